@@ -1,0 +1,77 @@
+/*
+ * batch.h
+ *		Views of many vectors at once, and what is asked of them.
+ *
+ * A HyMatrix does not own its memory.  Rows lie stride bytes apart, so a view can be laid over
+ * packed vectors, over the pages of an index, or over detoasted values of the same length.
+ */
+#ifndef HY_BATCH_H
+#define HY_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HY_MAX_DIMS 16000
+
+typedef enum HyDtype
+{
+	HY_F32 = 0, /* IEEE binary32 */
+	HY_F16		/* IEEE binary16, widened exactly to binary32 before any arithmetic */
+} HyDtype;
+
+#define HY_DTYPE_COUNT (HY_F16 + 1)
+
+typedef enum HyMetric
+{
+	HY_METRIC_L2 = 0, /* Euclidean distance */
+	HY_METRIC_IP,	  /* negative inner product, so that smaller is nearer */
+	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN when either vector is zero */
+	HY_METRIC_L1	  /* taxicab distance */
+} HyMetric;
+
+#define HY_METRIC_COUNT (HY_METRIC_L1 + 1)
+
+/* HyBuffer: memory of a device, opaque to all but the backend that allocated it. */
+typedef struct HyBuffer HyBuffer;
+
+typedef struct HyMatrix
+{
+	HyDtype dtype;
+	int32_t dims;	  /* 1 .. HY_MAX_DIMS */
+	int64_t rows;	  /* >= 0 */
+	size_t stride;	  /* bytes from one row to the next, >= dims * hy_dtype_size(dtype) */
+	const void *data; /* host address of row 0; NULL when resident */
+	HyBuffer *buffer; /* device buffer that holds the rows, or NULL */
+	size_t offset;	  /* bytes into buffer */
+	const float *norms; /* canonical fp32 sum of squares a row, host, or NULL: not known */
+} HyMatrix;
+
+/* HyNeighbor: one answer of a nearest neighbour search. */
+typedef struct HyNeighbor
+{
+	double distance;
+	int64_t row; /* row of the target matrix, from 0 */
+} HyNeighbor;
+
+/* hy_dtype_size: bytes of one element. */
+static inline size_t
+hy_dtype_size(HyDtype dtype)
+{
+	return dtype == HY_F32 ? 4 : 2;
+}
+
+/* hy_matrix_row: host address of row i; data must not be NULL. */
+static inline const void *
+hy_matrix_row(const HyMatrix *matrix, int64_t i)
+{
+	return (const char *) matrix->data + (size_t) i * matrix->stride;
+}
+
+/* hy_metric_name, hy_dtype_name: 'l2', 'ip', 'cosine', 'l1'; 'float32', 'float16'. */
+extern const char *hy_metric_name(HyMetric metric);
+extern const char *hy_dtype_name(HyDtype dtype);
+
+/* hy_metric_parse: the metric called name; 0 when there is one, -1 when there is none. */
+extern int hy_metric_parse(const char *name, HyMetric *metric);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * csr.h
+ *		A directed weighted graph as compressed sparse rows, ready to be pulled from.
+ *
+ * Nodes are dense numbers 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the
+ * edges that end in d, ordered by source, one entry for each (source, destination): parallel edges
+ * are summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend
+ * on the order in which its edges were read.
+ */
+#ifndef HY_CSR_H
+#define HY_CSR_H
+
+#include <stdint.h>
+
+#include "core/allocator.h"
+#include "core/cancel.h"
+#include "core/status.h"
+
+typedef enum HyDirection
+{
+	HY_DIRECTION_OUT = 0, /* activation follows source -> target */
+	HY_DIRECTION_IN,	  /* it follows target -> source */
+	HY_DIRECTION_BOTH	  /* W + W^T */
+} HyDirection;
+
+typedef struct HyEdge
+{
+	int64_t source;
+	int64_t target;
+	float weight; /* finite, >= 0 */
+} HyEdge;
+
+typedef struct HyCsr
+{
+	int64_t nodes;
+	int64_t edges;
+	int64_t *ids;		/* nodes; ascending */
+	int64_t *row_start; /* nodes + 1 */
+	uint32_t *column;	/* edges; the source of each entry */
+	float *weight;		/* edges */
+	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
+} HyCsr;
+
+/*
+ * hy_csr_bytes: an upper bound of the memory that hy_csr_build needs for this many edges, its
+ * scratch included, so that a caller can refuse before it starts.
+ */
+extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
+
+/*
+ * hy_csr_build: edges (any order; reordered in place) into csr.  Self loops are ordinary edges.
+ * HY_NOMEM, HY_CANCELLED, HY_QUOTA when a summed weight overflows fp32 or there are more than
+ * 2^31 nodes.  On failure nothing is left allocated.
+ */
+extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
+							 const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+
+/* hy_csr_free: gives back what hy_csr_build took. */
+extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
+
+/* hy_csr_find: the dense number of a node id, or -1. */
+extern int64_t hy_csr_find(const HyCsr *csr, int64_t id);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * distance.h
+ *		Distances between vectors: the same bits on every machine.
+ *
+ * The canonical reduction.  64 fp32 lanes start from +0; element i belongs to lane i mod 64 and
+ * elements are taken in ascending order:
+ *
+ *		L2				d = fl(a - b), lane = fma(d, d, lane)
+ *		inner product	lane = fma(a, b, lane)
+ *		L1				lane = fl(lane + |fl(a - b)|)
+ *
+ * After every 16 steps (1,024 elements) and at the end, each lane is added to an fp64 twin and
+ * cleared, which keeps the error of the sum below 5e-7 of the sum of the terms' magnitudes up to
+ * 16,000 dims.  Twins fold as a tree: for h = 32, 16, 8, 4, 2, 1 twin[i] += twin[i + h]; one
+ * rounding to fp32 ends it.  The rest is IEEE double on those fp32 sums.  Because twins start from
+ * +0, the sign of a zero lane is lost at the flush, so a tail may be padded with +0.
+ *
+ * Every instruction set (and the GPU) follows this to the letter; the unit tests compare bits.
+ */
+#ifndef HY_DISTANCE_H
+#define HY_DISTANCE_H
+
+#include "core/batch.h"
+#include "core/cancel.h"
+#include "core/cpu_features.h"
+#include "core/status.h"
+
+#define HY_LANES 64
+#define HY_FLUSH_STEPS 16
+
+/*
+ * HyPairKernels: sums over one pair of vectors; a is fp32, b has the element type of the table.
+ * No pointer needs any alignment beyond its element's.
+ */
+typedef struct HyPairKernels
+{
+	float (*l2sq)(const float *a, const void *b, int dims);
+	float (*ip)(const float *a, const void *b, int dims);
+	float (*l1)(const float *a, const void *b, int dims);
+	void (*ip_norm)(const float *a, const void *b, int dims, float out[2]); /* a.b, b.b */
+} HyPairKernels;
+
+typedef struct HyKernels
+{
+	HySimd level;
+	HyPairKernels pair[HY_DTYPE_COUNT];
+	/* dst = src widened exactly to fp32, n elements of binary16 */
+	void (*widen_f16)(float *dst, const uint16_t *src, int n);
+} HyKernels;
+
+/* hy_kernels: the kernels in use; the widest available unless hy_kernels_force said otherwise. */
+extern const HyKernels *hy_kernels(void);
+
+/* hy_kernels_at: the kernels of one level, NULL when it is not available here. */
+extern const HyKernels *hy_kernels_at(HySimd level);
+
+/* hy_kernels_force: use this level from now on; HY_UNSUPPORTED when it is not available. */
+extern HyStatus hy_kernels_force(HySimd level);
+
+/* hy_norm_sq: canonical fp32 sum of squares of one vector (the inner product with itself). */
+extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
+
+/*
+ * hy_distance: distance of one pair of fp32 vectors.  For finite input never an infinity that a
+ * double could avoid; cosine of a zero vector is NaN.
+ */
+extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
+
+/* hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double; NaN when aa or bb is 0. */
+extern double hy_cosine_from_sums(float dot, float aa, float bb);
+
+/*
+ * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).
+ * Queries are fp32, both matrices on the host with equal dims.  Polls cancel about once a
+ * millisecond.  HY_INVALID on contradicting shapes, HY_CANCELLED, or HY_OK.
+ */
+extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
+								   const HyMatrix *targets, double *out, const HyCancel *cancel);
+
+/* hy_half_to_float, hy_float_to_half: exact widening; rounding to nearest even (to infinity above
+ * 65,520). */
+extern float hy_half_to_float(uint16_t half);
+extern uint16_t hy_float_to_half(float value);
+
+#endif

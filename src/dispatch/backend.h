@@ -1,0 +1,218 @@
+/*
+ * backend.h
+ *		What the dispatcher and a backend promise each other: plain C structs behind an ABI number.
+ *
+ * A backend runs tasks on some hardware.  The CPU's is linked in; others are plug-ins, shared
+ * libraries with one entry symbol, found by name next to hybrid.so.  No PostgreSQL type crosses this
+ * line, no exception, no longjmp; a backend calls nothing of the host but the functions of HyHost,
+ * and from one thread only.
+ *
+ * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close.
+ * Life of a task: submit gives a ticket, poll says whether it is done; a poll that says done (or
+ * any error) has released the ticket.  cancel asks a running task to stop; poll until it is done.
+ */
+#ifndef HY_BACKEND_H
+#define HY_BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/allocator.h"
+#include "core/batch.h"
+#include "core/cancel.h"
+#include "core/clock.h"
+#include "core/spread.h"
+#include "core/status.h"
+
+#define HY_BACKEND_ABI 1
+#define HY_NAME_LENGTH 64
+#define HY_TEXT_LENGTH 160
+
+typedef enum HyOp
+{
+	HY_OP_DISTANCE = 0, /* Q x N distances */
+	HY_OP_TOPK,			/* the k nearest of N for each of Q, fused */
+	HY_OP_ASSIGN,		/* the nearest of C centroids for each of N */
+	HY_OP_SCORE_CODES,	/* estimates and bounds from quantised codes */
+	HY_OP_SPREAD		/* activation spreading over a CSR, S seed sets */
+} HyOp;
+
+#define HY_OP_COUNT (HY_OP_SPREAD + 1)
+
+typedef enum HyClass
+{
+	HY_CLASS_EXACT = 0, /* canonical bits */
+	HY_CLASS_FILTER		/* proposes candidates that somebody rescores */
+} HyClass;
+
+typedef struct HyDistanceTask
+{
+	HyMetric metric;
+	HyMatrix queries; /* fp32, host */
+	HyMatrix targets;
+	double *out; /* queries.rows * targets.rows, host */
+} HyDistanceTask;
+
+typedef struct HyTopKTask
+{
+	HyMetric metric;
+	HyMatrix queries; /* fp32, host */
+	HyMatrix targets;
+	int32_t k;
+	HyNeighbor *out; /* queries.rows * k, host */
+	int32_t *counts; /* queries.rows, host */
+} HyTopKTask;
+
+typedef struct HySpreadTask
+{
+	const HyCsr *graph;
+	const double *gain; /* graph->nodes */
+	HySpreadParams params;
+	HySpreadSeeds seeds;
+	double *activation; /* seeds.sets * graph->nodes, host */
+	int32_t *hop;		/* the same */
+} HySpreadTask;
+
+typedef struct HyTask
+{
+	HyOp op;
+	HyClass numeric_class;
+	union
+	{
+		HyDistanceTask distance;
+		HyTopKTask topk;
+		HySpreadTask spread;
+	} u;
+	const HyAllocator *allocator; /* scratch for host-side work; outlives the task */
+	const HyCancel *cancel;		  /* or NULL */
+} HyTask;
+
+/* HyShape: what the cost of a task depends on; the key of history and of capabilities. */
+typedef struct HyShape
+{
+	HyOp op;
+	HyDtype dtype;
+	HyMetric metric; /* HY_METRIC_L2 where the operation has none */
+	int32_t dims;	 /* 0 for spread */
+	int64_t queries; /* Q, or seed sets */
+	int64_t targets; /* N, or edges */
+	int32_t k;		 /* 0 where the operation has none */
+	bool resident;	 /* the large input already lies on the device */
+} HyShape;
+
+/* HyDeviceInfo: what probe knows of one device without opening it. */
+typedef struct HyDeviceInfo
+{
+	char name[HY_NAME_LENGTH];		   /* e.g. 'NVIDIA H100 80GB HBM3' */
+	char architecture[HY_NAME_LENGTH]; /* e.g. 'sm_90', 'avx2' */
+	int32_t cores;					   /* multiprocessors or processor cores */
+	uint64_t memory_total;			   /* bytes; 0: not known without opening */
+	uint64_t memory_free;
+	uint64_t open_cost_ns; /* expected time to open a context */
+	bool virtual_time;	   /* its timings are made up by a model, never those of hardware */
+} HyDeviceInfo;
+
+typedef struct HyCaps
+{
+	bool ok;
+	int64_t max_targets; /* largest N (or edges) of one task; size is tested with <= */
+	int32_t max_k;
+	HyClass numeric_class;
+	const char *reason; /* static text when not ok */
+} HyCaps;
+
+/* HyEstimate: what a task would need; bytes. */
+typedef struct HyEstimate
+{
+	uint64_t device_bytes;
+	uint64_t pinned_bytes;
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+} HyEstimate;
+
+typedef struct HyLimits
+{
+	uint64_t memory; /* bytes this context may hold; 0: 80% of what is free */
+} HyLimits;
+
+/* HyTimings: of one finished task, in the device's own time. */
+typedef struct HyTimings
+{
+	uint64_t total_ns; /* submit to done */
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+} HyTimings;
+
+/* HyFailure: the last error of a device, in its own terms. */
+typedef struct HyFailure
+{
+	int32_t native_code;
+	char text[HY_TEXT_LENGTH];
+} HyFailure;
+
+/* HyHost: what a plug-in may use of the process it lives in. */
+typedef struct HyHost
+{
+	uint32_t abi; /* HY_BACKEND_ABI of the host */
+	const HyClock *clock;
+	const HyAllocator *allocator;
+	/* a setting's current text, e.g. setting(arg, "emulated_faults"); NULL when there is none */
+	const char *(*setting)(void *arg, const char *name);
+	void *setting_arg;
+} HyHost;
+
+typedef struct HyDevice HyDevice; /* an open context, opaque to the dispatcher */
+typedef uint64_t HyTicket;
+
+typedef struct HyBackend
+{
+	uint32_t abi;	  /* HY_BACKEND_ABI it was built for; first, so that any host can read it */
+	uint32_t size;	  /* sizeof(HyBackend) it was built for */
+	const char *name; /* 'cpu', 'cuda', 'emulated' */
+
+	/* the number of devices in *count and device number i in *info; opens nothing */
+	HyStatus (*device_count)(int32_t *count);
+	HyStatus (*probe)(int32_t device, HyDeviceInfo *info);
+
+	HyStatus (*open)(int32_t device, const HyLimits *limits, HyDevice **opened);
+	void (*close)(HyDevice *device);
+
+	/* may be asked with device NULL: what the backend could do once open */
+	HyCaps (*caps)(const HyDevice *device, const HyShape *shape);
+	HyEstimate (*estimate)(const HyDevice *device, const HyShape *shape);
+	HyStatus (*mem_info)(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
+
+	HyStatus (*buf_alloc)(HyDevice *device, uint64_t bytes, HyBuffer **buffer); /* reads as zero */
+	void (*buf_free)(HyDevice *device, HyBuffer *buffer);
+	HyStatus (*upload)(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
+					   uint64_t bytes);
+	HyStatus (*download)(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data,
+						 uint64_t bytes);
+
+	HyStatus (*submit)(HyDevice *device, const HyTask *task, HyTicket *ticket);
+	/* HY_OK with *done false: still running.  Any other status: the task ended so. */
+	HyStatus (*poll)(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
+	void (*cancel)(HyDevice *device, HyTicket ticket);
+	void (*last_error)(const HyDevice *device, HyFailure *failure); /* device may be NULL: of open */
+} HyBackend;
+
+/*
+ * The entry symbol of a plug-in, HY_PLUGIN_ENTRY: returns a backend that lives as long as the
+ * library, or NULL when it cannot serve this host.  It must not touch any device.
+ */
+#define HY_PLUGIN_ENTRY "hy_plugin_entry"
+typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
+
+/* hy_op_name: 'distance', 'topk', 'assign', 'score_codes', 'spread'. */
+extern const char *hy_op_name(HyOp op);
+
+/* hy_task_shape: the shape of a task. */
+extern HyShape hy_task_shape(const HyTask *task);
+
+/* hy_shape_items: results asked for: Q x N, or edges x seed sets; saturates at INT64_MAX. */
+extern int64_t hy_shape_items(const HyShape *shape);
+
+/* hy_task_check: HY_INVALID when the task contradicts itself, else HY_OK. */
+extern HyStatus hy_task_check(const HyTask *task);
+
+#endif

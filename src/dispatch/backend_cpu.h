@@ -1,0 +1,13 @@
+/*
+ * backend_cpu.h
+ *		The backend that is always there.
+ */
+#ifndef HY_BACKEND_CPU_H
+#define HY_BACKEND_CPU_H
+
+#include "dispatch/backend.h"
+
+/* hy_backend_cpu: one device; submit runs the task to its end on the calling thread. */
+extern const HyBackend hy_backend_cpu;
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * breaker.h
+ *		Whether a device is still trusted with an operation.
+ *
+ * Closed -> open when the success rate over the window falls below the threshold with at least 20
+ * attempts in it, or after 3 failures in a row.  Open for 1 s, doubling to 5 min with each
+ * reopening; then half-open: one probe at a time, 3 successes close it and a failure opens it again.
+ * Time is an argument, so every transition has a deterministic test.  (M. Nygard, "Release It!",
+ * circuit breaker.)
+ */
+#ifndef HY_BREAKER_H
+#define HY_BREAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HY_BREAKER_WINDOW 100
+#define HY_BREAKER_MIN_SAMPLES 20
+#define HY_BREAKER_STREAK 3
+#define HY_BREAKER_PROBES 3
+#define HY_BREAKER_FIRST_NS UINT64_C(1000000000)
+#define HY_BREAKER_LAST_NS UINT64_C(300000000000)
+#define HY_BREAKER_PROBE_TIMEOUT_NS UINT64_C(60000000000)
+
+typedef enum HyBreakerState
+{
+	HY_BREAKER_CLOSED = 0,
+	HY_BREAKER_OPEN,
+	HY_BREAKER_HALF_OPEN
+} HyBreakerState;
+
+typedef struct HyBreaker
+{
+	HyBreakerState state;
+	uint64_t outcomes[2]; /* bit i: attempt i of the window succeeded; a ring of 100 */
+	int32_t count;		  /* attempts in the window */
+	int32_t next;
+	int32_t successes; /* in the window */
+	int32_t streak;	   /* failures in a row */
+	int32_t probes;	   /* successes while half-open */
+	bool probing;	   /* a probe is out */
+	uint64_t probe_since_ns;
+	uint64_t open_until_ns;
+	uint64_t open_for_ns;
+	int64_t opened; /* times it opened */
+} HyBreaker;
+
+/* hy_breaker_init: closed, no history. */
+extern void hy_breaker_init(HyBreaker *breaker);
+
+/*
+ * hy_breaker_allow: whether a task may go to the device now.  *probe is set when it would be the
+ * one probe of a half-open breaker; the caller must then report its outcome.
+ */
+extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
+
+/* hy_breaker_would_allow: the same answer without becoming half-open or taking the probe. */
+extern bool hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns);
+
+/* hy_breaker_record: the outcome of an attempt; true when the state changed. */
+extern bool hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double threshold);
+
+/* hy_breaker_abandon: the probe neither failed nor succeeded (cancelled, out of memory). */
+extern void hy_breaker_abandon(HyBreaker *breaker);
+
+/* hy_breaker_rate: success rate over the window; 1 with no attempts. */
+extern double hy_breaker_rate(const HyBreaker *breaker);
+
+/* hy_breaker_state_name: 'closed', 'open', 'half-open'. */
+extern const char *hy_breaker_state_name(HyBreakerState state);
+
+#endif

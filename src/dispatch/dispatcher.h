@@ -1,0 +1,171 @@
+/*
+ * dispatcher.h
+ *		One entry for every batch: choose a side, run it there, fall back when it fails, remember.
+ *
+ * An executor belongs to one process and one thread.  The CPU is always its first backend; others
+ * are added as devices.  hy_dispatch returns HY_OK with the answer in the task's output, whatever
+ * the device did: a device failure costs time, never an answer.  Only what the user forced
+ * (execution = gpu or a backend's name) can fail for want of a device.
+ */
+#ifndef HY_DISPATCHER_H
+#define HY_DISPATCHER_H
+
+#include "dispatch/backend.h"
+#include "dispatch/breaker.h"
+#include "dispatch/tracker.h"
+
+typedef enum HyExecution
+{
+	HY_EXECUTION_AUTO = 0,
+	HY_EXECUTION_CPU,
+	HY_EXECUTION_GPU,
+	HY_EXECUTION_PREFER_CPU,
+	HY_EXECUTION_PREFER_GPU,
+	HY_EXECUTION_NAMED /* HyConfig.backend_name */
+} HyExecution;
+
+/* HyReason: why a side was chosen, one for each rule of the decision, in their order. */
+typedef enum HyReason
+{
+	HY_REASON_USER = 0,		/* hybrid.force_cpu or hybrid.execution */
+	HY_REASON_NO_DEVICE,	/* none there, plug-in missing, of another ABI, or latched off */
+	HY_REASON_UNSUPPORTED,	/* not in the device's capabilities */
+	HY_REASON_BELOW_MIN,	/* fewer items than hybrid.gpu_min_batch */
+	HY_REASON_UNRELIABLE,	/* the breaker is open */
+	HY_REASON_MEMORY,		/* does not fit the memory budget */
+	HY_REASON_NOT_OPEN,		/* a context would not have paid for itself yet */
+	HY_REASON_COST,			/* the cheaper side by history */
+	HY_REASON_EXPLORATION,	/* tried to learn what the other side costs */
+	HY_REASON_PROBE			/* half-open breaker: is the device back? */
+} HyReason;
+
+#define HY_REASON_COUNT (HY_REASON_PROBE + 1)
+
+#define HY_MAX_DEVICES 8
+#define HY_MAX_LATENCIES 40 /* histogram: bucket b counts latencies in [2^b, 2^(b+1)) ns */
+#define HY_EVENT_RING 256
+
+typedef struct HyConfig
+{
+	bool force_cpu;
+	HyExecution execution;
+	char backend_name[HY_NAME_LENGTH];
+	int64_t min_batch[HY_OP_COUNT]; /* overrides applied */
+	double speedup_threshold;		/* enter a device at this ratio */
+	double success_threshold;		/* below this rate the breaker opens */
+	int32_t window;					/* observations the tracker keeps a shape and side */
+	bool telemetry;					/* keep events; counters are always kept */
+	uint64_t memory_limit;			/* bytes; 0: 80% of free */
+	uint64_t timeout_ns;			/* a task that runs longer is given up */
+} HyConfig;
+
+/* HyDecision: what was done with one task and why; fixed size, well under 1 KB. */
+typedef struct HyDecision
+{
+	uint64_t time_ns; /* the executor's clock when the call began */
+	HyShape shape;
+	int64_t items;
+	HyExecution execution;
+	int32_t device; /* executor's device number the task was sent to first; 0 is the CPU */
+	HyReason reason;
+	bool fallback;		/* the device failed and the CPU answered */
+	HyStatus status;	/* of the first attempt */
+	HyFailure failure;	/* when status is not HY_OK */
+	double predicted_cpu_ns;	/* < 0: no history */
+	double predicted_device_ns; /* < 0: no history or no device */
+	uint64_t actual_ns;			/* of the whole call, as the clock saw it */
+	bool virtual_time;			/* actual_ns is made up by the emulated device's model */
+	uint64_t bytes_required;
+	uint64_t bytes_available;
+} HyDecision;
+
+/* HyCounters: per device and operation, since the executor began or was reset. */
+typedef struct HyCounters
+{
+	int64_t calls; /* tasks this device finished */
+	int64_t items;
+	int64_t failures;			  /* attempts that failed here, by status below */
+	int64_t by_status[HY_STATUS_COUNT];
+	int64_t fallbacks; /* tasks this device gave up to the CPU */
+	int64_t by_reason[HY_REASON_COUNT]; /* why tasks came here */
+	uint64_t total_ns;
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+	int64_t latency[HY_MAX_LATENCIES];
+} HyCounters;
+
+/* HyDeviceState: a device as the views show it. */
+typedef struct HyDeviceState
+{
+	const char *backend; /* 'cpu', ... */
+	int32_t number;		 /* the backend's own device number */
+	HyDeviceInfo info;
+	bool open;
+	bool latched; /* never again in this process */
+	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
+	uint64_t memory_used;
+} HyDeviceState;
+
+/* HyLog: told of transitions (breaker, latch, plug-in trouble), one line each; text is NUL-ended. */
+typedef struct HyLog
+{
+	void (*line)(void *arg, const char *text);
+	void *arg;
+} HyLog;
+
+typedef struct HyExecutor HyExecutor;
+
+/* hy_executor_create: an executor with only the CPU; HY_NOMEM or HY_OK. */
+extern HyStatus hy_executor_create(const HyAllocator *allocator, const HyClock *clock,
+								   const HyLog *log, HyExecutor **executor);
+
+/* hy_executor_destroy: closes every device and frees all; NULL is allowed. */
+extern void hy_executor_destroy(HyExecutor *executor);
+
+/* hy_executor_configure: takes effect at the next dispatch; a smaller window forgets the oldest. */
+extern void hy_executor_configure(HyExecutor *executor, const HyConfig *config);
+
+/* hy_config_default: the defaults of the settings table. */
+extern void hy_config_default(HyConfig *config);
+
+/*
+ * hy_executor_add_backend: every device of a backend; HY_QUOTA beyond HY_MAX_DEVICES, HY_INVALID
+ * for another ABI, or the backend's own status when it cannot count its devices (it is then listed
+ * with no usable device, and why).
+ */
+extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
+
+/* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
+extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);
+
+/* hy_executor_close_devices: closes every open context (they reopen when needed). */
+extern void hy_executor_close_devices(HyExecutor *executor);
+
+/*
+ * hy_dispatch: runs the task somewhere.  HY_OK: the outputs are filled.  HY_CANCELLED; HY_NOMEM
+ * when the host itself is out of memory; HY_INVALID for a task that contradicts itself; when the
+ * user forced a device, whatever that device said.  *decision (may be NULL) is always filled.
+ */
+extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);
+
+/* hy_dispatch_decide: the decision hy_dispatch would take, without running or training. */
+extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decision);
+
+/* What happened, for the views. */
+extern int32_t hy_executor_devices(const HyExecutor *executor);
+extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
+extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
+extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
+extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
+extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
+extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
+
+/* hy_counters_quantile: the latency in ns below which a share q of the calls lies; 0: no calls. */
+extern double hy_counters_quantile(const HyCounters *counters, double q);
+
+/* hy_reason_name: 'below minimum batch', ...; hy_execution_name: 'auto', 'cpu', ... */
+extern const char *hy_reason_name(HyReason reason);
+extern const char *hy_execution_name(HyExecution execution);
+
+#endif

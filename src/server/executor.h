@@ -1,0 +1,23 @@
+/*
+ * executor.h
+ *		The backend's own dispatcher: created at first use, configured from the settings.
+ */
+#ifndef HYBRID_EXECUTOR_H
+#define HYBRID_EXECUTOR_H
+
+#include "postgres.h"
+
+#include "dispatch/dispatcher.h"
+
+/* hybrid_executor: with plug-ins loaded and the current settings applied; raises when out of memory. */
+extern HyExecutor *hybrid_executor(void);
+
+/*
+ * hybrid_run: sends a task through the dispatcher and returns when its outputs are filled; raises
+ * on cancel, on a forced device that cannot serve, and on lack of memory.  Fills in the task's
+ * cancel and, when it is NULL, its allocator (the current memory context).  what completes "could
+ * not ...".
+ */
+extern void hybrid_run(HyTask *task, const char *what);
+
+#endif

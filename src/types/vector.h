@@ -1,0 +1,36 @@
+/*
+ * vector.h
+ *		The vector type as it lies on disk: the layout of pgvector's vector.
+ */
+#ifndef HYBRID_VECTOR_H
+#define HYBRID_VECTOR_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "core/batch.h"
+
+#define HYBRID_MAX_DIM HY_MAX_DIMS
+
+typedef struct HybridVector
+{
+	int32 vl_len_; /* varlena header (do not touch directly!) */
+	int16 dim;
+	int16 unused; /* always zero */
+	float x[FLEXIBLE_ARRAY_MEMBER];
+} HybridVector;
+
+StaticAssertDecl(offsetof(HybridVector, x) == 8, "vector on disk has an 8-byte header");
+
+#define HYBRID_VECTOR_SIZE(dim) (offsetof(HybridVector, x) + sizeof(float) * (dim))
+#define DatumGetHybridVector(datum) ((HybridVector *) PG_DETOAST_DATUM(datum))
+#define PG_GETARG_HYBRID_VECTOR(n) DatumGetHybridVector(PG_GETARG_DATUM(n))
+#define PG_RETURN_HYBRID_VECTOR(v) PG_RETURN_POINTER(v)
+
+/* hybrid_vector_new: dim elements, all zero, in the current memory context. */
+extern HybridVector *hybrid_vector_new(int dim);
+
+/* hybrid_vector_check_dims: raises when two vectors differ in dimensions. */
+extern void hybrid_vector_check_dims(const HybridVector *a, const HybridVector *b);
+
+#endif
