@@ -23,7 +23,7 @@ REGRESS_OPTS = --load-extension=hybrid --inputdir=.
 HYBRID_CFLAGS = -ffp-contract=off -fno-math-errno
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = $(HYBRID_CFLAGS)
-SHLIB_LINK = -lm -ldl -Wl,-Bsymbolic -Wl,--version-script=$(srcdir)/src/server/exports.map
+SHLIB_LINK = -lm -ldl -Wl,-Bsymbolic -Wl,--version-script=build/exports.map
 
 srcdir = .
 PG_CONFIG ?= pg_config
@@ -42,6 +42,14 @@ all:
 	@echo "'make demo' and 'make check' install what they need."
 	@exit 1
 endif
+
+# What PostgreSQL must find in hybrid.so and nothing else: the functions that SQL names.
+hybrid.so: build/exports.map
+build/exports.map: $(wildcard $(addsuffix /*.c,$(SERVER_DIRS)))
+	@mkdir -p $(@D)
+	@{ echo '{ global: Pg_magic_func; _PG_init;'; \
+	  sed -nE 's/^PG_FUNCTION_INFO_V1\((\w+)\);.*/\1; pg_finfo_\1;/p; s/^PGDLLEXPORT .*[ *](hybrid\w+)\(.*/\1;/p' $(sort $^); \
+	  echo 'local: *; };'; } >$@
 
 # The emulated device: a plug-in for tests and demonstrations, pure C.
 EMULATED_OBJS = $(patsubst %.c,build/emulated/%.o,$(wildcard src/core/*.c src/emulated/*.c) src/dispatch/backend.c)
