@@ -9,6 +9,21 @@
 -- Batches of vectors (src/knn)
 -- ---------------------------------------------------------------------------------------------
 
+CREATE FUNCTION hybrid_distances(query vector, targets vector[], metric text DEFAULT 'l2')
+RETURNS float8[]
+AS 'MODULE_PATHNAME', 'hybrid_distances'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION hybrid_distances(vector, vector[], text) IS
+'distances of query to each of targets, in their order, as one batch; metric is l2, ip (negative inner product), cosine or l1; NULL where a target is NULL; raises on different dimensions and unknown metrics';
+
+CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
+	metric text DEFAULT 'l2', rows text DEFAULT NULL)
+RETURNS TABLE (query int, id tid, distance float8)
+AS 'MODULE_PATHNAME', 'hybrid_knn'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000;
+COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
+'the k nearest rows of rel for each of queries (numbered from 1), exact, nearest first, ties by row position; id is the row''s ctid; metric is l2, ip (negative inner product), cosine or l1; rows, when given, is a query returning the ctids to search among; sees what a SELECT by the caller would; raises on different dimensions, partitioned tables and missing rights';
+
 -- ---------------------------------------------------------------------------------------------
 -- The access method (src/index)
 -- ---------------------------------------------------------------------------------------------
