@@ -19,8 +19,8 @@
 typedef enum HyDirection
 {
 	HY_DIRECTION_OUT = 0, /* activation follows source -> target */
-	HY_DIRECTION_IN,	  /* it follows target -> source */
-	HY_DIRECTION_BOTH	  /* W + W^T */
+	HY_DIRECTION_IN,      /* it follows target -> source */
+	HY_DIRECTION_BOTH     /* W + W^T */
 } HyDirection;
 
 typedef struct HyEdge
@@ -34,10 +34,10 @@ typedef struct HyCsr
 {
 	int64_t nodes;
 	int64_t edges;
-	int64_t *ids;		/* nodes; ascending */
+	int64_t *ids;       /* nodes; ascending */
 	int64_t *row_start; /* nodes + 1 */
-	uint32_t *column;	/* edges; the source of each entry */
-	float *weight;		/* edges */
+	uint32_t *column;   /* edges; the source of each entry */
+	float *weight;      /* edges */
 	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
 } HyCsr;
 
@@ -53,7 +53,7 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
  * 2^31 nodes.  On failure nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
-							 const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+                             const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
 /* hy_csr_free: gives back what hy_csr_build took. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
