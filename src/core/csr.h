@@ -23,8 +23,8 @@
 typedef enum HyDirection
 {
 	HY_DIRECTION_OUT = 0, /* activation follows source -> target */
-	HY_DIRECTION_IN,	  /* it follows target -> source */
-	HY_DIRECTION_BOTH	  /* W + W^T */
+	HY_DIRECTION_IN,      /* it follows target -> source */
+	HY_DIRECTION_BOTH     /* W + W^T */
 } HyDirection;
 
 typedef struct HyEdge
@@ -38,10 +38,10 @@ typedef struct HyCsr
 {
 	int64_t nodes;
 	int64_t edges;
-	int64_t *ids;		/* nodes; ascending */
+	int64_t *ids;       /* nodes; ascending */
 	int64_t *row_start; /* nodes + 1 */
-	uint32_t *column;	/* edges; the source of each entry */
-	float *weight;		/* edges */
+	uint32_t *column;   /* edges; the source of each entry */
+	float *weight;      /* edges */
 	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
 	int64_t *out_start; /* nodes + 1; where a sparse frontier reaches: may be NULL, then unknown */
 	uint32_t *out_row;	/* edges; the destinations of node i, ascending, from out_start[i] on */
@@ -60,7 +60,7 @@ extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
  * are more than 2^31 nodes or 2^32 - 1 edges.  On failure nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
-							 const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+                             const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
 /* hy_csr_free: gives back what hy_csr_build took. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);

@@ -75,7 +75,7 @@ extern double hy_cosine_from_sums(float dot, float aa, float bb);
  * millisecond.  HY_INVALID on contradicting shapes, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
-								   const HyMatrix *targets, double *out, const HyCancel *cancel);
+                                   const HyMatrix *targets, double *out, const HyCancel *cancel);
 
 /* hy_half_to_float, hy_float_to_half: exact widening; rounding to nearest even (to infinity above
  * 65,520). */

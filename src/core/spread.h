@@ -39,11 +39,11 @@ typedef enum HyCombine
 
 typedef struct HySpreadParams
 {
-	double decay;	  /* 0 .. 1 */
-	double fan;		  /* 0, 0.5 or 1 */
-	int32_t hops;	  /* >= 0, or -1: until |y|_1 < tolerance * |seeds|_1 */
+	double decay;     /* 0 .. 1 */
+	double fan;       /* 0, 0.5 or 1 */
+	int32_t hops;     /* >= 0, or -1: until |y|_1 < tolerance * |seeds|_1 */
 	double threshold; /* >= 0 */
-	int32_t refire;	  /* 0: no limit; n: a node fires at most n times */
+	int32_t refire;   /* 0: no limit; n: a node fires at most n times */
 	HyCombine combine;
 	double tolerance; /* > 0; used when hops is -1 */
 } HySpreadParams;
@@ -72,7 +72,7 @@ extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params
  * for parameters or seeds out of the ranges above and for hops = -1 where it does not converge.
  */
 extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
-						  const HySpreadSeeds *seeds, const HyAllocator *allocator,
-						  const HyCancel *cancel, double *activation, int32_t *hop);
+                          const HySpreadSeeds *seeds, const HyAllocator *allocator,
+                          const HyCancel *cancel, double *activation, int32_t *hop);
 
 #endif
