@@ -29,7 +29,7 @@ test_levels_agree_with_the_compiler(void)
 	{
 		bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 		bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-					  __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+		              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 
 		CHECK_INT(hy_simd_available(HY_SIMD_AVX2), avx2);
 		CHECK_INT(hy_simd_available(HY_SIMD_AVX512), avx2 && avx512);

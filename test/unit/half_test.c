@@ -18,8 +18,7 @@ hardware_widen(uint16_t half)
 __attribute__((target("f16c"))) static uint16_t
 hardware_narrow(float value)
 {
-	return (uint16_t) _mm_cvtsi128_si32(
-		_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT));
+	return (uint16_t) _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT));
 }
 
 static bool
@@ -150,7 +149,7 @@ test_narrow_at_the_edges(void)
 			uint32_t expected = step < 0 || (step == 0 && (i & 1) == 0) ? i : i + 1;
 
 			CHECK_MSG(hy_float_to_half(value) == expected, "%a gives %04x, expected %04x",
-					  (double) value, hy_float_to_half(value), expected);
+			          (double) value, hy_float_to_half(value), expected);
 			CHECK_INT(hy_float_to_half(-value), expected | 0x8000);
 		}
 	}

@@ -62,12 +62,14 @@ build() {
 		for file in $sources; do
 			object=$dir/$(echo "$file" | tr / _ | sed 's/\.c$/.o/')
 			objects="$objects $object"
+			# shellcheck disable=SC2016
 			printf '%s: %s\n\t$(CC) -MMD -c -o $@ $<\n' "$object" "$file"
 		done
 		# A library, so that a test may bring a symbol of its own and needs only what it uses.
 		printf '%s/pure.a:%s\n\trm -f $@; ar rcs $@ $^\n' "$dir" "$objects"
-		for file in $tests; do
+		for file in test/unit/*_test.c; do
 			name=$(basename "$file" .c)
+			# shellcheck disable=SC2016
 			printf '%s: %s %s/pure.a\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s/pure.a $(LIBS)\n' \
 				"$dir/$name" "$file" "$dir" "$dir/$name" "$dir"
 		done
@@ -93,12 +95,14 @@ done
 [ -n "$tests" ] || { echo "no test matches '$only'" >&2; exit 2; }
 
 for variant in $variants; do
-	# Whatever did not build shows below as a program that did not run.
-	for file in $tests; do
-		[ -e "$file" ] && [ "$file" -nt "build/unit/$variant/$(basename "$file" .c)" ] &&
-			rm -f "build/unit/$variant/$(basename "$file" .c)"
-	done
-	build "$variant" || echo "# the build of variant $variant failed"
+	if ! build "$variant"; then
+		echo "# the build of variant $variant failed"
+		# What is left of an earlier build must not pass for this one.
+		for file in $tests; do
+			program=build/unit/$variant/$(basename "$file" .c)
+			make -s -q -f "build/unit/$variant/Makefile" "$program" 2>/dev/null || rm -f "$program"
+		done
+	fi
 	for file in $tests; do
 		name=$(basename "$file" .c)
 		start=$(date +%s)

@@ -82,11 +82,11 @@ unit_check_int(const char *file, int line, const char *what, long long actual, l
 
 static UNIT_UNUSED void
 unit_check_str(const char *file, int line, const char *what, const char *actual,
-			   const char *expected)
+               const char *expected)
 {
 	if (actual == NULL || expected == NULL ? actual != expected : strcmp(actual, expected) != 0)
 		unit_fail(file, line, "%s is \"%s\", expected \"%s\"", what, actual ? actual : "(null)",
-				  expected ? expected : "(null)");
+		          expected ? expected : "(null)");
 }
 
 static UNIT_UNUSED bool
@@ -100,16 +100,16 @@ unit_check_f64(const char *file, int line, const char *what, double actual, doub
 {
 	if (!unit_same_f64(actual, expected))
 		unit_fail(file, line, "%s is %a (%.17g), expected %a (%.17g)", what, actual, actual,
-				  expected, expected);
+		          expected, expected);
 }
 
 static UNIT_UNUSED void
 unit_check_near(const char *file, int line, const char *what, double actual, double expected,
-				double tolerance)
+                double tolerance)
 {
 	if (!(fabs(actual - expected) <= tolerance))
 		unit_fail(file, line, "%s is %.17g, expected %.17g within %g", what, actual, expected,
-				  tolerance);
+		          tolerance);
 }
 
 static UNIT_UNUSED void
@@ -193,7 +193,7 @@ unit_memory_alloc(void *arg, size_t size)
 
 	memory->calls++;
 	if (memory->fail_at > 0 && (memory->calls == memory->fail_at ||
-								(memory->keep_failing && memory->calls > memory->fail_at)))
+	                            (memory->keep_failing && memory->calls > memory->fail_at)))
 	{
 		memory->failures++;
 		return NULL;
