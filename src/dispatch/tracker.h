@@ -29,8 +29,8 @@ extern void hy_tracker_set_window(HyTracker *tracker, int32_t window);
 extern void hy_tracker_reset(HyTracker *tracker);
 
 /* hy_tracker_record: a task of this shape ran on device (0 is the CPU) in ns. */
-extern void hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device,
-							  uint64_t ns);
+extern void
+hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns);
 
 /* hy_tracker_predict: expected ns of this shape on device, < 0 with no history to go by. */
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
