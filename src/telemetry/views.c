@@ -133,7 +133,7 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 		put_text(&row, hy_op_name(event->shape.op));
 		put_text(&row, event->shape.op == HY_OP_SPREAD ? NULL : hy_dtype_name(event->shape.dtype));
 		put_text(&row,
-				 event->shape.op == HY_OP_SPREAD ? NULL : hy_metric_name(event->shape.metric));
+		         event->shape.op == HY_OP_SPREAD ? NULL : hy_metric_name(event->shape.metric));
 		put(&row, Int32GetDatum(event->shape.dims));
 		put(&row, Int64GetDatum(event->shape.queries));
 		put(&row, Int64GetDatum(event->shape.targets));
