@@ -119,6 +119,11 @@ CREATE FUNCTION vector_mul(vector, vector) RETURNS vector
 COMMENT ON FUNCTION vector_mul(vector, vector) IS
 	'product of two vectors, element by element; raises when their dimensions differ, on overflow and on underflow';
 
+CREATE FUNCTION vector_concat(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_concat' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_concat(vector, vector) IS
+	'the elements of the first vector, then those of the second; raises beyond 16000 dimensions';
+
 -- Order: the first element that differs decides, then the dimensions.
 
 CREATE FUNCTION vector_lt(vector, vector) RETURNS boolean
@@ -198,6 +203,11 @@ CREATE OPERATOR * (
 	COMMUTATOR = *
 );
 COMMENT ON OPERATOR * (vector, vector) IS 'multiply element by element';
+
+CREATE OPERATOR || (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_concat
+);
+COMMENT ON OPERATOR || (vector, vector) IS 'concatenate';
 
 CREATE OPERATOR < (
 	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_lt,
@@ -442,6 +452,27 @@ COMMENT ON FUNCTION hybrid_index_check(regclass) IS
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hybrid_spread(
+	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
+	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
+	types text[] DEFAULT NULL, normalise bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
+	k int DEFAULT NULL)
+	RETURNS TABLE (id bigint, activation float8, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_spread'
+	-- Unsafe, since nobody knows what functions the edges query calls.
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
+	text, text[], bool, float8, int) IS
+'Activation spreading over a weighted graph.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0.
+seeds: the nodes that start; activation: how much each starts with, finite and >= 0 (NULL: 1 each); a seed given twice starts with the sum, a seed without edges keeps what it has.
+Each hop, a node that received at least threshold passes on decay times that, along its outgoing weights divided by (their sum ^ fan), fan being 0, 0.5 or 1; hops NULL: until what moves is less than tolerance times the seeds, an error where that may never end.
+refire: how often a node may pass on (NULL: no limit); combine: ''sum'' of what arrives, or ''max'': the best path; direction: ''out'', ''in'' or ''both''; types: only edges of these types; normalise: the activations of all nodes add up to 1; k: at most so many rows.
+Returns the nodes with activation above 0 and the hop that first reached each (0: a seed), by activation, largest first, then by id; the same numbers to the bit on every backend.
+Raises on an edge with a NULL, or with a weight that is NaN, infinite or negative; on a query that is not a plain read or returns other columns; on arguments out of range; on activation out of range; on a graph beyond hybrid.graph_memory_limit.';
 
 -- ---------------------------------------------------------------------------------------------
 -- What the dispatcher did (src/telemetry)
