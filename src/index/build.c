@@ -33,13 +33,13 @@ typedef struct BuildState
 	HybridIndex definition;
 	BufferAccessStrategy strategy;
 	MemoryContext row_context; /* reset for every row */
-	PGAlignedBlock *pages;	   /* the group being filled, span pages */
-	void *vector;			   /* the row being stored */
+	PGAlignedBlock *pages;     /* the group being filled, span pages */
+	void *vector;              /* the row being stored */
 	double stored;
 } BuildState;
 
-static void add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive,
-					void *arg);
+static void
+add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
 static void begin_group(BuildState *build);
 static void write_group(BuildState *build);
 static void write_page(BuildState *build, Page page);
@@ -106,7 +106,7 @@ hybridbuildempty(Relation index)
 	 */
 	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);
 	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, HYBRID_META_BLOCK,
-				(Page) meta.data, true);
+	            (Page) meta.data, true);
 	smgrimmedsync(RelationGetSmgr(index), INIT_FORKNUM);
 }
 
@@ -184,8 +184,8 @@ write_group(BuildState *build)
 static void
 write_page(BuildState *build, Page page)
 {
-	Buffer buffer = ReadBufferExtended(build->index, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK,
-									   build->strategy);
+	Buffer buffer =
+		ReadBufferExtended(build->index, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, build->strategy);
 
 	memcpy(BufferGetPage(buffer), page, BLCKSZ);
 	MarkBufferDirty(buffer);

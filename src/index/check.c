@@ -52,8 +52,8 @@ typedef struct CheckState
 	CheckedEntry *entries;
 	Size count;
 	Size allocated;
-	char *stored;	 /* a vector as the index holds it */
-	char *expected;	 /* the same as the table's row makes it */
+	char *stored;   /* a vector as the index holds it */
+	char *expected; /* the same as the table's row makes it */
 	MemoryContext row_context;
 } CheckState;
 
@@ -63,12 +63,11 @@ static void check_slot(CheckState *check, Page page, BlockNumber head, int slot)
 static void check_duplicates(CheckState *check);
 static bool still_holds(CheckState *check, const CheckedEntry *entry);
 static void check_rows(CheckState *check, Snapshot snapshot);
-static void check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive,
-					  void *arg);
+static void
+check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
 static void check_pointers(CheckState *check);
 static int compare_entries(const void *a, const void *b);
-static void corrupted(CheckState *check, int64 position, const char *what)
-	pg_attribute_noreturn();
+static void corrupted(CheckState *check, int64 position, const char *what) pg_attribute_noreturn();
 
 PG_FUNCTION_INFO_V1(hybrid_index_check);
 Datum
@@ -93,17 +92,17 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 	check.relation = hybrid_open_index(oid, AccessShareLock);
 	if (check.heap == NULL || heap_oid != IndexGetRelation(oid, false))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("could not open the table of index \"%s\"",
-							   RelationGetRelationName(check.relation))));
+		                errmsg("could not open the table of index \"%s\"",
+		                       RelationGetRelationName(check.relation))));
 	if (!check.relation->rd_index->indisvalid)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("index \"%s\" is not valid",
-							   RelationGetRelationName(check.relation))));
+		ereport(ERROR,
+		        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		         errmsg("index \"%s\" is not valid", RelationGetRelationName(check.relation))));
 
 	/* Index expressions run with the rights of the table's owner, as in CREATE INDEX. */
 	GetUserIdAndSecContext(&save_user, &save_context);
 	SetUserIdAndSecContext(check.heap->rd_rel->relowner,
-						   save_context | SECURITY_RESTRICTED_OPERATION);
+	                       save_context | SECURITY_RESTRICTED_OPERATION);
 	save_nest = NewGUCNestLevel();
 
 	check.index = hybrid_index_open(check.relation);
@@ -169,9 +168,9 @@ check_group(CheckState *check, BlockNumber head)
 		}
 		if (dead != hybrid_special(page)->dead)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-							errmsg("index \"%s\" counts %u dead entries at block %u and has %d",
-								   RelationGetRelationName(check->relation),
-								   hybrid_special(page)->dead, head, dead)));
+			                errmsg("index \"%s\" counts %u dead entries at block %u and has %d",
+			                       RelationGetRelationName(check->relation),
+			                       hybrid_special(page)->dead, head, dead)));
 	}
 	UnlockReleaseBuffer(buffer);
 }
@@ -232,11 +231,10 @@ still_holds(CheckState *check, const CheckedEntry *entry)
 	bool same;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	hybrid_page_check(check->relation, &check->index->layout, page, entry->head,
-					  HYBRID_PAGE_HEAD);
+	hybrid_page_check(check->relation, &check->index->layout, page, entry->head, HYBRID_PAGE_HEAD);
 	slot = hybrid_slot(page, entry->slot);
 	same = entry->slot < hybrid_special(page)->count && (slot->flags & HYBRID_SLOT_LIVE) != 0 &&
-		   hybrid_position(&slot->tid) == entry->position;
+	       hybrid_position(&slot->tid) == entry->position;
 	UnlockReleaseBuffer(buffer);
 	return same;
 }
@@ -250,8 +248,7 @@ check_rows(CheckState *check, Snapshot snapshot)
 	/* look at rows by the snapshot, as the second scan of CREATE INDEX CONCURRENTLY does */
 	info->ii_Concurrent = true;
 	/* ends the scan, too */
-	table_index_build_scan(check->heap, check->relation, info, true, false, check_row, check,
-						   scan);
+	table_index_build_scan(check->heap, check->relation, info, true, false, check_row, check, scan);
 }
 
 /* check_row: a row that the snapshot sees and the index's predicate admits. */
@@ -271,8 +268,8 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	memset(&key, 0, sizeof(key));
 	key.position = hybrid_position(tid);
 	entry = check->count == 0 ? NULL
-							  : bsearch(&key, check->entries, check->count, sizeof(CheckedEntry),
-										compare_entries);
+	                          : bsearch(&key, check->entries, check->count, sizeof(CheckedEntry),
+	                                    compare_entries);
 	if (!isnull[0])
 	{
 		old = MemoryContextSwitchTo(check->row_context);
@@ -297,10 +294,10 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	hybrid_page_check(check->relation, layout, page, entry->head, HYBRID_PAGE_HEAD);
 	slot = *hybrid_slot(page, entry->slot);
 	hybrid_copy_vector(check->relation, layout, page, entry->head, entry->slot, check->stored,
-					   check->strategy);
+	                   check->strategy);
 	UnlockReleaseBuffer(buffer);
 	if (memcmp(&slot, &expected.slot, sizeof(slot)) != 0 ||
-		memcmp(check->stored, check->expected, layout->stride) != 0)
+	    memcmp(check->stored, check->expected, layout->stride) != 0)
 		corrupted(check, key.position, "has other values than the table");
 }
 
@@ -328,14 +325,14 @@ check_pointers(CheckState *check)
 		{
 			if (BufferIsValid(buffer))
 				ReleaseBuffer(buffer);
-			buffer = ReadBufferExtended(check->heap, MAIN_FORKNUM, block, RBM_NORMAL,
-										check->strategy);
+			buffer =
+				ReadBufferExtended(check->heap, MAIN_FORKNUM, block, RBM_NORMAL, check->strategy);
 			at = block;
 		}
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		page = BufferGetPage(buffer);
 		used = !PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) &&
-			   ItemIdIsUsed(PageGetItemId(page, offset));
+		       ItemIdIsUsed(PageGetItemId(page, offset));
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		if (!used)
 			corrupted(check, position, "has an entry for a row that does not exist");
@@ -356,8 +353,8 @@ static void
 corrupted(CheckState *check, int64 position, const char *what)
 {
 	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-					errmsg("index \"%s\" %s", RelationGetRelationName(check->relation), what),
-					errdetail("Heap position (%u,%u).", (BlockNumber) (position >> 16),
-							  (OffsetNumber) (position & 0xFFFF)),
-					errhint("REINDEX it.")));
+	                errmsg("index \"%s\" %s", RelationGetRelationName(check->relation), what),
+	                errdetail("Heap position (%u,%u).", (BlockNumber) (position >> 16),
+	                          (OffsetNumber) (position & 0xFFFF)),
+	                errhint("REINDEX it.")));
 }

@@ -24,7 +24,7 @@
 
 void
 hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
-				   Cost *total, Selectivity *selectivity, double *correlation, double *pages)
+                   Cost *total, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
 	GenericCosts generic;

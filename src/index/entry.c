@@ -19,14 +19,14 @@ static float store_half(const HybridVector *vector, uint16_t *half);
 
 bool
 hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,
-				  HybridEntry *entry)
+                  HybridEntry *entry)
 {
 	const HybridLayout *layout = &index->layout;
 	float norm;
 
 	if (vector->dim != layout->dims)
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("expected %d dimensions, not %d", layout->dims, vector->dim)));
+		                errmsg("expected %d dimensions, not %d", layout->dims, vector->dim)));
 
 	norm = hy_norm_sq(HY_F32, vector->x, vector->dim);
 	/* The operator's distance to it is NaN whatever the query. */
@@ -62,10 +62,10 @@ store_half(const HybridVector *vector, uint16_t *half)
 
 		if (fabsf(vector->x[i]) > HALF_MAX)
 			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-							errmsg("value %g at position %d does not fit storage \"float16\"",
-								   vector->x[i], i + 1),
-							errdetail("The largest magnitude is 65504."),
-							errhint("Use WITH (storage = float32).")));
+			                errmsg("value %g at position %d does not fit storage \"float16\"",
+			                       vector->x[i], i + 1),
+			                errdetail("The largest magnitude is 65504."),
+			                errhint("Use WITH (storage = float32).")));
 		half[i] = hy_float_to_half(vector->x[i]);
 		lost = (double) vector->x[i] - (double) hy_half_to_float(half[i]);
 		sum += lost * lost;

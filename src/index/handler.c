@@ -15,9 +15,6 @@ hybrid_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
-	/* Everything that leads to an index of ours comes through here first. */
-	hybrid_options_define();
-
 	routine->amstrategies = HYBRID_DISTANCE_STRATEGY;
 	routine->amsupport = HYBRID_METRIC_PROC;
 	routine->amoptsprocnum = 0;

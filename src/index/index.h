@@ -18,7 +18,7 @@
 #include "types/vector.h"
 
 #define HYBRID_DISTANCE_STRATEGY 1 /* the ordering operator */
-#define HYBRID_METRIC_PROC 1	   /* (internal) returns internal: const HybridOpclass * */
+#define HYBRID_METRIC_PROC 1       /* (internal) returns internal: const HybridOpclass * */
 
 /* HybridOpclass: what an operator class's support function says of it. */
 typedef struct HybridOpclass
@@ -64,11 +64,6 @@ extern HyMetric hybrid_index_metric(Relation index);
 /* hybrid_open_index: for SQL functions; raises unless oid is an index of ours and accessible. */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
-/* options.c */
-
-/* hybrid_options_define: registers the options, once a process. */
-extern void hybrid_options_define(void);
-
 /* entry.c */
 
 /*
@@ -76,8 +71,8 @@ extern void hybrid_options_define(void);
  * caller.  false: this vector is not indexed (its norm is zero and the metric is cosine).  Raises
  * when the dimensions differ from the index's or a value does not fit the storage.
  */
-extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vector,
-							  ItemPointer tid, HybridEntry *entry);
+extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,
+                              HybridEntry *entry);
 
 /* bound.c */
 
@@ -95,29 +90,29 @@ typedef struct HybridProbe
  * from the canonical distance of the stored one, its canonical squared norm and its residual.
  * The distance itself when the residual is 0.
  */
-extern double hybrid_lower_bound(const HybridProbe *query, double distance, float norm,
-								 float residual);
+extern double
+hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual);
 
 /* The callbacks of IndexAmRoutine. */
 extern IndexBuildResult *hybridbuild(Relation heap, Relation index, IndexInfo *info);
 extern void hybridbuildempty(Relation index);
 extern char *hybridbuildphasename(int64 phase);
 extern bool hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
-						 Relation heap, IndexUniqueCheck unique, bool unchanged, IndexInfo *info);
+                         Relation heap, IndexUniqueCheck unique, bool unchanged, IndexInfo *info);
 extern IndexBulkDeleteResult *hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-											   IndexBulkDeleteCallback callback, void *state);
-extern IndexBulkDeleteResult *hybridvacuumcleanup(IndexVacuumInfo *info,
-												  IndexBulkDeleteResult *stats);
-extern void hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
-							   Cost *startup, Cost *total, Selectivity *selectivity,
-							   double *correlation, double *pages);
+                                               IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *
+hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+extern void
+hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
+                   Cost *total, Selectivity *selectivity, double *correlation, double *pages);
 extern bytea *hybridoptions(Datum reloptions, bool validate);
 extern bool hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
-						   bool *result, bool *isnull);
+                           bool *result, bool *isnull);
 extern bool hybridvalidate(Oid opclass);
 extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);
-extern void hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
-						 int norderbys);
+extern void
+hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
 extern bool hybridgettuple(IndexScanDesc scan, ScanDirection direction);
 extern void hybridendscan(IndexScanDesc scan);
 

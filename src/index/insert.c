@@ -19,17 +19,16 @@
 #include "index/index.h"
 
 static void store_entry(Relation index, const HybridLayout *layout, const HybridEntry *entry);
-static bool try_group(Relation index, const HybridLayout *layout, BlockNumber head,
-					  const HybridEntry *entry);
-static void write_tails(Relation index, const HybridLayout *layout, BlockNumber head,
-						const HybridEntry *entry, int first, int last, Buffer head_buffer,
-						int slot);
-static BlockNumber extend_by_group(Relation index, const HybridLayout *layout,
-								   BlockNumber blocks);
+static bool
+try_group(Relation index, const HybridLayout *layout, BlockNumber head, const HybridEntry *entry);
+static void
+write_tails(Relation index, const HybridLayout *layout, BlockNumber head, const HybridEntry *entry,
+            int first, int last, Buffer head_buffer, int slot);
+static BlockNumber extend_by_group(Relation index, const HybridLayout *layout, BlockNumber blocks);
 
 bool
 hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
+             IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
 	const HybridIndex *open = hybrid_index_open(index);
 	MemoryContext context, old;
@@ -56,7 +55,7 @@ store_entry(Relation index, const HybridLayout *layout, const HybridEntry *entry
 	BlockNumber groups;
 
 	if (head != InvalidBlockNumber && hybrid_is_group_head(layout, head, blocks) &&
-		try_group(index, layout, head, entry))
+	    try_group(index, layout, head, entry))
 		return;
 
 	head = GetPageWithFreeSpace(index, HYBRID_FSM_NEED);
@@ -127,8 +126,8 @@ try_group(Relation index, const HybridLayout *layout, BlockNumber head, const Hy
  * and its slot unless head_buffer is invalid.
  */
 static void
-write_tails(Relation index, const HybridLayout *layout, BlockNumber head,
-			const HybridEntry *entry, int first, int last, Buffer head_buffer, int slot)
+write_tails(Relation index, const HybridLayout *layout, BlockNumber head, const HybridEntry *entry,
+            int first, int last, Buffer head_buffer, int slot)
 {
 	Buffer buffers[MAX_GENERIC_XLOG_PAGES];
 	GenericXLogState *state = GenericXLogStart(index);
@@ -150,8 +149,7 @@ write_tails(Relation index, const HybridLayout *layout, BlockNumber head,
 	{
 		bool fresh = PageIsNew(BufferGetPage(head_buffer));
 
-		page = GenericXLogRegisterBuffer(state, head_buffer,
-										 fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
+		page = GenericXLogRegisterBuffer(state, head_buffer, fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
 		if (fresh)
 			hybrid_page_init(page, HYBRID_PAGE_HEAD);
 		hybrid_put(layout, page, slot, &entry->slot, entry->vector);

@@ -33,31 +33,29 @@ hybrid_index_open(Relation index)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	if (PageIsNew(page))
-		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-						errmsg("index \"%s\" has an empty meta page",
-							   RelationGetRelationName(index)),
-						errhint("REINDEX it.")));
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has an empty meta page", RelationGetRelationName(index)),
+		         errhint("REINDEX it.")));
 	hybrid_page_check(index, NULL, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
 	memcpy(&meta, PageGetContents(page), sizeof(meta));
 	UnlockReleaseBuffer(buffer);
 
 	if (meta.magic != HYBRID_INDEX_MAGIC)
-		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-						errmsg("index \"%s\" is not a hybrid index",
-							   RelationGetRelationName(index)),
-						errdetail("Magic number %08x instead of %08x.", meta.magic,
-								  HYBRID_INDEX_MAGIC)));
-	if (meta.format != HYBRID_INDEX_FORMAT)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" has format version %u, this library reads %u",
-						RelationGetRelationName(index), meta.format, HYBRID_INDEX_FORMAT),
-				 errhint("REINDEX it.")));
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" is not a hybrid index", RelationGetRelationName(index)),
+		         errdetail("Magic number %08x instead of %08x.", meta.magic, HYBRID_INDEX_MAGIC)));
+	if (meta.format != HYBRID_INDEX_FORMAT)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" has format version %u, this library reads %u",
+		                       RelationGetRelationName(index), meta.format, HYBRID_INDEX_FORMAT),
+		                errhint("REINDEX it.")));
 	if (meta.dims < 1 || meta.dims > HYBRID_MAX_DIM || meta.dtype >= HY_DTYPE_COUNT)
-		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-						errmsg("index \"%s\" has a damaged meta page",
-							   RelationGetRelationName(index)),
-						errdetail("%u dimensions, storage %u.", meta.dims, meta.dtype)));
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
+		         errdetail("%u dimensions, storage %u.", meta.dims, meta.dtype)));
 
 	open = MemoryContextAllocZero(index->rd_indexcxt, sizeof(HybridIndex));
 	open->metric = metric;
@@ -82,14 +80,14 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 
 	if (dims < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("column does not have dimensions"),
-						errhint("Declare it as vector(n), or index an expression such as "
-								"((column::vector(3))).")));
+		                errmsg("column does not have dimensions"),
+		                errhint("Declare it as vector(n), or index an expression such as "
+		                        "((column::vector(3))).")));
 	if (dims < 1 || dims > HYBRID_MAX_DIM)
 		elog(ERROR, "unexpected number of dimensions: %d", dims);
 	definition->metric = hybrid_index_metric(index);
 	hybrid_layout_init(&definition->layout, dims,
-					   options != NULL ? (HyDtype) options->storage : HY_F32);
+	                   options != NULL ? (HyDtype) options->storage : HY_F32);
 }
 
 HyMetric
@@ -108,13 +106,12 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 	Relation relation = relation_open(oid, lock);
 
 	/* the routine of an index is in its relcache entry: the name of the access method is not asked */
-	if (relation->rd_rel->relkind != RELKIND_INDEX ||
-		relation->rd_indam->ambuild != hybridbuild)
+	if (relation->rd_rel->relkind != RELKIND_INDEX || relation->rd_indam->ambuild != hybridbuild)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("\"%s\" is not an index of access method hybrid",
-							   RelationGetRelationName(relation))));
+		                errmsg("\"%s\" is not an index of access method hybrid",
+		                       RelationGetRelationName(relation))));
 	if (RELATION_IS_OTHER_TEMP(relation))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("cannot access temporary indexes of other sessions")));
+		                errmsg("cannot access temporary indexes of other sessions")));
 	return relation;
 }

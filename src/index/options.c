@@ -7,24 +7,21 @@
 #include "access/reloptions.h"
 #include "storage/lock.h"
 
+#include "index/handler.h"
 #include "index/index.h"
 
-static relopt_kind kind = 0;
+static relopt_kind kind;
 
 static relopt_enum_elt_def storages[] = {
-	{"float32", HY_F32},
-	{"float16", HY_F16},
-	{(const char *) NULL}, /* end */
+	{"float32", HY_F32}, {"float16", HY_F16}, {(const char *) NULL}, /* end */
 };
 
 void
-hybrid_options_define(void)
+hybrid_index_init(void)
 {
-	if (kind != 0)
-		return;
 	kind = add_reloption_kind();
 	add_enum_reloption(kind, "storage", "How vectors are stored in the index.", storages, HY_F32,
-					   "Valid values are \"float32\" and \"float16\".", AccessExclusiveLock);
+	                   "Valid values are \"float32\" and \"float16\".", AccessExclusiveLock);
 }
 
 bytea *
@@ -35,5 +32,5 @@ hybridoptions(Datum reloptions, bool validate)
 	};
 
 	return (bytea *) build_reloptions(reloptions, validate, kind, sizeof(HybridOptions), elements,
-									  lengthof(elements));
+	                                  lengthof(elements));
 }

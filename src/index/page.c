@@ -59,8 +59,8 @@ bool
 hybrid_is_group_head(const HybridLayout *layout, BlockNumber block, BlockNumber blocks)
 {
 	return block >= HYBRID_FIRST_BLOCK && block < blocks &&
-		   (block - HYBRID_FIRST_BLOCK) % layout->span == 0 &&
-		   blocks - block >= (BlockNumber) layout->span;
+	       (block - HYBRID_FIRST_BLOCK) % layout->span == 0 &&
+	       blocks - block >= (BlockNumber) layout->span;
 }
 
 void
@@ -90,38 +90,37 @@ hybrid_meta_init(Page page, const HybridLayout *layout)
 
 void
 hybrid_page_check(Relation index, const HybridLayout *layout, Page page, BlockNumber block,
-				  HybridPageKind kind)
+                  HybridPageKind kind)
 {
 	PageHeader header = (PageHeader) page;
 	HybridPageSpecial *special;
 	int capacity = kind == HYBRID_PAGE_HEAD ? layout->capacity : 0;
 
 	if (PageGetPageSize(page) != BLCKSZ ||
-		header->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)))
+	    header->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-						errmsg("index \"%s\" contains a page that is not its own at block %u",
-							   RelationGetRelationName(index), block)));
+		                errmsg("index \"%s\" contains a page that is not its own at block %u",
+		                       RelationGetRelationName(index), block)));
 
 	special = hybrid_special(page);
 	if (special->page_id != HYBRID_PAGE_ID || special->kind != kind)
 		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" contains an unexpected page at block %u",
-						RelationGetRelationName(index), block),
-				 errdetail("Page id %04x and kind %u instead of %04x and %u.", special->page_id,
-						   special->kind, HYBRID_PAGE_ID, (unsigned) kind)));
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" contains an unexpected page at block %u",
+		                RelationGetRelationName(index), block),
+		         errdetail("Page id %04x and kind %u instead of %04x and %u.", special->page_id,
+		                   special->kind, HYBRID_PAGE_ID, (unsigned) kind)));
 
 	if (kind == HYBRID_PAGE_META)
 		return;
 	if (special->count > capacity || special->dead > special->count ||
-		(kind == HYBRID_PAGE_HEAD && header->pd_lower != lower_of(layout, special->count)) ||
-		header->pd_upper != header->pd_special - special->count * sizeof(HybridSlot))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" contains inconsistent counts at block %u",
-						RelationGetRelationName(index), block),
-				 errdetail("%u slots, %u of them dead, lower %u, upper %u.", special->count,
-						   special->dead, header->pd_lower, header->pd_upper)));
+	    (kind == HYBRID_PAGE_HEAD && header->pd_lower != lower_of(layout, special->count)) ||
+	    header->pd_upper != header->pd_special - special->count * sizeof(HybridSlot))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" contains inconsistent counts at block %u",
+		                       RelationGetRelationName(index), block),
+		                errdetail("%u slots, %u of them dead, lower %u, upper %u.", special->count,
+		                          special->dead, header->pd_lower, header->pd_upper)));
 }
 
 int
@@ -143,8 +142,7 @@ hybrid_free_slot(const HybridLayout *layout, Page page)
 }
 
 void
-hybrid_put(const HybridLayout *layout, Page page, int i, const HybridSlot *slot,
-		   const void *vector)
+hybrid_put(const HybridLayout *layout, Page page, int i, const HybridSlot *slot, const void *vector)
 {
 	PageHeader header = (PageHeader) page;
 	HybridPageSpecial *special = hybrid_special(page);
@@ -182,7 +180,7 @@ hybrid_put_tail(const HybridLayout *layout, Page page, int page_of_span, const v
 
 void
 hybrid_copy_vector(Relation index, const HybridLayout *layout, Page head, BlockNumber head_block,
-				   int i, void *vector, BufferAccessStrategy strategy)
+                   int i, void *vector, BufferAccessStrategy strategy)
 {
 	int p;
 
@@ -197,10 +195,9 @@ hybrid_copy_vector(Relation index, const HybridLayout *layout, Page head, BlockN
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		hybrid_tail_range(layout, p, &begin, &length);
 		if (PageIsNew(page) || ((PageHeader) page)->pd_lower != SizeOfPageHeaderData + length)
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("index \"%s\" contains an incomplete vector at block %u",
-							RelationGetRelationName(index), head_block + p)));
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" contains an incomplete vector at block %u",
+			                       RelationGetRelationName(index), head_block + p)));
 		hybrid_page_check(index, layout, page, head_block + p, HYBRID_PAGE_TAIL);
 		memcpy((char *) vector + begin, PageGetContents(page), length);
 		UnlockReleaseBuffer(buffer);

@@ -69,9 +69,9 @@ StaticAssertDecl(sizeof(HybridMeta) == 16, "the meta data is 16 bytes on disk");
 typedef struct HybridSlot
 {
 	ItemPointerData tid; /* the heap row (root of its HOT chain) */
-	uint16 flags;		 /* HYBRID_SLOT_LIVE, or 0: dead */
-	float norm;			 /* hy_norm_sq of the stored vector */
-	float residual;		 /* at least |given - stored|; 0 when stored as given */
+	uint16 flags;        /* HYBRID_SLOT_LIVE, or 0: dead */
+	float norm;          /* hy_norm_sq of the stored vector */
+	float residual;      /* at least |given - stored|; 0 when stored as given */
 } HybridSlot;
 
 StaticAssertDecl(sizeof(HybridSlot) == 16, "a slot is 16 bytes on disk");
@@ -81,10 +81,10 @@ typedef struct HybridLayout
 {
 	int dims;
 	HyDtype dtype;
-	Size stride;   /* bytes of a stored vector */
-	int span;	   /* pages of a group */
-	int capacity;  /* vectors of a group */
-	Size in_head;  /* bytes of a vector that lie on the head page */
+	Size stride;  /* bytes of a stored vector */
+	int span;     /* pages of a group */
+	int capacity; /* vectors of a group */
+	Size in_head; /* bytes of a vector that lie on the head page */
 } HybridLayout;
 
 /* hybrid_layout_init: dims 1 .. HYBRID_MAX_DIM. */
@@ -97,8 +97,7 @@ extern BlockNumber hybrid_groups(const HybridLayout *layout, BlockNumber blocks)
 extern BlockNumber hybrid_group_head(const HybridLayout *layout, BlockNumber group);
 
 /* hybrid_is_group_head: whether a whole group of a file of this many blocks begins at block. */
-extern bool hybrid_is_group_head(const HybridLayout *layout, BlockNumber block,
-								 BlockNumber blocks);
+extern bool hybrid_is_group_head(const HybridLayout *layout, BlockNumber block, BlockNumber blocks);
 
 /* hybrid_page_init: an empty page of this kind; meta pages are hybrid_meta_init's. */
 extern void hybrid_page_init(Page page, HybridPageKind kind);
@@ -111,7 +110,7 @@ extern void hybrid_meta_init(Page page, const HybridLayout *layout);
  * kind and its counts and bounds agree with the layout.
  */
 extern void hybrid_page_check(Relation index, const HybridLayout *layout, Page page,
-							  BlockNumber block, HybridPageKind kind);
+                              BlockNumber block, HybridPageKind kind);
 
 /* hybrid_free_slot: a slot of a head page that may be written, -1 when the group is full. */
 extern int hybrid_free_slot(const HybridLayout *layout, Page page);
@@ -121,23 +120,23 @@ extern int hybrid_free_slot(const HybridLayout *layout, Page page);
  * is its count.  Of a vector longer than a page only the part that belongs on the head.
  */
 extern void hybrid_put(const HybridLayout *layout, Page page, int i, const HybridSlot *slot,
-					   const void *vector);
+                       const void *vector);
 
 /* hybrid_put_tail: writes the part of a vector that belongs on page number `page_of_span` >= 1. */
-extern void hybrid_put_tail(const HybridLayout *layout, Page page, int page_of_span,
-							const void *vector);
+extern void
+hybrid_put_tail(const HybridLayout *layout, Page page, int page_of_span, const void *vector);
 
 /* hybrid_tail_range: which bytes of a vector lie on page number `page_of_span` >= 1. */
-extern void hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin,
-							  Size *length);
+extern void
+hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin, Size *length);
 
 /*
  * hybrid_copy_vector: the vector of slot i of a group whose head page is locked and checked.
  * Reads (and share-locks, one after another) the tail pages.
  */
-extern void hybrid_copy_vector(Relation index, const HybridLayout *layout, Page head,
-							   BlockNumber head_block, int i, void *vector,
-							   BufferAccessStrategy strategy);
+extern void
+hybrid_copy_vector(Relation index, const HybridLayout *layout, Page head, BlockNumber head_block,
+                   int i, void *vector, BufferAccessStrategy strategy);
 
 static inline HybridPageSpecial *
 hybrid_special(Page page)
@@ -157,7 +156,7 @@ static inline int64
 hybrid_position(const ItemPointerData *tid)
 {
 	return ((int64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-		   ItemPointerGetOffsetNumberNoCheck(tid);
+	       ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 /* hybrid_vectors: the vectors of a head page, the first one's first byte. */

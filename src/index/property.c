@@ -8,7 +8,7 @@
 
 bool
 hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name, bool *result,
-			   bool *isnull)
+               bool *isnull)
 {
 	/* every operator class has an ordering operator, see hybridvalidate() */
 	if (property != AMPROP_DISTANCE_ORDERABLE || attno == 0)

@@ -70,9 +70,9 @@ typedef struct HybridScan
 	BufferAccessStrategy strategy;
 	int pass;
 	HyTopK candidates;
-	int next;		 /* candidates handed out of this pass */
-	bool exhausted;	 /* nothing lies beyond this pass */
-	bool bounded;	 /* last is set */
+	int next;        /* candidates handed out of this pass */
+	bool exhausted;  /* nothing lies beyond this pass */
+	bool bounded;    /* last is set */
 	HyNeighbor last; /* last candidate handed out */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
@@ -186,8 +186,8 @@ begin_query(IndexScanDesc scan)
 
 	if (scan->numberOfOrderBys < 1)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("index \"%s\" can only be scanned in the order of a distance",
-							   RelationGetRelationName(scan->indexRelation))));
+		                errmsg("index \"%s\" can only be scanned in the order of a distance",
+		                       RelationGetRelationName(scan->indexRelation))));
 	/* A candidate waits without a pin while its row may be removed and the place reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
@@ -205,9 +205,9 @@ begin_query(IndexScanDesc scan)
 	{
 		vector = DatumGetHybridVector(scan->orderByData[0].sk_argument);
 		if (vector->dim != index->layout.dims)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION), errmsg("different vector dimensions %d and %d",
-															 index->layout.dims, vector->dim)));
+			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+			                errmsg("different vector dimensions %d and %d", index->layout.dims,
+			                       vector->dim)));
 		for (i = 0; i < vector->dim; i++)
 			sum += (double) vector->x[i] * vector->x[i];
 		state->query.x = vector->x;
@@ -255,8 +255,7 @@ read_group(IndexScanDesc scan, const HybridIndex *index, BlockNumber head)
 	Batch *batch = &state->batch;
 	const HybridLayout *layout = &index->layout;
 	Relation relation = scan->indexRelation;
-	Buffer buffer =
-		ReadBufferExtended(relation, MAIN_FORKNUM, head, RBM_NORMAL, state->strategy);
+	Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, head, RBM_NORMAL, state->strategy);
 	Page page = BufferGetPage(buffer);
 	int i, count;
 
@@ -275,7 +274,7 @@ read_group(IndexScanDesc scan, const HybridIndex *index, BlockNumber head)
 		if ((slot->flags & HYBRID_SLOT_LIVE) == 0)
 			continue;
 		hybrid_copy_vector(relation, layout, page, head, i,
-						   batch->vectors + batch->rows * layout->stride, state->strategy);
+		                   batch->vectors + batch->rows * layout->stride, state->strategy);
 		batch->norms[batch->rows] = slot->norm;
 		batch->residuals[batch->rows] = slot->residual;
 		batch->positions[batch->rows] = hybrid_position(&slot->tid);
@@ -331,7 +330,7 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 		candidate.row = batch->positions[i];
 		if (!state->null_query)
 			candidate.distance = hybrid_lower_bound(&state->query, batch->distances[i],
-													batch->norms[i], batch->residuals[i]);
+			                                        batch->norms[i], batch->residuals[i]);
 		if (isnan(candidate.distance))
 		{
 			candidate.distance = INFINITY;
@@ -353,7 +352,7 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 	int i;
 
 	ItemPointerSet(&scan->xs_heaptid, (BlockNumber) (position >> 16),
-				   (OffsetNumber) (position & 0xFFFF));
+	               (OffsetNumber) (position & 0xFFFF));
 	scan->xs_recheck = false;
 
 	state->distances[0].value =
@@ -365,7 +364,7 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 		state->distances[i].isnull = false;
 	}
 	index_store_float8_orderby_distances(scan, state->orderby_types, state->distances,
-										 lossy || scan->numberOfOrderBys > 1);
+	                                     lossy || scan->numberOfOrderBys > 1);
 }
 
 /* allocate_batch: as many rows as pay for a dispatch, within work_mem; at least one group. */

@@ -36,7 +36,7 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 
 	relation = hybrid_open_index(oid, AccessShareLock);
 	if (!pg_class_ownercheck(oid, GetUserId()) &&
-		!has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+	    !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
 	layout = &hybrid_index_open(relation)->layout;
 	blocks = RelationGetNumberOfBlocks(relation);

@@ -11,18 +11,19 @@
 #include "commands/vacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
+#include "storage/indexfsm.h"
 #include "utils/rel.h"
 
 #include "index/index.h"
 
 static void vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-						IndexBulkDeleteCallback callback, void *state);
+                        IndexBulkDeleteCallback callback, void *state);
 static int mark_dead(Relation index, const HybridLayout *layout, Buffer buffer,
-					 IndexBulkDeleteCallback callback, void *state);
+                     IndexBulkDeleteCallback callback, void *state);
 
 IndexBulkDeleteResult *
 hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-				 IndexBulkDeleteCallback callback, void *state)
+                 IndexBulkDeleteCallback callback, void *state)
 {
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
@@ -47,7 +48,7 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 
 static void
 vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
-			void *state)
+            void *state)
 {
 	Relation index = info->index;
 	const HybridLayout *layout = &hybrid_index_open(index)->layout;
@@ -90,7 +91,7 @@ vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelete
 /* mark_dead: asks the callback about every live slot; returns how many died. */
 static int
 mark_dead(Relation index, const HybridLayout *layout, Buffer buffer,
-		  IndexBulkDeleteCallback callback, void *state)
+          IndexBulkDeleteCallback callback, void *state)
 {
 	Page page = BufferGetPage(buffer);
 	int count = hybrid_special(page)->count;

@@ -42,7 +42,12 @@ hybridvalidate(Oid opclass)
 	if (OidIsValid(form->opckeytype))
 		valid = complain(name, "has a storage type", format_type_be(form->opckeytype));
 	ReleaseSysCache(tuple);
-	family_name = get_opfamily_name(family, false);
+
+	tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator family %u", family);
+	family_name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+	ReleaseSysCache(tuple);
 
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
 	functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
@@ -76,8 +81,8 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 		else if (!opfamily_can_sort_type(amop->amopsortfamily, get_op_rettype(amop->amopopr)))
 			valid = complain(family, "has an operator with an incorrect sort family", which);
 		if (amop->amoplefttype != amop->amoprighttype ||
-			!check_amop_signature(amop->amopopr, FLOAT8OID, amop->amoplefttype,
-								  amop->amoprighttype))
+		    !check_amop_signature(amop->amopopr, FLOAT8OID, amop->amoplefttype,
+		                          amop->amoprighttype))
 			valid = complain(family, "has an operator with a wrong signature", which);
 		if (amop->amoplefttype == type && amop->amopstrategy == HYBRID_DISTANCE_STRATEGY)
 			*found = true;
@@ -109,8 +114,8 @@ validate_functions(CatCList *functions, const char *family, Oid type, bool *foun
 static bool
 complain(const char *family, const char *what, const char *which)
 {
-	ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				   errmsg("operator family \"%s\" of access method hybrid %s %s", family, what,
-						  which)));
+	ereport(INFO,
+	        (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+	         errmsg("operator family \"%s\" of access method hybrid %s %s", family, what, which)));
 	return false;
 }
