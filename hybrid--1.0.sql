@@ -119,6 +119,11 @@ CREATE FUNCTION vector_mul(vector, vector) RETURNS vector
 COMMENT ON FUNCTION vector_mul(vector, vector) IS
 	'product of two vectors, element by element; raises when their dimensions differ, on overflow and on underflow';
 
+CREATE FUNCTION vector_concat(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_concat' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_concat(vector, vector) IS
+	'the elements of the first vector, then those of the second; raises beyond 16000 dimensions';
+
 -- Order: the first element that differs decides, then the dimensions.
 
 CREATE FUNCTION vector_lt(vector, vector) RETURNS boolean
@@ -198,6 +203,11 @@ CREATE OPERATOR * (
 	COMMUTATOR = *
 );
 COMMENT ON OPERATOR * (vector, vector) IS 'multiply element by element';
+
+CREATE OPERATOR || (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_concat
+);
+COMMENT ON OPERATOR || (vector, vector) IS 'concatenate';
 
 CREATE OPERATOR < (
 	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_lt,

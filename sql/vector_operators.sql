@@ -27,6 +27,11 @@ SELECT a + b = (SELECT array_agg(3 * i)::vector FROM generate_series(1, 1000) i)
 	FROM (SELECT array_agg(i)::vector AS a, array_agg(2 * i)::vector AS b
 		  FROM generate_series(1, 1000) i) x;
 
+-- End to end.
+SELECT '[1,2,3]'::vector || '[4,5]', '[1]'::vector || NULL;
+SELECT vector_dims(array_fill(1, ARRAY[15999])::vector || '[1]');
+SELECT array_fill(1, ARRAY[16000])::vector || '[1]';
+
 -- Order.
 WITH v(v) AS (VALUES ('[1,2]'::vector), ('[1,2,3]'), ('[2]'), ('[-1,5]'), ('[1,2]'))
 SELECT a.v AS a, b.v AS b, vector_cmp(a.v, b.v),

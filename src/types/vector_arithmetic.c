@@ -1,6 +1,6 @@
 /*
  * vector_arithmetic.c
- *		Element by element: a + b, a - b, a * b.
+ *		Element by element: a + b, a - b, a * b; and end to end: a || b.
  *
  * Elements of vectors are finite, so an infinite element in the result is an overflow; and since
  * finite floats whose sum or difference is nonzero never give 0, only the product can underflow.
@@ -19,6 +19,7 @@ static void check_overflow(const HybridVector *vector);
 PG_FUNCTION_INFO_V1(hybrid_vector_add);
 PG_FUNCTION_INFO_V1(hybrid_vector_sub);
 PG_FUNCTION_INFO_V1(hybrid_vector_mul);
+PG_FUNCTION_INFO_V1(hybrid_vector_concat);
 
 Datum
 hybrid_vector_add(PG_FUNCTION_ARGS)
@@ -70,6 +71,21 @@ hybrid_vector_mul(PG_FUNCTION_ARGS)
 		if (result->x[i] == 0 && a->x[i] != 0 && b->x[i] != 0)
 			float_underflow_error();
 	}
+	PG_RETURN_HYBRID_VECTOR(result);
+}
+
+/* Without an operator of its own, vector || vector would quietly be the text of both. */
+Datum
+hybrid_vector_concat(PG_FUNCTION_ARGS)
+{
+	HybridVector *a = PG_GETARG_HYBRID_VECTOR(0);
+	HybridVector *b = PG_GETARG_HYBRID_VECTOR(1);
+	HybridVector *result;
+
+	hybrid_vector_check_dim(a->dim + b->dim);
+	result = hybrid_vector_new(a->dim + b->dim);
+	memcpy(result->x, a->x, sizeof(float) * a->dim);
+	memcpy(result->x + a->dim, b->x, sizeof(float) * b->dim);
 	PG_RETURN_HYBRID_VECTOR(result);
 }
 
