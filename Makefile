@@ -1,11 +1,13 @@
 # hybrid: vectors and graphs in ordinary tables.
 #
 #	make demo		from nothing to a look at it (installs what is missing from Debian's packages)
-#	make check		every test, from a clean clone
-#	make; make install	build and install with PGXS, as any extension
+#	make check		every test, from a clean clone; `make check-unit` and so on for one step of it
+#	make soak		the long versions of the fuzzing, storm and crash steps
+#	make bench		measurements; `make bench-compare BASE=file` against a kept result
+#	make; make install; make installcheck		with PGXS, as any extension
 #
-# This file parses without PostgreSQL's development files, so that `make demo` and `make check`
-# can install them first.
+# This file parses without PostgreSQL's development files, so that demo, check, soak and bench can
+# install them first.
 
 EXTENSION = hybrid
 MODULE_big = hybrid
@@ -21,27 +23,44 @@ REGRESS_OPTS = --load-extension=hybrid --inputdir=.
 
 # The same bits from every kernel: no contraction of a * b + c, no other liberty.
 HYBRID_CFLAGS = -ffp-contract=off -fno-math-errno
-PG_CPPFLAGS = -I$(srcdir)/src
+# PGXS tracks no headers unless PostgreSQL was configured to, and Debian's was not.
+PG_CPPFLAGS = -I$(srcdir)/src $(if $(filter yes,$(autodepend)),,-MMD -MP)
 PG_CFLAGS = $(HYBRID_CFLAGS)
 SHLIB_LINK = -lm -ldl -Wl,-Bsymbolic -Wl,--version-script=build/exports.map
+EXTRA_CLEAN = build *.so $(patsubst %.o,%.d,$(OBJS))
 
 srcdir = .
-PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
-HAVE_PGXS := $(wildcard $(PGXS))
+OWN_GOALS = demo check check-% soak soak-% bench bench-compare
+PGXS_GOALS := $(filter-out $(OWN_GOALS),$(or $(MAKECMDGOALS),all))
 
 all: hybrid_emulated.so
 
-ifneq ($(HAVE_PGXS),)
+# pgxs.mk has a `check` that only fails. PGXS is left out where nothing but our own goals is asked
+# for, and our `check` where it is not asked for, so that neither replaces the other with a warning.
+ifneq ($(PGXS_GOALS),)
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq ($(wildcard $(PGXS)),)
 # LLVM bitcode would be built with clang's idea of every kernel; nothing here gains from inlining.
 override with_llvm = no
 include $(PGXS)
 else
-all:
+all install installcheck clean:
 	@echo "PostgreSQL's development files are missing (Debian: apt-get install postgresql-server-dev-15)."
 	@echo "'make demo' and 'make check' install what they need."
 	@exit 1
 endif
+endif
+
+-include $(patsubst %.o,%.d,$(OBJS))
+
+# Objects are built again when the compiler or its flags change: a check with -Werror must see
+# the warnings of a file that an earlier build has compiled without.
+$(OBJS): build/flags
+build/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CC) $(CFLAGS) $(CPPFLAGS))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(CC) $(CFLAGS) $(CPPFLAGS))' >$@
 
 # What PostgreSQL must find in hybrid.so and nothing else: the functions that SQL names.
 hybrid.so: build/exports.map
@@ -53,13 +72,44 @@ build/exports.map: $(wildcard $(addsuffix /*.c,$(SERVER_DIRS)))
 
 # The emulated device: a plug-in for tests and demonstrations, pure C.
 EMULATED_OBJS = $(patsubst %.c,build/emulated/%.o,$(wildcard src/core/*.c src/emulated/*.c) src/dispatch/backend.c)
-PURE_CFLAGS = -std=c11 -O2 -g -fPIC -Wall -Wextra -fvisibility=hidden $(HYBRID_CFLAGS) -Isrc
+PURE_CFLAGS = -std=c11 -O2 -g -fPIC -Wall -Wextra -fvisibility=hidden $(HYBRID_CFLAGS) -Isrc $(COPT)
 
-build/emulated/%.o: %.c
+build/emulated/%.o: %.c build/flags
 	@mkdir -p $(@D)
-	$(CC) $(PURE_CFLAGS) -MMD -c -o $@ $<
+	$(CC) $(PURE_CFLAGS) -MMD -MP -c -o $@ $<
 
 hybrid_emulated.so: $(EMULATED_OBJS)
 	$(CC) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
--include $(wildcard build/emulated/src/*/*.d)
+-include $(EMULATED_OBJS:.o=.d)
+
+# The CUDA plug-in, where nvcc is found.
+-include cuda/cuda.mk
+
+demo bench:
+	@test/packages.sh $@
+	@bench/$@.sh
+
+bench-compare:
+	@bench/compare.sh "$(BASE)" "$(NEW)"
+
+ifneq ($(if $(PGXS_GOALS),$(filter check,$(MAKECMDGOALS)),ours),)
+check:
+	@test/packages.sh check
+	@test/check.sh
+endif
+
+check-%:
+	@test/packages.sh check
+	@test/check.sh $*
+
+soak:
+	@test/packages.sh check
+	@test/check.sh --soak
+
+soak-%:
+	@test/packages.sh check
+	@test/check.sh --soak $*
+
+FORCE:
+.PHONY: all demo check soak bench bench-compare FORCE

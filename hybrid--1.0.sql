@@ -5,9 +5,375 @@
 -- The vector type (src/types)
 -- ---------------------------------------------------------------------------------------------
 
+-- Types of the same name cannot share a schema; say so before anything is created.
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_catalog.pg_type
+			   WHERE typname = 'vector' AND typnamespace = '@extschema@'::pg_catalog.regnamespace)
+	THEN
+		RAISE EXCEPTION USING
+			ERRCODE = 'duplicate_object',
+			MESSAGE = 'schema @extschema@ already has a type named vector',
+			DETAIL = 'It is likely that of the extension pgvector, which keeps working as it is.',
+			HINT = 'Install hybrid into a schema of its own: '
+				'CREATE SCHEMA hybrid; CREATE EXTENSION hybrid SCHEMA hybrid;';
+	END IF;
+END
+$$;
+
+CREATE TYPE vector;
+
+CREATE FUNCTION vector_in(cstring, oid, integer) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION vector_in(cstring, oid, integer) IS
+	'reads a vector from text such as [1,2.5,-3e4]; raises on malformed text, NaN, infinity, no or more than 16000 elements, or other dimensions than the type modifier''s';
+
+CREATE FUNCTION vector_out(vector) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'hybrid_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION vector_out(vector) IS
+	'writes a vector as text, each element in the shortest form that reads back to the same value';
+
+CREATE FUNCTION vector_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_vector_typmod_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION vector_typmod_in(cstring[]) IS
+	'reads the type modifier of vector(n); raises unless it is one number from 1 to 16000';
+
+CREATE FUNCTION vector_recv(internal, oid, integer) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION vector_recv(internal, oid, integer) IS
+	'reads a vector from the binary format: int16 dimensions, int16 zero, float4 elements; raises as vector_in does';
+
+CREATE FUNCTION vector_send(vector) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'hybrid_vector_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION vector_send(vector) IS
+	'writes a vector in the binary format: int16 dimensions, int16 zero, float4 elements';
+
+CREATE TYPE vector (
+	INPUT = vector_in,
+	OUTPUT = vector_out,
+	TYPMOD_IN = vector_typmod_in,
+	RECEIVE = vector_recv,
+	SEND = vector_send,
+	STORAGE = external
+);
+COMMENT ON TYPE vector IS
+	'1 to 16000 finite float4 elements; vector(n) has exactly n';
+
+-- Functions of one vector.
+
+CREATE FUNCTION vector_dims(vector) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_vector_dims' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION vector_dims(vector) IS 'number of elements of a vector';
+
+CREATE FUNCTION vector_norm(vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_norm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_norm(vector) IS 'Euclidean length of a vector, computed in float8';
+
+CREATE FUNCTION l2_normalize(vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_l2_normalize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_normalize(vector) IS
+	'a vector of the same direction and of Euclidean length 1; a zero vector stays zero';
+
+-- Distances of a pair.  All raise when the dimensions differ.
+
+CREATE FUNCTION l2_distance(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_distance(vector, vector) IS
+	'Euclidean distance of two vectors; raises when their dimensions differ';
+
+CREATE FUNCTION inner_product(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION inner_product(vector, vector) IS
+	'inner product of two vectors; raises when their dimensions differ';
+
+CREATE FUNCTION vector_negative_inner_product(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_negative_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_negative_inner_product(vector, vector) IS
+	'inner product of two vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
+
+CREATE FUNCTION cosine_distance(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cosine_distance(vector, vector) IS
+	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+
+CREATE FUNCTION l1_distance(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l1_distance(vector, vector) IS
+	'taxicab distance of two vectors: the sum of the absolute differences; raises when their dimensions differ';
+
+-- Arithmetic, element by element.
+
+CREATE FUNCTION vector_add(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_add(vector, vector) IS
+	'sum of two vectors, element by element; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION vector_sub(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_sub' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_sub(vector, vector) IS
+	'difference of two vectors, element by element; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION vector_mul(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_mul' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_mul(vector, vector) IS
+	'product of two vectors, element by element; raises when their dimensions differ, on overflow and on underflow';
+
+CREATE FUNCTION vector_concat(vector, vector) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_concat' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_concat(vector, vector) IS
+	'the elements of the first vector, then those of the second; raises beyond 16000 dimensions';
+
+-- Order: the first element that differs decides, then the dimensions.
+
+CREATE FUNCTION vector_lt(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_lt(vector, vector) IS
+	'whether the first vector sorts before the second';
+
+CREATE FUNCTION vector_le(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_le(vector, vector) IS
+	'whether the first vector sorts before the second or equals it';
+
+CREATE FUNCTION vector_eq(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_eq(vector, vector) IS
+	'whether two vectors have the same dimensions and equal elements';
+
+CREATE FUNCTION vector_ne(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_ne(vector, vector) IS
+	'whether two vectors differ in dimensions or in an element';
+
+CREATE FUNCTION vector_ge(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_ge(vector, vector) IS
+	'whether the first vector sorts after the second or equals it';
+
+CREATE FUNCTION vector_gt(vector, vector) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_vector_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_gt(vector, vector) IS
+	'whether the first vector sorts after the second';
+
+CREATE FUNCTION vector_cmp(vector, vector) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_vector_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION vector_cmp(vector, vector) IS
+	'-1, 0 or 1: the first vector sorts before the second, equals it, sorts after it';
+
+-- Operators.
+
+CREATE OPERATOR <-> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l2_distance,
+	COMMUTATOR = <->
+);
+COMMENT ON OPERATOR <-> (vector, vector) IS 'Euclidean distance';
+
+CREATE OPERATOR <#> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_negative_inner_product,
+	COMMUTATOR = <#>
+);
+COMMENT ON OPERATOR <#> (vector, vector) IS 'negative inner product';
+
+CREATE OPERATOR <=> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = cosine_distance,
+	COMMUTATOR = <=>
+);
+COMMENT ON OPERATOR <=> (vector, vector) IS 'cosine distance';
+
+CREATE OPERATOR <+> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = l1_distance,
+	COMMUTATOR = <+>
+);
+COMMENT ON OPERATOR <+> (vector, vector) IS 'taxicab distance';
+
+CREATE OPERATOR + (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_add,
+	COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (vector, vector) IS 'add element by element';
+
+CREATE OPERATOR - (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_sub
+);
+COMMENT ON OPERATOR - (vector, vector) IS 'subtract element by element';
+
+CREATE OPERATOR * (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_mul,
+	COMMUTATOR = *
+);
+COMMENT ON OPERATOR * (vector, vector) IS 'multiply element by element';
+
+CREATE OPERATOR || (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_concat
+);
+COMMENT ON OPERATOR || (vector, vector) IS 'concatenate';
+
+CREATE OPERATOR < (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (vector, vector) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (vector, vector) IS 'less than or equal';
+
+CREATE OPERATOR = (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, MERGES
+);
+COMMENT ON OPERATOR = (vector, vector) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (vector, vector) IS 'not equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (vector, vector) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = vector, RIGHTARG = vector, FUNCTION = vector_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (vector, vector) IS 'greater than';
+
+CREATE OPERATOR CLASS vector_ops
+	DEFAULT FOR TYPE vector USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 vector_cmp(vector, vector);
+COMMENT ON OPERATOR CLASS vector_ops USING btree IS
+	'order of vectors: the first element that differs decides, then the dimensions';
+
+-- Casts.
+
+CREATE FUNCTION vector(vector, integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION vector(vector, integer, boolean) IS
+	'the vector itself; raises when its dimensions are not those of the type modifier';
+
+CREATE FUNCTION array_to_vector(integer[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_vector(integer[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_vector(real[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_vector(real[], integer, boolean) IS
+	'converts an array of one dimension; raises on a NULL, NaN or infinity, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_vector(double precision[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_vector(double precision[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_vector(numeric[], integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION array_to_vector(numeric[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION vector_to_float4(vector, integer, boolean) RETURNS real[]
+	AS 'MODULE_PATHNAME', 'hybrid_vector_to_float4' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION vector_to_float4(vector, integer, boolean) IS
+	'the elements of a vector as an array';
+
+CREATE CAST (vector AS vector)
+	WITH FUNCTION vector(vector, integer, boolean) AS IMPLICIT;
+CREATE CAST (vector AS real[])
+	WITH FUNCTION vector_to_float4(vector, integer, boolean) AS IMPLICIT;
+CREATE CAST (integer[] AS vector)
+	WITH FUNCTION array_to_vector(integer[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (real[] AS vector)
+	WITH FUNCTION array_to_vector(real[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (double precision[] AS vector)
+	WITH FUNCTION array_to_vector(double precision[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (numeric[] AS vector)
+	WITH FUNCTION array_to_vector(numeric[], integer, boolean) AS ASSIGNMENT;
+
+-- Aggregates.  Their state: the number of vectors, then a sum for each element.
+
+CREATE FUNCTION vector_accum(double precision[], vector) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_vector_accum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_accum(double precision[], vector) IS
+	'adds a vector to the state of avg: the number of vectors, then the sum of each element; raises when dimensions differ and on overflow';
+
+CREATE FUNCTION vector_sum_accum(double precision[], vector) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_vector_sum_accum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_sum_accum(double precision[], vector) IS
+	'adds a vector to the state of sum: the number of vectors, then the sum of each element; raises when dimensions differ and on overflow';
+
+CREATE FUNCTION vector_combine(double precision[], double precision[]) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_vector_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_combine(double precision[], double precision[]) IS
+	'adds two states of avg or sum; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION vector_avg(double precision[]) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_avg' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_avg(double precision[]) IS
+	'the mean that a state of avg stands for; NULL when it counts no vector';
+
+CREATE FUNCTION vector_sum(double precision[]) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_sum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_sum(double precision[]) IS
+	'the sum that a state of sum stands for; NULL when it counts no vector; raises on overflow of float4';
+
+CREATE AGGREGATE avg(vector) (
+	SFUNC = vector_accum,
+	STYPE = double precision[],
+	FINALFUNC = vector_avg,
+	COMBINEFUNC = vector_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE avg(vector) IS
+	'mean of the vectors that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ';
+
+CREATE AGGREGATE sum(vector) (
+	SFUNC = vector_sum_accum,
+	STYPE = double precision[],
+	FINALFUNC = vector_sum,
+	COMBINEFUNC = vector_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(vector) IS
+	'sum of the vectors that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ and on overflow of float4';
+
 -- ---------------------------------------------------------------------------------------------
 -- Batches of vectors (src/knn)
 -- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hybrid_distances(query vector, targets vector[], metric text DEFAULT 'l2')
+RETURNS float8[]
+AS 'MODULE_PATHNAME', 'hybrid_distances'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION hybrid_distances(vector, vector[], text) IS
+'distances of query to each of targets, in their order, as one batch; metric is l2, ip (negative inner product), cosine or l1; NULL where a target is NULL; raises on different dimensions and unknown metrics';
+
+CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAULT 10,
+	metric text DEFAULT 'l2', rows text DEFAULT NULL)
+RETURNS TABLE (query int, id tid, distance float8)
+AS 'MODULE_PATHNAME', 'hybrid_knn'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000;
+COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
+'the k nearest rows of rel for each of queries (numbered from 1), exact, nearest first, ties by row position; id is the row''s ctid; metric is l2, ip (negative inner product), cosine or l1; rows, when given, is a query returning the ctids to search among; sees what a SELECT by the caller would; raises on different dimensions, partitioned tables and missing rights';
 
 -- ---------------------------------------------------------------------------------------------
 -- The access method (src/index)
@@ -17,6 +383,75 @@
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------
 
+CREATE FUNCTION hybrid_spread(
+	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
+	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
+	types text[] DEFAULT NULL, normalise bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
+	k int DEFAULT NULL)
+	RETURNS TABLE (id bigint, activation float8, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_spread'
+	-- Unsafe, since nobody knows what functions the edges query calls.
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
+	text, text[], bool, float8, int) IS
+'Activation spreading over a weighted graph.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0.
+seeds: the nodes that start; activation: how much each starts with, finite and >= 0 (NULL: 1 each); a seed given twice starts with the sum, a seed without edges keeps what it has.
+Each hop, a node that received at least threshold passes on decay times that, along its outgoing weights divided by (their sum ^ fan), fan being 0, 0.5 or 1; hops NULL: until what moves is less than tolerance times the seeds, an error where that may never end.
+refire: how often a node may pass on (NULL: no limit); combine: ''sum'' of what arrives, or ''max'': the best path; direction: ''out'', ''in'' or ''both''; types: only edges of these types; normalise: the activations of all nodes add up to 1; k: at most so many rows.
+Returns the nodes with activation above 0 and the hop that first reached each (0: a seed), by activation, largest first, then by id; the same numbers to the bit on every backend.
+Raises on an edge with a NULL, or with a weight that is NaN, infinite or negative; on a query that is not a plain read or returns other columns; on arguments out of range; on activation out of range; on a graph beyond hybrid.graph_memory_limit.';
+
 -- ---------------------------------------------------------------------------------------------
 -- What the dispatcher did (src/telemetry)
 -- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hybrid_get_devices(
+	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
+	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
+	OUT detail text, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_devices'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
+COMMENT ON FUNCTION hybrid_get_devices() IS
+'devices this session can use, and why not; memory in bytes; opens none';
+
+CREATE FUNCTION hybrid_get_stats(
+	OUT device int, OUT backend text, OUT operation text, OUT calls bigint, OUT items bigint,
+	OUT failures bigint, OUT fallbacks bigint, OUT success_rate float8, OUT mean_us float8,
+	OUT p50_us float8, OUT p99_us float8, OUT total_ms float8, OUT bytes_up bigint,
+	OUT bytes_down bigint, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION hybrid_get_stats() IS
+'counters of this session, a row for each device and operation that was used; times in microseconds, made up by a model where virtual is true';
+
+CREATE FUNCTION hybrid_get_events(
+	OUT at timestamptz, OUT operation text, OUT dtype text, OUT metric text, OUT dims int,
+	OUT queries bigint, OUT targets bigint, OUT k int, OUT items bigint, OUT strategy text,
+	OUT device int, OUT backend text, OUT reason text, OUT fallback bool, OUT status text,
+	OUT native_code int, OUT error text, OUT predicted_cpu_us float8,
+	OUT predicted_device_us float8, OUT actual_us float8, OUT virtual bool,
+	OUT bytes_required bigint, OUT bytes_available bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_events'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 256;
+COMMENT ON FUNCTION hybrid_get_events() IS
+'the last decisions of this session''s dispatcher, oldest first: what was run where, why, and how long it took in microseconds';
+
+CREATE FUNCTION hybrid_reset_stats() RETURNS void
+AS 'MODULE_PATHNAME', 'hybrid_reset_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION hybrid_reset_stats() IS
+'forgets this session''s counters, events, measured times and open breakers';
+
+CREATE VIEW hybrid_devices AS SELECT * FROM @extschema@.hybrid_get_devices();
+COMMENT ON VIEW hybrid_devices IS 'devices of this session, and why one cannot be used';
+CREATE VIEW hybrid_stats AS SELECT * FROM @extschema@.hybrid_get_stats();
+COMMENT ON VIEW hybrid_stats IS 'what this session''s dispatcher ran, by device and operation';
+CREATE VIEW hybrid_events AS SELECT * FROM @extschema@.hybrid_get_events();
+COMMENT ON VIEW hybrid_events IS 'the last decisions of this session''s dispatcher, oldest first';
+GRANT SELECT ON hybrid_devices, hybrid_stats, hybrid_events TO PUBLIC;

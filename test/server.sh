@@ -1,9 +1,12 @@
 #!/bin/bash
 # A private, throw-away PostgreSQL 15 with this checkout's build of hybrid in it.
 #
-#	test/server.sh up DIR [setting=value ...]	copy a server tree into DIR, install, initdb, start
+#	test/server.sh tree DIR						copy a server tree into DIR and install hybrid there
+#	test/server.sh up DIR [setting=value ...]	the same, then initdb and start
 #	test/server.sh install DIR					copy the freshly built extension into the tree again
 #	test/server.sh run DIR COMMAND [ARG ...]	run a command against it, as the server's user
+#	test/server.sh start|restart|stop DIR		with the data that is there
+#	test/server.sh kill DIR						end it at once, as a crash would
 #	test/server.sh down DIR						stop it and remove DIR
 #
 # Nothing goes into the system's PostgreSQL.  PostgreSQL finds its files relative to its own
@@ -12,55 +15,113 @@
 # refuses root.
 set -euo pipefail
 
-verb=${1:?usage: test/server.sh up|install|run|down DIR}
-dir=${2:?usage: test/server.sh up|install|run|down DIR}
+usage="usage: test/server.sh tree|up|install|run|start|restart|stop|kill|down DIR"
+verb=${1:?$usage}
+dir=$(realpath -m "${2:?$usage}")
 shift 2
 checkout=$(cd "$(dirname "$0")/.." && pwd)
 major=15
-bindir=$dir/tree/usr/lib/postgresql/$major/bin
+lib=usr/lib/postgresql/$major
+share=usr/share/postgresql/$major
+bindir=$dir/tree/$lib/bin
+
+owner=
+if [ "$(id -u)" = 0 ]; then
+	owner=nobody
+	if id postgres >/dev/null 2>&1; then
+		owner=postgres
+	fi
+fi
 
 # as_server COMMAND ...: as the user who owns the server, in a directory that user can read
 as_server()
 {
-	if [ "$(id -u)" = 0 ]; then
-		local user=nobody
-		id postgres >/dev/null 2>&1 && user=postgres
-		(cd "$dir" && exec setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups \
-			env HOME="$dir" USER="$user" PATH="$bindir:/usr/bin:/bin" PGHOST="$dir/socket" PGPORT=5432 \
-			PGUSER=postgres PGDATABASE="${PGDATABASE:-postgres}" LC_ALL=C.UTF-8 "$@")
-	else
-		(cd "$dir" && exec env PATH="$bindir:/usr/bin:/bin" PGHOST="$dir/socket" PGPORT=5432 \
-			PGUSER=postgres PGDATABASE="${PGDATABASE:-postgres}" LC_ALL=C.UTF-8 "$@")
-	fi
+	local user=()
+
+	[ -z "$owner" ] || user=(setpriv --reuid="$owner" --regid="$(id -g "$owner")" --clear-groups
+		env HOME="$dir" USER="$owner" LOGNAME="$owner" TMPDIR="$dir/tmp")
+	cd "$dir"
+	exec "${user[@]}" env PATH="$bindir:/usr/local/bin:/usr/bin:/bin" \
+		PGHOST="$dir/socket" PGPORT=5432 PGUSER=postgres PGDATABASE="${PGDATABASE:-postgres}" \
+		LC_ALL=C.UTF-8 "$@"
+}
+
+# as_server replaces the process; this one comes back
+call_as_server()
+{
+	(as_server "$@")
 }
 
 install_extension()
 {
-	local lib=$dir/tree/usr/lib/postgresql/$major/lib share=$dir/tree/usr/share/postgresql/$major/extension f
+	local libdir=$dir/tree/$lib/lib extensions=$dir/tree/$share/extension f
+
 	for f in hybrid.so hybrid_emulated.so hybrid_cuda.so; do
 		if [ -e "$checkout/$f" ]; then
 			# a new file, not new bytes in a file that a running backend has mapped
-			cp "$checkout/$f" "$lib/$f.new" && chmod 755 "$lib/$f.new" && mv "$lib/$f.new" "$lib/$f"
+			install -m 755 "$checkout/$f" "$libdir/$f.new"
+			mv "$libdir/$f.new" "$libdir/$f"
 		fi
 	done
-	cp "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$share/"
-	chmod 644 "$share"/hybrid*
+	install -m 644 "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$extensions/"
+}
+
+make_tree()
+{
+	if [ ! -x "/$lib/bin/postgres" ]; then
+		echo "test/server.sh: PostgreSQL $major is not in /$lib: apt-get install postgresql-$major" >&2
+		exit 1
+	fi
+	if [ ! -e "$checkout/hybrid.so" ]; then
+		echo "test/server.sh: hybrid.so is not built: make" >&2
+		exit 1
+	fi
+	if [ -e "$dir/tree" ]; then
+		echo "test/server.sh: $dir is in use: test/server.sh down $dir" >&2
+		exit 1
+	fi
+	if [ ${#dir} -gt 80 ]; then
+		echo "test/server.sh: $dir is too long for a socket's name" >&2
+		exit 1
+	fi
+	mkdir -p "$dir/tree/${lib%/*}" "$dir/tree/${share%/*}" "$dir/socket" "$dir/tmp"
+	chmod 755 "$dir"
+	[ -z "$owner" ] || chown "$owner" "$dir" "$dir/socket" "$dir/tmp"
+	cp -a "/$lib" "$dir/tree/${lib%/*}/"
+	cp -a "/$share" "$dir/tree/${share%/*}/"
+	install_extension
+	if ! call_as_server test -x "$bindir/postgres"; then
+		echo "test/server.sh: user ${owner:-$(id -un)} cannot reach $dir" >&2
+		exit 1
+	fi
+}
+
+control()
+{
+	call_as_server "$bindir/pg_ctl" -D "$dir/data" -l "$dir/server.log" -w -t 120 "$@" \
+		>"$dir/pg_ctl.log" 2>&1 </dev/null
+}
+
+start()
+{
+	control start || {
+		cat "$dir/pg_ctl.log" >&2
+		tail -n 30 "$dir/server.log" >&2
+		exit 1
+	}
 }
 
 case $verb in
+tree)
+	make_tree
+	;;
 up)
-	mkdir -p "$dir/tree/usr/lib/postgresql" "$dir/tree/usr/share/postgresql" "$dir/socket"
-	cp -a "/usr/lib/postgresql/$major" "$dir/tree/usr/lib/postgresql/"
-	cp -a "/usr/share/postgresql/$major" "$dir/tree/usr/share/postgresql/"
-	install_extension
-	chmod 755 "$dir"
-	if [ "$(id -u)" = 0 ]; then
-		owner=nobody
-		id postgres >/dev/null 2>&1 && owner=postgres
-		chown "$owner" "$dir" "$dir/socket"
-	fi
-	as_server "$bindir/initdb" -D "$dir/data" -U postgres -A trust --no-sync -E UTF8 \
-		--locale=C.UTF-8 >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; exit 1; }
+	make_tree
+	call_as_server "$bindir/initdb" -D "$dir/data" -U postgres -A trust --no-sync -E UTF8 \
+		--locale=C.UTF-8 >"$dir/initdb.log" 2>&1 || {
+		cat "$dir/initdb.log" >&2
+		exit 1
+	}
 	{
 		echo "listen_addresses = ''"
 		echo "unix_socket_directories = '$dir/socket'"
@@ -68,8 +129,7 @@ up)
 		echo "timezone = 'UTC'"
 		for setting in "$@"; do echo "$setting"; done
 	} >>"$dir/data/postgresql.conf"
-	as_server "$bindir/pg_ctl" -D "$dir/data" -l "$dir/server.log" -w start >/dev/null || {
-		cat "$dir/server.log" >&2; exit 1; }
+	start
 	;;
 install)
 	install_extension
@@ -77,12 +137,38 @@ install)
 run)
 	as_server "$@"
 	;;
+start)
+	start
+	;;
+restart)
+	control -m fast stop
+	start
+	;;
+stop)
+	control -m fast stop
+	;;
+kill)
+	# the postmaster first, so that it cannot see its children go, then each of them
+	read -r postmaster <"$dir/data/postmaster.pid"
+	mapfile -t children < <(awk -v parent="$postmaster" \
+		'/^Pid:/ { pid = $2 } /^PPid:/ && $2 == parent { print pid }' /proc/[0-9]*/status 2>/dev/null)
+	kill -9 "$postmaster" "${children[@]}" 2>/dev/null || true
+	for process in "$postmaster" "${children[@]}"; do
+		while [ -e "/proc/$process/status" ] && ! grep -qs '^State:.Z' "/proc/$process/status"; do
+			sleep 0.02
+		done
+	done
+	;;
 down)
-	as_server "$bindir/pg_ctl" -D "$dir/data" -m immediate -w stop >/dev/null 2>&1 || true
-	rm -rf "$dir"
+	if [ -e "$dir/data/postmaster.pid" ]; then
+		control -m immediate stop || true
+	fi
+	if [ -d "$dir/tree" ]; then
+		rm -rf "$dir"
+	fi
 	;;
 *)
-	echo "test/server.sh: unknown verb '$verb'" >&2
+	echo "$usage" >&2
 	exit 2
 	;;
 esac

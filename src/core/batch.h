@@ -16,7 +16,7 @@
 typedef enum HyDtype
 {
 	HY_F32 = 0, /* IEEE binary32 */
-	HY_F16		/* IEEE binary16, widened exactly to binary32 before any arithmetic */
+	HY_F16      /* IEEE binary16, widened exactly to binary32 before any arithmetic */
 } HyDtype;
 
 #define HY_DTYPE_COUNT (HY_F16 + 1)
@@ -24,9 +24,9 @@ typedef enum HyDtype
 typedef enum HyMetric
 {
 	HY_METRIC_L2 = 0, /* Euclidean distance */
-	HY_METRIC_IP,	  /* negative inner product, so that smaller is nearer */
+	HY_METRIC_IP,     /* negative inner product, so that smaller is nearer */
 	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN when either vector is zero */
-	HY_METRIC_L1	  /* taxicab distance */
+	HY_METRIC_L1      /* taxicab distance */
 } HyMetric;
 
 #define HY_METRIC_COUNT (HY_METRIC_L1 + 1)
@@ -37,12 +37,12 @@ typedef struct HyBuffer HyBuffer;
 typedef struct HyMatrix
 {
 	HyDtype dtype;
-	int32_t dims;	  /* 1 .. HY_MAX_DIMS */
-	int64_t rows;	  /* >= 0 */
-	size_t stride;	  /* bytes from one row to the next, >= dims * hy_dtype_size(dtype) */
-	const void *data; /* host address of row 0; NULL when resident */
-	HyBuffer *buffer; /* device buffer that holds the rows, or NULL */
-	size_t offset;	  /* bytes into buffer */
+	int32_t dims;       /* 1 .. HY_MAX_DIMS */
+	int64_t rows;       /* >= 0 */
+	size_t stride;      /* bytes from one row to the next, >= dims * hy_dtype_size(dtype) */
+	const void *data;   /* host address of row 0; NULL when resident */
+	HyBuffer *buffer;   /* device buffer that holds the rows, or NULL */
+	size_t offset;      /* bytes into buffer */
 	const float *norms; /* canonical fp32 sum of squares a row, host, or NULL: not known */
 } HyMatrix;
 

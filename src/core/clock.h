@@ -10,7 +10,7 @@
 
 typedef struct HyClock
 {
-	uint64_t (*now)(void *arg);			  /* nanoseconds from an arbitrary origin */
+	uint64_t (*now)(void *arg);           /* nanoseconds from an arbitrary origin */
 	void (*wait)(void *arg, uint64_t ns); /* let about ns nanoseconds pass, at least 1 */
 	void *arg;
 } HyClock;

@@ -10,9 +10,9 @@
 typedef enum HySimd
 {
 	HY_SIMD_SCALAR = 0,
-	HY_SIMD_AVX2,	/* with FMA and F16C */
+	HY_SIMD_AVX2,   /* with FMA and F16C */
 	HY_SIMD_AVX512, /* F, BW, VL, DQ */
-	HY_SIMD_NEON	/* AArch64 Advanced SIMD */
+	HY_SIMD_NEON    /* AArch64 Advanced SIMD */
 } HySimd;
 
 #define HY_SIMD_COUNT (HY_SIMD_NEON + 1)

@@ -5,7 +5,11 @@
  * Nodes are dense numbers 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the
  * edges that end in d, ordered by source, one entry for each (source, destination): parallel edges
  * are summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend
- * on the order in which its edges were read.
+ * on the order in which its edges were read.  An entry of weight 0 stays an entry.
+ *
+ * s_i, the sum of the weights that leave i: the entries (i, d) in ascending order of d; the one at
+ * position p of that list adds to fp64 lane p mod 32; the 32 lanes fold as a tree, for h = 16, 8,
+ * 4, 2, 1: lane[l] += lane[l + h] for l < h; s_i is lane[0].  A node that only receives has s_i = 0.
  */
 #ifndef HY_CSR_H
 #define HY_CSR_H
@@ -19,8 +23,8 @@
 typedef enum HyDirection
 {
 	HY_DIRECTION_OUT = 0, /* activation follows source -> target */
-	HY_DIRECTION_IN,	  /* it follows target -> source */
-	HY_DIRECTION_BOTH	  /* W + W^T */
+	HY_DIRECTION_IN,      /* it follows target -> source */
+	HY_DIRECTION_BOTH     /* W + W^T */
 } HyDirection;
 
 typedef struct HyEdge
@@ -34,11 +38,13 @@ typedef struct HyCsr
 {
 	int64_t nodes;
 	int64_t edges;
-	int64_t *ids;		/* nodes; ascending */
+	int64_t *ids;       /* nodes; ascending */
 	int64_t *row_start; /* nodes + 1 */
-	uint32_t *column;	/* edges; the source of each entry */
-	float *weight;		/* edges */
+	uint32_t *column;   /* edges; the source of each entry */
+	float *weight;      /* edges */
 	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
+	int64_t *out_start; /* nodes + 1; where a sparse frontier reaches: may be NULL, then unknown */
+	uint32_t *out_row;	/* edges; the destinations of node i, ascending, from out_start[i] on */
 } HyCsr;
 
 /*
@@ -48,12 +54,13 @@ typedef struct HyCsr
 extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 
 /*
- * hy_csr_build: edges (any order; reordered in place) into csr.  Self loops are ordinary edges.
- * HY_NOMEM, HY_CANCELLED, HY_QUOTA when a summed weight overflows fp32 or there are more than
- * 2^31 nodes.  On failure nothing is left allocated.
+ * hy_csr_build: edges (any order; overwritten) into csr.  Self loops are ordinary edges; under
+ * HY_DIRECTION_BOTH they count twice, as W + W^T has it.  HY_NOMEM, HY_CANCELLED, HY_INVALID for a
+ * weight that is not finite or is negative, HY_QUOTA when a summed weight overflows fp32 or there
+ * are more than 2^31 nodes or 2^32 - 1 edges.  On failure nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
-							 const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
+                             const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
 /* hy_csr_free: gives back what hy_csr_build took. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);

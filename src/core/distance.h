@@ -70,12 +70,24 @@ extern double hy_distance(HyMetric metric, const float *a, const float *b, int d
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 
 /*
+ * hy_distance_from_sums: the distance of a and b from their canonical sums: sum is l2sq, ip or l1,
+ * and for cosine aa = a.a and bb = b.b (else 0).  Where one of them has left the range of fp32 the
+ * vectors are read again by hy_distance_wide; every backend must end this way.
+ */
+extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb, const float *a,
+                                    HyDtype dtype, const void *b, int dims);
+
+/* hy_distance_wide: the distance in fp64 throughout, elements added in ascending order. */
+extern double
+hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
+
+/*
  * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).
  * Queries are fp32, both matrices on the host with equal dims.  Polls cancel about once a
  * millisecond.  HY_INVALID on contradicting shapes, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
-								   const HyMatrix *targets, double *out, const HyCancel *cancel);
+                                   const HyMatrix *targets, double *out, const HyCancel *cancel);
 
 /* hy_half_to_float, hy_float_to_half: exact widening; rounding to nearest even (to infinity above
  * 65,520). */

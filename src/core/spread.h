@@ -4,14 +4,18 @@
  *
  * With T_ij = w_ij / s_i^fan, y_0 = seeds and a = y_0, for each hop
  *
- *		f = y where y >= threshold and the node has fired fewer than refire times, else 0
+ *		f = y where y > 0, y >= threshold and the node has fired fewer than refire times, else 0
  *		y = decay * T^T f				(combine = max: y_j = max_i decay T_ij f_i)
  *		a = a + y						(combine = max: a = max(a, y))
  *
  * Bits: weights fp32, all else fp64.  gain_i = decay / s_i^fan (0 where s_i = 0); c_i = f_i *
  * gain_i; the entry at position p of a row adds to lane p mod 32 by fma(c_source, w, lane), also
  * when only few nodes fire; lanes fold as a tree from h = 16.  Sums over nodes use the same 32
- * lanes in id order.  After J. R. Anderson, "A spreading activation theory of memory" (1983), and
+ * lanes in id order: node i adds to lane i mod 32.  A hop is not run when no node fires, for then
+ * every later y is 0.  hops = -1 stops after the first hop with |y|_1 < tolerance * |seeds|_1, or
+ * with |y|_1 not below that of the hop before (the contraction is then lost in rounding).  Repeated
+ * seeds are added in the order given.  Finite input can overflow to infinity when fan is below 1;
+ * that is for the caller to look for in the answer.  After J. R. Anderson, "A spreading activation theory of memory" (1983), and
  * the power iteration of personalised PageRank.
  */
 #ifndef HY_SPREAD_H
@@ -35,11 +39,11 @@ typedef enum HyCombine
 
 typedef struct HySpreadParams
 {
-	double decay;	  /* 0 .. 1 */
-	double fan;		  /* 0, 0.5 or 1 */
-	int32_t hops;	  /* >= 0, or -1: until |y|_1 < tolerance * |seeds|_1 */
+	double decay;     /* 0 .. 1 */
+	double fan;       /* 0, 0.5 or 1 */
+	int32_t hops;     /* >= 0, or -1: until |y|_1 < tolerance * |seeds|_1 */
 	double threshold; /* >= 0 */
-	int32_t refire;	  /* 0: no limit; n: a node fires at most n times */
+	int32_t refire;   /* 0: no limit; n: a node fires at most n times */
 	HyCombine combine;
 	double tolerance; /* > 0; used when hops is -1 */
 } HySpreadParams;
@@ -57,17 +61,18 @@ typedef struct HySpreadSeeds
 extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain);
 
 /*
- * hy_spread_converges: whether hops = -1 is safe: decay * max_i sum_j T_ij < 1.  *norm is set to
- * that product.
+ * hy_spread_converges: whether hops = -1 is safe: decay * max_i sum_j T_ij < 1.  *norm (may be
+ * NULL) is set to that product; sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
  */
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
 /*
  * hy_spread: activation[set * nodes + i] and hop[set * nodes + i] (the hop at which node i first
- * had activation > 0, 0 for seeds, -1 when never).  HY_NOMEM, HY_CANCELLED, HY_INVALID, or HY_OK.
+ * had activation > 0, 0 for seeds, -1 when never).  HY_NOMEM, HY_CANCELLED, HY_OK, or HY_INVALID
+ * for parameters or seeds out of the ranges above and for hops = -1 where it does not converge.
  */
 extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
-						  const HySpreadSeeds *seeds, const HyAllocator *allocator,
-						  const HyCancel *cancel, double *activation, int32_t *hop);
+                          const HySpreadSeeds *seeds, const HyAllocator *allocator,
+                          const HyCancel *cancel, double *activation, int32_t *hop);
 
 #endif

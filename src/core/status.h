@@ -12,18 +12,18 @@
 typedef enum HyStatus
 {
 	HY_OK = 0,
-	HY_UNSUPPORTED,	 /* this backend cannot run this task: not a failure */
-	HY_NOMEM,		 /* out of host or device memory: smaller pieces may work */
-	HY_QUOTA,		 /* a limit of ours was reached, e.g. hybrid.gpu_memory_limit */
-	HY_BUSY,		 /* the device takes no more work now */
-	HY_TRANSIENT,	 /* failed, may work next time */
-	HY_TIMEOUT,		 /* did not end within hybrid.gpu_timeout */
-	HY_CANCELLED,	 /* the caller's HyCancel said so */
+	HY_UNSUPPORTED,  /* this backend cannot run this task: not a failure */
+	HY_NOMEM,        /* out of host or device memory: smaller pieces may work */
+	HY_QUOTA,        /* a limit of ours was reached, e.g. hybrid.gpu_memory_limit */
+	HY_BUSY,         /* the device takes no more work now */
+	HY_TRANSIENT,    /* failed, may work next time */
+	HY_TIMEOUT,      /* did not end within hybrid.gpu_timeout */
+	HY_CANCELLED,    /* the caller's HyCancel said so */
 	HY_CONTEXT_LOST, /* the context is unusable; a new one may be opened */
 	HY_PROCESS_LOST, /* this process can never use the device again */
-	HY_DEVICE_GONE,	 /* the device has left */
-	HY_INVALID,		 /* the task contradicts itself: a caller's mistake */
-	HY_BUG			 /* an invariant does not hold */
+	HY_DEVICE_GONE,  /* the device has left */
+	HY_INVALID,      /* the task contradicts itself: a caller's mistake */
+	HY_BUG           /* an invariant does not hold */
 } HyStatus;
 
 #define HY_STATUS_COUNT (HY_BUG + 1)

@@ -45,7 +45,6 @@ extern void hy_topk_sort(HyTopK *topk);
  * (fewer than k rows, or rows whose distance is NaN).  Works in place, allocates nothing.
  */
 extern HyStatus hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
-							   int32_t k, HyNeighbor *out, int32_t *counts,
-							   const HyCancel *cancel);
+                               int32_t k, HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
 
 #endif

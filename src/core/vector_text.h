@@ -12,21 +12,21 @@
 typedef enum HyTextError
 {
 	HY_TEXT_OK = 0,
-	HY_TEXT_NO_BRACKET,	  /* does not start with '[' */
-	HY_TEXT_SYNTAX,		  /* malformed */
-	HY_TEXT_JUNK,		  /* something follows the closing bracket */
-	HY_TEXT_EMPTY,		  /* no elements */
-	HY_TEXT_TOO_MANY,	  /* more than max_dims elements */
+	HY_TEXT_NO_BRACKET,   /* does not start with '[' */
+	HY_TEXT_SYNTAX,       /* malformed */
+	HY_TEXT_JUNK,         /* something follows the closing bracket */
+	HY_TEXT_EMPTY,        /* no elements */
+	HY_TEXT_TOO_MANY,     /* more than max_dims elements */
 	HY_TEXT_OUT_OF_RANGE, /* an element does not fit float4; *where points at it */
-	HY_TEXT_NAN,		  /* an element is NaN */
-	HY_TEXT_INFINITE	  /* an element is infinite */
+	HY_TEXT_NAN,          /* an element is NaN */
+	HY_TEXT_INFINITE      /* an element is infinite */
 } HyTextError;
 
 /*
  * hy_vector_parse: reads at most max_dims elements from NUL-terminated text into out and their
  * number into *dims.  On error *where is the address in text where it was noticed.
  */
-extern HyTextError hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims,
-								   const char **where);
+extern HyTextError
+hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, const char **where);
 
 #endif

@@ -31,10 +31,10 @@
 typedef enum HyOp
 {
 	HY_OP_DISTANCE = 0, /* Q x N distances */
-	HY_OP_TOPK,			/* the k nearest of N for each of Q, fused */
-	HY_OP_ASSIGN,		/* the nearest of C centroids for each of N */
-	HY_OP_SCORE_CODES,	/* estimates and bounds from quantised codes */
-	HY_OP_SPREAD		/* activation spreading over a CSR, S seed sets */
+	HY_OP_TOPK,         /* the k nearest of N for each of Q, fused */
+	HY_OP_ASSIGN,       /* the nearest of C centroids for each of N */
+	HY_OP_SCORE_CODES,  /* estimates and bounds from quantised codes */
+	HY_OP_SPREAD        /* activation spreading over a CSR, S seed sets */
 } HyOp;
 
 #define HY_OP_COUNT (HY_OP_SPREAD + 1)
@@ -42,7 +42,7 @@ typedef enum HyOp
 typedef enum HyClass
 {
 	HY_CLASS_EXACT = 0, /* canonical bits */
-	HY_CLASS_FILTER		/* proposes candidates that somebody rescores */
+	HY_CLASS_FILTER     /* proposes candidates that somebody rescores */
 } HyClass;
 
 typedef struct HyDistanceTask
@@ -70,7 +70,7 @@ typedef struct HySpreadTask
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */
-	int32_t *hop;		/* the same */
+	int32_t *hop;       /* the same */
 } HySpreadTask;
 
 typedef struct HyTask
@@ -84,7 +84,7 @@ typedef struct HyTask
 		HySpreadTask spread;
 	} u;
 	const HyAllocator *allocator; /* scratch for host-side work; outlives the task */
-	const HyCancel *cancel;		  /* or NULL */
+	const HyCancel *cancel;       /* or NULL */
 } HyTask;
 
 /* HyShape: what the cost of a task depends on; the key of history and of capabilities. */
@@ -93,23 +93,23 @@ typedef struct HyShape
 	HyOp op;
 	HyDtype dtype;
 	HyMetric metric; /* HY_METRIC_L2 where the operation has none */
-	int32_t dims;	 /* 0 for spread */
+	int32_t dims;    /* 0 for spread */
 	int64_t queries; /* Q, or seed sets */
 	int64_t targets; /* N, or edges */
-	int32_t k;		 /* 0 where the operation has none */
-	bool resident;	 /* the large input already lies on the device */
+	int32_t k;       /* 0 where the operation has none */
+	bool resident;   /* the large input already lies on the device */
 } HyShape;
 
 /* HyDeviceInfo: what probe knows of one device without opening it. */
 typedef struct HyDeviceInfo
 {
-	char name[HY_NAME_LENGTH];		   /* e.g. 'NVIDIA H100 80GB HBM3' */
+	char name[HY_NAME_LENGTH];         /* e.g. 'NVIDIA H100 80GB HBM3' */
 	char architecture[HY_NAME_LENGTH]; /* e.g. 'sm_90', 'avx2' */
-	int32_t cores;					   /* multiprocessors or processor cores */
-	uint64_t memory_total;			   /* bytes; 0: not known without opening */
+	int32_t cores;                     /* multiprocessors or processor cores */
+	uint64_t memory_total;             /* bytes; 0: not known without opening */
 	uint64_t memory_free;
 	uint64_t open_cost_ns; /* expected time to open a context */
-	bool virtual_time;	   /* its timings are made up by a model, never those of hardware */
+	bool virtual_time;     /* its timings are made up by a model, never those of hardware */
 } HyDeviceInfo;
 
 typedef struct HyCaps
@@ -166,8 +166,8 @@ typedef uint64_t HyTicket;
 
 typedef struct HyBackend
 {
-	uint32_t abi;	  /* HY_BACKEND_ABI it was built for; first, so that any host can read it */
-	uint32_t size;	  /* sizeof(HyBackend) it was built for */
+	uint32_t abi;     /* HY_BACKEND_ABI it was built for; first, so that any host can read it */
+	uint32_t size;    /* sizeof(HyBackend) it was built for */
 	const char *name; /* 'cpu', 'cuda', 'emulated' */
 
 	/* the number of devices in *count and device number i in *info; opens nothing */
@@ -185,15 +185,16 @@ typedef struct HyBackend
 	HyStatus (*buf_alloc)(HyDevice *device, uint64_t bytes, HyBuffer **buffer); /* reads as zero */
 	void (*buf_free)(HyDevice *device, HyBuffer *buffer);
 	HyStatus (*upload)(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
-					   uint64_t bytes);
+	                   uint64_t bytes);
 	HyStatus (*download)(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data,
-						 uint64_t bytes);
+	                     uint64_t bytes);
 
 	HyStatus (*submit)(HyDevice *device, const HyTask *task, HyTicket *ticket);
 	/* HY_OK with *done false: still running.  Any other status: the task ended so. */
 	HyStatus (*poll)(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 	void (*cancel)(HyDevice *device, HyTicket ticket);
-	void (*last_error)(const HyDevice *device, HyFailure *failure); /* device may be NULL: of open */
+	void (*last_error)(const HyDevice *device,
+	                   HyFailure *failure); /* device may be NULL: of open */
 } HyBackend;
 
 /*

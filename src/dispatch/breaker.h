@@ -33,12 +33,12 @@ typedef struct HyBreaker
 {
 	HyBreakerState state;
 	uint64_t outcomes[2]; /* bit i: attempt i of the window succeeded; a ring of 100 */
-	int32_t count;		  /* attempts in the window */
+	int32_t count;        /* attempts in the window */
 	int32_t next;
 	int32_t successes; /* in the window */
-	int32_t streak;	   /* failures in a row */
-	int32_t probes;	   /* successes while half-open */
-	bool probing;	   /* a probe is out */
+	int32_t streak;    /* failures in a row */
+	int32_t probes;    /* successes while half-open */
+	bool probing;      /* a probe is out */
 	uint64_t probe_since_ns;
 	uint64_t open_until_ns;
 	uint64_t open_for_ns;

@@ -27,16 +27,16 @@ typedef enum HyExecution
 /* HyReason: why a side was chosen, one for each rule of the decision, in their order. */
 typedef enum HyReason
 {
-	HY_REASON_USER = 0,		/* hybrid.force_cpu or hybrid.execution */
-	HY_REASON_NO_DEVICE,	/* none there, plug-in missing, of another ABI, or latched off */
-	HY_REASON_UNSUPPORTED,	/* not in the device's capabilities */
-	HY_REASON_BELOW_MIN,	/* fewer items than hybrid.gpu_min_batch */
-	HY_REASON_UNRELIABLE,	/* the breaker is open */
-	HY_REASON_MEMORY,		/* does not fit the memory budget */
-	HY_REASON_NOT_OPEN,		/* a context would not have paid for itself yet */
-	HY_REASON_COST,			/* the cheaper side by history */
-	HY_REASON_EXPLORATION,	/* tried to learn what the other side costs */
-	HY_REASON_PROBE			/* half-open breaker: is the device back? */
+	HY_REASON_USER = 0,    /* hybrid.force_cpu or hybrid.execution */
+	HY_REASON_NO_DEVICE,   /* none there, plug-in missing, of another ABI, or latched off */
+	HY_REASON_UNSUPPORTED, /* not in the device's capabilities */
+	HY_REASON_BELOW_MIN,   /* fewer items than hybrid.gpu_min_batch */
+	HY_REASON_UNRELIABLE,  /* the breaker is open */
+	HY_REASON_MEMORY,      /* does not fit the memory budget */
+	HY_REASON_NOT_OPEN,    /* a context would not have paid for itself yet */
+	HY_REASON_COST,        /* the cheaper side by history */
+	HY_REASON_EXPLORATION, /* tried to learn what the other side costs */
+	HY_REASON_PROBE        /* half-open breaker: is the device back? */
 } HyReason;
 
 #define HY_REASON_COUNT (HY_REASON_PROBE + 1)
@@ -51,12 +51,12 @@ typedef struct HyConfig
 	HyExecution execution;
 	char backend_name[HY_NAME_LENGTH];
 	int64_t min_batch[HY_OP_COUNT]; /* overrides applied */
-	double speedup_threshold;		/* enter a device at this ratio */
-	double success_threshold;		/* below this rate the breaker opens */
-	int32_t window;					/* observations the tracker keeps a shape and side */
-	bool telemetry;					/* keep events; counters are always kept */
-	uint64_t memory_limit;			/* bytes; 0: 80% of free */
-	uint64_t timeout_ns;			/* a task that runs longer is given up */
+	double speedup_threshold;       /* enter a device at this ratio */
+	double success_threshold;       /* below this rate the breaker opens */
+	int32_t window;                 /* observations the tracker keeps a shape and side */
+	bool telemetry;                 /* keep events; counters are always kept */
+	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	uint64_t timeout_ns;            /* a task that runs longer is given up */
 } HyConfig;
 
 /* HyDecision: what was done with one task and why; fixed size, well under 1 KB. */
@@ -68,13 +68,13 @@ typedef struct HyDecision
 	HyExecution execution;
 	int32_t device; /* executor's device number the task was sent to first; 0 is the CPU */
 	HyReason reason;
-	bool fallback;		/* the device failed and the CPU answered */
-	HyStatus status;	/* of the first attempt */
-	HyFailure failure;	/* when status is not HY_OK */
-	double predicted_cpu_ns;	/* < 0: no history */
+	bool fallback;              /* the device failed and the CPU answered */
+	HyStatus status;            /* of the first attempt */
+	HyFailure failure;          /* when status is not HY_OK */
+	double predicted_cpu_ns;    /* < 0: no history */
 	double predicted_device_ns; /* < 0: no history or no device */
-	uint64_t actual_ns;			/* of the whole call, as the clock saw it */
-	bool virtual_time;			/* actual_ns is made up by the emulated device's model */
+	uint64_t actual_ns;         /* of the whole call, as the clock saw it */
+	bool virtual_time;          /* actual_ns is made up by the emulated device's model */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 } HyDecision;
@@ -84,9 +84,9 @@ typedef struct HyCounters
 {
 	int64_t calls; /* tasks this device finished */
 	int64_t items;
-	int64_t failures;			  /* attempts that failed here, by status below */
+	int64_t failures; /* attempts that failed here, by status below */
 	int64_t by_status[HY_STATUS_COUNT];
-	int64_t fallbacks; /* tasks this device gave up to the CPU */
+	int64_t fallbacks;                  /* tasks this device gave up to the CPU */
 	int64_t by_reason[HY_REASON_COUNT]; /* why tasks came here */
 	uint64_t total_ns;
 	uint64_t bytes_up;
@@ -98,10 +98,10 @@ typedef struct HyCounters
 typedef struct HyDeviceState
 {
 	const char *backend; /* 'cpu', ... */
-	int32_t number;		 /* the backend's own device number */
+	int32_t number;      /* the backend's own device number */
 	HyDeviceInfo info;
 	bool open;
-	bool latched; /* never again in this process */
+	bool latched;    /* never again in this process */
 	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
 	uint64_t memory_used;
 } HyDeviceState;
@@ -117,7 +117,7 @@ typedef struct HyExecutor HyExecutor;
 
 /* hy_executor_create: an executor with only the CPU; HY_NOMEM or HY_OK. */
 extern HyStatus hy_executor_create(const HyAllocator *allocator, const HyClock *clock,
-								   const HyLog *log, HyExecutor **executor);
+                                   const HyLog *log, HyExecutor **executor);
 
 /* hy_executor_destroy: closes every device and frees all; NULL is allowed. */
 extern void hy_executor_destroy(HyExecutor *executor);

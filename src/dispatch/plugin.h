@@ -16,6 +16,6 @@
  * NULL, and why (length bytes) says what was wrong.
  */
 extern const HyBackend *hy_plugin_load(const char *directory, const char *name, const HyHost *host,
-									   char *why, size_t length);
+                                       char *why, size_t length);
 
 #endif

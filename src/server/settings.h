@@ -10,9 +10,9 @@
 #include "dispatch/dispatcher.h"
 
 extern int hybrid_graph_memory_limit; /* kB */
-extern char *hybrid_plugins;		  /* comma-separated bare file names */
+extern char *hybrid_plugins;          /* comma-separated bare file names */
 
-/* hybrid_settings_generation: raised whenever a setting that the dispatcher reads has changed. */
+/* hybrid_settings_generation: raised whenever a setting that the dispatcher reads is assigned. */
 extern uint64 hybrid_settings_generation;
 
 /* hybrid_define_settings: from _PG_init; also reserves the prefix. */

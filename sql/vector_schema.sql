@@ -1,0 +1,28 @@
+-- The extension in a schema of its own, and beside another type of the same name.
+
+DROP EXTENSION hybrid;
+
+CREATE SCHEMA taken;
+CREATE TYPE taken.vector AS (x real);
+CREATE EXTENSION hybrid SCHEMA taken;
+SELECT extname FROM pg_extension WHERE extname = 'hybrid';
+
+-- Objects of the script find each other in any schema, whatever the caller's search_path holds.
+CREATE SCHEMA "My Vectors";
+SET search_path = taken, public;
+CREATE EXTENSION hybrid SCHEMA "My Vectors";
+SELECT '(1)'::vector;
+SELECT "My Vectors".l2_distance('[0,0]', '[3,4]');
+SELECT '[0,0]'::"My Vectors".vector OPERATOR("My Vectors".<->) '[3,4]';
+SELECT "My Vectors".avg(v) FROM (VALUES ('[1,2]'::"My Vectors".vector), ('[3,4]')) x(v);
+SELECT ARRAY[1,2]::"My Vectors".vector(2);
+SET search_path = "My Vectors";
+SELECT '[1,2]'::vector + '[1,1]';
+RESET search_path;
+SELECT typnamespace::regnamespace FROM pg_type WHERE typname = 'vector' ORDER BY 1;
+
+DROP EXTENSION hybrid;
+DROP SCHEMA "My Vectors";
+DROP SCHEMA taken CASCADE;
+CREATE EXTENSION hybrid;
+SELECT '[1,2]'::vector;

@@ -1,0 +1,201 @@
+/*
+ * distance_blocks.c
+ *		Distances of many vectors to many.
+ *
+ * Targets are cut into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache while
+ * all queries of a group pass over them.  Norms are computed once a query, and once a target row
+ * while its block is hot, unless the matrix brings its own.
+ */
+#include "core/distance_blocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HY_BLOCK_BYTES (128 * 1024)
+#define HY_QUERY_GROUP 256
+
+/* Elements between two polls: a millisecond of plain C, tens of microseconds of AVX. */
+#define HY_POLL_ELEMENTS (1 << 20)
+
+typedef struct Pass
+{
+	HyMetric metric;
+	const HyMatrix *queries;
+	const HyMatrix *targets;
+	const HyPairKernels *pair;
+	float query_norms[HY_QUERY_GROUP];
+	float target_norms[HY_BLOCK_ROWS];
+	double distances[HY_BLOCK_ROWS];
+	int64_t work; /* elements since the last poll */
+} Pass;
+
+typedef struct MatrixSink
+{
+	double *out;
+	int64_t columns;
+} MatrixSink;
+
+static bool shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
+static bool rows_readable(const HyMatrix *matrix);
+static int rows_a_block(const HyMatrix *targets);
+static void block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
+                               bool norms_known);
+static void store_row(void *arg, int64_t query, int64_t first, int n, const double *distances);
+
+HyStatus
+hy_distance_matrix(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
+                   const HyCancel *cancel)
+{
+	MatrixSink sink;
+
+	sink.out = out;
+	sink.columns = targets->rows;
+	return hy_distance_blocks(metric, queries, targets, store_row, &sink, cancel);
+}
+
+HyStatus
+hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
+                   HyBlockSink sink, void *arg, const HyCancel *cancel)
+{
+	Pass pass;
+	int64_t group;
+	int block;
+
+	if (!shapes_agree(metric, queries, targets))
+		return HY_INVALID;
+
+	pass.metric = metric;
+	pass.queries = queries;
+	pass.targets = targets;
+	pass.pair = &hy_kernels()->pair[targets->dtype];
+	pass.work = 0;
+	block = rows_a_block(targets);
+
+	for (group = 0; group < queries->rows; group += HY_QUERY_GROUP)
+	{
+		int64_t left = queries->rows - group;
+		int grouped = left < HY_QUERY_GROUP ? (int) left : HY_QUERY_GROUP;
+		int64_t first;
+		int i;
+
+		for (i = 0; i < grouped && metric == HY_METRIC_COSINE; i++)
+			pass.query_norms[i] =
+				queries->norms != NULL
+					? queries->norms[group + i]
+					: hy_norm_sq(HY_F32, hy_matrix_row(queries, group + i), queries->dims);
+
+		for (first = 0; first < targets->rows; first += block)
+		{
+			int n = targets->rows - first < block ? (int) (targets->rows - first) : block;
+			bool norms_known = false;
+
+			if (targets->norms != NULL)
+			{
+				memcpy(pass.target_norms, targets->norms + first, (size_t) n * sizeof(float));
+				norms_known = true;
+			}
+			for (i = 0; i < grouped; i++)
+			{
+				if (pass.work >= HY_POLL_ELEMENTS)
+				{
+					if (hy_cancelled(cancel))
+						return HY_CANCELLED;
+					pass.work = 0;
+				}
+				block_of_one_query(&pass, group + i,
+				                   metric == HY_METRIC_COSINE ? pass.query_norms[i] : 0.0f, first,
+				                   n, norms_known);
+				norms_known = true;
+				sink(arg, group + i, first, n, pass.distances);
+			}
+		}
+	}
+	return HY_OK;
+}
+
+static bool
+shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
+{
+	return (int) metric >= 0 && (int) metric < HY_METRIC_COUNT && queries->dtype == HY_F32 &&
+	       queries->dims == targets->dims && rows_readable(queries) && rows_readable(targets);
+}
+
+static bool
+rows_readable(const HyMatrix *matrix)
+{
+	size_t element;
+
+	if ((int) matrix->dtype < 0 || (int) matrix->dtype >= HY_DTYPE_COUNT)
+		return false;
+	if (matrix->dims < 1 || matrix->dims > HY_MAX_DIMS || matrix->rows < 0)
+		return false;
+	if (matrix->rows == 0)
+		return true;
+	element = hy_dtype_size(matrix->dtype);
+	return matrix->data != NULL && (uintptr_t) matrix->data % element == 0 &&
+	       (matrix->rows == 1 ||
+	        (matrix->stride % element == 0 && matrix->stride >= (size_t) matrix->dims * element));
+}
+
+static int
+rows_a_block(const HyMatrix *targets)
+{
+	size_t rows = HY_BLOCK_BYTES / ((size_t) targets->dims * hy_dtype_size(targets->dtype));
+
+	if (rows < 1)
+		return 1;
+	return rows < HY_BLOCK_ROWS ? (int) rows : HY_BLOCK_ROWS;
+}
+
+/* block_of_one_query: fills distances, and target_norms too where they are wanted and unknown. */
+static void
+block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
+                   bool norms_known)
+{
+	const HyPairKernels *pair = pass->pair;
+	const float *a = hy_matrix_row(pass->queries, query);
+	HyDtype dtype = pass->targets->dtype;
+	int dims = pass->targets->dims;
+	int i;
+
+	for (i = 0; i < n; i++)
+	{
+		const void *b = hy_matrix_row(pass->targets, first + i);
+		float sum[2] = {0.0f, 0.0f};
+		float norm = 0.0f;
+
+		switch (pass->metric)
+		{
+			case HY_METRIC_L2:
+				sum[0] = pair->l2sq(a, b, dims);
+				break;
+			case HY_METRIC_IP:
+				sum[0] = pair->ip(a, b, dims);
+				break;
+			case HY_METRIC_L1:
+				sum[0] = pair->l1(a, b, dims);
+				break;
+			case HY_METRIC_COSINE:
+				if (norms_known)
+					sum[0] = pair->ip(a, b, dims);
+				else
+				{
+					pair->ip_norm(a, b, dims, sum);
+					pass->target_norms[i] = sum[1];
+				}
+				norm = pass->target_norms[i];
+				break;
+		}
+		pass->distances[i] =
+			hy_distance_from_sums(pass->metric, sum[0], query_norm, norm, a, dtype, b, dims);
+	}
+	pass->work += (int64_t) n * (dims + HY_LANES);
+}
+
+static void
+store_row(void *arg, int64_t query, int64_t first, int n, const double *distances)
+{
+	MatrixSink *sink = arg;
+
+	memcpy(sink->out + query * sink->columns + first, distances, (size_t) n * sizeof(double));
+}

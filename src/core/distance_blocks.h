@@ -1,0 +1,25 @@
+/*
+ * distance_blocks.h
+ *		All pairs of two matrices, in an order that keeps targets in the cache.
+ */
+#ifndef HY_DISTANCE_BLOCKS_H
+#define HY_DISTANCE_BLOCKS_H
+
+#include "core/distance.h"
+
+/* Rows a block has at most. */
+#define HY_BLOCK_ROWS 256
+
+/* HyBlockSink: takes the distances of one query to the target rows first .. first + n - 1. */
+typedef void (*HyBlockSink)(void *arg, int64_t query, int64_t first, int n,
+                            const double *distances);
+
+/*
+ * hy_distance_blocks: gives every pair to sink exactly once; the rows of a query come in ascending
+ * order.  Shapes, cancel and status are those of hy_distance_matrix.
+ */
+extern HyStatus
+hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
+                   HyBlockSink sink, void *arg, const HyCancel *cancel);
+
+#endif

@@ -1,0 +1,338 @@
+/*
+ * distance_loops.h
+ *		The canonical reduction of distance.h, once for all instruction sets.
+ *
+ * A file that includes this describes its registers first:
+ *
+ *		HY_LEVEL, HY_TABLE		level and name of the table of kernels
+ *		HY_TARGET				function attribute that enables the instructions, or nothing
+ *		HY_UNROLL				pragma that unrolls a loop of at most 16 turns, or nothing
+ *		HyVec, HY_WIDTH			a register of HY_WIDTH fp32 lanes
+ *		HyWide, HY_WIDE_WIDTH	a register of fp64 lanes
+ *		HY_PAIR_VECS			registers a sum that ip_norm has room for: it goes through the
+ *								lanes in groups of that many
+ *
+ *		vec_zero()				vec_load(p)		vec_load_half(p)
+ *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
+ *		vec_store(p, v)			vec_add(a, b)	vec_sub(a, b)	vec_abs(a)
+ *		vec_fma(a, b, c)		fl(a * b + c)
+ *		wide_of(v, i)			the i-th HY_WIDE_WIDTH lanes of v as fp64
+ *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
+ *		wide_fold(w)			its lanes as a tree, h = HY_WIDE_WIDTH / 2 ... 1
+ *
+ * Lanes live in registers: every index into acc below is a constant once its loop is unrolled.
+ * The operation and the element type are constants too, as everything is inlined into the entry
+ * points at the end.
+ *
+ * The twins of distance.h start from +0.  Where there is only one flush they are not stored: the
+ * fold starts from the widened lanes, and adding +0 at its end turns the one difference that could
+ * be seen, a sum of -0, into +0.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
+
+#define HY_VECS (HY_LANES / HY_WIDTH)
+#define HY_WIDES (HY_LANES / HY_WIDE_WIDTH)
+#define HY_WIDES_A_VEC (HY_WIDTH / HY_WIDE_WIDTH)
+#define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
+
+typedef enum SumOp
+{
+	SUM_L2SQ,
+	SUM_IP,
+	SUM_L1
+} SumOp;
+
+/* load_right: n elements from number i on, n = HY_WIDTH for a whole register. */
+HY_INLINE HyVec
+load_right(HyDtype dtype, const void *b, int i, int n)
+{
+	if (dtype == HY_F32)
+	{
+		const float *p = (const float *) b + i;
+
+		return n == HY_WIDTH ? vec_load(p) : vec_load_part(p, n);
+	}
+	else
+	{
+		const uint16_t *p = (const uint16_t *) b + i;
+
+		return n == HY_WIDTH ? vec_load_half(p) : vec_load_half_part(p, n);
+	}
+}
+
+HY_INLINE HyVec
+load_left(const float *a, int i, int n)
+{
+	return n == HY_WIDTH ? vec_load(a + i) : vec_load_part(a + i, n);
+}
+
+HY_INLINE HyVec
+accumulate(SumOp op, HyVec acc, HyVec a, HyVec b)
+{
+	HyVec d;
+
+	if (op == SUM_IP)
+		return vec_fma(a, b, acc);
+	d = vec_sub(a, b);
+	if (op == SUM_L2SQ)
+		return vec_fma(d, d, acc);
+	return vec_add(acc, vec_abs(d));
+}
+
+/* flush: adds the lanes to their twins. */
+HY_INLINE void
+flush(double *twin, const HyVec *acc)
+{
+	int j;
+
+	HY_UNROLL
+	for (j = 0; j < HY_WIDES; j++)
+	{
+		HyWide w = wide_of(acc[j / HY_WIDES_A_VEC], j % HY_WIDES_A_VEC);
+
+		wide_store(twin + j * HY_WIDE_WIDTH, wide_add(wide_load(twin + j * HY_WIDE_WIDTH), w));
+	}
+}
+
+/* fold: the tree over all lanes, added to their twins first unless twin is NULL. */
+HY_INLINE float
+fold(const double *twin, const HyVec *acc)
+{
+	HyWide sum[HY_WIDES / 2];
+	int j;
+
+	HY_UNROLL
+	for (j = 0; j < HY_WIDES / 2; j++)
+	{
+		int k = j + HY_WIDES / 2;
+		HyWide low = wide_of(acc[j / HY_WIDES_A_VEC], j % HY_WIDES_A_VEC);
+		HyWide high = wide_of(acc[k / HY_WIDES_A_VEC], k % HY_WIDES_A_VEC);
+
+		if (twin != NULL)
+		{
+			low = wide_add(wide_load(twin + j * HY_WIDE_WIDTH), low);
+			high = wide_add(wide_load(twin + k * HY_WIDE_WIDTH), high);
+		}
+		sum[j] = wide_add(low, high);
+	}
+#define FOLD_ONCE(h)                                                                               \
+	HY_UNROLL                                                                                      \
+	for (j = 0; j < (h) / HY_WIDE_WIDTH; j++)                                                      \
+		sum[j] = wide_add(sum[j], sum[j + (h) / HY_WIDE_WIDTH]);
+	FOLD_ONCE(16)
+	FOLD_ONCE(8)
+	FOLD_ONCE(4)
+	FOLD_ONCE(2)
+	FOLD_ONCE(1)
+#undef FOLD_ONCE
+	return (float) (wide_fold(sum[0]) + 0.0);
+}
+
+/* steps: n whole steps of HY_LANES elements. */
+HY_INLINE void
+steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
+{
+	int i;
+	int j;
+
+	for (i = 0; i < n * HY_LANES; i += HY_LANES)
+	{
+		HY_UNROLL
+		for (j = 0; j < HY_VECS; j++)
+			acc[j] = accumulate(op, acc[j], vec_load(a + i + j * HY_WIDTH),
+			                    load_right(dtype, b, i + j * HY_WIDTH, HY_WIDTH));
+	}
+}
+
+/* tail: the last elements, fewer than HY_LANES; lanes that get none would have got +0. */
+HY_INLINE void
+tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
+{
+	int j;
+
+	HY_UNROLL
+	for (j = 0; j < HY_VECS; j++)
+	{
+		int i = j * HY_WIDTH;
+
+		if (n - i >= HY_WIDTH)
+			acc[j] = accumulate(op, acc[j], vec_load(a + i), load_right(dtype, b, i, HY_WIDTH));
+		else if (n - i > 0)
+			acc[j] = accumulate(op, acc[j], load_left(a, i, n - i), load_right(dtype, b, i, n - i));
+	}
+}
+
+HY_INLINE float
+sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
+{
+	HyVec acc[HY_VECS];
+	double twin[HY_LANES];
+	bool flushed = dims > HY_BLOCK;
+	int rest;
+	int j;
+
+	if (flushed)
+	{
+		for (j = 0; j < HY_LANES; j++)
+			twin[j] = 0.0;
+		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
+		{
+			HY_UNROLL
+			for (j = 0; j < HY_VECS; j++)
+				acc[j] = vec_zero();
+			steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
+			flush(twin, acc);
+			a += HY_BLOCK;
+			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
+		}
+	}
+
+	HY_UNROLL
+	for (j = 0; j < HY_VECS; j++)
+		acc[j] = vec_zero();
+	steps(op, dtype, acc, a, b, dims / HY_LANES);
+	rest = dims % HY_LANES;
+	if (rest != 0)
+		tail(op, dtype, acc, a + (dims - rest),
+		     (const char *) b + (size_t) (dims - rest) * hy_dtype_size(dtype), rest);
+	return flushed ? fold(twin, acc) : fold(NULL, acc);
+}
+
+/*
+ * block_ip_norm: both sums of a block of at most HY_BLOCK elements, lanes stored at ip and norm.
+ */
+HY_INLINE void
+block_ip_norm(HyDtype dtype, float *ip, float *norm, const float *a, const void *b, int dims)
+{
+	int whole = dims - dims % HY_LANES;
+	int group;
+
+	for (group = 0; group < HY_LANES; group += HY_PAIR_VECS * HY_WIDTH)
+	{
+		HyVec acc[HY_PAIR_VECS];
+		HyVec acc_norm[HY_PAIR_VECS];
+		int i;
+		int j;
+
+		HY_UNROLL
+		for (j = 0; j < HY_PAIR_VECS; j++)
+		{
+			acc[j] = vec_zero();
+			acc_norm[j] = vec_zero();
+		}
+		for (i = group; i < whole; i += HY_LANES)
+		{
+			HY_UNROLL
+			for (j = 0; j < HY_PAIR_VECS; j++)
+			{
+				HyVec right = load_right(dtype, b, i + j * HY_WIDTH, HY_WIDTH);
+
+				acc[j] = vec_fma(vec_load(a + i + j * HY_WIDTH), right, acc[j]);
+				acc_norm[j] = vec_fma(right, right, acc_norm[j]);
+			}
+		}
+		HY_UNROLL
+		for (j = 0; j < HY_PAIR_VECS; j++)
+		{
+			int at = whole + group + j * HY_WIDTH;
+			int n = dims - at < HY_WIDTH ? dims - at : HY_WIDTH;
+
+			if (n > 0)
+			{
+				HyVec right = load_right(dtype, b, at, n);
+
+				acc[j] = vec_fma(load_left(a, at, n), right, acc[j]);
+				acc_norm[j] = vec_fma(right, right, acc_norm[j]);
+			}
+			vec_store(ip + group + j * HY_WIDTH, acc[j]);
+			vec_store(norm + group + j * HY_WIDTH, acc_norm[j]);
+		}
+	}
+}
+
+HY_INLINE void
+load_lanes(HyVec *acc, const float *lanes)
+{
+	int j;
+
+	HY_UNROLL
+	for (j = 0; j < HY_VECS; j++)
+		acc[j] = vec_load(lanes + j * HY_WIDTH);
+}
+
+HY_INLINE void
+sum_ip_norm(HyDtype dtype, const float *a, const void *b, int dims, float out[2])
+{
+	float ip[HY_LANES] __attribute__((aligned(64)));
+	float norm[HY_LANES] __attribute__((aligned(64)));
+	double twin_ip[HY_LANES];
+	double twin_norm[HY_LANES];
+	HyVec acc[HY_VECS];
+	bool flushed = dims > HY_BLOCK;
+	int j;
+
+	if (flushed)
+	{
+		for (j = 0; j < HY_LANES; j++)
+		{
+			twin_ip[j] = 0.0;
+			twin_norm[j] = 0.0;
+		}
+		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
+		{
+			block_ip_norm(dtype, ip, norm, a, b, HY_BLOCK);
+			load_lanes(acc, ip);
+			flush(twin_ip, acc);
+			load_lanes(acc, norm);
+			flush(twin_norm, acc);
+			a += HY_BLOCK;
+			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
+		}
+	}
+	block_ip_norm(dtype, ip, norm, a, b, dims);
+	load_lanes(acc, ip);
+	out[0] = flushed ? fold(twin_ip, acc) : fold(NULL, acc);
+	load_lanes(acc, norm);
+	out[1] = flushed ? fold(twin_norm, acc) : fold(NULL, acc);
+}
+
+/* The entry points, for both element types. */
+#define HY_ENTRY(name, dtype)                                                                      \
+	static HY_TARGET float l2sq_##name(const float *a, const void *b, int dims)                    \
+	{                                                                                              \
+		return sum_pair(SUM_L2SQ, dtype, a, b, dims);                                              \
+	}                                                                                              \
+	static HY_TARGET float ip_##name(const float *a, const void *b, int dims)                      \
+	{                                                                                              \
+		return sum_pair(SUM_IP, dtype, a, b, dims);                                                \
+	}                                                                                              \
+	static HY_TARGET float l1_##name(const float *a, const void *b, int dims)                      \
+	{                                                                                              \
+		return sum_pair(SUM_L1, dtype, a, b, dims);                                                \
+	}                                                                                              \
+	static HY_TARGET void ip_norm_##name(const float *a, const void *b, int dims, float out[2])    \
+	{                                                                                              \
+		sum_ip_norm(dtype, a, b, dims, out);                                                       \
+	}
+
+HY_ENTRY(f32, HY_F32)
+HY_ENTRY(f16, HY_F16)
+
+static HY_TARGET void
+widen_f16(float *dst, const uint16_t *src, int n)
+{
+	int i;
+
+	for (i = 0; i + HY_WIDTH <= n; i += HY_WIDTH)
+		vec_store(dst + i, vec_load_half(src + i));
+	for (; i < n; i++)
+		dst[i] = hy_half_to_float(src[i]);
+}
+
+const HyKernels HY_TABLE = {
+	HY_LEVEL,
+	{{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}},
+	widen_f16};

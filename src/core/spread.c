@@ -1,0 +1,659 @@
+/*
+ * spread.c
+ *		Activation spreading on the CPU.
+ *
+ * A hop pulls: each row gathers from its sources.  When what fires reaches only a small part of
+ * the graph, only the rows it reaches are pulled, whole, by the same kernel, so the bits are those
+ * of pulling all rows: a row that nothing reaches would sum zeros.  Nodes with activation in the
+ * current hop are a bitmap, which is walked in id order for what must be summed in id order.
+ *
+ * fma() is a call into libm unless the compiler may use the instruction; so the kernels are built
+ * twice and the faster one is taken where the processor has it.  Both round the same.
+ */
+#include "core/spread.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
+#define BLOCK 65536
+
+/* A sparse hop is worth it when it touches less than 1 / SPARSE_SHARE of the entries. */
+#define SPARSE_SHARE 4
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_FMA_VARIANT 1
+#endif
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+typedef void (*AddEntries)(const uint32_t *column, const float *weight, int64_t count,
+                           const double *charge, double *lane);
+typedef void (*PullRows)(const HyCsr *graph, const double *charge, int64_t from, int64_t to,
+                         double *y);
+
+/* Kernel: one way to pull; both entry points treat rows of any length alike. */
+typedef struct Kernel
+{
+	PullRows rows;  /* whole rows from .. to - 1 */
+	AddEntries add; /* a part of a row, from a position that is a multiple of the lanes */
+} Kernel;
+
+/* Walk: the state of one set of seeds on its way through the graph. */
+typedef struct Walk
+{
+	const HyCsr *graph;
+	const double *gain;
+	const HySpreadParams *params;
+	const HyCancel *cancel;
+	Kernel kernel;
+	double *y;        /* activation that arrived in the last hop; 0 outside active */
+	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
+	int32_t *fired;   /* times each node has fired; NULL without refire */
+	uint64_t *active; /* bitmap: y is not 0 */
+	uint64_t *next;   /* bitmap: rows that the next hop may reach; all 0 between hops */
+	double *activation;
+	int32_t *hop;
+} Walk;
+
+static bool params_valid(const HyCsr *graph, const HySpreadParams *params);
+static bool seeds_valid(const HyCsr *graph, const HySpreadSeeds *seeds);
+static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
+static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
+static bool fire(Walk *walk, int64_t *reach);
+static bool mark_reached(Walk *walk, int64_t reach);
+static void forget_active(Walk *walk);
+static HyStatus pull_all(Walk *walk);
+static HyStatus pull_reached(Walk *walk);
+static HyStatus pull_range(Walk *walk, int64_t from, int64_t to);
+static void arrive(Walk *walk, bool everywhere, int32_t hop);
+static double active_sum(const Walk *walk);
+static Kernel choose_kernel(HyCombine combine);
+
+static inline int64_t
+words_of(int64_t nodes)
+{
+	return (nodes + 63) / 64;
+}
+
+void
+hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain)
+{
+	int64_t i;
+
+	for (i = 0; i < graph->nodes; i++)
+	{
+		double s = graph->out_weight[i];
+
+		if (!(s > 0))
+			gain[i] = 0;
+		else if (fan == 0)
+			gain[i] = decay;
+		else if (fan == 0.5)
+			gain[i] = decay / sqrt(s);
+		else
+			gain[i] = decay / s;
+	}
+}
+
+bool
+hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm)
+{
+	double largest = 0;
+	double product;
+	int64_t i;
+
+	for (i = 0; i < graph->nodes; i++)
+	{
+		if (graph->out_weight[i] > largest)
+			largest = graph->out_weight[i];
+	}
+	if (params->fan == 1)
+		largest = largest > 0 ? 1 : 0;
+	else if (params->fan == 0.5)
+		largest = sqrt(largest);
+	product = params->decay * largest;
+	if (norm != NULL)
+		*norm = product;
+	return product < 1;
+}
+
+HyStatus
+hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
+          const HySpreadSeeds *seeds, const HyAllocator *allocator, const HyCancel *cancel,
+          double *activation, int32_t *hop)
+{
+	Walk walk;
+	int64_t words;
+	int32_t set;
+	HyStatus status = HY_NOMEM;
+
+	if (!params_valid(graph, params) || !seeds_valid(graph, seeds))
+		return HY_INVALID;
+	if (graph->nodes == 0)
+		return HY_OK;
+
+	words = words_of(graph->nodes);
+	memset(&walk, 0, sizeof(walk));
+	walk.graph = graph;
+	walk.gain = gain;
+	walk.params = params;
+	walk.cancel = cancel;
+	walk.kernel = choose_kernel(params->combine);
+	walk.y = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
+	walk.charge = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
+	walk.active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	walk.next = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
+	if (params->refire > 0)
+		walk.fired = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(int32_t));
+	if (walk.y == NULL || walk.charge == NULL || walk.active == NULL || walk.next == NULL ||
+	    (params->refire > 0 && walk.fired == NULL))
+		goto done;
+
+	status = HY_OK;
+	for (set = 0; set < seeds->sets && status == HY_OK; set++)
+	{
+		walk.activation = activation + (int64_t) set * graph->nodes;
+		walk.hop = hop + (int64_t) set * graph->nodes;
+		status = walk_set(&walk, seeds, set);
+	}
+
+done:
+	hy_free(allocator, walk.y);
+	hy_free(allocator, walk.charge);
+	hy_free(allocator, walk.active);
+	hy_free(allocator, walk.next);
+	hy_free(allocator, walk.fired);
+	return status;
+}
+
+static bool
+params_valid(const HyCsr *graph, const HySpreadParams *params)
+{
+	if (!(params->decay >= 0 && params->decay <= 1))
+		return false;
+	if (params->fan != 0 && params->fan != 0.5 && params->fan != 1)
+		return false;
+	if (!(params->threshold >= 0) || params->refire < 0 || params->hops < -1)
+		return false;
+	if (params->combine != HY_COMBINE_SUM && params->combine != HY_COMBINE_MAX)
+		return false;
+	if (params->hops == -1)
+		return params->tolerance > 0 && hy_spread_converges(graph, params, NULL);
+	return true;
+}
+
+static bool
+seeds_valid(const HyCsr *graph, const HySpreadSeeds *seeds)
+{
+	int32_t set;
+	int64_t i;
+
+	if (seeds->sets < 0)
+		return false;
+	for (set = 0; set < seeds->sets; set++)
+	{
+		if (seeds->start[set] < 0 || seeds->start[set] > seeds->start[set + 1])
+			return false;
+		for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
+		{
+			if (seeds->node[i] >= graph->nodes)
+				return false;
+			if (!(seeds->value[i] >= 0) || isinf(seeds->value[i]))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* walk_set: all hops of one set of seeds. */
+static HyStatus
+walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
+{
+	int32_t hops = walk->params->hops;
+	double before;
+	double enough;
+	int64_t h;
+
+	place_seeds(walk, seeds, set);
+	before = active_sum(walk);
+	enough = walk->params->tolerance * before;
+	for (h = 1; hops == -1 || h <= hops; h++)
+	{
+		int64_t reach;
+		bool sparse;
+		HyStatus status;
+
+		if (hy_cancelled(walk->cancel))
+			return HY_CANCELLED;
+		if (!fire(walk, &reach))
+			break;
+		sparse = mark_reached(walk, reach);
+		forget_active(walk);
+		status = sparse ? pull_reached(walk) : pull_all(walk);
+		if (status != HY_OK)
+			return status;
+		arrive(walk, !sparse, (int32_t) h);
+		if (hops == -1)
+		{
+			double now = active_sum(walk);
+
+			if (now < enough || now >= before)
+				break;
+			before = now;
+		}
+	}
+	return HY_OK;
+}
+
+/* place_seeds: y_0, a and hop, and everything else as nothing had happened. */
+static void
+place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
+{
+	int64_t nodes = walk->graph->nodes;
+	int64_t i;
+
+	memset(walk->y, 0, (size_t) nodes * sizeof(double));
+	memset(walk->charge, 0, (size_t) nodes * sizeof(double));
+	memset(walk->active, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
+	memset(walk->next, 0, (size_t) words_of(nodes) * sizeof(uint64_t));
+	if (walk->fired != NULL)
+		memset(walk->fired, 0, (size_t) nodes * sizeof(int32_t));
+	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
+		walk->y[seeds->node[i]] += seeds->value[i];
+	for (i = 0; i < nodes; i++)
+	{
+		bool some = walk->y[i] > 0;
+
+		walk->activation[i] = walk->y[i];
+		walk->hop[i] = some ? 0 : -1;
+		if (some)
+			walk->active[i / 64] |= (uint64_t) 1 << (i % 64);
+	}
+}
+
+/*
+ * fire: sets the charge of the nodes that fire; *reach is the number of entries that leave them.
+ * False when no node fires.
+ */
+static bool
+fire(Walk *walk, int64_t *reach)
+{
+	const HySpreadParams *params = walk->params;
+	const HyCsr *graph = walk->graph;
+	int64_t words = words_of(graph->nodes);
+	bool any = false;
+	int64_t w;
+
+	*reach = 0;
+	for (w = 0; w < words; w++)
+	{
+		uint64_t bits = walk->active[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t i = w * 64 + __builtin_ctzll(bits);
+
+			walk->charge[i] = 0;
+			if (!(walk->y[i] >= params->threshold))
+				continue;
+			if (walk->fired != NULL)
+			{
+				if (walk->fired[i] >= params->refire)
+					continue;
+				walk->fired[i]++;
+			}
+			any = true;
+			walk->charge[i] = walk->y[i] * walk->gain[i];
+			if (graph->out_start != NULL)
+				*reach += graph->out_start[i + 1] - graph->out_start[i];
+		}
+	}
+	return any;
+}
+
+/*
+ * mark_reached: whether to pull only the rows that are reached, which are then marked in next.
+ * A charge of 0 reaches nothing: all it could add is 0.
+ */
+static bool
+mark_reached(Walk *walk, int64_t reach)
+{
+	const HyCsr *graph = walk->graph;
+	int64_t words = words_of(graph->nodes);
+	int64_t entries = 0;
+	bool sparse = true;
+	int64_t limit = graph->edges / SPARSE_SHARE;
+	int64_t w;
+
+	if (graph->out_start == NULL || reach > limit)
+		return false;
+	for (w = 0; w < words && sparse; w++)
+	{
+		uint64_t bits = walk->active[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t i = w * 64 + __builtin_ctzll(bits);
+			int64_t e;
+
+			if (walk->charge[i] == 0)
+				continue;
+			for (e = graph->out_start[i]; e < graph->out_start[i + 1]; e++)
+			{
+				uint32_t row = graph->out_row[e];
+				uint64_t bit = (uint64_t) 1 << (row % 64);
+
+				if ((walk->next[row / 64] & bit) == 0)
+				{
+					walk->next[row / 64] |= bit;
+					entries += graph->row_start[row + 1] - graph->row_start[row];
+				}
+			}
+		}
+		sparse = entries <= limit;
+	}
+	if (!sparse)
+		memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
+	return sparse;
+}
+
+/* forget_active: y = 0 again; the charges stay until the hop is done. */
+static void
+forget_active(Walk *walk)
+{
+	int64_t words = words_of(walk->graph->nodes);
+	int64_t w;
+
+	for (w = 0; w < words; w++)
+	{
+		uint64_t bits = walk->active[w];
+
+		for (; bits != 0; bits &= bits - 1)
+			walk->y[w * 64 + __builtin_ctzll(bits)] = 0;
+	}
+}
+
+/* pull_all: y of every row, in blocks of about BLOCK entries or rows. */
+static HyStatus
+pull_all(Walk *walk)
+{
+	const HyCsr *graph = walk->graph;
+	int64_t from = 0;
+
+	while (from < graph->nodes)
+	{
+		int64_t to = from + 1;
+		HyStatus status;
+
+		while (to < graph->nodes && to - from < BLOCK &&
+		       graph->row_start[to + 1] - graph->row_start[from] <= BLOCK)
+			to++;
+		status = pull_range(walk, from, to);
+		if (status != HY_OK)
+			return status;
+		if (hy_cancelled(walk->cancel))
+			return HY_CANCELLED;
+		from = to;
+	}
+	return HY_OK;
+}
+
+/* pull_reached: y of the rows marked in next. */
+static HyStatus
+pull_reached(Walk *walk)
+{
+	const HyCsr *graph = walk->graph;
+	int64_t words = words_of(graph->nodes);
+	int64_t done = 0;
+	int64_t w;
+
+	for (w = 0; w < words; w++)
+	{
+		uint64_t bits = walk->next[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t row = w * 64 + __builtin_ctzll(bits);
+			HyStatus status = pull_range(walk, row, row + 1);
+
+			if (status != HY_OK)
+				return status;
+			done += graph->row_start[row + 1] - graph->row_start[row];
+			if (done >= BLOCK)
+			{
+				done = 0;
+				if (hy_cancelled(walk->cancel))
+					return HY_CANCELLED;
+			}
+		}
+	}
+	return HY_OK;
+}
+
+static double
+fold(double *lane)
+{
+	int h;
+	int l;
+
+	for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
+	{
+		for (l = 0; l < h; l++)
+			lane[l] += lane[l + h];
+	}
+	return lane[0];
+}
+
+/* pull_range: rows from .. to - 1; a row longer than a block must be alone. */
+static HyStatus
+pull_range(Walk *walk, int64_t from, int64_t to)
+{
+	const HyCsr *graph = walk->graph;
+	double lane[HY_SPREAD_LANES] = {0};
+	int64_t begin = graph->row_start[from];
+	int64_t end = graph->row_start[to];
+
+	if (to - from > 1 || end - begin <= BLOCK)
+	{
+		walk->kernel.rows(graph, walk->charge, from, to, walk->y);
+		return HY_OK;
+	}
+	for (; begin < end; begin += BLOCK)
+	{
+		int64_t count = end - begin < BLOCK ? end - begin : BLOCK;
+
+		walk->kernel.add(graph->column + begin, graph->weight + begin, count, walk->charge, lane);
+		if (hy_cancelled(walk->cancel))
+			return HY_CANCELLED;
+	}
+	/* of a maximum only lane 0 is used, and adding zeros to it changes nothing */
+	walk->y[from] = fold(lane);
+	return HY_OK;
+}
+
+/*
+ * arrive: after a pull: clears the charges, makes the new y active, and combines it into the
+ * answer.  everywhere: any row may have a new y, else those marked in next.
+ */
+static void
+arrive(Walk *walk, bool everywhere, int32_t hop)
+{
+	int64_t nodes = walk->graph->nodes;
+	int64_t words = words_of(nodes);
+	bool sum = walk->params->combine == HY_COMBINE_SUM;
+	int64_t w;
+
+	for (w = 0; w < words; w++)
+	{
+		uint64_t bits = walk->active[w];
+		uint64_t arrived = 0;
+
+		for (; bits != 0; bits &= bits - 1)
+			walk->charge[w * 64 + __builtin_ctzll(bits)] = 0;
+		if (!everywhere)
+			bits = walk->next[w];
+		else if (w == words - 1 && nodes % 64 != 0)
+			bits = ((uint64_t) 1 << (nodes % 64)) - 1;
+		else
+			bits = ~(uint64_t) 0;
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t i = w * 64 + __builtin_ctzll(bits);
+			double y = walk->y[i];
+
+			/* not "y > 0": what overflowed to NaN must show in the answer */
+			if (y == 0)
+				continue;
+			arrived |= bits & -bits;
+			if (sum)
+				walk->activation[i] += y;
+			else if (!(y <= walk->activation[i]))
+				walk->activation[i] = y;
+			if (walk->hop[i] < 0)
+				walk->hop[i] = hop;
+		}
+		walk->active[w] = arrived;
+		walk->next[w] = 0;
+	}
+}
+
+/* active_sum: |y|_1 in canonical order; nodes that are not active would add 0. */
+static double
+active_sum(const Walk *walk)
+{
+	double lane[HY_SPREAD_LANES] = {0};
+	int64_t words = words_of(walk->graph->nodes);
+	int64_t w;
+
+	for (w = 0; w < words; w++)
+	{
+		uint64_t bits = walk->active[w];
+
+		for (; bits != 0; bits &= bits - 1)
+		{
+			int64_t i = w * 64 + __builtin_ctzll(bits);
+
+			lane[i % HY_SPREAD_LANES] += walk->y[i];
+		}
+	}
+	return fold(lane);
+}
+
+/* add_sum: entries of one row into its lanes; the first one belongs to lane 0. */
+ALWAYS_INLINE void
+add_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge,
+        double *lane)
+{
+	int64_t p = 0;
+	int l;
+
+	for (; p + HY_SPREAD_LANES <= count; p += HY_SPREAD_LANES)
+	{
+		for (l = 0; l < HY_SPREAD_LANES; l++)
+			lane[l] = __builtin_fma(charge[column[p + l]], weight[p + l], lane[l]);
+	}
+	for (l = 0; p < count; p++, l++)
+		lane[l] = __builtin_fma(charge[column[p]], weight[p], lane[l]);
+}
+
+/* rows_sum: whole rows.  The fold of a row shorter than the lanes skips the empty ones: x + 0 is x. */
+ALWAYS_INLINE void
+rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
+{
+	int64_t row;
+
+	for (row = from; row < to; row++)
+	{
+		int64_t begin = graph->row_start[row];
+		int64_t count = graph->row_start[row + 1] - begin;
+		double lane[HY_SPREAD_LANES];
+		int64_t live = count < HY_SPREAD_LANES ? count : HY_SPREAD_LANES;
+		int64_t h;
+		int64_t l;
+
+		for (l = 0; l < live; l++)
+			lane[l] = 0;
+		add_sum(graph->column + begin, graph->weight + begin, count, charge, lane);
+		for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
+		{
+			for (l = 0; l + h < live; l++)
+				lane[l] += lane[l + h];
+			live = live < h ? live : h;
+		}
+		y[row] = count > 0 ? lane[0] : 0;
+	}
+}
+
+static void
+add_sum_plain(const uint32_t *column, const float *weight, int64_t count, const double *charge,
+              double *lane)
+{
+	add_sum(column, weight, count, charge, lane);
+}
+
+static void
+rows_sum_plain(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
+{
+	rows_sum(graph, charge, from, to, y);
+}
+
+#ifdef HAVE_FMA_VARIANT
+
+__attribute__((target("avx2,fma"))) static void
+add_sum_fma(const uint32_t *column, const float *weight, int64_t count, const double *charge,
+            double *lane)
+{
+	add_sum(column, weight, count, charge, lane);
+}
+
+__attribute__((target("avx2,fma"))) static void
+rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
+{
+	rows_sum(graph, charge, from, to, y);
+}
+
+#endif
+
+/* add_max, rows_max: the largest product; its order does not matter. */
+static void
+add_max(const uint32_t *column, const float *weight, int64_t count, const double *charge,
+        double *lane)
+{
+	int64_t p;
+
+	for (p = 0; p < count; p++)
+	{
+		double product = charge[column[p]] * weight[p];
+
+		if (product > lane[0])
+			lane[0] = product;
+	}
+}
+
+static void
+rows_max(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
+{
+	int64_t row;
+
+	for (row = from; row < to; row++)
+	{
+		double largest = 0;
+
+		add_max(graph->column + graph->row_start[row], graph->weight + graph->row_start[row],
+		        graph->row_start[row + 1] - graph->row_start[row], charge, &largest);
+		y[row] = largest;
+	}
+}
+
+static Kernel
+choose_kernel(HyCombine combine)
+{
+	if (combine == HY_COMBINE_MAX)
+		return (Kernel){rows_max, add_max};
+#ifdef HAVE_FMA_VARIANT
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return (Kernel){rows_sum_fma, add_sum_fma};
+#endif
+	return (Kernel){rows_sum_plain, add_sum_plain};
+}

@@ -1,0 +1,139 @@
+/*
+ * topk.c
+ *		A bounded max-heap: the root is the worst of the k best, so most candidates cost one
+ *		comparison.
+ */
+#include "core/topk.h"
+
+#include <math.h>
+
+#include "core/distance_blocks.h"
+
+typedef struct SearchSink
+{
+	HyNeighbor *out;
+	int32_t *counts;
+	int32_t k;
+} SearchSink;
+
+static void sift_down(HyNeighbor *items, int32_t count, int32_t hole, HyNeighbor item);
+static void sift_up(HyNeighbor *items, int32_t hole, HyNeighbor item);
+static void offer_block(void *arg, int64_t query, int64_t first, int n, const double *distances);
+
+void
+hy_topk_init(HyTopK *topk, HyNeighbor *items, int32_t k)
+{
+	topk->items = items;
+	topk->k = k;
+	topk->count = 0;
+}
+
+bool
+hy_topk_push(HyTopK *topk, double distance, int64_t row)
+{
+	HyNeighbor item;
+
+	if (isnan(distance))
+		return false;
+	item.distance = distance;
+	item.row = row;
+	if (topk->count < topk->k)
+	{
+		sift_up(topk->items, topk->count++, item);
+		return true;
+	}
+	if (hy_neighbor_compare(&item, &topk->items[0]) >= 0)
+		return false;
+	sift_down(topk->items, topk->count, 0, item);
+	return true;
+}
+
+void
+hy_topk_sort(HyTopK *topk)
+{
+	int32_t end;
+
+	for (end = topk->count - 1; end > 0; end--)
+	{
+		HyNeighbor last = topk->items[end];
+
+		topk->items[end] = topk->items[0];
+		sift_down(topk->items, end, 0, last);
+	}
+}
+
+HyStatus
+hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+               HyNeighbor *out, int32_t *counts, const HyCancel *cancel)
+{
+	SearchSink sink;
+	HyStatus status;
+	int64_t q;
+
+	if (k < 1)
+		return HY_INVALID;
+	for (q = 0; q < queries->rows; q++)
+		counts[q] = 0;
+
+	/* The answers serve as heaps until all targets have passed. */
+	sink.out = out;
+	sink.counts = counts;
+	sink.k = k;
+	status = hy_distance_blocks(metric, queries, targets, offer_block, &sink, cancel);
+	if (status != HY_OK)
+		return status;
+
+	for (q = 0; q < queries->rows; q++)
+	{
+		HyTopK topk = {out + q * k, k, counts[q]};
+
+		hy_topk_sort(&topk);
+	}
+	return HY_OK;
+}
+
+static void
+sift_down(HyNeighbor *items, int32_t count, int32_t hole, HyNeighbor item)
+{
+	for (;;)
+	{
+		int64_t child = 2 * (int64_t) hole + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && hy_neighbor_compare(&items[child + 1], &items[child]) > 0)
+			child++;
+		if (hy_neighbor_compare(&items[child], &item) <= 0)
+			break;
+		items[hole] = items[child];
+		hole = (int32_t) child;
+	}
+	items[hole] = item;
+}
+
+static void
+sift_up(HyNeighbor *items, int32_t hole, HyNeighbor item)
+{
+	while (hole > 0)
+	{
+		int32_t parent = (hole - 1) / 2;
+
+		if (hy_neighbor_compare(&items[parent], &item) >= 0)
+			break;
+		items[hole] = items[parent];
+		hole = parent;
+	}
+	items[hole] = item;
+}
+
+static void
+offer_block(void *arg, int64_t query, int64_t first, int n, const double *distances)
+{
+	SearchSink *sink = arg;
+	HyTopK topk = {sink->out + query * sink->k, sink->k, sink->counts[query]};
+	int i;
+
+	for (i = 0; i < n; i++)
+		hy_topk_push(&topk, distances[i], first + i);
+	sink->counts[query] = topk.count;
+}

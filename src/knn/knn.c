@@ -1,0 +1,284 @@
+/*
+ * knn.c
+ *		hybrid_knn: the exact nearest rows of a relation for many queries at once.
+ *
+ * Rows are read once into packed batches; each batch goes through the dispatcher as one fused
+ * search for all queries, and its answers enter a bounded heap for each query.  The heaps are
+ * ordered by (distance, tid), so neither the size of a batch nor the order of the rows matters.
+ * When the heaps of all queries would not fit work_mem, the queries are taken in groups, each with
+ * a pass of its own over the rows.
+ */
+#include "postgres.h"
+
+#include "core/topk.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "knn/rows.h"
+#include "miscadmin.h"
+#include "server/executor.h"
+#include "server/report.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#define BATCH_BYTES (2 * 1024 * 1024)
+#define BATCH_MIN_ROWS 64
+#define BATCH_MAX_ROWS 16384
+
+PG_FUNCTION_INFO_V1(hybrid_knn);
+
+/* Queries: all of one length, packed. */
+typedef struct Queries
+{
+	int count;
+	int dims;
+	float *x;
+} Queries;
+
+/* Search: one group of queries on its way through the rows. */
+typedef struct Search
+{
+	HyMetric metric;
+	int dims;
+	int32 k;
+	int queries;
+	HyTopK *best; /* a heap for each query, rows are encoded tids */
+
+	int64 capacity; /* rows of a batch */
+	int64 filled;
+	float *batch;
+	int64 *tids;
+	int32 batch_k;
+	HyNeighbor *found; /* queries * batch_k */
+	int32 *counts;     /* queries */
+	const float *x;    /* the group's queries */
+} Search;
+
+static void unpack_queries(ArrayType *array, Queries *queries);
+static void check_k(int32 k);
+static int group_size(int32 k, int queries);
+static void search_group(Search *search, HybridRows *rows);
+static void flush_batch(Search *search);
+static void put_results(FunctionCallInfo fcinfo, Search *search, int first);
+
+static inline int64
+encode_tid(ItemPointer tid)
+{
+	return ((int64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
+	       ItemPointerGetOffsetNumberNoCheck(tid);
+}
+
+Datum
+hybrid_knn(PG_FUNCTION_ARGS)
+{
+	static const char *const names[] = {"rel", "col", "queries", "k", "metric"};
+	MemoryContext context;
+	MemoryContext previous;
+	HybridRows *rows = NULL;
+	Search search;
+	Queries queries;
+	int group;
+	int first;
+	int i;
+
+	for (i = 0; i < 5; i++)
+	{
+		if (PG_ARGISNULL(i))
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			                errmsg("%s must not be NULL", names[i])));
+	}
+	InitMaterializedSRF(fcinfo, 0);
+	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn", ALLOCSET_DEFAULT_SIZES);
+	previous = MemoryContextSwitchTo(context);
+
+	search.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	search.k = PG_GETARG_INT32(3);
+	check_k(search.k);
+	unpack_queries(PG_GETARG_ARRAYTYPE_P(2), &queries);
+	search.dims = queries.dims;
+
+	/* opened even for no queries, so that a wrong relation or column is told */
+	rows = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)),
+	                        ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(2)),
+	                        PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5)));
+	group = group_size(search.k, queries.count);
+	for (first = 0; first < queries.count; first += group)
+	{
+		MemoryContext pass =
+			AllocSetContextCreate(context, "hybrid_knn pass", ALLOCSET_DEFAULT_SIZES);
+
+		if (first > 0)
+			hybrid_rows_rewind(rows);
+		MemoryContextSwitchTo(pass);
+		search.queries = Min(group, queries.count - first);
+		search.x = queries.x + (Size) first * queries.dims;
+		search_group(&search, rows);
+		put_results(fcinfo, &search, first);
+		MemoryContextSwitchTo(context);
+		MemoryContextDelete(pass);
+	}
+	hybrid_rows_close(rows);
+	MemoryContextSwitchTo(previous);
+	MemoryContextDelete(context);
+	return (Datum) 0;
+}
+
+static void
+unpack_queries(ArrayType *array, Queries *queries)
+{
+	Datum *elements;
+	bool *nulls;
+	int16 typlen;
+	bool typbyval;
+	char typalign;
+	int i;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &elements, &nulls,
+	                  &queries->count);
+	queries->dims = 0;
+	queries->x = NULL;
+	for (i = 0; i < queries->count; i++)
+	{
+		HybridVector *query;
+
+		if (nulls[i])
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			                errmsg("queries must not contain NULL")));
+		query = DatumGetHybridVector(elements[i]);
+		if (i == 0)
+		{
+			queries->dims = query->dim;
+			queries->x = MemoryContextAllocHuge(CurrentMemoryContext,
+			                                    (Size) queries->count * query->dim * sizeof(float));
+		}
+		else if (query->dim != queries->dims)
+			ereport(ERROR,
+			        (errcode(ERRCODE_DATA_EXCEPTION),
+			         errmsg("different vector dimensions %d and %d", queries->dims, query->dim)));
+		memcpy(queries->x + (Size) i * queries->dims, query->x, query->dim * sizeof(float));
+		if ((Pointer) query != DatumGetPointer(elements[i]))
+			pfree(query);
+	}
+}
+
+/* A query's heap and its share of a batch's answers must fit half of work_mem. */
+static void
+check_k(int32 k)
+{
+	int64 most = (int64) work_mem * 1024 / 2 / (2 * sizeof(HyNeighbor));
+
+	if (k < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("k must be at least 1, not %d", k)));
+	if (k > most)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		                errmsg("k is %d, but work_mem allows at most " INT64_FORMAT, k, most),
+		                errhint("Raise \"work_mem\", or sort with ORDER BY.")));
+}
+
+static int
+group_size(int32 k, int queries)
+{
+	int64 most = (int64) work_mem * 1024 / 2 / ((int64) k * 2 * sizeof(HyNeighbor));
+
+	return (int) Max(1, Min(most, queries));
+}
+
+static void
+search_group(Search *search, HybridRows *rows)
+{
+	const HybridVector *vector;
+	ItemPointerData tid;
+	int i;
+
+	search->capacity = BATCH_BYTES / ((int64) search->dims * sizeof(float));
+	search->capacity = Max(BATCH_MIN_ROWS, Min(search->capacity, BATCH_MAX_ROWS));
+	search->filled = 0;
+	search->batch_k = Min(search->k, search->capacity);
+	search->best = palloc(sizeof(HyTopK) * search->queries);
+	for (i = 0; i < search->queries; i++)
+		hy_topk_init(&search->best[i], palloc(sizeof(HyNeighbor) * search->k), search->k);
+	search->batch = palloc((Size) search->capacity * search->dims * sizeof(float));
+	search->tids = palloc(sizeof(int64) * search->capacity);
+	search->found = palloc(sizeof(HyNeighbor) * search->queries * search->batch_k);
+	search->counts = palloc(sizeof(int32) * search->queries);
+
+	while (hybrid_rows_next(rows, &tid, &vector))
+	{
+		if (vector->dim != search->dims)
+			ereport(ERROR,
+			        (errcode(ERRCODE_DATA_EXCEPTION),
+			         errmsg("different vector dimensions %d and %d", search->dims, vector->dim)));
+		memcpy(search->batch + search->filled * search->dims, vector->x,
+		       search->dims * sizeof(float));
+		search->tids[search->filled++] = encode_tid(&tid);
+		if (search->filled == search->capacity)
+			flush_batch(search);
+	}
+	flush_batch(search);
+}
+
+static void
+flush_batch(Search *search)
+{
+	HyTask task = {.op = HY_OP_TOPK, .numeric_class = HY_CLASS_EXACT};
+	HyTopKTask *work = &task.u.topk;
+	int i;
+	int32 n;
+
+	if (search->filled == 0)
+		return;
+	work->metric = search->metric;
+	work->queries.dtype = HY_F32;
+	work->queries.dims = search->dims;
+	work->queries.rows = search->queries;
+	work->queries.stride = search->dims * sizeof(float);
+	work->queries.data = search->x;
+	work->targets = work->queries;
+	work->targets.rows = search->filled;
+	work->targets.data = search->batch;
+	work->k = search->batch_k;
+	work->out = search->found;
+	work->counts = search->counts;
+	hybrid_run(&task, "find nearest rows");
+
+	for (i = 0; i < search->queries; i++)
+	{
+		const HyNeighbor *found = search->found + (Size) i * search->batch_k;
+
+		for (n = 0; n < search->counts[i]; n++)
+			(void) hy_topk_push(&search->best[i], found[n].distance, search->tids[found[n].row]);
+	}
+	search->filled = 0;
+}
+
+static void
+put_results(FunctionCallInfo fcinfo, Search *search, int first)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool nulls[3] = {false, false, false};
+	int i;
+	int32 n;
+
+	for (i = 0; i < search->queries; i++)
+	{
+		HyTopK *best = &search->best[i];
+
+		CHECK_FOR_INTERRUPTS();
+		hy_topk_sort(best);
+		for (n = 0; n < best->count; n++)
+		{
+			ItemPointerData tid;
+			Datum values[3];
+
+			ItemPointerSet(&tid, (BlockNumber) (best->items[n].row >> 16),
+			               (OffsetNumber) (best->items[n].row & 0xffff));
+			values[0] = Int32GetDatum(first + i + 1);
+			values[1] = PointerGetDatum(&tid);
+			values[2] = Float8GetDatum(best->items[n].distance);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		}
+	}
+}

@@ -1,0 +1,204 @@
+/*
+ * executor.c
+ *		The backend's own dispatcher.
+ *
+ * Created when the first batch or the first look at a view needs it, never in the postmaster.
+ * What it wants to log is kept until it has returned, so that no ereport runs inside pure code.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "core/clock.h"
+#include "dispatch/plugin.h"
+#include "server/executor.h"
+#include "server/memory.h"
+#include "server/report.h"
+#include "server/settings.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+#define LOG_LINES 16
+#define LOG_LENGTH 256
+
+static HyExecutor *executor;
+static HyAllocator executor_allocator;
+static MemoryContext executor_context;
+static uint64 configured_generation;
+static char *configured_plugins; /* the list that the executor's backends came from */
+
+static char log_lines[LOG_LINES][LOG_LENGTH];
+static int log_count;
+static int log_lost;
+
+static void create_executor(void);
+static void drop_executor(void);
+static void load_plugins(void);
+static void keep_line(void *arg, const char *text);
+static void flush_log(void);
+static void close_at_exit(int code, Datum arg);
+static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
+
+static const HyLog executor_log = {keep_line, NULL};
+
+HyExecutor *
+hybrid_executor(void)
+{
+	if (executor != NULL && configured_generation == hybrid_settings_generation)
+		return executor;
+
+	if (executor != NULL && strcmp(configured_plugins, hybrid_plugins) != 0)
+		drop_executor();
+	if (executor == NULL)
+		create_executor();
+	if (configured_generation != hybrid_settings_generation)
+	{
+		HyConfig config;
+
+		hybrid_settings_config(&config);
+		hy_executor_configure(executor, &config);
+		configured_generation = hybrid_settings_generation;
+	}
+	flush_log();
+	return executor;
+}
+
+void
+hybrid_run(HyTask *task, const char *what)
+{
+	HyExecutor *target = hybrid_executor();
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	HyDecision decision;
+	HyStatus status;
+
+	task->cancel = &hybrid_cancel;
+	if (task->allocator == NULL)
+		task->allocator = &allocator;
+	status = hy_dispatch(target, task, &decision);
+	if (task->allocator == &allocator)
+		task->allocator = NULL;
+	flush_log();
+	if (status == HY_OK)
+		return;
+	if (status != HY_CANCELLED && decision.device != 0)
+		report_forced(&decision, what);
+	hybrid_check(status, what);
+}
+
+static void
+create_executor(void)
+{
+	static bool exit_hooked = false;
+
+	if (executor_context == NULL)
+		executor_context =
+			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
+	executor_allocator = hybrid_allocator(executor_context);
+	hybrid_check(
+		hy_executor_create(&executor_allocator, &hy_monotonic_clock, &executor_log, &executor),
+		"start the dispatcher");
+	configured_generation = 0;
+	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
+	load_plugins();
+	if (!exit_hooked)
+	{
+		before_shmem_exit(close_at_exit, (Datum) 0);
+		exit_hooked = true;
+	}
+}
+
+/* The list of plug-ins has changed: begin anew, with counters at zero. */
+static void
+drop_executor(void)
+{
+	hy_executor_destroy(executor);
+	executor = NULL;
+	configured_plugins = NULL;
+	MemoryContextReset(executor_context);
+}
+
+static void
+load_plugins(void)
+{
+	static HyHost host;
+	char *names = MemoryContextStrdup(executor_context, configured_plugins);
+	char *state = NULL;
+	char *name;
+
+	host.abi = HY_BACKEND_ABI;
+	host.clock = &hy_monotonic_clock;
+	host.allocator = &hy_malloc_allocator;
+	host.setting = hybrid_setting_text;
+	host.setting_arg = NULL;
+
+	for (name = strtok_r(names, ", ", &state); name != NULL; name = strtok_r(NULL, ", ", &state))
+	{
+		char why[HY_TEXT_LENGTH];
+		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
+
+		if (backend == NULL)
+			hy_executor_add_missing(executor, name, why);
+		else
+			(void) hy_executor_add_backend(executor, backend);
+	}
+	pfree(names);
+}
+
+/* Called by pure code: only remembers the line. */
+static void
+keep_line(void *arg, const char *text)
+{
+	(void) arg;
+	if (log_count == LOG_LINES)
+	{
+		log_lost++;
+		return;
+	}
+	strlcpy(log_lines[log_count++], text, LOG_LENGTH);
+}
+
+static void
+flush_log(void)
+{
+	int i;
+
+	if (likely(log_count == 0))
+		return;
+	for (i = 0; i < log_count; i++)
+		ereport(LOG, (errmsg("hybrid: %s", log_lines[i]), errhidestmt(true)));
+	if (log_lost > 0)
+		ereport(LOG, (errmsg("hybrid: %d more lines", log_lost), errhidestmt(true)));
+	log_count = 0;
+	log_lost = 0;
+}
+
+static void
+close_at_exit(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	if (executor != NULL)
+		hy_executor_close_devices(executor);
+}
+
+/* The user forced a device and it could not serve: say which and why. */
+static void
+report_forced(const HyDecision *decision, const char *what)
+{
+	int code = ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+
+	if (decision->reason == HY_REASON_UNSUPPORTED)
+		code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	else if (decision->reason == HY_REASON_MEMORY || decision->status == HY_NOMEM ||
+	         decision->status == HY_QUOTA)
+		code = ERRCODE_INSUFFICIENT_RESOURCES;
+	else if (decision->status != HY_OK && decision->reason != HY_REASON_NO_DEVICE &&
+	         decision->reason != HY_REASON_UNRELIABLE)
+		code = ERRCODE_SYSTEM_ERROR;
+	ereport(ERROR,
+	        (errcode(code), errmsg("could not %s on the device", what),
+	         decision->failure.text[0] != '\0'
+	             ? errdetail("%s: %s.", hy_reason_name(decision->reason), decision->failure.text)
+	             : errdetail("%s (%s).", hy_reason_name(decision->reason),
+	                         hy_status_name(decision->status)),
+	         errhint("Set \"hybrid.execution\" to \"auto\" to let the CPU answer.")));
+}

@@ -1,0 +1,41 @@
+/*
+ * memory.c
+ *		A MemoryContext in the shape that pure code takes.
+ *
+ * palloc raises when it cannot serve, and a jump through pure code would leave its state behind;
+ * so the allocation asks for NULL instead.
+ */
+#include "postgres.h"
+
+#include "server/memory.h"
+#include "utils/memutils.h"
+
+static void *context_alloc(void *arg, size_t size);
+static void context_free(void *arg, void *pointer);
+
+HyAllocator
+hybrid_allocator(MemoryContext context)
+{
+	HyAllocator allocator;
+
+	allocator.alloc = context_alloc;
+	allocator.free = context_free;
+	allocator.arg = context;
+	return allocator;
+}
+
+static void *
+context_alloc(void *arg, size_t size)
+{
+	if (!AllocHugeSizeIsValid(size))
+		return NULL;
+	return MemoryContextAllocExtended((MemoryContext) arg, size,
+	                                  MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+context_free(void *arg, void *pointer)
+{
+	(void) arg;
+	pfree(pointer);
+}

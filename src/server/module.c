@@ -1,0 +1,24 @@
+/*
+ * module.c
+ *		Where PostgreSQL enters the library.
+ *
+ * _PG_init may run in the postmaster (shared_preload_libraries); it opens no device and asks the
+ * processor for nothing that a child would inherit.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "index/handler.h"
+#include "server/compat.h"
+#include "server/settings.h"
+
+PG_MODULE_MAGIC;
+
+PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	hybrid_define_settings();
+	hybrid_index_init();
+}

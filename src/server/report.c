@@ -1,0 +1,66 @@
+/*
+ * report.c
+ *		A HyStatus as an ereport, and query cancel as a HyCancel.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "server/report.h"
+
+static bool cancel_requested(void *arg);
+
+const HyCancel hybrid_cancel = {cancel_requested, NULL};
+
+void
+hybrid_check(HyStatus status, const char *what)
+{
+	switch (status)
+	{
+		case HY_OK:
+			return;
+		case HY_CANCELLED:
+			CHECK_FOR_INTERRUPTS();
+			ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
+			                errmsg("canceling statement due to user request")));
+			break;
+		case HY_NOMEM:
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("could not %s", what),
+			                errdetail("Out of memory.")));
+			break;
+		case HY_QUOTA:
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("could not %s", what),
+			                errdetail("A limit was reached.")));
+			break;
+		case HY_UNSUPPORTED:
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("could not %s", what),
+			                errdetail("No backend supports it.")));
+			break;
+		default:
+			break;
+	}
+	elog(ERROR, "could not %s: %s", what, hy_status_name(status));
+}
+
+HyMetric
+hybrid_parse_metric(const char *name)
+{
+	HyMetric metric;
+
+	if (hy_metric_parse(name, &metric) != 0)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown metric \"%s\"", name),
+		         errhint("Metrics are \"l2\", \"ip\", \"cosine\" and \"l1\".")));
+	return metric;
+}
+
+/*
+ * Only what CHECK_FOR_INTERRUPTS would raise now: another pending interrupt (a barrier, a config
+ * reload) must not end the query.
+ */
+static bool
+cancel_requested(void *arg)
+{
+	(void) arg;
+	return InterruptPending && (QueryCancelPending || ProcDiePending) &&
+	       InterruptHoldoffCount == 0 && QueryCancelHoldoffCount == 0 && CritSectionCount == 0;
+}

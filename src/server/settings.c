@@ -1,0 +1,367 @@
+/*
+ * settings.c
+ *		The settings under "hybrid.": names, defaults, ranges, and what they mean to the dispatcher.
+ *
+ * Each is effective at the session's next statement: assigning one that the dispatcher reads
+ * raises a generation number, and the next dispatch configures the executor again.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "core/distance.h"
+#include "server/settings.h"
+#include "utils/guc.h"
+
+int hybrid_graph_memory_limit;
+char *hybrid_plugins;
+uint64 hybrid_settings_generation = 1;
+
+static bool force_cpu;
+static char *execution;
+static int gpu_min_batch;
+static char *gpu_min_batch_overrides;
+static double gpu_speedup_threshold;
+static double gpu_success_threshold;
+static int tracker_window;
+static bool telemetry;
+static int gpu_memory_limit; /* MB */
+static int gpu_timeout;      /* ms */
+static int simd;
+
+static int emulated_devices;
+static double emulated_launch_us;
+static double emulated_bandwidth_gbs;
+static double emulated_rate_gflops;
+static int emulated_memory_mb;
+static double emulated_open_ms;
+static char *emulated_faults;
+static bool emulated_wait;
+
+#define SIMD_AUTO (-1)
+
+static const struct config_enum_entry simd_options[] = {
+	{"auto", SIMD_AUTO, false},    {"scalar", HY_SIMD_SCALAR, false},
+	{"avx2", HY_SIMD_AVX2, false}, {"avx512", HY_SIMD_AVX512, false},
+	{"neon", HY_SIMD_NEON, false}, {NULL, 0, false}};
+
+/* MinBatchOverrides: gpu_min_batch_overrides parsed; -1 where an operation is not named. */
+typedef struct MinBatchOverrides
+{
+	int64 items[HY_OP_COUNT];
+} MinBatchOverrides;
+
+static MinBatchOverrides overrides = {{-1, -1, -1, -1, -1}};
+
+StaticAssertDecl(HY_OP_COUNT == 5, "one initial value of overrides for each operation");
+
+static void define_dispatcher_settings(void);
+static void define_device_settings(void);
+static void define_emulated_settings(void);
+static bool check_bare_names(char **newval, void **extra, GucSource source);
+static bool check_execution(char **newval, void **extra, GucSource source);
+static bool check_overrides(char **newval, void **extra, GucSource source);
+static void assign_overrides(const char *newval, void *extra);
+static bool check_simd(int *newval, void **extra, GucSource source);
+static void assign_simd(int newval, void *extra);
+static void assign_bool(bool newval, void *extra);
+static void assign_int(int newval, void *extra);
+static void assign_real(double newval, void *extra);
+static void assign_string(const char *newval, void *extra);
+
+void
+hybrid_define_settings(void)
+{
+	define_dispatcher_settings();
+	define_device_settings();
+	define_emulated_settings();
+
+	DefineCustomEnumVariable("hybrid.simd", "Instruction set of the CPU kernels.",
+	                         "All give the same bits; auto takes the widest this machine has.",
+	                         &simd, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd,
+	                         assign_simd, NULL);
+	DefineCustomIntVariable("hybrid.graph_memory_limit",
+	                        "Most memory that one graph function may use for its graph.", NULL,
+	                        &hybrid_graph_memory_limit, 256 * 1024, 64, MAX_KILOBYTES, PGC_USERSET,
+	                        GUC_UNIT_KB, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("hybrid");
+}
+
+void
+hybrid_settings_config(HyConfig *config)
+{
+	int op;
+
+	hy_config_default(config);
+	config->force_cpu = force_cpu;
+	if (strcmp(execution, "auto") == 0)
+		config->execution = HY_EXECUTION_AUTO;
+	else if (strcmp(execution, "cpu") == 0)
+		config->execution = HY_EXECUTION_CPU;
+	else if (strcmp(execution, "gpu") == 0)
+		config->execution = HY_EXECUTION_GPU;
+	else if (strcmp(execution, "prefer_cpu") == 0)
+		config->execution = HY_EXECUTION_PREFER_CPU;
+	else if (strcmp(execution, "prefer_gpu") == 0)
+		config->execution = HY_EXECUTION_PREFER_GPU;
+	else
+	{
+		config->execution = HY_EXECUTION_NAMED;
+		strlcpy(config->backend_name, execution, sizeof(config->backend_name));
+	}
+	for (op = 0; op < HY_OP_COUNT; op++)
+		config->min_batch[op] = overrides.items[op] >= 0 ? overrides.items[op] : gpu_min_batch;
+	config->speedup_threshold = gpu_speedup_threshold;
+	config->success_threshold = gpu_success_threshold;
+	config->window = tracker_window;
+	config->telemetry = telemetry;
+	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
+	config->timeout_ns = (uint64) gpu_timeout * 1000000;
+}
+
+const char *
+hybrid_setting_text(void *arg, const char *name)
+{
+	char full[NAMEDATALEN];
+
+	(void) arg;
+	snprintf(full, sizeof(full), "hybrid.%s", name);
+	return GetConfigOption(full, true, false);
+}
+
+static void
+define_dispatcher_settings(void)
+{
+	DefineCustomBoolVariable("hybrid.force_cpu", "Let nothing leave the CPU.", NULL, &force_cpu,
+	                         false, PGC_USERSET, 0, NULL, assign_bool, NULL);
+	DefineCustomStringVariable("hybrid.execution", "Which side runs a batch.",
+	                           "auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.",
+	                           &execution, "auto", PGC_USERSET, 0, check_execution, assign_string,
+	                           NULL);
+	DefineCustomIntVariable("hybrid.gpu_min_batch", "Items below which the CPU is taken.",
+	                        "0 leaves it to what was measured.", &gpu_min_batch, 64, 0, INT_MAX,
+	                        PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomStringVariable(
+		"hybrid.gpu_min_batch_overrides", "Minimum batches of single operations.",
+		"For example 'topk:128,spread:1000'.", &gpu_min_batch_overrides, "", PGC_USERSET,
+		GUC_LIST_INPUT, check_overrides, assign_overrides, NULL);
+	DefineCustomRealVariable(
+		"hybrid.gpu_speedup_threshold", "Expected speedup at which a device is entered.",
+		"It is left again when the expected speedup falls below 1.", &gpu_speedup_threshold, 1.1,
+		1.0, 1000.0, PGC_USERSET, 0, NULL, assign_real, NULL);
+	DefineCustomRealVariable("hybrid.gpu_success_threshold",
+	                         "Share of successful calls below which a device is not trusted.", NULL,
+	                         &gpu_success_threshold, 0.95, 0.0, 1.0, PGC_USERSET, 0, NULL,
+	                         assign_real, NULL);
+	DefineCustomIntVariable(
+		"hybrid.tracker_window", "Observations of each kind of batch that are remembered.", NULL,
+		&tracker_window, 100, 1, HY_TRACKER_MAX_WINDOW, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomBoolVariable("hybrid.telemetry", "Keep the last decisions for hybrid_events.", NULL,
+	                         &telemetry, true, PGC_USERSET, 0, NULL, assign_bool, NULL);
+}
+
+static void
+define_device_settings(void)
+{
+	DefineCustomStringVariable("hybrid.plugins", "Device plug-ins to look for.",
+	                           "Bare file names in PostgreSQL's library directory.",
+	                           &hybrid_plugins, "hybrid_cuda", PGC_SUSET, GUC_LIST_INPUT,
+	                           check_bare_names, assign_string, NULL);
+	DefineCustomIntVariable("hybrid.gpu_memory_limit",
+	                        "Most device memory that one backend may hold.",
+	                        "0 means 80% of what is free.", &gpu_memory_limit, 0, 0, INT_MAX,
+	                        PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
+	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
+	                        GUC_UNIT_MS, NULL, assign_int, NULL);
+}
+
+static void
+define_emulated_settings(void)
+{
+	DefineCustomIntVariable("hybrid.emulated_devices", "Number of emulated devices.",
+	                        "Of the plug-in hybrid_emulated, as all of these.", &emulated_devices,
+	                        1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("hybrid.emulated_launch_us", "Launch time in microseconds.", NULL,
+	                         &emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("hybrid.emulated_bandwidth_gbs", "Bus bandwidth in GB/s.",
+	                         "0 means that nothing needs to be copied.", &emulated_bandwidth_gbs,
+	                         25.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("hybrid.emulated_rate_gflops", "Arithmetic rate in GFLOP/s.", NULL,
+	                         &emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL, NULL,
+	                         NULL);
+	DefineCustomIntVariable("hybrid.emulated_memory_mb", "Device memory in MB.", NULL,
+	                        &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomRealVariable("hybrid.emulated_open_ms", "Time to open a context in milliseconds.",
+	                         NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL,
+	                         NULL);
+	DefineCustomStringVariable("hybrid.emulated_faults", "Failures that the device imitates.",
+	                           "For example 'fail_at=3,status=transient'.", &emulated_faults, "",
+	                           PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("hybrid.emulated_wait",
+	                         "Let the emulated time pass in real time as well.", NULL,
+	                         &emulated_wait, false, PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
+/* A path, or an empty name, in hybrid.plugins would load a library from anywhere. */
+static bool
+check_bare_names(char **newval, void **extra, GucSource source)
+{
+	const char *c;
+
+	(void) extra;
+	(void) source;
+	for (c = *newval; *c != '\0'; c++)
+	{
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+		      *c == '_' || *c == '-' || *c == ',' || *c == ' '))
+		{
+			GUC_check_errdetail("A plug-in is named by letters, digits, \"_\" and \"-\" only.");
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool
+check_execution(char **newval, void **extra, GucSource source)
+{
+	const char *c;
+
+	(void) extra;
+	(void) source;
+	for (c = *newval; *c != '\0'; c++)
+	{
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_'))
+			break;
+	}
+	if (*c != '\0' || c == *newval || c - *newval >= HY_NAME_LENGTH)
+	{
+		GUC_check_errdetail(
+			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.");
+		return false;
+	}
+	return true;
+}
+
+/* Grammar: [op:items[,op:items ...]], spaces allowed around each part. */
+static bool
+check_overrides(char **newval, void **extra, GucSource source)
+{
+	MinBatchOverrides *parsed = (MinBatchOverrides *) malloc(sizeof(MinBatchOverrides));
+	const char *at = *newval;
+	int op;
+
+	(void) source;
+	if (parsed == NULL)
+		return false;
+	for (op = 0; op < HY_OP_COUNT; op++)
+		parsed->items[op] = -1;
+
+	at += strspn(at, " \t");
+	while (*at != '\0')
+	{
+		size_t length = strcspn(at, ":, \t");
+		char *end;
+		long long items;
+
+		for (op = 0; op < HY_OP_COUNT; op++)
+		{
+			if (strlen(hy_op_name((HyOp) op)) == length &&
+			    strncmp(at, hy_op_name((HyOp) op), length) == 0)
+				break;
+		}
+		if (op == HY_OP_COUNT)
+		{
+			GUC_check_errdetail("There is no operation \"%.*s\".", (int) length, at);
+			free(parsed);
+			return false;
+		}
+		at += length;
+		at += strspn(at, " \t");
+		errno = 0;
+		items = *at == ':' ? strtoll(at + 1, &end, 10) : -1;
+		if (*at != ':' || end == at + 1 || errno != 0 || items < 0)
+		{
+			GUC_check_errdetail("Expected \"%s:items\" with items >= 0.", hy_op_name((HyOp) op));
+			free(parsed);
+			return false;
+		}
+		parsed->items[op] = items;
+		at = end + strspn(end, " \t");
+		if (*at == ',')
+		{
+			at++;
+			at += strspn(at, " \t");
+			if (*at != '\0')
+				continue;
+			at--;
+		}
+		if (*at != '\0')
+		{
+			GUC_check_errdetail("Unexpected \"%s\".", at);
+			free(parsed);
+			return false;
+		}
+	}
+	*extra = parsed;
+	return true;
+}
+
+static void
+assign_overrides(const char *newval, void *extra)
+{
+	(void) newval;
+	overrides = *(MinBatchOverrides *) extra;
+	hybrid_settings_generation++;
+}
+
+static bool
+check_simd(int *newval, void **extra, GucSource source)
+{
+	(void) extra;
+	(void) source;
+	if (*newval == SIMD_AUTO || hy_simd_available((HySimd) *newval))
+		return true;
+	GUC_check_errdetail("This machine has no %s.", hy_simd_name((HySimd) *newval));
+	return false;
+}
+
+static void
+assign_simd(int newval, void *extra)
+{
+	(void) extra;
+	hy_kernels_force(newval == SIMD_AUTO ? hy_simd_best() : (HySimd) newval);
+}
+
+static void
+assign_bool(bool newval, void *extra)
+{
+	(void) newval;
+	(void) extra;
+	hybrid_settings_generation++;
+}
+
+static void
+assign_int(int newval, void *extra)
+{
+	(void) newval;
+	(void) extra;
+	hybrid_settings_generation++;
+}
+
+static void
+assign_real(double newval, void *extra)
+{
+	(void) newval;
+	(void) extra;
+	hybrid_settings_generation++;
+}
+
+static void
+assign_string(const char *newval, void *extra)
+{
+	(void) newval;
+	(void) extra;
+	hybrid_settings_generation++;
+}

@@ -1,0 +1,250 @@
+#!/bin/bash
+# Every test there is, one step after the other.
+#
+#	test/check.sh [STEP ...]			all steps, or those named (check.sh --list)
+#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm and crash, after a build
+#
+# A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
+# The last line counts the single tests: a unit test's, pg_regress's or prove's own, and one for a
+# step that has none.  A step that cannot run is a failure: `make check` has installed what it takes.
+set -uo pipefail
+
+cd "$(dirname "$0")/.."
+checkout=$PWD
+major=15
+pgxs=usr/lib/postgresql/$major/lib/pgxs/src
+logs=build/log
+steps=(build clang layers symbols format lint unit machines fuzz
+	regress regress-emulated regress-scalar isolation tap storm crash)
+soak_steps=(fuzz storm crash)
+
+# Nothing of the caller's session may change what is tested.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES "${!PG@}" CFLAGS CPPFLAGS LDFLAGS CC COPT
+export LC_ALL=C.UTF-8 PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config
+jobs=$(nproc)
+
+# ---------------------------------------------------------------------------------------------
+# The steps.  Each runs in a shell of its own, with -e, a private directory and a time limit.
+# ---------------------------------------------------------------------------------------------
+
+# PostgreSQL's headers as system headers: their warnings are not ours
+strict=(COPT="-Wall -Wextra -Werror"
+	CPPFLAGS="-isystem /usr/include/postgresql/$major/server")
+
+step_build()
+{
+	make -s -j"$jobs" "${strict[@]}" all
+}
+
+# The whole of it under another compiler, in a copy of the tree.
+step_clang()
+{
+	rm -rf build/clang
+	mkdir -p build/clang
+	git_files | tar -cf - --null -T - | tar -xf - -C build/clang
+	# Debian's PostgreSQL hands down gcc's options
+	make -s -C build/clang -j"$jobs" CC=clang "${strict[1]}" \
+		COPT="-Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-ignored-optimization-argument" all
+}
+
+step_layers() { test/layers.sh; }
+step_symbols() { test/symbols.sh; }
+
+step_format()
+{
+	c_files | xargs -0 clang-format --dry-run -Werror
+}
+
+step_lint()
+{
+	git_files | grep -zE '\.sh$|^\.ci/run$' | xargs -0 shellcheck
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 -j "$jobs" \
+		--enable=warning,portability --suppress=missingInclude --suppress=unknownMacro \
+		-Isrc src
+	git_files | xargs -0 codespell --skip='*.out,LICENSE' --ignore-words test/codespell.txt
+}
+
+step_unit() { test/unit/run.sh plain sanitize clang; }
+step_machines() { test/unit/other_machines.sh; }
+step_fuzz() { test/fuzz/run.sh "${SOAK_SECONDS:-20}"; }
+
+# regress SETTING ...: pg_regress on a server of its own with these settings
+regress()
+{
+	local tests=(sql/*.sql)
+
+	tests=("${tests[@]#sql/}")
+	test/server.sh up "$private/pg" "$@"
+	mkdir "$private/pg/in" "$private/pg/out"
+	cp -r sql expected "$private/pg/in/"
+	open_to_server "$private/pg/in" "$private/pg/out"
+	test/server.sh run "$private/pg" "/$pgxs/test/regress/pg_regress" \
+		--bindir="$private/pg/tree/usr/lib/postgresql/$major/bin" --inputdir="$private/pg/in" \
+		--outputdir="$private/pg/out" --dbname=contrib_regression --load-extension=hybrid \
+		"${tests[@]%.sql}" || {
+		cat "$private/pg/out/regression.diffs" "$private/pg/server.log" || true
+		return 1
+	}
+}
+
+step_regress() { regress; }
+step_regress-emulated() { regress "hybrid.plugins = 'hybrid_emulated'" "hybrid.execution = prefer_gpu"; }
+step_regress-scalar() { regress "hybrid.simd = scalar"; }
+
+step_isolation()
+{
+	local specs=(test/isolation/specs/*.spec)
+
+	specs=("${specs[@]##*/}")
+	test/server.sh up "$private/pg"
+	mkdir "$private/pg/out"
+	cp -r test/isolation "$private/pg/in"
+	open_to_server "$private/pg/in" "$private/pg/out"
+	test/server.sh run "$private/pg" "/$pgxs/test/isolation/pg_isolation_regress" \
+		--bindir="$private/pg/tree/usr/lib/postgresql/$major/bin" --inputdir="$private/pg/in" \
+		--outputdir="$private/pg/out" --dbname=isolation_regression --load-extension=hybrid \
+		"${specs[@]%.spec}" || {
+		cat "$private/pg/out/regression.diffs" "$private/pg/server.log" || true
+		return 1
+	}
+}
+
+step_tap()
+{
+	test/server.sh tree "$private/pg"
+	mkdir "$private/pg/out"
+	cp -r test/t "$private/pg/t"
+	open_to_server "$private/pg/t" "$private/pg/out"
+	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
+		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
+		prove --verbose --timer "$private/pg"/t/*.pl || {
+		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
+		return 1
+	}
+}
+
+step_storm() { test/soak.sh storm "${SOAK_SECONDS:-20}"; }
+step_crash() { test/soak.sh crash "${SOAK_SECONDS:-20}"; }
+
+# ---------------------------------------------------------------------------------------------
+# What the steps use
+# ---------------------------------------------------------------------------------------------
+
+# every file of the checkout, committed or not, that git does not ignore; zero-terminated
+git_files()
+{
+	git -c safe.directory="$checkout" ls-files -z --cached --others --exclude-standard --deduplicate |
+		while IFS= read -r -d '' file; do
+			[ ! -f "$file" ] || printf '%s\0' "$file"
+		done
+}
+
+c_files()
+{
+	git_files | grep -zE '\.(c|h|cu|cuh)$'
+}
+
+# open_to_server DIR ...: readable and writable by the server's user
+open_to_server()
+{
+	[ "$(id -u)" != 0 ] || chown -R postgres "$@"
+}
+
+close_private()
+{
+	test/server.sh down "$private/pg" || true
+	rm -rf "$private"
+}
+
+run_step()
+{
+	set -e
+	private=$(mktemp -d /tmp/hybrid-check.XXXXXX)
+	chmod 755 "$private"
+	trap close_private EXIT
+	trap 'exit 143' TERM INT
+	"step_$1"
+}
+
+# count FILE: sets passed, failed: what a runner says of itself in lines 'N passed, M failed', or
+# else the lines of TAP or pg_regress in a step's output
+count()
+{
+	if grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$1"; then
+		passed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $1 } END { print n }' "$1")
+		failed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $3 } END { print n }' "$1")
+		return
+	fi
+	passed=$(grep -cE '^ok\b|^(test| {4,}) *[[:alnum:]_-]+ +\.\.\. ok' "$1")
+	passed=$((passed - $(grep -ciE '^ok\b.*# skip' "$1")))
+	failed=$(grep -cE '^not ok\b|^(test| {4,}) *[[:alnum:]_-]+ +\.\.\. FAILED' "$1")
+	failed=$((failed - $(grep -ciE '^not ok\b.*# todo' "$1")))
+}
+
+# ---------------------------------------------------------------------------------------------
+# The driver
+# ---------------------------------------------------------------------------------------------
+
+limit=1500
+case ${1-} in
+--list)
+	printf '%s\n' "${steps[@]}"
+	exit
+	;;
+--run)
+	run_step "$2"
+	exit
+	;;
+--soak)
+	shift
+	export SOAK_SECONDS=${SOAK_SECONDS:-600}
+	limit=$((SOAK_SECONDS * 20 + 1500))
+	[ $# -gt 0 ] || set -- "${soak_steps[@]}"
+	steps=(build "$@")
+	;;
+?*)
+	for step in "$@"; do
+		if [[ " ${steps[*]} " != *" $step "* ]]; then
+			echo "test/check.sh: there is no step '$step'; there are: ${steps[*]}" >&2
+			exit 2
+		fi
+	done
+	# what a step tests has to be built
+	if [[ " $* " == *" build "* ]]; then steps=("$@"); else steps=(build "$@"); fi
+	;;
+esac
+
+all_passed=0
+all_failed=0
+child=
+trap '[ -z "$child" ] || kill "$child" 2>/dev/null; exit 130' INT TERM
+mkdir -p "$logs"
+for step in "${steps[@]}"; do
+	log=$logs/$step.log
+	begin=$SECONDS
+	printf '%-18s' "$step"
+	timeout -k 30 "$limit" bash test/check.sh --run "$step" >"$log" 2>&1 </dev/null &
+	child=$!
+	wait "$child"
+	status=$?
+	child=
+	count "$log"
+	[ "$status" = 0 ] || [ "$failed" -gt 0 ] || failed=1
+	[ $((passed + failed)) -gt 0 ] || passed=1
+	all_passed=$((all_passed + passed))
+	all_failed=$((all_failed + failed))
+	if [ "$failed" = 0 ]; then
+		printf 'ok %8d passed %5d s\n' "$passed" $((SECONDS - begin))
+	else
+		printf 'FAILED %4d passed, %d failed, %d s' "$passed" "$failed" $((SECONDS - begin))
+		[ "$status" != 124 ] || printf ', stopped after %d s' "$limit"
+		printf '\n'
+		sed 's/^/    | /' "$log" | tail -n 200
+		if [ "$step" = build ]; then
+			echo "Nothing else can be tested without a build."
+			break
+		fi
+	fi
+done
+echo "$all_passed passed, $all_failed failed"
+[ "$all_failed" = 0 ]

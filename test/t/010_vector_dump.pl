@@ -1,0 +1,90 @@
+# Vectors survive pg_dump and restore, plain and custom, from any schema, and a restart.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('primary');
+$node->init;
+$node->start;
+
+my $dir = PostgreSQL::Test::Utils::tempdir;
+
+# Every bit of every vector, and what the type looks like from the catalogs.
+my $fingerprint = q{
+	SELECT string_agg(id || ':' || coalesce(md5(vector_send(v)), 'null'), ' ' ORDER BY id) FROM items;
+	SELECT format_type(atttypid, atttypmod), attstorage FROM pg_attribute
+		WHERE attrelid IN ('items'::regclass, 'points'::regclass) AND attnum = 2 ORDER BY attrelid::regclass::text;
+	SELECT id, p FROM points ORDER BY id;
+	SELECT id, distance FROM near ORDER BY distance, id;
+	SELECT pg_get_indexdef('points_p'::regclass);
+	SELECT obj_description('items'::regclass);
+};
+
+sub fill
+{
+	my ($database, $schema) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql(
+		$database, qq{
+		CREATE SCHEMA IF NOT EXISTS "$schema";
+		CREATE EXTENSION hybrid SCHEMA "$schema";
+		ALTER DATABASE $database SET search_path = public, "$schema";
+		SET search_path = public, "$schema";
+		CREATE TABLE items (id int PRIMARY KEY, v vector);
+		INSERT INTO items VALUES
+			(1, '[1,2.5,-3]'), (2, NULL), (3, '[3.4028235e38,-3.4028235e38,1e-45,-0]'),
+			(4, '[0.1,0.2,0.3,1.17549435e-38]');
+		INSERT INTO items SELECT n, array_agg(sin(i * n))::vector
+			FROM unnest(ARRAY[30, 31, 500, 2000, 16000]) n, generate_series(1, n) i GROUP BY n;
+		COMMENT ON TABLE items IS 'vectors of many sizes';
+		CREATE TABLE points (id int, p vector(2) DEFAULT '[0,0]' CHECK (vector_norm(p) < 100));
+		INSERT INTO points VALUES (1, '[3,4]'), (2, '[0,1]'), (3, DEFAULT), (4, NULL);
+		CREATE INDEX points_p ON points (p);
+		CREATE VIEW near AS SELECT id, p <-> '[0,0]' AS distance FROM points WHERE p > '[-1]';
+	});
+	return;
+}
+
+# restored DATABASE SCHEMA RESTORE: the fingerprint of a fresh database after RESTORE ran on it
+sub restored
+{
+	my ($database, $schema, @restore) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->command_ok([ @restore, '--dbname', $node->connstr($database) ], "restore into $database");
+	return $node->safe_psql($database, qq{SET search_path = public, "$schema"; $fingerprint});
+}
+
+for my $case ([ 'plain', 'public' ], [ 'apart', 'My Vectors' ])
+{
+	my ($database, $schema) = @$case;
+	my ($file, $archive) = ("$dir/$database.sql", "$dir/$database.dump");
+
+	fill($database, $schema);
+	my $before = $node->safe_psql($database, $fingerprint);
+	like($before, qr/^1:\w{32} 2:null 3:.* 16000:\w{32}$/m, "$database: there is something to compare");
+
+	$node->command_ok([ 'pg_dump', '--file', $file, $node->connstr($database) ], "$database: pg_dump");
+	is(restored("${database}_sql", $schema, 'psql', '--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1',
+			'--file', $file),
+		$before, "$database: same after a plain dump");
+
+	$node->command_ok([ 'pg_dump', '--format=custom', '--file', $archive, $node->connstr($database) ],
+		"$database: pg_dump, custom");
+	is(restored("${database}_custom", $schema, 'pg_restore', '--exit-on-error', $archive),
+		$before, "$database: same after a custom dump");
+
+	$node->restart;
+	is($node->safe_psql($database, $fingerprint), $before, "$database: same after a restart");
+}
+
+# A dump with data as text keeps the members of the extension out.
+unlike(slurp_file("$dir/plain.sql"), qr/CREATE (TYPE|OPERATOR|FUNCTION|AGGREGATE)/,
+	'a dump names the extension, not its members');
+
+$node->stop;
+done_testing();
