@@ -379,9 +379,100 @@ COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
 -- The access method (src/index)
 -- ---------------------------------------------------------------------------------------------
 
+CREATE FUNCTION hybrid_handler(internal) RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'hybrid_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION hybrid_handler(internal) IS
+'the access method hybrid; called by PostgreSQL only';
+
+CREATE ACCESS METHOD hybrid TYPE INDEX HANDLER hybrid_handler;
+COMMENT ON ACCESS METHOD hybrid IS
+'nearest neighbours in the order of a distance operator; options: storage = float32 | float16';
+
+CREATE FUNCTION hybrid_index_l2(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_l2(internal) IS
+'support function of operator classes: the metric is Euclidean distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_ip(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_ip(internal) IS
+'support function of operator classes: the metric is the negative inner product; called by the index only';
+
+CREATE FUNCTION hybrid_index_cosine(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_cosine(internal) IS
+'support function of operator classes: the metric is cosine distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_l1(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_l1(internal) IS
+'support function of operator classes: the metric is taxicab distance; called by the index only';
+
+CREATE OPERATOR CLASS vector_l2_ops DEFAULT FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_l2(internal);
+COMMENT ON OPERATOR CLASS vector_l2_ops USING hybrid IS 'order by Euclidean distance, <->';
+
+CREATE OPERATOR CLASS vector_ip_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <#> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_ip(internal);
+COMMENT ON OPERATOR CLASS vector_ip_ops USING hybrid IS
+'order by negative inner product, <#>';
+
+CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_cosine(internal);
+COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
+'order by cosine distance, <=>; vectors of length zero are not indexed';
+
+CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_l1(internal);
+COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS 'order by taxicab distance, <+>';
+
+CREATE FUNCTION hybrid_index_stats(index regclass,
+	OUT pages bigint, OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text,
+	OUT bytes bigint)
+AS 'MODULE_PATHNAME', 'hybrid_index_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
+'what a hybrid index holds, by reading all of it: pages of the file, live entries, dead entries that inserts will reuse, dimensions, storage of the vectors, size in bytes; for its owner and members of pg_stat_scan_tables; raises on a damaged page';
+
+CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
+AS 'MODULE_PATHNAME', 'hybrid_index_check'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION hybrid_index_check(regclass) IS
+'compares a hybrid index with its table and returns the number of live entries; raises index_corrupted on a damaged page, a wrong count, norm or residual, a row that is missing, met twice, stored with other values, or not there; holds off VACUUM but not reads and writes; for the owner of the table';
+
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hybrid_spread(
+	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
+	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
+	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
+	types text[] DEFAULT NULL, normalise bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
+	k int DEFAULT NULL)
+	RETURNS TABLE (id bigint, activation float8, hop int)
+	AS 'MODULE_PATHNAME', 'hybrid_spread'
+	-- Unsafe, since nobody knows what functions the edges query calls.
+	LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
+
+COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
+	text, text[], bool, float8, int) IS
+'Activation spreading over a weighted graph.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0.
+seeds: the nodes that start; activation: how much each starts with, finite and >= 0 (NULL: 1 each); a seed given twice starts with the sum, a seed without edges keeps what it has.
+Each hop, a node that received at least threshold passes on decay times that, along its outgoing weights divided by (their sum ^ fan), fan being 0, 0.5 or 1; hops NULL: until what moves is less than tolerance times the seeds, an error where that may never end.
+refire: how often a node may pass on (NULL: no limit); combine: ''sum'' of what arrives, or ''max'': the best path; direction: ''out'', ''in'' or ''both''; types: only edges of these types; normalise: the activations of all nodes add up to 1; k: at most so many rows.
+Returns the nodes with activation above 0 and the hop that first reached each (0: a seed), by activation, largest first, then by id; the same numbers to the bit on every backend.
+Raises on an edge with a NULL, or with a weight that is NaN, infinite or negative; on a query that is not a plain read or returns other columns; on arguments out of range; on activation out of range; on a graph beyond hybrid.graph_memory_limit.';
 
 -- ---------------------------------------------------------------------------------------------
 -- What the dispatcher did (src/telemetry)

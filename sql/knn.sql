@@ -152,7 +152,7 @@ SET search_path = trap, public;
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]']::vector[]);
 RESET search_path;
 
--- inside a cursor, a function and a transaction that changes rows
+-- inside a transaction that changed rows
 BEGIN;
 INSERT INTO item VALUES (502, '[100,100,100]');
 SELECT item.id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1) k JOIN item ON item.ctid = k.id;

@@ -35,10 +35,28 @@ hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint
 /* hy_tracker_predict: expected ns of this shape on device, < 0 with no history to go by. */
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
-/* hy_tracker_samples: observations in the window of the shape's own class. */
+/*
+ * hy_tracker_samples: observations in the window of the shape's own class; one that is set aside
+ * predicts while nothing else does, and is not counted.
+ */
 extern int32_t hy_tracker_samples(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /* hy_tracker_speedup: predicted CPU time / predicted device time, < 0 when either is unknown. */
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/* HyForecast: a prediction and what it rests on. */
+typedef struct HyForecast
+{
+	double ns;       /* as hy_tracker_predict */
+	int32_t samples; /* as hy_tracker_samples */
+	int32_t steps;   /* how many powers of two larger the shape is than the class it rests on */
+	bool cold;       /* it rests on one first observation only */
+} HyForecast;
+
+extern HyForecast
+hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device);
+
+/* hy_shape_class: the class of a shape as a number above 0, for tables that keep one thing a class. */
+extern uint32_t hy_shape_class(const HyShape *shape);
 
 #endif

@@ -1,0 +1,188 @@
+/*
+ * backend.c
+ *		What can be said of a task without running it: its shape, its size, whether it makes sense.
+ *
+ * Linked into hybrid.so and into every plug-in, so that host and plug-in judge a task alike.
+ */
+#include "dispatch/backend.h"
+
+#include <stddef.h>
+
+static bool matrix_makes_sense(const HyMatrix *matrix);
+static bool pair_makes_sense(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
+static bool spread_makes_sense(const HySpreadTask *task);
+static bool seeds_make_sense(const HySpreadSeeds *seeds, int64_t nodes);
+
+static const char *const op_names[HY_OP_COUNT] = {"distance", "topk", "assign", "score_codes",
+                                                  "spread"};
+
+const char *
+hy_op_name(HyOp op)
+{
+	if ((int) op < 0 || (int) op >= HY_OP_COUNT)
+		return "unknown";
+	return op_names[op];
+}
+
+HyShape
+hy_task_shape(const HyTask *task)
+{
+	HyShape shape = {.op = task->op, .dtype = HY_F32, .metric = HY_METRIC_L2};
+	const HyMatrix *queries = NULL;
+	const HyMatrix *targets = NULL;
+
+	switch (task->op)
+	{
+		case HY_OP_DISTANCE:
+			shape.metric = task->u.distance.metric;
+			queries = &task->u.distance.queries;
+			targets = &task->u.distance.targets;
+			break;
+		case HY_OP_TOPK:
+			shape.metric = task->u.topk.metric;
+			shape.k = task->u.topk.k;
+			queries = &task->u.topk.queries;
+			targets = &task->u.topk.targets;
+			break;
+		case HY_OP_SPREAD:
+			shape.queries = task->u.spread.seeds.sets;
+			shape.targets = task->u.spread.graph != NULL ? task->u.spread.graph->edges : 0;
+			break;
+		case HY_OP_ASSIGN:
+		case HY_OP_SCORE_CODES:
+			/* HyTask has no arguments for them yet: an empty shape, that no backend can run */
+			break;
+	}
+	if (targets != NULL)
+	{
+		shape.dtype = targets->dtype;
+		shape.dims = targets->dims;
+		shape.queries = queries->rows;
+		shape.targets = targets->rows;
+		shape.resident = targets->buffer != NULL;
+	}
+	return shape;
+}
+
+int64_t
+hy_shape_items(const HyShape *shape)
+{
+	int64_t items;
+
+	if (shape->queries <= 0 || shape->targets <= 0)
+		return 0;
+	if (__builtin_mul_overflow(shape->queries, shape->targets, &items))
+		return INT64_MAX;
+	return items;
+}
+
+HyStatus
+hy_task_check(const HyTask *task)
+{
+	bool sane = true;
+
+	if ((int) task->op < 0 || (int) task->op >= HY_OP_COUNT ||
+	    (task->numeric_class != HY_CLASS_EXACT && task->numeric_class != HY_CLASS_FILTER))
+		return HY_INVALID;
+	switch (task->op)
+	{
+		case HY_OP_DISTANCE:
+		{
+			const HyDistanceTask *d = &task->u.distance;
+
+			sane = pair_makes_sense(d->metric, &d->queries, &d->targets) &&
+			       (d->out != NULL || d->queries.rows == 0 || d->targets.rows == 0);
+			break;
+		}
+		case HY_OP_TOPK:
+		{
+			const HyTopKTask *t = &task->u.topk;
+
+			sane = pair_makes_sense(t->metric, &t->queries, &t->targets) && t->k >= 1 &&
+			       (t->queries.rows == 0 || (t->out != NULL && t->counts != NULL));
+			break;
+		}
+		case HY_OP_SPREAD:
+			sane = spread_makes_sense(&task->u.spread);
+			break;
+		case HY_OP_ASSIGN:
+		case HY_OP_SCORE_CODES:
+			break;
+	}
+	return sane ? HY_OK : HY_INVALID;
+}
+
+static bool
+matrix_makes_sense(const HyMatrix *matrix)
+{
+	if ((int) matrix->dtype < 0 || (int) matrix->dtype >= HY_DTYPE_COUNT)
+		return false;
+	if (matrix->dims < 1 || matrix->dims > HY_MAX_DIMS || matrix->rows < 0)
+		return false;
+	if (matrix->stride < (size_t) matrix->dims * hy_dtype_size(matrix->dtype))
+		return false;
+	return matrix->rows == 0 || matrix->data != NULL || matrix->buffer != NULL;
+}
+
+static bool
+pair_makes_sense(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
+{
+	if ((int) metric < 0 || (int) metric >= HY_METRIC_COUNT)
+		return false;
+	if (!matrix_makes_sense(queries) || !matrix_makes_sense(targets))
+		return false;
+	if (queries->rows > 0 && queries->data == NULL)
+		return false;
+	return queries->dtype == HY_F32 && queries->dims == targets->dims;
+}
+
+static bool
+spread_makes_sense(const HySpreadTask *task)
+{
+	const HySpreadParams *p = &task->params;
+
+	if (task->graph == NULL || task->graph->nodes < 0 || task->graph->edges < 0)
+		return false;
+	/* Written so that a NaN fails every test. */
+	if (!(p->decay >= 0 && p->decay <= 1) || !(p->fan == 0 || p->fan == 0.5 || p->fan == 1) ||
+	    !(p->threshold >= 0) || p->hops < -1 || p->refire < 0 ||
+	    (p->combine != HY_COMBINE_SUM && p->combine != HY_COMBINE_MAX))
+		return false;
+	if (p->hops == -1 && !(p->tolerance > 0))
+		return false;
+	if (task->graph->nodes > 0 && task->gain == NULL)
+		return false;
+	if (task->graph->nodes > 0 && task->seeds.sets > 0 &&
+	    (task->activation == NULL || task->hop == NULL))
+		return false;
+	return seeds_make_sense(&task->seeds, task->graph->nodes);
+}
+
+static bool
+seeds_make_sense(const HySpreadSeeds *seeds, int64_t nodes)
+{
+	int64_t count;
+	int64_t i;
+	int32_t s;
+
+	if (seeds->sets < 0)
+		return false;
+	if (seeds->sets == 0)
+		return true;
+	if (seeds->start == NULL || seeds->start[0] < 0)
+		return false;
+	for (s = 0; s < seeds->sets; s++)
+	{
+		if (seeds->start[s] > seeds->start[s + 1])
+			return false;
+	}
+	count = seeds->start[seeds->sets];
+	if (count > seeds->start[0] && (seeds->node == NULL || seeds->value == NULL))
+		return false;
+	for (i = seeds->start[0]; i < count; i++)
+	{
+		if ((int64_t) seeds->node[i] >= nodes)
+			return false;
+	}
+	return true;
+}

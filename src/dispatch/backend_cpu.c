@@ -1,0 +1,274 @@
+/*
+ * backend_cpu.c
+ *		The CPU as a backend: calls core on the calling thread, at once.
+ *
+ * submit runs the task to its end, so a ticket only says that its task has ended and nobody has
+ * asked yet.  A task that fails does so from submit and gets no ticket.  There is one device for
+ * the process, with no memory of its own to give out: host memory needs no HyBuffer.  Timings are
+ * 0: the caller has read its clock around the call already, and two more readings would cost as
+ * much as the rest of the dispatcher.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "dispatch/backend_cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/cpu_features.h"
+#include "core/distance.h"
+#include "core/spread.h"
+#include "core/topk.h"
+
+#define TICKETS 64
+
+struct HyDevice
+{
+	uint64_t outstanding;      /* bit i: slot i holds a ticket nobody has asked for */
+	uint64_t serial;           /* tickets given out so far */
+	HyTicket tickets[TICKETS]; /* serial * TICKETS + slot */
+};
+
+static HyStatus cpu_device_count(int32_t *count);
+static HyStatus cpu_probe(int32_t device, HyDeviceInfo *info);
+static HyStatus cpu_open(int32_t device, const HyLimits *limits, HyDevice **opened);
+static void cpu_close(HyDevice *device);
+static HyCaps cpu_caps(const HyDevice *device, const HyShape *shape);
+static HyEstimate cpu_estimate(const HyDevice *device, const HyShape *shape);
+static HyStatus cpu_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
+static HyStatus cpu_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
+static void cpu_buf_free(HyDevice *device, HyBuffer *buffer);
+static HyStatus
+cpu_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data, uint64_t bytes);
+static HyStatus
+cpu_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data, uint64_t bytes);
+static HyStatus cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
+static HyStatus cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
+static void cpu_cancel(HyDevice *device, HyTicket ticket);
+static void cpu_last_error(const HyDevice *device, HyFailure *failure);
+static HyStatus run_task(const HyTask *task);
+
+static HyDevice the_cpu;
+
+const HyBackend hy_backend_cpu = {.abi = HY_BACKEND_ABI,
+                                  .size = sizeof(HyBackend),
+                                  .name = "cpu",
+                                  .device_count = cpu_device_count,
+                                  .probe = cpu_probe,
+                                  .open = cpu_open,
+                                  .close = cpu_close,
+                                  .caps = cpu_caps,
+                                  .estimate = cpu_estimate,
+                                  .mem_info = cpu_mem_info,
+                                  .buf_alloc = cpu_buf_alloc,
+                                  .buf_free = cpu_buf_free,
+                                  .upload = cpu_upload,
+                                  .download = cpu_download,
+                                  .submit = cpu_submit,
+                                  .poll = cpu_poll,
+                                  .cancel = cpu_cancel,
+                                  .last_error = cpu_last_error};
+
+static HyStatus
+cpu_device_count(int32_t *count)
+{
+	*count = 1;
+	return HY_OK;
+}
+
+static HyStatus
+cpu_probe(int32_t device, HyDeviceInfo *info)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	long pages = sysconf(_SC_PHYS_PAGES);
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (device != 0)
+		return HY_INVALID;
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "CPU");
+	snprintf(info->architecture, sizeof(info->architecture), "%s", hy_simd_name(hy_simd_best()));
+	info->cores = cores > 0 ? (int32_t) cores : 1;
+	if (pages > 0 && page > 0)
+		info->memory_total = (uint64_t) pages * (uint64_t) page;
+	return HY_OK;
+}
+
+static HyStatus
+cpu_open(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	(void) limits;
+	if (device != 0)
+		return HY_INVALID;
+	*opened = &the_cpu;
+	return HY_OK;
+}
+
+static void
+cpu_close(HyDevice *device)
+{
+	(void) device;
+}
+
+static HyCaps
+cpu_caps(const HyDevice *device, const HyShape *shape)
+{
+	HyCaps caps = {
+		.ok = true, .max_targets = INT64_MAX, .max_k = INT32_MAX, .numeric_class = HY_CLASS_EXACT};
+
+	(void) device;
+	if (shape->op == HY_OP_DISTANCE || shape->op == HY_OP_TOPK)
+	{
+		if (shape->resident)
+			caps = (HyCaps){.reason = "the CPU cannot read device memory"};
+	}
+	else if (shape->op != HY_OP_SPREAD)
+		caps = (HyCaps){.reason = "the CPU does not have this operation"};
+	return caps;
+}
+
+static HyEstimate
+cpu_estimate(const HyDevice *device, const HyShape *shape)
+{
+	HyEstimate nothing = {0};
+
+	(void) device;
+	(void) shape;
+	return nothing;
+}
+
+static HyStatus
+cpu_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	(void) device;
+	(void) free_bytes;
+	(void) total_bytes;
+	return HY_UNSUPPORTED;
+}
+
+static HyStatus
+cpu_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
+{
+	(void) device;
+	(void) bytes;
+	*buffer = NULL;
+	return HY_UNSUPPORTED;
+}
+
+static void
+cpu_buf_free(HyDevice *device, HyBuffer *buffer)
+{
+	(void) device;
+	(void) buffer;
+}
+
+static HyStatus
+cpu_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data, uint64_t bytes)
+{
+	(void) device;
+	(void) buffer;
+	(void) offset;
+	(void) data;
+	(void) bytes;
+	return HY_UNSUPPORTED;
+}
+
+static HyStatus
+cpu_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data, uint64_t bytes)
+{
+	(void) device;
+	(void) buffer;
+	(void) offset;
+	(void) data;
+	(void) bytes;
+	return HY_UNSUPPORTED;
+}
+
+static HyStatus
+cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyStatus st;
+	int slot;
+
+	if (device->outstanding == UINT64_MAX)
+		return HY_BUSY;
+	st = run_task(task);
+	if (st != HY_OK)
+		return st;
+	slot = __builtin_ctzll(~device->outstanding);
+	device->outstanding |= UINT64_C(1) << slot;
+	device->serial++;
+	device->tickets[slot] = device->serial * TICKETS + (uint64_t) slot;
+	*ticket = device->tickets[slot];
+	return HY_OK;
+}
+
+static HyStatus
+cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	int slot = (int) (ticket % TICKETS);
+
+	if (!(device->outstanding >> slot & 1) || device->tickets[slot] != ticket)
+		return HY_INVALID;
+	device->outstanding &= ~(UINT64_C(1) << slot);
+	*done = true;
+	memset(timings, 0, sizeof(*timings));
+	return HY_OK;
+}
+
+static void
+cpu_cancel(HyDevice *device, HyTicket ticket)
+{
+	/* Whoever holds a ticket holds that of a task that has ended. */
+	(void) device;
+	(void) ticket;
+}
+
+static void
+cpu_last_error(const HyDevice *device, HyFailure *failure)
+{
+	/* The status says all there is to say. */
+	(void) device;
+	memset(failure, 0, sizeof(*failure));
+}
+
+static HyStatus
+run_task(const HyTask *task)
+{
+	HyStatus st = hy_task_check(task);
+
+	if (st != HY_OK)
+		return st;
+	switch (task->op)
+	{
+		case HY_OP_DISTANCE:
+		{
+			const HyDistanceTask *d = &task->u.distance;
+
+			if (d->targets.rows > 0 && d->targets.data == NULL)
+				return HY_UNSUPPORTED;
+			return hy_distance_matrix(d->metric, &d->queries, &d->targets, d->out, task->cancel);
+		}
+		case HY_OP_TOPK:
+		{
+			const HyTopKTask *t = &task->u.topk;
+
+			if (t->targets.rows > 0 && t->targets.data == NULL)
+				return HY_UNSUPPORTED;
+			return hy_topk_search(t->metric, &t->queries, &t->targets, t->k, t->out, t->counts,
+			                      task->cancel);
+		}
+		case HY_OP_SPREAD:
+		{
+			const HySpreadTask *s = &task->u.spread;
+
+			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,
+			                 task->cancel, s->activation, s->hop);
+		}
+		case HY_OP_ASSIGN:
+		case HY_OP_SCORE_CODES:
+			break;
+	}
+	return HY_UNSUPPORTED;
+}

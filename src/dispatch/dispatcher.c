@@ -1,0 +1,356 @@
+/*
+ * dispatcher.c
+ *		hy_dispatch: decide, run, fall back, remember.
+ *
+ * Deciding is decide.c's.  What a failing device leads to:
+ *
+ *	NOMEM, QUOTA, BUSY, UNSUPPORTED		the CPU for this call; says nothing of reliability
+ *	TRANSIENT, TIMEOUT, BUG, INVALID	the CPU, counted by the breaker (the task was checked before)
+ *	CONTEXT_LOST						counted; closed, reopened and retried once; then the CPU
+ *	PROCESS_LOST						every device of that backend is latched off; the CPU
+ *	DEVICE_GONE, or no answer to cancel	that device is latched off; the CPU
+ *	CANCELLED							returned
+ *
+ * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
+ * (gpu or a name) the status is returned where "the CPU" stands above.
+ *
+ * Device memory: this version keeps no buffers between calls, so it cannot know whose a buffer is,
+ * and a task with inputs in one is HY_INVALID here (backends take them when called directly).
+ *
+ * A call on the CPU reads the clock twice and allocates nothing.
+ */
+#include "dispatch/executor_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define REFUSED_FOR_NS UINT64_C(1000000000)
+
+static HyStatus check(const HyTask *task, const HyShape *shape);
+static void
+begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision);
+static void describe(const HyChoice *choice, HyDecision *decision);
+static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
+                        uint64_t started, uint64_t *finished);
+static HyStatus
+run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
+static HyStatus
+attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyOp op, HyDeviceRun *run);
+static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
+static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung);
+static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
+static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
+static uint64_t now_ns(const HyExecutor *executor);
+
+HyStatus
+hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
+{
+	HyDecision local;
+	HyDecision *d = decision != NULL ? decision : &local;
+	HyShape shape = hy_task_shape(task);
+	uint64_t start = now_ns(executor);
+	uint64_t finished;
+	HyChoice choice;
+	HyDeviceRun run;
+	HyStatus st;
+
+	begin(executor, &shape, start, d);
+	st = check(task, &shape);
+	if (st != HY_OK)
+	{
+		d->status = st;
+		return st;
+	}
+	hy_decide(executor, task, &shape, start, &choice);
+	/* Asking for the process id is a system call: only when a device would be touched. */
+	if (choice.device != 0 && !executor->foreign && hy_executor_foreign(executor))
+		hy_decide(executor, task, &shape, start, &choice);
+	describe(&choice, d);
+	if (choice.refusal != HY_OK)
+	{
+		if (executor->config.telemetry)
+			hy_event_keep(executor, d);
+		return choice.refusal;
+	}
+
+	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
+	if (d->device == 0)
+	{
+		st = run_cpu(executor, task, d, start, &finished);
+		d->status = st;
+		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
+			pay_rent(executor, &choice, finished - start);
+	}
+	else
+	{
+		st = run_device(executor, task, d, &run);
+		finished = run.finished_ns;
+		if (st != HY_OK && st != HY_CANCELLED && !choice.forced)
+		{
+			d->fallback = true;
+			executor->member[d->device].counters[shape.op].fallbacks++;
+			st = run_cpu(executor, task, d, now_ns(executor), &finished);
+		}
+		else if (st != HY_OK)
+			finished = now_ns(executor);
+	}
+	if (st == HY_OK)
+		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
+	/* A virtual device's time was set when it ran. */
+	if (!d->virtual_time)
+		d->actual_ns = finished - start;
+	executor->spent_ns += (double) d->actual_ns;
+	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
+	    (double) d->actual_ns > choice.instead_ns)
+		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
+	if (executor->config.telemetry)
+		hy_event_keep(executor, d);
+	return st;
+}
+
+void
+hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decision)
+{
+	HyShape shape = hy_task_shape(task);
+	uint64_t now = now_ns(executor);
+	HyChoice choice;
+
+	begin(executor, &shape, now, decision);
+	decision->status = check(task, &shape);
+	if (decision->status != HY_OK)
+		return;
+	hy_executor_foreign(executor);
+	hy_decide(executor, task, &shape, now, &choice);
+	describe(&choice, decision);
+	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
+	decision->predicted_cpu_ns = hy_tracker_predict(executor->tracker, &shape, 0);
+	if (choice.candidate != 0)
+		decision->predicted_device_ns =
+			hy_tracker_predict(executor->tracker, &shape, choice.candidate);
+}
+
+static HyStatus
+check(const HyTask *task, const HyShape *shape)
+{
+	HyStatus st = hy_task_check(task);
+
+	if (st == HY_OK && shape->resident)
+		return HY_INVALID;
+	if (st == HY_OK && ((task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
+	                    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL)))
+		return HY_INVALID;
+	return st;
+}
+
+static void
+begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision)
+{
+	decision->time_ns = now;
+	decision->shape = *shape;
+	decision->items = hy_shape_items(shape);
+	decision->execution =
+		executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution;
+	decision->device = 0;
+	decision->reason = HY_REASON_USER;
+	decision->fallback = false;
+	decision->status = HY_OK;
+	decision->failure.native_code = 0;
+	decision->failure.text[0] = '\0';
+	decision->predicted_cpu_ns = -1;
+	decision->predicted_device_ns = -1;
+	decision->actual_ns = 0;
+	decision->virtual_time = false;
+	decision->bytes_required = 0;
+	decision->bytes_available = 0;
+}
+
+static void
+describe(const HyChoice *choice, HyDecision *decision)
+{
+	decision->device = choice->device;
+	decision->reason = choice->reason;
+	decision->predicted_cpu_ns = choice->cpu_ns;
+	decision->predicted_device_ns = choice->device_ns;
+	decision->bytes_required = choice->bytes_required;
+	decision->bytes_available = choice->bytes_available;
+	decision->status = choice->refusal;
+	if (choice->refusal != HY_OK)
+		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
+		         choice->why != NULL ? choice->why : "there is none");
+}
+
+static HyStatus
+run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t started,
+        uint64_t *finished)
+{
+	HyMember *cpu = &executor->member[0];
+	HyCounters *counters = &cpu->counters[task->op];
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+	HyStatus st = cpu->backend->submit(cpu->device, task, &ticket);
+
+	if (st == HY_OK)
+		st = cpu->backend->poll(cpu->device, ticket, &done, &timings);
+	*finished = now_ns(executor);
+	hy_count_attempt(counters, st);
+	if (st == HY_OK)
+	{
+		hy_count_call(counters, decision->items, *finished - started);
+		hy_tracker_record(executor->tracker, &decision->shape, 0, *finished - started);
+	}
+	return st;
+}
+
+/* run_device: on decision->device, with the one retry that a lost context is worth. */
+static HyStatus
+run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run)
+{
+	HyMember *member = &executor->member[decision->device];
+	HyCounters *counters = &member->counters[task->op];
+	HyStatus st = attempt(executor, member, task, task->op, run);
+	uint64_t ns;
+
+	decision->status = st;
+	decision->failure = run->failure;
+	if (st == HY_CONTEXT_LOST && !member->latched)
+	{
+		hy_member_close(executor, member);
+		if (hy_breaker_would_allow(&member->breakers[task->op], now_ns(executor)))
+			st = attempt(executor, member, task, task->op, run);
+	}
+	if ((st == HY_NOMEM || st == HY_QUOTA) && decision->bytes_required > 0)
+	{
+		member->refused_bytes = decision->bytes_required;
+		member->refused_until_ns = now_ns(executor) + REFUSED_FOR_NS;
+	}
+	if (st != HY_OK)
+		return st;
+	ns = run->finished_ns - run->started_ns;
+	if (member->info.virtual_time)
+	{
+		ns = run->timings.total_ns;
+		decision->virtual_time = true;
+		decision->actual_ns = ns;
+	}
+	hy_count_call(counters, decision->items, ns);
+	counters->bytes_up += run->timings.bytes_up;
+	counters->bytes_down += run->timings.bytes_down;
+	hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
+	return HY_OK;
+}
+
+/* attempt: opens the device if need be, runs the task, and draws every conclusion but the retry. */
+static HyStatus
+attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyOp op, HyDeviceRun *run)
+{
+	HyBreaker *breaker = &member->breakers[op];
+	HyBreakerState before = breaker->state;
+	bool probe;
+
+	memset(run, 0, sizeof(*run));
+	hy_breaker_allow(breaker, now_ns(executor), &probe);
+	if (breaker->state != before)
+		hy_log(executor, "device %d (%s %d) is tried again for %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op));
+	if (ready(executor, member, run))
+		hy_device_run(executor, member, task, run);
+	hy_count_attempt(&member->counters[op], run->status);
+	judge(executor, member, op, run->status, run->hung);
+	return run->status;
+}
+
+/* ready: the device is open, under the memory limit now in force; else run says why not. */
+static bool
+ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
+{
+	if (member->device != NULL && member->opened_limit != executor->config.memory_limit)
+		hy_member_close(executor, member);
+	if (member->device != NULL)
+		return true;
+	run->status = hy_member_open(executor, member, now_ns(executor));
+	if ((int) run->status < 0 || (int) run->status >= HY_STATUS_COUNT ||
+	    run->status == HY_CANCELLED)
+		run->status = HY_BUG;
+	if (run->status == HY_OK)
+		return true;
+	member->backend->last_error(NULL, &run->failure);
+	run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+	return false;
+}
+
+/* judge: what an outcome says of the device. */
+static void
+judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung)
+{
+	switch (status)
+	{
+		case HY_OK:
+			report(executor, member, op, true);
+			break;
+		case HY_UNSUPPORTED:
+		case HY_NOMEM:
+		case HY_QUOTA:
+		case HY_BUSY:
+		case HY_CANCELLED:
+			hy_breaker_abandon(&member->breakers[op]);
+			break;
+		case HY_TRANSIENT:
+		case HY_TIMEOUT:
+		case HY_CONTEXT_LOST:
+		case HY_INVALID:
+		case HY_BUG:
+			report(executor, member, op, false);
+			break;
+		case HY_PROCESS_LOST:
+			hy_breaker_abandon(&member->breakers[op]);
+			hy_member_latch(executor, member, true, false, "lost this process its context");
+			break;
+		case HY_DEVICE_GONE:
+			hy_breaker_abandon(&member->breakers[op]);
+			hy_member_latch(executor, member, false, false, "has left");
+			break;
+	}
+	if (hung)
+		hy_member_latch(executor, member, false, true, "does not answer");
+}
+
+/* report: an outcome for the breaker, with a line when its state changes. */
+static void
+report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
+{
+	HyBreaker *breaker = &member->breakers[op];
+
+	if (!hy_breaker_record(breaker, now_ns(executor), success, executor->config.success_threshold))
+		return;
+	if (breaker->state == HY_BREAKER_OPEN)
+		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op), (unsigned long long) (breaker->open_for_ns / 1000000));
+	else
+		hy_log(executor, "device %d (%s %d) is trusted again with %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op));
+}
+
+/*
+ * pay_rent: what the CPU took while the device stayed closed.  Where the device's time is known
+ * (it was open before), only the difference would have been saved.
+ */
+static void
+pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns)
+{
+	double saved = (double) cpu_ns;
+
+	if (choice->device_ns >= 0)
+		saved -= choice->device_ns;
+	if (saved > 0)
+		executor->member[choice->candidate].rent_ns += saved;
+}
+
+static uint64_t
+now_ns(const HyExecutor *executor)
+{
+	return executor->clock->now(executor->clock->arg);
+}

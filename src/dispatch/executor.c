@@ -1,0 +1,332 @@
+/*
+ * executor.c
+ *		An executor's life, its devices and what the views see of them.
+ *
+ * The CPU is member 0, always open.  A device is opened when the dispatcher first needs it and
+ * belongs to the process that created the executor: a fork inherits the structures but must not
+ * touch a context, not even to close it.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "dispatch/executor_state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dispatch/backend_cpu.h"
+
+#define OPEN_RETRY_FIRST_NS UINT64_C(1000000000)
+#define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
+
+static HyMember *new_member(HyExecutor *executor, const char *name);
+static void forget_history(HyExecutor *executor);
+static void set_text(char *target, size_t size, const char *text);
+
+HyStatus
+hy_executor_create(const HyAllocator *allocator, const HyClock *clock, const HyLog *log,
+                   HyExecutor **executor)
+{
+	HyExecutor *e = hy_alloc_zero(allocator, sizeof(HyExecutor));
+	HyMember *cpu;
+
+	*executor = NULL;
+	if (e == NULL)
+		return HY_NOMEM;
+	e->allocator = allocator;
+	e->clock = clock;
+	if (log != NULL)
+		e->log = *log;
+	e->owner = getpid();
+	hy_config_default(&e->config);
+	e->tracker = hy_tracker_create(allocator, e->config.window);
+	if (e->tracker == NULL)
+	{
+		hy_free(allocator, e);
+		return HY_NOMEM;
+	}
+	cpu = new_member(e, hy_backend_cpu.name);
+	cpu->backend = &hy_backend_cpu;
+	cpu->backend->probe(0, &cpu->info);
+	cpu->backend->open(0, &(HyLimits){0}, &cpu->device);
+	*executor = e;
+	return HY_OK;
+}
+
+void
+hy_executor_destroy(HyExecutor *executor)
+{
+	const HyAllocator *allocator;
+
+	if (executor == NULL)
+		return;
+	allocator = executor->allocator;
+	hy_executor_close_devices(executor);
+	hy_tracker_destroy(executor->tracker);
+	hy_free(allocator, executor);
+}
+
+void
+hy_config_default(HyConfig *config)
+{
+	int op;
+
+	memset(config, 0, sizeof(*config));
+	config->execution = HY_EXECUTION_AUTO;
+	for (op = 0; op < HY_OP_COUNT; op++)
+		config->min_batch[op] = 64;
+	config->speedup_threshold = 1.1;
+	config->success_threshold = 0.95;
+	config->window = 100;
+	config->telemetry = true;
+	config->timeout_ns = UINT64_C(2000000000);
+}
+
+void
+hy_executor_configure(HyExecutor *executor, const HyConfig *config)
+{
+	executor->config = *config;
+	hy_tracker_set_window(executor->tracker, config->window);
+}
+
+HyStatus
+hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
+{
+	int32_t count = 0;
+	int32_t i;
+	HyStatus st;
+
+	if (backend->abi != HY_BACKEND_ABI || backend->size != sizeof(HyBackend))
+		return HY_INVALID;
+	st = backend->device_count(&count);
+	if (st != HY_OK || count <= 0)
+	{
+		HyFailure failure = {0};
+
+		if (st != HY_OK)
+			backend->last_error(NULL, &failure);
+		hy_executor_add_missing(executor, backend->name,
+		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
+		return st;
+	}
+	for (i = 0; i < count; i++)
+	{
+		HyMember *member = new_member(executor, backend->name);
+
+		if (member == NULL)
+			return HY_QUOTA;
+		member->backend = backend;
+		member->number = i;
+		if (backend->probe(i, &member->info) != HY_OK)
+		{
+			memset(&member->info, 0, sizeof(member->info));
+			member->latched = true;
+			set_text(member->why, sizeof(member->why), "it does not answer when probed");
+		}
+	}
+	return HY_OK;
+}
+
+void
+hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
+{
+	HyMember *member = new_member(executor, name);
+
+	hy_log(executor, "no device from %s: %s", name, why);
+	if (member == NULL)
+		return;
+	member->latched = true;
+	set_text(member->why, sizeof(member->why), why);
+}
+
+void
+hy_executor_close_devices(HyExecutor *executor)
+{
+	int32_t i;
+
+	for (i = 1; i < executor->members; i++)
+		hy_member_close(executor, &executor->member[i]);
+}
+
+int32_t
+hy_executor_devices(const HyExecutor *executor)
+{
+	return executor->members;
+}
+
+void
+hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state)
+{
+	const HyMember *member = &executor->member[device];
+	uint64_t free_bytes;
+	uint64_t total_bytes;
+
+	memset(state, 0, sizeof(*state));
+	state->backend = member->name;
+	state->number = member->number;
+	state->info = member->info;
+	state->open = member->device != NULL;
+	state->latched = member->latched;
+	state->why = member->why[0] != '\0' ? member->why : NULL;
+	if (device != 0 && state->open && getpid() == executor->owner &&
+	    member->backend->mem_info(member->device, &free_bytes, &total_bytes) == HY_OK)
+	{
+		state->info.memory_total = total_bytes;
+		state->info.memory_free = free_bytes;
+		state->memory_used = total_bytes - free_bytes;
+	}
+}
+
+const HyCounters *
+hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
+{
+	return &executor->member[device].counters[op];
+}
+
+const HyTracker *
+hy_executor_tracker(const HyExecutor *executor)
+{
+	return executor->tracker;
+}
+
+const HyBreaker *
+hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
+{
+	return &executor->member[device].breakers[op];
+}
+
+void
+hy_executor_reset(HyExecutor *executor)
+{
+	forget_history(executor);
+	hy_tracker_reset(executor->tracker);
+}
+
+bool
+hy_executor_foreign(HyExecutor *executor)
+{
+	if (!executor->foreign && getpid() != executor->owner)
+	{
+		executor->foreign = true;
+		hy_log(executor, "devices are not used: the process was forked after they were set up");
+	}
+	return executor->foreign;
+}
+
+HyStatus
+hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
+{
+	HyLimits limits = {.memory = executor->config.memory_limit};
+	HyStatus st = member->backend->open(member->number, &limits, &member->device);
+
+	member->rent_ns = 0;
+	member->free_known = false;
+	if (st == HY_OK)
+	{
+		member->opened_limit = limits.memory;
+		member->open_wait_ns = 0;
+		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
+		       member->name, (int) member->number);
+		return HY_OK;
+	}
+	member->device = NULL;
+	if (member->open_wait_ns == 0)
+		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
+	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
+		member->open_wait_ns *= 2;
+	else
+		member->open_wait_ns = OPEN_RETRY_LAST_NS;
+	member->open_after_ns = now + member->open_wait_ns;
+	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
+	       member->name, (int) member->number, hy_status_name(st));
+	return st;
+}
+
+void
+hy_member_close(HyExecutor *executor, HyMember *member)
+{
+	if (member->device == NULL)
+		return;
+	if (!hy_executor_foreign(executor))
+	{
+		member->backend->close(member->device);
+		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
+		       member->name, (int) member->number);
+	}
+	member->device = NULL;
+	member->rent_ns = 0;
+	member->free_known = false;
+}
+
+void
+hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what)
+{
+	int32_t i;
+
+	hy_log(executor, "device %d (%s %d) %s and is not used again in this process",
+	       (int) (member - executor->member), member->name, (int) member->number, what);
+	if (abandon)
+		member->device = NULL;
+	for (i = 1; i < executor->members; i++)
+	{
+		HyMember *other = &executor->member[i];
+
+		if (other != member && !(all && other->backend == member->backend))
+			continue;
+		if (other->latched)
+			continue;
+		hy_member_close(executor, other);
+		other->latched = true;
+		snprintf(other->why, sizeof(other->why), "it %s", what);
+	}
+}
+
+static HyMember *
+new_member(HyExecutor *executor, const char *name)
+{
+	HyMember *member;
+
+	if (executor->members == HY_MAX_DEVICES)
+		return NULL;
+	member = &executor->member[executor->members++];
+	memset(member, 0, sizeof(*member));
+	set_text(member->name, sizeof(member->name), name);
+	return member;
+}
+
+static void
+forget_history(HyExecutor *executor)
+{
+	int32_t i;
+	int op;
+
+	for (i = 0; i < executor->members; i++)
+	{
+		HyMember *member = &executor->member[i];
+
+		memset(member->counters, 0, sizeof(member->counters));
+		for (op = 0; op < HY_OP_COUNT; op++)
+			hy_breaker_init(&member->breakers[op]);
+		member->rent_ns = 0;
+		member->open_after_ns = 0;
+		member->open_wait_ns = 0;
+		member->refused_bytes = 0;
+	}
+	memset(executor->routes, 0, sizeof(executor->routes));
+	executor->spent_ns = 0;
+	executor->regret_ns = 0;
+	executor->events = 0;
+	executor->next_event = 0;
+}
+
+/* set_text: a copy cut to size; the source may be a longer sentence than the views have room for. */
+static void
+set_text(char *target, size_t size, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(target, text, n);
+	target[n] = '\0';
+}

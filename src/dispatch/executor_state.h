@@ -1,0 +1,139 @@
+/*
+ * executor_state.h
+ *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
+ *
+ * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
+ * task on a device, dispatcher.c puts them together, record.c remembers.
+ */
+#ifndef HY_EXECUTOR_STATE_H
+#define HY_EXECUTOR_STATE_H
+
+#include <sys/types.h>
+
+#include "dispatch/dispatcher.h"
+
+#define HY_ROUTES 512
+
+/* HyMember: a device of the executor, number 0 being the CPU. */
+typedef struct HyMember
+{
+	const HyBackend *backend; /* NULL: a plug-in that could not be had */
+	char name[HY_NAME_LENGTH];
+	int32_t number; /* the backend's own */
+	HyDeviceInfo info;
+	HyDevice *device;         /* NULL: not open */
+	uint64_t opened_limit;    /* HyConfig.memory_limit it was opened with */
+	bool latched;             /* never again in this process */
+	char why[HY_TEXT_LENGTH]; /* empty: usable */
+
+	/* Ski rental: what the CPU spent on tasks that this device could have taken when open. */
+	double rent_ns;
+	uint64_t open_after_ns; /* an open that failed is not tried again before this */
+	uint64_t open_wait_ns;  /* by how much it was last put off */
+
+	/* Memory: what was free when last asked, and the size that lately was too much. */
+	bool free_known;
+	uint64_t free_bytes;
+	uint64_t free_at_ns;
+	uint64_t refused_bytes; /* 0: none */
+	uint64_t refused_until_ns;
+
+	HyBreaker breakers[HY_OP_COUNT];
+	HyCounters counters[HY_OP_COUNT];
+} HyMember;
+
+/* HyRoute: where the tasks of one class went lately; a direct-mapped table of hints. */
+typedef struct HyRoute
+{
+	uint32_t number; /* hy_shape_class, 0: empty */
+	bool on_device;  /* the side that hysteresis holds to */
+	uint32_t since_cpu;
+	uint32_t since_device; /* calls of this class since that side last ran one */
+} HyRoute;
+
+struct HyExecutor
+{
+	const HyAllocator *allocator;
+	const HyClock *clock;
+	HyLog log;
+	HyConfig config;
+	pid_t owner;  /* contexts do not survive fork */
+	bool foreign; /* this process is not the owner: devices are refused */
+	int32_t members;
+	HyMember member[HY_MAX_DEVICES];
+	HyTracker *tracker;
+	HyRoute routes[HY_ROUTES];
+	double spent_ns;  /* by all calls */
+	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
+	int32_t events;
+	int32_t next_event;
+	HyDecision event[HY_EVENT_RING];
+};
+
+/* HyChoice: what decide.c makes of a task. */
+typedef struct HyChoice
+{
+	int32_t device;    /* where the task goes */
+	int32_t candidate; /* the device weighed against the CPU, 0: none */
+	HyReason reason;
+	bool forced;      /* no fallback: the user named the side */
+	HyStatus refusal; /* not HY_OK: the forced side is not able, nothing runs */
+	const char *why;  /* with a refusal, or when the device is not able; static or member's text */
+	double cpu_ns;    /* predictions, < 0: none */
+	double device_ns;
+	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
+	uint64_t bytes_required;
+	uint64_t bytes_available;
+} HyChoice;
+
+/* hy_decide: chooses a side at time now; changes nothing but the memo of free memory. */
+extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
+                      HyChoice *choice);
+
+/* hy_route_note: the task went to this device for this reason. */
+extern void
+hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason);
+
+/* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
+extern bool hy_executor_foreign(HyExecutor *executor);
+
+/* hy_member_open, hy_member_close: the device's context; opening logs, and notes failures. */
+extern HyStatus hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now);
+extern void hy_member_close(HyExecutor *executor, HyMember *member);
+
+/*
+ * hy_member_latch: the device (with all, every device of its backend) is not used again in this
+ * process; what completes "device 1 (cuda 0) ...".  abandon: closing it might block, so leave it.
+ */
+extern void
+hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
+
+/* HyDeviceRun: one task on one device, from submit to its end. */
+typedef struct HyDeviceRun
+{
+	HyStatus status;
+	HyTimings timings;
+	HyFailure failure;    /* when status is not HY_OK */
+	bool hung;            /* it did not even answer a cancel */
+	uint64_t started_ns;  /* by the executor's clock */
+	uint64_t finished_ns; /* 0 unless status is HY_OK */
+} HyDeviceRun;
+
+/* hy_device_run: submits, waits, cancels when asked to or when the time is up. */
+extern void
+hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
+
+/* hy_event_keep: the newest event; the oldest gives way. */
+extern void hy_event_keep(HyExecutor *executor, const HyDecision *decision);
+
+/* hy_count_attempt: an attempt on a device ended with status. */
+extern void hy_count_attempt(HyCounters *counters, HyStatus status);
+
+/* hy_count_call: a task of so many items was finished in ns. */
+extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
+
+/* hy_log: one line, printf-style. */
+extern void
+hy_log(const HyExecutor *executor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * record.c
+ *		What an executor remembers of its calls: counters, latencies, the ring of events.
+ *
+ * Everything has a fixed size.  Latencies fall into buckets a power of two wide, so a quantile is
+ * right to within its bucket.
+ */
+#include "dispatch/executor_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const reason_names[HY_REASON_COUNT] = {
+	"user preference", "no device",    "unsupported", "below minimum batch", "unreliable",
+	"out of memory",   "not open yet", "cost",        "exploration",         "probe"};
+
+static const char *const execution_names[] = {"auto",       "cpu",        "gpu",
+                                              "prefer_cpu", "prefer_gpu", "named"};
+
+_Static_assert(sizeof(HyDecision) < 1024, "a call must cost less than 1 KB of memory");
+
+void
+hy_event_keep(HyExecutor *executor, const HyDecision *decision)
+{
+	executor->event[executor->next_event] = *decision;
+	executor->next_event = (executor->next_event + 1) % HY_EVENT_RING;
+	if (executor->events < HY_EVENT_RING)
+		executor->events++;
+}
+
+int32_t
+hy_executor_events(const HyExecutor *executor)
+{
+	return executor->events;
+}
+
+const HyDecision *
+hy_executor_event(const HyExecutor *executor, int32_t i)
+{
+	int32_t slot = executor->next_event - executor->events + i;
+
+	if (i < 0 || i >= executor->events)
+		return NULL;
+	return &executor->event[(slot + HY_EVENT_RING) % HY_EVENT_RING];
+}
+
+void
+hy_count_attempt(HyCounters *counters, HyStatus status)
+{
+	counters->by_status[status]++;
+	if (status != HY_OK)
+		counters->failures++;
+}
+
+void
+hy_count_call(HyCounters *counters, int64_t items, uint64_t ns)
+{
+	int bucket = 63 - __builtin_clzll(ns | 1);
+
+	counters->calls++;
+	if (__builtin_add_overflow(counters->items, items, &counters->items))
+		counters->items = INT64_MAX;
+	counters->total_ns += ns;
+	counters->latency[bucket < HY_MAX_LATENCIES ? bucket : HY_MAX_LATENCIES - 1]++;
+}
+
+double
+hy_counters_quantile(const HyCounters *counters, double q)
+{
+	double wanted;
+	int64_t below = 0;
+	int64_t calls = 0;
+	int b;
+
+	for (b = 0; b < HY_MAX_LATENCIES; b++)
+		calls += counters->latency[b];
+	if (calls == 0)
+		return 0;
+	wanted = (q < 0 ? 0 : q > 1 ? 1 : q) * (double) calls;
+	for (b = 0; b < HY_MAX_LATENCIES; b++)
+	{
+		int64_t here = counters->latency[b];
+
+		if (here > 0 && (double) (below + here) >= wanted)
+		{
+			double start = (double) (UINT64_C(1) << b);
+
+			/* as if the calls of a bucket lay evenly in it */
+			return start + start * (wanted - (double) below) / (double) here;
+		}
+		below += here;
+	}
+	return (double) (UINT64_C(1) << HY_MAX_LATENCIES);
+}
+
+const char *
+hy_reason_name(HyReason reason)
+{
+	if ((int) reason < 0 || (int) reason >= HY_REASON_COUNT)
+		return "unknown";
+	return reason_names[reason];
+}
+
+const char *
+hy_execution_name(HyExecution execution)
+{
+	if ((int) execution < 0 || (int) execution > HY_EXECUTION_NAMED)
+		return "unknown";
+	return execution_names[execution];
+}
+
+void
+hy_log(const HyExecutor *executor, const char *format, ...)
+{
+	char text[2 * HY_TEXT_LENGTH];
+	va_list args;
+
+	if (executor->log.line == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	executor->log.line(executor->log.arg, text);
+}

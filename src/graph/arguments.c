@@ -1,0 +1,114 @@
+/*
+ * arguments.c
+ *		SQL arguments of the graph functions.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "graph/arguments.h"
+#include "utils/float.h"
+
+static int compare_seeds(const void *a, const void *b);
+
+void
+hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s cannot be NULL", name)));
+}
+
+HyDirection
+hybrid_parse_direction(const char *name)
+{
+	if (strcmp(name, "out") == 0)
+		return HY_DIRECTION_OUT;
+	if (strcmp(name, "in") == 0)
+		return HY_DIRECTION_IN;
+	if (strcmp(name, "both") == 0)
+		return HY_DIRECTION_BOTH;
+	ereport(ERROR,
+	        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown direction \"%s\"", name),
+	         errhint("Directions are \"out\", \"in\" and \"both\".")));
+}
+
+void
+hybrid_check_array(ArrayType *array, const char *name)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		                errmsg("%s must have one dimension, not %d", name, ARR_NDIM(array))));
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s cannot contain NULL", name)));
+}
+
+HybridSeed *
+hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
+{
+	HybridSeed *seeds;
+	const int64 *id;
+	const float8 *value = NULL;
+	int given;
+	int kept = 0;
+	int i;
+
+	hybrid_check_array(ids, "seeds");
+	given = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+	id = (const int64 *) ARR_DATA_PTR(ids);
+	if (activation != NULL)
+	{
+		int values = ArrayGetNItems(ARR_NDIM(activation), ARR_DIMS(activation));
+
+		hybrid_check_array(activation, "activation");
+		if (values != given)
+			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+			                errmsg("seeds and activation have different lengths %d and %d", given,
+			                       values)));
+		value = (const float8 *) ARR_DATA_PTR(activation);
+	}
+
+	seeds = palloc(sizeof(HybridSeed) * Max(given, 1));
+	for (i = 0; i < given; i++)
+	{
+		double start = value == NULL ? 1.0 : value[i];
+
+		if (!(start >= 0) || isinf(start))
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			                errmsg("activation of seed " INT64_FORMAT " must be finite and >= 0, "
+			                       "not %s",
+			                       id[i], float8out_internal(start))));
+		seeds[i].id = id[i];
+		seeds[i].activation = start;
+	}
+	qsort(seeds, given, sizeof(HybridSeed), compare_seeds);
+	for (i = 0; i < given; i++)
+	{
+		if (kept > 0 && seeds[kept - 1].id == seeds[i].id)
+			seeds[kept - 1].activation += seeds[i].activation;
+		else
+			seeds[kept++] = seeds[i];
+		if (isinf(seeds[kept - 1].activation))
+			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			                errmsg("activation of seed " INT64_FORMAT " is out of range",
+			                       seeds[kept - 1].id)));
+	}
+	*count = kept;
+	return seeds;
+}
+
+/* By id, then by activation. */
+static int
+compare_seeds(const void *a, const void *b)
+{
+	const HybridSeed *left = a;
+	const HybridSeed *right = b;
+
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	if (left->activation != right->activation)
+		return left->activation < right->activation ? -1 : 1;
+	return 0;
+}

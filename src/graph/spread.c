@@ -1,0 +1,368 @@
+/*
+ * spread.c
+ *		hybrid_spread: activation spreading over the edges that a query returns.
+ *
+ * Edges are read, built into a graph, and handed to the dispatcher with one set of seeds.  A seed
+ * that no edge touches is a node without edges: it keeps its activation, and only the answer needs
+ * to know of it.  All memory of a call, the tuplestore apart, hangs on one context.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "graph/arguments.h"
+#include "graph/edges.h"
+#include "miscadmin.h"
+#include "server/executor.h"
+#include "server/memory.h"
+#include "server/report.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(hybrid_spread);
+
+enum SpreadArgument
+{
+	GRAPH_ARGUMENT,
+	SEEDS_ARGUMENT,
+	ACTIVATION_ARGUMENT,
+	HOPS_ARGUMENT,
+	DECAY_ARGUMENT,
+	FAN_ARGUMENT,
+	THRESHOLD_ARGUMENT,
+	REFIRE_ARGUMENT,
+	COMBINE_ARGUMENT,
+	DIRECTION_ARGUMENT,
+	TYPES_ARGUMENT,
+	NORMALISE_ARGUMENT,
+	TOLERANCE_ARGUMENT,
+	K_ARGUMENT
+};
+
+/* Reached: one row of the answer. */
+typedef struct Reached
+{
+	int64 id;
+	double activation;
+	int32 hop;
+} Reached;
+
+typedef struct Answer
+{
+	Reached *row;
+	int64 count;
+	double sum; /* of all activations, in canonical order */
+} Answer;
+
+static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
+static void build_graph(FunctionCallInfo fcinfo, const HyAllocator *allocator, HyCsr *graph);
+static void spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds,
+                   int seed_count, const HyAllocator *allocator, Answer *answer);
+static void run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds,
+                     int seed_count, const HyAllocator *allocator, double *activation, int32 *hop);
+static void check_converges(const HyCsr *graph, const HySpreadParams *params);
+static void check_activation(int64 id, double activation);
+static int compare_reached(const void *a, const void *b);
+
+Datum
+hybrid_spread(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext context;
+	MemoryContext caller;
+	HyAllocator allocator;
+	HySpreadParams params;
+	HybridSeed *seeds;
+	int seed_count;
+	bool normalise;
+	int64 k;
+	HyCsr graph;
+	Answer answer;
+	int64 i;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid_spread", ALLOCSET_DEFAULT_SIZES);
+	InitMaterializedSRF(fcinfo, 0);
+	caller = MemoryContextSwitchTo(context);
+	allocator = hybrid_allocator(context);
+
+	read_params(fcinfo, &params);
+	hybrid_require_argument(fcinfo, NORMALISE_ARGUMENT, "normalise");
+	normalise = PG_GETARG_BOOL(NORMALISE_ARGUMENT);
+	k = PG_ARGISNULL(K_ARGUMENT) ? PG_INT64_MAX : PG_GETARG_INT32(K_ARGUMENT);
+	if (k < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("k must be at least 1, not " INT64_FORMAT, k)));
+	hybrid_require_argument(fcinfo, SEEDS_ARGUMENT, "seeds");
+	seeds = hybrid_parse_seeds(
+		PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT),
+		PG_ARGISNULL(ACTIVATION_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT),
+		&seed_count);
+	build_graph(fcinfo, &allocator, &graph);
+	check_converges(&graph, &params);
+
+	spread(&graph, &params, seeds, seed_count, &allocator, &answer);
+	qsort(answer.row, answer.count, sizeof(Reached), compare_reached);
+	for (i = 0; i < answer.count && i < k; i++)
+	{
+		Datum values[3];
+		bool nulls[3] = {false, false, false};
+		double activation = answer.row[i].activation;
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int64GetDatum(answer.row[i].id);
+		values[1] = Float8GetDatum(normalise ? activation / answer.sum : activation);
+		values[2] = Int32GetDatum(answer.row[i].hop);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	return (Datum) 0;
+}
+
+/* read_params: what shapes the spreading, checked. */
+static void
+read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
+{
+	char *combine;
+
+	memset(params, 0, sizeof(*params));
+	params->hops = -1;
+	if (!PG_ARGISNULL(HOPS_ARGUMENT))
+	{
+		params->hops = PG_GETARG_INT32(HOPS_ARGUMENT);
+		if (params->hops < 0)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			                errmsg("hops must be at least 0, not %d", params->hops),
+			                errhint("NULL means until the activation has died away.")));
+	}
+
+	hybrid_require_argument(fcinfo, DECAY_ARGUMENT, "decay");
+	params->decay = PG_GETARG_FLOAT8(DECAY_ARGUMENT);
+	if (!(params->decay >= 0 && params->decay <= 1))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("decay must be between 0 and 1, not %s", float8out_internal(params->decay)),
+		         errhint("It is the share that is kept at each hop.")));
+
+	hybrid_require_argument(fcinfo, FAN_ARGUMENT, "fan");
+	params->fan = PG_GETARG_FLOAT8(FAN_ARGUMENT);
+	if (params->fan != 0 && params->fan != 0.5 && params->fan != 1)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("fan must be 0, 0.5 or 1, not %s", float8out_internal(params->fan))));
+
+	hybrid_require_argument(fcinfo, THRESHOLD_ARGUMENT, "threshold");
+	params->threshold = PG_GETARG_FLOAT8(THRESHOLD_ARGUMENT);
+	if (!(params->threshold >= 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("threshold must be at least 0, not %s",
+		                       float8out_internal(params->threshold))));
+
+	if (!PG_ARGISNULL(REFIRE_ARGUMENT))
+	{
+		params->refire = PG_GETARG_INT32(REFIRE_ARGUMENT);
+		if (params->refire < 1)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			                errmsg("refire must be at least 1, not %d", params->refire),
+			                errhint("NULL means that a node may fire at every hop.")));
+	}
+
+	hybrid_require_argument(fcinfo, COMBINE_ARGUMENT, "combine");
+	combine = text_to_cstring(PG_GETARG_TEXT_PP(COMBINE_ARGUMENT));
+	if (strcmp(combine, "sum") == 0)
+		params->combine = HY_COMBINE_SUM;
+	else if (strcmp(combine, "max") == 0)
+		params->combine = HY_COMBINE_MAX;
+	else
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("unknown combine \"%s\"", combine),
+		                errhint("Activation is combined by \"sum\" or \"max\".")));
+
+	hybrid_require_argument(fcinfo, TOLERANCE_ARGUMENT, "tolerance");
+	params->tolerance = PG_GETARG_FLOAT8(TOLERANCE_ARGUMENT);
+	if (!(params->tolerance > 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("tolerance must be above 0, not %s",
+		                       float8out_internal(params->tolerance))));
+}
+
+/* build_graph: the edges of the query as a graph in the direction asked for. */
+static void
+build_graph(FunctionCallInfo fcinfo, const HyAllocator *allocator, HyCsr *graph)
+{
+	ArrayType *types = PG_ARGISNULL(TYPES_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(TYPES_ARGUMENT);
+	HyDirection direction;
+	HybridEdges edges;
+	HyStatus status;
+
+	hybrid_require_argument(fcinfo, GRAPH_ARGUMENT, "graph");
+	hybrid_require_argument(fcinfo, DIRECTION_ARGUMENT, "direction");
+	direction = hybrid_parse_direction(text_to_cstring(PG_GETARG_TEXT_PP(DIRECTION_ARGUMENT)));
+	hybrid_read_edges(text_to_cstring(PG_GETARG_TEXT_PP(GRAPH_ARGUMENT)), types, direction, &edges);
+
+	status = hy_csr_build(edges.edge, edges.count, direction, allocator, &hybrid_cancel, graph);
+	if (status == HY_QUOTA)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		                errmsg("sum of the weights of parallel graph edges is out of the range of "
+		                       "real")));
+	hybrid_check(status, "build the graph");
+	if (edges.edge != NULL)
+		pfree(edges.edge);
+}
+
+/* check_converges: hops = NULL ends only where each hop passes on less than it got. */
+static void
+check_converges(const HyCsr *graph, const HySpreadParams *params)
+{
+	double norm;
+
+	if (params->hops == -1 && !hy_spread_converges(graph, params, &norm))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("spreading until convergence may never end"),
+		         errdetail("decay times the largest sum of a node's outgoing weights, each "
+		                   "divided by that sum to the power of fan, is %s; it must be below 1.",
+		                   float8out_internal(norm)),
+		         errhint("Give a number of hops, lower decay, or set fan to 1.")));
+}
+
+/* spread: every node with activation above 0, those of graph and the seeds outside it. */
+static void
+spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
+       const HyAllocator *allocator, Answer *answer)
+{
+	/* for a node: the graph's own arrays, those of the task, its scratch, and a row */
+	uint64 each = sizeof(int64) * 3 + sizeof(double) * 5 + sizeof(int32) * 2 + sizeof(Reached);
+	double lane[HY_SPREAD_LANES] = {0};
+	double *activation;
+	int32 *hop;
+	int64 node = 0;
+	int64 position;
+	int next = 0;
+	int h;
+	int l;
+
+	hybrid_check_graph_memory(each * (uint64) graph->nodes +
+	                              (sizeof(uint32) * 2 + sizeof(float)) * (uint64) graph->edges,
+	                          graph->nodes, graph->edges);
+	activation =
+		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * (Size) Max(graph->nodes, 1));
+	hop = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * (Size) Max(graph->nodes, 1));
+	run_task(graph, params, seeds, seed_count, allocator, activation, hop);
+
+	answer->row = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                     sizeof(Reached) * (Size) (graph->nodes + seed_count + 1));
+	answer->count = 0;
+	for (position = 0; node < graph->nodes || next < seed_count; position++)
+	{
+		Reached *row = &answer->row[answer->count];
+
+		if (next < seed_count && (node == graph->nodes || seeds[next].id < graph->ids[node]))
+		{
+			row->id = seeds[next].id;
+			row->activation = seeds[next].activation;
+			row->hop = 0;
+			next++;
+		}
+		else
+		{
+			if (next < seed_count && seeds[next].id == graph->ids[node])
+				next++;
+			row->id = graph->ids[node];
+			row->activation = activation[node];
+			row->hop = hop[node];
+			node++;
+		}
+		check_activation(row->id, row->activation);
+		lane[position % HY_SPREAD_LANES] += row->activation;
+		if (row->activation > 0)
+			answer->count++;
+	}
+	for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
+	{
+		for (l = 0; l < h; l++)
+			lane[l] += lane[l + h];
+	}
+	answer->sum = lane[0];
+}
+
+/* run_task: what the dispatcher gets: the seeds that are nodes of the graph. */
+static void
+run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
+         const HyAllocator *allocator, double *activation, int32 *hop)
+{
+	uint32 *node = palloc(sizeof(uint32) * Max(seed_count, 1));
+	double *value = palloc(sizeof(double) * Max(seed_count, 1));
+	int64 start[2] = {0, 0};
+	double inside = 0;
+	double all = 0;
+	double *gain;
+	HyTask task;
+	int i;
+
+	for (i = 0; i < seed_count; i++)
+	{
+		int64 found = hy_csr_find(graph, seeds[i].id);
+
+		all += seeds[i].activation;
+		if (found < 0)
+			continue;
+		inside += seeds[i].activation;
+		node[start[1]] = (uint32) found;
+		value[start[1]] = seeds[i].activation;
+		start[1]++;
+	}
+	if (start[1] == 0)
+	{
+		memset(activation, 0, sizeof(double) * (Size) graph->nodes);
+		memset(hop, -1, sizeof(int32) * (Size) graph->nodes);
+		return;
+	}
+
+	gain = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * (Size) graph->nodes);
+	hy_spread_gain(graph, params->decay, params->fan, gain);
+	memset(&task, 0, sizeof(task));
+	task.op = HY_OP_SPREAD;
+	task.numeric_class = HY_CLASS_EXACT;
+	task.u.spread.graph = graph;
+	task.u.spread.gain = gain;
+	task.u.spread.params = *params;
+	/* the tolerance is a share of all seeds, also of those without edges */
+	if (inside < all && inside > 0)
+		task.u.spread.params.tolerance = params->tolerance * (all / inside);
+	task.u.spread.seeds.sets = 1;
+	task.u.spread.seeds.start = start;
+	task.u.spread.seeds.node = node;
+	task.u.spread.seeds.value = value;
+	task.u.spread.activation = activation;
+	task.u.spread.hop = hop;
+	task.allocator = allocator;
+	hybrid_run(&task, "spread activation");
+	pfree(gain);
+}
+
+static void
+check_activation(int64 id, double activation)
+{
+	if (isinf(activation) || isnan(activation))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		                errmsg("activation of node " INT64_FORMAT " is out of range", id),
+		                errhint("Lower decay or the number of hops, or set fan to 1.")));
+}
+
+/* By activation, largest first, then by id. */
+static int
+compare_reached(const void *a, const void *b)
+{
+	const Reached *left = a;
+	const Reached *right = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (left->activation != right->activation)
+		return left->activation > right->activation ? -1 : 1;
+	return left->id < right->id ? -1 : left->id > right->id ? 1 : 0;
+}

@@ -1,0 +1,131 @@
+#!/bin/sh
+# Builds and runs the unit tests, with no server.
+#
+#	test/unit/run.sh [plain] [sanitize] [clang] [-k NAME]
+#
+# Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
+# in build/unit/VARIANT and rebuilt when a file they were made from is newer.  Ends with a line
+# 'N passed, M failed' over all variants; a program that crashes, prints no plan, or runs another
+# number of tests than it planned counts as one failure.
+set -u
+
+cd "$(dirname "$0")/../.." || exit 2
+
+variants=
+only=
+while [ $# -gt 0 ]; do
+	case $1 in
+		plain | sanitize | clang) variants="$variants $1" ;;
+		-k)
+			only=$2
+			shift
+			;;
+		*)
+			echo "usage: $0 [plain] [sanitize] [clang] [-k NAME]" >&2
+			exit 2
+			;;
+	esac
+	shift
+done
+variants=${variants:-plain}
+
+jobs=$(nproc 2>/dev/null || echo 1)
+common="-std=c11 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
+log=$(mktemp) || exit 2
+trap 'rm -f "$log"' EXIT
+passed=0
+failed=0
+
+# The build is a generated makefile, for make's eye for what is out of date.
+build() {
+	variant=$1
+	dir=build/unit/$variant
+	case $variant in
+		plain) compiler="${CC:-gcc} -O2" ;;
+		clang) compiler="clang -O2" ;;
+		sanitize)
+			compiler="${CC:-gcc} -O1 -fno-omit-frame-pointer -fsanitize=address,undefined"
+			compiler="$compiler -fno-sanitize-recover=all"
+			;;
+	esac
+	mkdir -p "$dir"
+	sources=
+	for folder in src/core src/dispatch src/emulated; do
+		for file in "$folder"/*.c; do
+			[ -e "$file" ] && sources="$sources $file"
+		done
+	done
+	{
+		echo "CC = $compiler $common"
+		echo "LIBS = -lm -ldl"
+		objects=
+		for file in $sources; do
+			object=$dir/$(echo "$file" | tr / _ | sed 's/\.c$/.o/')
+			objects="$objects $object"
+			# shellcheck disable=SC2016
+			printf '%s: %s\n\t$(CC) -MMD -c -o $@ $<\n' "$object" "$file"
+		done
+		# A library, so that a test may bring a symbol of its own and needs only what it uses.
+		printf '%s/pure.a:%s\n\trm -f $@; ar rcs $@ $^\n' "$dir" "$objects"
+		for file in test/unit/*_test.c; do
+			name=$(basename "$file" .c)
+			# shellcheck disable=SC2016
+			printf '%s: %s %s/pure.a\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s/pure.a $(LIBS)\n' \
+				"$dir/$name" "$file" "$dir" "$dir/$name" "$dir"
+		done
+		printf -- '-include %s/*.d\n' "$dir"
+	} >"$dir/Makefile.new"
+	# A changed recipe must rebuild everything.
+	cmp -s "$dir/Makefile.new" "$dir/Makefile" || rm -f "$dir"/*.o "$dir"/*.a "$dir"/*_test
+	mv "$dir/Makefile.new" "$dir/Makefile"
+	targets=
+	for file in $tests; do
+		targets="$targets $dir/$(basename "$file" .c)"
+	done
+	# shellcheck disable=SC2086
+	make -s -k -j"$jobs" -f "$dir/Makefile" $targets
+}
+
+tests=
+for file in test/unit/*_test.c; do
+	case $file in
+		*"$only"*) tests="$tests $file" ;;
+	esac
+done
+[ -n "$tests" ] || { echo "no test matches '$only'" >&2; exit 2; }
+
+for variant in $variants; do
+	if ! build "$variant"; then
+		echo "# the build of variant $variant failed"
+		# What is left of an earlier build must not pass for this one.
+		for file in $tests; do
+			program=build/unit/$variant/$(basename "$file" .c)
+			make -s -q -f "build/unit/$variant/Makefile" "$program" 2>/dev/null || rm -f "$program"
+		done
+	fi
+	for file in $tests; do
+		name=$(basename "$file" .c)
+		start=$(date +%s)
+		UBSAN_OPTIONS=print_stacktrace=1 "build/unit/$variant/$name" >"$log" 2>&1
+		status=$?
+		seconds=$(($(date +%s) - start))
+		good=$(grep -c '^ok ' "$log")
+		bad=$(grep -c '^not ok ' "$log")
+		planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | tail -n 1)
+		if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "${planned:--1}" -ne "$good" ]; }; then
+			bad=1
+			echo "not ok - $name ($variant): exit status $status, $good tests of ${planned:-no plan}" >>"$log"
+		fi
+		passed=$((passed + good))
+		failed=$((failed + bad))
+		if [ "$bad" -ne 0 ]; then
+			echo "== $name ($variant): $good passed, $bad failed, ${seconds} s"
+			grep -v '^ok ' "$log"
+		else
+			echo "== $name ($variant): $good passed, ${seconds} s"
+		fi
+	done
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
