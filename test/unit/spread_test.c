@@ -493,11 +493,29 @@ test_convergence(void)
 	CHECK(hy_spread_converges(&graph, &p, &norm));
 	CHECK_SAME_F64(norm, 0.3 * 2);
 
-	/* The smallest number above 0 is halved to itself: only the second rule ends this. */
-	p.fan = 1;
-	p.decay = 0.85;
-	value = 0x1p-1074;
-	CHECK_INT(run_spread(&graph, &p, &seeds, &hy_malloc_allocator, NULL, a, hop), HY_OK);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
+/* 0.85 of the smallest number above 0 is that number again: only the second rule ends this. */
+static void
+test_convergence_lost_in_rounding(void)
+{
+	HyEdge loop = {1, 1, 1};
+	int64_t start[2] = {0, 1};
+	uint32_t node = 0;
+	double value = 0x1p-1074;
+	HySpreadSeeds seeds = {1, start, &node, &value};
+	HySpreadParams p = {0.85, 1, -1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	UnitCancel cancel;
+	HyCsr graph;
+	double a;
+	int32_t hop;
+
+	CHECK_INT(hy_csr_build(&loop, 1, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph), HY_OK);
+	unit_cancel_init(&cancel, 1000);
+	CHECK_INT(run_spread(&graph, &p, &seeds, &hy_malloc_allocator, &cancel.cancel, &a, &hop),
+	          HY_OK);
+	CHECK_SAME_F64(a, 0x1p-1073);
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
@@ -725,6 +743,7 @@ main(void)
 	UNIT_RUN(test_against_matrices);
 	UNIT_RUN(test_by_hand);
 	UNIT_RUN(test_convergence);
+	UNIT_RUN(test_convergence_lost_in_rounding);
 	UNIT_RUN(test_sets_do_not_mix);
 	UNIT_RUN(test_bad_input);
 	UNIT_RUN(test_overflow);
