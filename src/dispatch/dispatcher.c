@@ -176,7 +176,7 @@ describe(const HyChoice *choice, HyDecision *decision)
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
-		         choice->why != NULL ? choice->why : "there is none of that name");
+		         choice->why != NULL ? choice->why : "there is none");
 }
 
 static HyStatus

@@ -36,6 +36,7 @@ static void load_plugins(void);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
 static void close_at_exit(int code, Datum arg);
+static bool was_forced(const HyDecision *decision);
 static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
 
 static const HyLog executor_log = {keep_line, NULL};
@@ -79,7 +80,7 @@ hybrid_run(HyTask *task, const char *what)
 	flush_log();
 	if (status == HY_OK)
 		return;
-	if (status != HY_CANCELLED && decision.device != 0)
+	if (status != HY_CANCELLED && was_forced(&decision))
 		report_forced(&decision, what);
 	hybrid_check(status, what);
 }
@@ -178,6 +179,16 @@ close_at_exit(int code, Datum arg)
 	(void) arg;
 	if (executor != NULL)
 		hy_executor_close_devices(executor);
+}
+
+/* Whether hybrid.execution asked for a device and nothing else would do. */
+static bool
+was_forced(const HyDecision *decision)
+{
+	bool on_cpu = decision->device == 0 && decision->reason == HY_REASON_USER;
+
+	return !on_cpu &&
+	       (decision->execution == HY_EXECUTION_GPU || decision->execution == HY_EXECUTION_NAMED);
 }
 
 /* The user forced a device and it could not serve: say which and why. */
