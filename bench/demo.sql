@@ -12,14 +12,14 @@ CREATE INDEX ON synset USING gin (words);
 CREATE FUNCTION nearest(q vector, k int, by_index bool, OUT distances float8[], OUT ms float8)
 LANGUAGE plpgsql AS $$
 DECLARE
-	begin timestamptz;
+	started timestamptz;
 BEGIN
 	PERFORM set_config('enable_indexscan', by_index::text, true),
 		set_config('enable_seqscan', (NOT by_index)::text, true);
-	begin := clock_timestamp();
+	started := clock_timestamp();
 	EXECUTE 'SELECT array_agg(d) FROM (SELECT v <=> $1 AS d FROM synset ORDER BY v <=> $1 LIMIT $2) s'
 		INTO distances USING q, k;
-	ms := 1000 * extract(epoch FROM clock_timestamp() - begin);
+	ms := 1000 * extract(epoch FROM clock_timestamp() - started);
 END $$;
 
 -- The first words of a synset, and as much of its gloss as fits.
@@ -37,7 +37,7 @@ SELECT word, round((v <=> q)::numeric, 3) AS distance, shown(words) AS synset,
 FROM unnest('{volcano,violin,jealousy}'::text[]) WITH ORDINALITY AS w (word, n),
 	LATERAL (SELECT word_vector(word) AS q OFFSET 0) AS vector_of_word,
 	LATERAL (SELECT * FROM synset ORDER BY v <=> q LIMIT 5) AS s
-ORDER BY n, v <=> q;
+ORDER BY n, v <=> q, id;
 
 \echo '   The plan of such a query:'
 SELECT id AS volcano, word_vector('volcano') AS q
