@@ -47,7 +47,7 @@ typedef struct Walk
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	Kernel kernel;
-	double *y;        /* activation that arrived in the last hop; 0 outside active */
+	double *y;        /* activation that arrived in the last hop; of no meaning outside active */
 	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
 	uint64_t *active; /* bitmap: y is not 0 */
@@ -62,7 +62,6 @@ static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static bool fire(Walk *walk, int64_t *reach);
 static bool mark_reached(Walk *walk, int64_t reach);
-static void forget_active(Walk *walk);
 static HyStatus pull_all(Walk *walk);
 static HyStatus pull_reached(Walk *walk);
 static HyStatus pull_range(Walk *walk, int64_t from, int64_t to);
@@ -229,7 +228,6 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 		if (!fire(walk, &reach))
 			break;
 		sparse = mark_reached(walk, reach);
-		forget_active(walk);
 		status = sparse ? pull_reached(walk) : pull_all(walk);
 		if (status != HY_OK)
 			return status;
@@ -356,22 +354,6 @@ mark_reached(Walk *walk, int64_t reach)
 	if (!sparse)
 		memset(walk->next, 0, (size_t) words * sizeof(uint64_t));
 	return sparse;
-}
-
-/* forget_active: y = 0 again; the charges stay until the hop is done. */
-static void
-forget_active(Walk *walk)
-{
-	int64_t words = words_of(walk->graph->nodes);
-	int64_t w;
-
-	for (w = 0; w < words; w++)
-	{
-		uint64_t bits = walk->active[w];
-
-		for (; bits != 0; bits &= bits - 1)
-			walk->y[w * 64 + __builtin_ctzll(bits)] = 0;
-	}
 }
 
 /* pull_all: y of every row, in blocks of about BLOCK entries or rows. */

@@ -1,0 +1,338 @@
+/*
+ * device.c
+ *		Which devices there are; opening one and closing it; who may call CUDA; what went wrong.
+ *
+ * Counting and probing load the driver but create no context.  The driver starts threads of its
+ * own, and a signal of PostgreSQL's must never be delivered to one of them: all signals are
+ * blocked around the calls that may start threads, which inherit the mask.
+ */
+#include "cuda/device.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/errors.h"
+
+/* A device's primary context as the driver's API tells it; the runtime has no such question. */
+typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active);
+
+/* What is true of the whole process. */
+static struct
+{
+	pid_t pid;				 /* that first called CUDA; 0: nobody has */
+	bool lost;				 /* an error that is for good */
+	uint64_t open;			 /* a bit for each device that is open */
+	uint64_t open_ns;		 /* what the last open took; 0: none yet */
+	HyFailure failure;		 /* of no open device */
+	HyFailure first_failure; /* the one that is for good */
+} process;
+
+/* Until one was measured: the order of what a context takes on a server. */
+#define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
+
+#define MAX_DEVICES 64
+
+static void block_signals(sigset_t *before);
+static void restore_signals(const sigset_t *before);
+static bool context_is_active(int32_t number);
+static HyStatus open_context(HyDevice *device, const HyLimits *limits);
+static HyFailure *failure_of(HyDevice *device);
+static void say_no_device(cudaError_t error);
+
+HyStatus
+hy_cuda_device_count(int32_t *count)
+{
+	sigset_t signals;
+	cudaError_t error;
+	HyStatus status;
+	int found = 0;
+
+	*count = 0;
+	status = hy_cuda_enter(NULL);
+	if (status != HY_OK)
+		return status;
+	block_signals(&signals);
+	error = cudaGetDeviceCount(&found);
+	restore_signals(&signals);
+	if (error == cudaSuccess)
+	{
+		*count = found;
+		return HY_OK;
+	}
+	(void) cudaGetLastError();
+	if (hy_cuda_no_device(error))
+	{
+		say_no_device(error);
+		return HY_OK;
+	}
+	return hy_cuda_fail(NULL, error, "counting devices");
+}
+
+HyStatus
+hy_cuda_probe(int32_t number, HyDeviceInfo *info)
+{
+	struct cudaDeviceProp properties;
+	cudaError_t error;
+	sigset_t signals;
+	HyStatus status;
+
+	memset(info, 0, sizeof(*info));
+	status = hy_cuda_enter(NULL);
+	if (status != HY_OK)
+		return status;
+	block_signals(&signals);
+	error = cudaGetDeviceProperties(&properties, number);
+	restore_signals(&signals);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(NULL, error, "asking a device for its properties");
+	snprintf(info->name, sizeof(info->name), "%.*s", HY_NAME_LENGTH - 1, properties.name);
+	snprintf(info->architecture, sizeof(info->architecture), "sm_%d%d", properties.major,
+			 properties.minor);
+	info->cores = properties.multiProcessorCount;
+	info->memory_total = properties.totalGlobalMem;
+	info->open_cost_ns = process.open_ns != 0 ? process.open_ns : EXPECTED_OPEN_NS;
+	return HY_OK;
+}
+
+HyStatus
+hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevice **opened)
+{
+	HyDevice *device;
+	sigset_t signals;
+	HyStatus status;
+	uint64_t before;
+
+	*opened = NULL;
+	status = hy_cuda_enter(NULL);
+	if (status != HY_OK)
+		return status;
+	if (number < 0 || number >= MAX_DEVICES)
+		return hy_cuda_refuse(NULL, HY_DEVICE_GONE, "there is no CUDA device %d", (int) number);
+	if (process.open >> number & 1)
+		return hy_cuda_refuse(NULL, HY_BUSY, "CUDA device %d is already open here", (int) number);
+	device = hy_alloc_zero(host->allocator, sizeof(*device));
+	if (device == NULL)
+		return hy_cuda_refuse(NULL, HY_NOMEM, "out of host memory");
+	device->number = number;
+	device->pid = getpid();
+	device->host = host;
+	device->task.group = -1;
+	hy_cuda_pace_init(&device->pace);
+
+	before = host->clock->now(host->clock->arg);
+	block_signals(&signals);
+	status = open_context(device, limits);
+	restore_signals(&signals);
+	if (status != HY_OK)
+	{
+		process.failure = device->failure;
+		hy_cuda_close(device);
+		return status;
+	}
+	process.open_ns = host->clock->now(host->clock->arg) - before;
+	process.open |= (uint64_t) 1 << number;
+	device->counted = true;
+	*opened = device;
+	return HY_OK;
+}
+
+void
+hy_cuda_close(HyDevice *device)
+{
+	/* In a fork the driver's state is the parent's: only the host's memory is ours. */
+	bool ours = device->pid == getpid();
+
+	if (ours)
+	{
+		(void) cudaSetDevice(device->number);
+		hy_cuda_drain(device);
+	}
+	while (device->buffers != NULL)
+		hy_cuda_buf_free(device, device->buffers);
+	if (ours)
+	{
+		hy_cuda_scratch_close(device);
+
+		/* The context's own few hundred MB go back too, unless it is another library's. */
+		if (device->owns_context)
+			(void) cudaDeviceReset();
+		(void) cudaGetLastError();
+	}
+	if (device->counted)
+		process.open &= ~((uint64_t) 1 << device->number);
+	hy_free(device->host->allocator, device);
+}
+
+void
+hy_cuda_last_error(const HyDevice *device, HyFailure *failure)
+{
+	*failure = device != NULL ? device->failure : process.failure;
+}
+
+HyStatus
+hy_cuda_enter(HyDevice *device)
+{
+	pid_t self = getpid();
+
+	if (process.pid == 0)
+		process.pid = self;
+	if (process.pid != self || (device != NULL && device->pid != self))
+		return hy_cuda_refuse(device, HY_PROCESS_LOST,
+							  "CUDA was started by process %d, of which this one is a fork",
+							  (int) process.pid);
+	if (process.lost)
+	{
+		*failure_of(device) = process.first_failure;
+		return HY_PROCESS_LOST;
+	}
+	/* Another library of this process may have made another device the current one. */
+	if (device != NULL)
+	{
+		cudaError_t error = cudaSetDevice(device->number);
+
+		if (error != cudaSuccess)
+			return hy_cuda_fail(device, error, "selecting the device");
+	}
+	return HY_OK;
+}
+
+HyStatus
+hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
+{
+	HyFailure *failure = failure_of(device);
+	HyStatus status = hy_cuda_status(error);
+
+	failure->native_code = (int32_t) error;
+	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
+			 cudaGetErrorString(error), cudaGetErrorName(error), doing);
+	/* An error that is not sticky would otherwise be told again by the next launch. */
+	(void) cudaGetLastError();
+	if (status == HY_PROCESS_LOST && !process.lost)
+	{
+		process.lost = true;
+		process.first_failure = *failure;
+	}
+	return status;
+}
+
+HyStatus
+hy_cuda_refuse(HyDevice *device, HyStatus status, const char *format, ...)
+{
+	HyFailure *failure = failure_of(device);
+	va_list arguments;
+
+	failure->native_code = 0;
+	va_start(arguments, format);
+	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+static HyStatus
+open_context(HyDevice *device, const HyLimits *limits)
+{
+	size_t free_bytes;
+	size_t total_bytes;
+	cudaError_t error;
+	int found = 0;
+
+	error = cudaGetDeviceCount(&found);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "counting devices");
+	if (device->number >= found)
+		return hy_cuda_refuse(device, HY_DEVICE_GONE, "there is no CUDA device %d of %d",
+							  (int) device->number, found);
+	device->owns_context = !context_is_active(device->number);
+
+	/* Whoever waits for the device sleeps: a spinning backend would take a core from the others. */
+	error = cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync,
+						   cudaInitDeviceFlagsAreValid);
+	if (error == cudaSuccess)
+		error = cudaSetDevice(device->number);
+	if (error == cudaSuccess)
+		error = cudaFree(NULL);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "opening a context");
+
+	error = cudaDeviceGetAttribute(&device->multiprocessors, cudaDevAttrMultiProcessorCount,
+								   device->number);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "asking for the number of multiprocessors");
+	error = cudaMemGetInfo(&free_bytes, &total_bytes);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "asking for free memory");
+
+	device->budget = (uint64_t) free_bytes / 10 * 8;
+	if (limits != NULL && limits->memory != 0 && limits->memory < device->budget)
+	{
+		device->budget = limits->memory;
+		device->limited = true;
+	}
+	return hy_cuda_scratch_open(device);
+}
+
+static bool
+context_is_active(int32_t number)
+{
+	enum cudaDriverEntryPointQueryResult found;
+	unsigned int flags;
+	void *state = NULL;
+	int active = 0;
+
+	if (cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &state, 7000,
+										 cudaEnableDefault, &found) != cudaSuccess ||
+		found != cudaDriverEntryPointSuccess || state == NULL)
+	{
+		/* Not knowing, take it for another's: then it is never reset. */
+		(void) cudaGetLastError();
+		return true;
+	}
+	if (((PrimaryContextState) (uintptr_t) state)(number, &flags, &active) != 0)
+		return true;
+	return active != 0;
+}
+
+static void
+block_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	(void) pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void
+restore_signals(const sigset_t *before)
+{
+	(void) pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static HyFailure *
+failure_of(HyDevice *device)
+{
+	return device != NULL ? &device->failure : &process.failure;
+}
+
+/* The number alone would send an operator looking: say what is missing. */
+static void
+say_no_device(cudaError_t error)
+{
+	int driver = 0;
+	int runtime = 0;
+
+	(void) hy_cuda_fail(NULL, error, "counting devices");
+	if (error != cudaErrorInsufficientDriver)
+		return;
+	(void) cudaDriverGetVersion(&driver);
+	(void) cudaRuntimeGetVersion(&runtime);
+	if (driver == 0)
+		snprintf(process.failure.text, sizeof(process.failure.text),
+				 "no CUDA driver: libcuda.so.1 was not found or does not work");
+	else
+		snprintf(process.failure.text, sizeof(process.failure.text),
+				 "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
+				 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}

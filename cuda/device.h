@@ -1,0 +1,133 @@
+/*
+ * device.h
+ *		What the files of the plug-in share: the process, an open device, its slots, its buffers.
+ *
+ * All of it belongs to one thread of one process.  CUDA's contexts do not survive fork, so the
+ * process that first called CUDA is remembered and every entry asks whether this is still it.
+ */
+#ifndef HY_CUDA_DEVICE_H
+#define HY_CUDA_DEVICE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/plan.h"
+#include "dispatch/backend.h"
+
+struct HyBuffer
+{
+	HyDevice *device;
+	char *pointer; /* the device's */
+	uint64_t bytes;
+	HyBuffer *previous;
+	HyBuffer *next;
+};
+
+/* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
+typedef struct HyCudaSlot
+{
+	cudaStream_t stream;
+	cudaEvent_t kernel_start;
+	cudaEvent_t kernel_end;
+	cudaEvent_t done;
+	char *pinned_up;
+	double *pinned_down;
+	char *device_up;
+	double *device_down;
+	bool busy;
+	HyCudaChunk chunk;
+} HyCudaSlot;
+
+/* HyCudaTask: the task in flight. */
+typedef struct HyCudaTask
+{
+	bool active;
+	bool stopping;	/* queue nothing more */
+	bool exhausted; /* every piece is queued */
+	HyTicket ticket;
+	HyDistanceTask distance;
+	const HyCancel *cancel;
+	HyCudaWork work;
+	HyCudaChunk last;		  /* the piece queued last */
+	int64_t group;			  /* first query of the group on the device, or -1 */
+	uint64_t started;		  /* by the host's clock */
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+} HyCudaTask;
+
+struct HyDevice
+{
+	int32_t number;
+	pid_t pid;
+	const HyHost *host;
+	int multiprocessors;
+	bool counted;	   /* among the open devices of the process */
+	bool owns_context; /* there was no context in this process before */
+	bool limited;	   /* the budget is the user's, not the device's */
+	uint64_t budget;
+	uint64_t used; /* of the budget: scratch and buffers */
+	HyBuffer *buffers;
+
+	HyCudaScratch scratch;
+	HyCudaPace pace;
+	HyCudaSlot slots[HY_CUDA_SLOTS];
+	cudaEvent_t queries_ready;
+	float *pinned_queries;
+	float *device_queries;
+	float *device_norms;
+
+	HyCudaTask task;
+	HyTicket last_ticket;
+	HyFailure failure;
+};
+
+/* device.c */
+extern HyStatus hy_cuda_device_count(int32_t *count);
+extern HyStatus hy_cuda_probe(int32_t number, HyDeviceInfo *info);
+extern HyStatus hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits,
+							 HyDevice **opened);
+extern void hy_cuda_close(HyDevice *device);
+extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
+
+/*
+ * hy_cuda_enter: HY_OK when CUDA may be called here; HY_PROCESS_LOST, with the reason recorded, in
+ * a fork of the process that opened CUDA or after an error that is for good.
+ */
+extern HyStatus hy_cuda_enter(HyDevice *device);
+
+/*
+ * hy_cuda_fail: records a failure of CUDA (device NULL: of no open device) and returns its status;
+ * latches the process when the error is for good.  doing: e.g. "starting a kernel".
+ */
+extern HyStatus hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing);
+
+/* hy_cuda_refuse: records a failure of our own, with native code 0, and returns status. */
+extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* memory.c */
+extern HyStatus hy_cuda_scratch_open(HyDevice *device);
+extern void hy_cuda_scratch_close(HyDevice *device);
+extern HyStatus hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
+extern HyStatus hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
+extern void hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer);
+extern HyStatus hy_cuda_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset,
+							   const void *data, uint64_t bytes);
+extern HyStatus hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset,
+								 void *data, uint64_t bytes);
+
+/* distance.c */
+extern HyCaps hy_cuda_caps(const HyDevice *device, const HyShape *shape);
+extern HyEstimate hy_cuda_estimate(const HyDevice *device, const HyShape *shape);
+extern HyStatus hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
+extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
+extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
+
+/* hy_cuda_drain: waits for the pieces in flight and forgets the task. */
+extern void hy_cuda_drain(HyDevice *device);
+
+#endif

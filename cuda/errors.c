@@ -1,0 +1,115 @@
+/*
+ * errors.c
+ *		From CUDA's error numbers to HyStatus, with the reason for each choice.
+ *
+ * The division that matters: after some errors CUDA answers every later call of this process with
+ * the same error, and only a new process helps (its documentation says so of each code marked
+ * 'for good' below).  Those are HY_PROCESS_LOST.  What more room or a smaller piece could cure is
+ * HY_NOMEM; what a new context could cure is HY_CONTEXT_LOST.
+ */
+#include "cuda/errors.h"
+
+#include <stddef.h>
+
+typedef struct HyCudaErrorClass
+{
+	cudaError_t error;
+	HyStatus status;
+} HyCudaErrorClass;
+
+static const HyCudaErrorClass classes[] = {
+	{cudaSuccess, HY_OK},
+
+	/* too little memory, or too much asked of a kernel's resources: a smaller piece may fit */
+	{cudaErrorMemoryAllocation, HY_NOMEM},
+	{cudaErrorLaunchOutOfResources, HY_NOMEM},
+
+	/* the process is in a bad state for good */
+	{cudaErrorIllegalAddress, HY_PROCESS_LOST},
+	{cudaErrorLaunchTimeout, HY_PROCESS_LOST}, /* the driver's watchdog, not hybrid.gpu_timeout */
+	{cudaErrorAssert, HY_PROCESS_LOST},
+	{cudaErrorHardwareStackError, HY_PROCESS_LOST},
+	{cudaErrorIllegalInstruction, HY_PROCESS_LOST},
+	{cudaErrorMisalignedAddress, HY_PROCESS_LOST},
+	{cudaErrorInvalidAddressSpace, HY_PROCESS_LOST},
+	{cudaErrorInvalidPc, HY_PROCESS_LOST},
+	{cudaErrorLaunchFailure, HY_PROCESS_LOST},
+	{cudaErrorTensorMemoryLeak, HY_PROCESS_LOST},
+	{cudaErrorMpsClientTerminated, HY_PROCESS_LOST},
+	/* not documented as sticky, but data in device memory was lost under us */
+	{cudaErrorECCUncorrectable, HY_PROCESS_LOST},
+	{cudaErrorNvlinkUncorrectable, HY_PROCESS_LOST},
+	{cudaErrorContained, HY_PROCESS_LOST},
+	/* what a forked child gets: the parent had initialised the driver */
+	{cudaErrorInitializationError, HY_PROCESS_LOST},
+	/* the process is on its way out */
+	{cudaErrorCudartUnloading, HY_PROCESS_LOST},
+
+	/* somebody reset or destroyed the context (another library in this process can) */
+	{cudaErrorContextIsDestroyed, HY_CONTEXT_LOST},
+	{cudaErrorDeviceUninitialized, HY_CONTEXT_LOST},
+	{cudaErrorIncompatibleDriverContext, HY_CONTEXT_LOST},
+	{cudaErrorMpsRpcFailure, HY_CONTEXT_LOST},
+	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* a stream or event of a context now gone */
+
+	/* no device, or none that this build and this driver can use: asking again is of no use */
+	{cudaErrorNoDevice, HY_DEVICE_GONE},
+	{cudaErrorInvalidDevice, HY_DEVICE_GONE},
+	{cudaErrorInsufficientDriver, HY_DEVICE_GONE},
+	{cudaErrorStubLibrary, HY_DEVICE_GONE},
+	{cudaErrorCallRequiresNewerDriver, HY_DEVICE_GONE},
+	{cudaErrorSystemDriverMismatch, HY_DEVICE_GONE},
+	{cudaErrorCompatNotSupportedOnDevice, HY_DEVICE_GONE},
+	{cudaErrorDeviceNotLicensed, HY_DEVICE_GONE},
+	{cudaErrorNoKernelImageForDevice, HY_DEVICE_GONE},
+	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, said at the launch */
+	{cudaErrorInvalidKernelImage, HY_DEVICE_GONE},
+	{cudaErrorInvalidPtx, HY_DEVICE_GONE},
+	{cudaErrorUnsupportedPtxVersion, HY_DEVICE_GONE},
+	{cudaErrorJitCompilerNotFound, HY_DEVICE_GONE},
+	{cudaErrorJitCompilationDisabled, HY_DEVICE_GONE},
+	{cudaErrorNotPermitted, HY_DEVICE_GONE},
+	{cudaErrorOperatingSystem, HY_DEVICE_GONE}, /* a device file is missing or may not be opened */
+
+	/* others hold it: exclusive compute mode, or the MPS server is full */
+	{cudaErrorDevicesUnavailable, HY_BUSY},
+	{cudaErrorDeviceAlreadyInUse, HY_BUSY},
+	{cudaErrorMpsMaxClientsReached, HY_BUSY},
+	{cudaErrorMpsMaxConnectionsReached, HY_BUSY},
+
+	/* services that may still be starting */
+	{cudaErrorSystemNotReady, HY_TRANSIENT},
+	{cudaErrorMpsConnectionFailed, HY_TRANSIENT},
+	{cudaErrorMpsServerNotReady, HY_TRANSIENT},
+	{cudaErrorUnknown, HY_TRANSIENT},
+
+	{cudaErrorTimeout, HY_TIMEOUT},
+
+	{cudaErrorNotSupported, HY_UNSUPPORTED},
+
+	/* arguments are ours: these are mistakes of this library */
+	{cudaErrorInvalidValue, HY_BUG},
+	{cudaErrorInvalidConfiguration, HY_BUG},
+	{cudaErrorInvalidDevicePointer, HY_BUG},
+	{cudaErrorInvalidMemcpyDirection, HY_BUG},
+	{cudaErrorNotReady, HY_BUG}, /* no failure: whoever asks events handles it before */
+};
+
+HyStatus
+hy_cuda_status(cudaError_t error)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+	{
+		if (classes[i].error == error)
+			return classes[i].status;
+	}
+	return HY_TRANSIENT;
+}
+
+bool
+hy_cuda_no_device(cudaError_t error)
+{
+	return hy_cuda_status(error) == HY_DEVICE_GONE;
+}

@@ -1,0 +1,120 @@
+/*
+ * plan.c
+ *		Cutting a task into pieces that fit.
+ */
+#include "cuda/plan.h"
+
+#define MIB ((uint64_t) 1024 * 1024)
+
+/* One row of the widest vectors (64,000 bytes) must fit, and one query. */
+#define SMALLEST ((uint64_t) 64 * 1024)
+
+/* Enough for a copy to hide its start; every backend with a context pins twice this and more. */
+#define LARGEST_COPY (4 * MIB)
+#define LARGEST_QUERIES (4 * MIB)
+
+/* 2^26 query elements take 0.1 ms on a large device and some 3 ms on a very small one. */
+#define FIRST_PACE ((uint64_t) 1 << 26)
+#define SLOWEST_PACE ((uint64_t) 1 << 18)
+#define FASTEST_PACE ((uint64_t) 1 << 34)
+
+static int64_t least(int64_t a, int64_t b);
+
+bool
+hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
+{
+	scratch->up = LARGEST_COPY;
+	scratch->down = LARGEST_COPY;
+	scratch->queries = LARGEST_QUERIES;
+	while (scratch->queries > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
+	{
+		scratch->up /= 2;
+		scratch->down /= 2;
+		scratch->queries /= 2;
+	}
+	while (scratch->up > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
+	{
+		scratch->up /= 2;
+		scratch->down /= 2;
+	}
+	return hy_cuda_scratch_bytes(scratch) <= budget;
+}
+
+uint64_t
+hy_cuda_scratch_bytes(const HyCudaScratch *scratch)
+{
+	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries +
+		   (uint64_t) HY_CUDA_MAX_QUERIES * sizeof(float);
+}
+
+int32_t
+hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch)
+{
+	int64_t group = least(work->queries, HY_CUDA_MAX_QUERIES);
+
+	group = least(group, (int64_t) (scratch->queries / ((uint64_t) work->dims * sizeof(float))));
+	group = least(group, (int64_t) (scratch->down / sizeof(double)));
+	return (int32_t) group;
+}
+
+bool
+hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPace *pace,
+				   HyCudaChunk *chunk)
+{
+	int32_t group = hy_cuda_query_group(work, scratch);
+	int64_t rows;
+
+	if (work->queries == 0 || work->rows == 0)
+		return false;
+	if (chunk->query_count == 0)
+	{
+		chunk->first_query = 0;
+		chunk->first_row = 0;
+	}
+	else if (chunk->first_row + chunk->row_count < work->rows)
+		chunk->first_row += chunk->row_count;
+	else
+	{
+		chunk->first_query += chunk->query_count;
+		chunk->first_row = 0;
+		if (chunk->first_query >= work->queries)
+			return false;
+	}
+	chunk->query_count = (int32_t) least(group, work->queries - chunk->first_query);
+
+	rows = work->rows - chunk->first_row;
+	if (!work->resident)
+		rows = least(rows, (int64_t) (scratch->up / ((uint64_t) work->dims * work->element)));
+	rows = least(rows, (int64_t) (scratch->down / sizeof(double) / chunk->query_count));
+	rows = least(rows, (int64_t) (pace->work / ((uint64_t) chunk->query_count * work->dims)));
+	chunk->row_count = rows < 1 ? 1 : rows;
+	return true;
+}
+
+void
+hy_cuda_pace_init(HyCudaPace *pace)
+{
+	pace->work = FIRST_PACE;
+}
+
+void
+hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds)
+{
+	/* A doubling ends below 2/5 of the limit, and a halving starts at 3/5: no see-saw. */
+	if (microseconds > HY_CUDA_KERNEL_US * 0.6)
+	{
+		if (pace->work > SLOWEST_PACE)
+			pace->work /= 2;
+	}
+	else if (microseconds < HY_CUDA_KERNEL_US * 0.2 && work >= pace->work / 2)
+	{
+		if (pace->work < FASTEST_PACE)
+			pace->work *= 2;
+	}
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}

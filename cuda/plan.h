@@ -1,0 +1,79 @@
+/*
+ * plan.h
+ *		Cutting a task into pieces that fit: pure arithmetic, no call of CUDA.
+ *
+ * A piece is one kernel: some queries against some rows.  It is bounded by the scratch memory, and
+ * by a pace, the work that this device does in about 2 ms, so that a cancel never waits long.
+ */
+#ifndef HY_CUDA_PLAN_H
+#define HY_CUDA_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dispatch/backend.h"
+
+#define HY_CUDA_SLOTS 2 /* pieces in flight: one is copied while the other computes */
+
+/* Queries of one kernel: the grid's second dimension ends at 65,535. */
+#define HY_CUDA_MAX_QUERIES 32768
+
+/* The longest a kernel should run: a cancel waits for the kernels in flight. */
+#define HY_CUDA_KERNEL_US 5000
+
+/* HyCudaScratch: bytes of working memory, each once on the device and once pinned on the host. */
+typedef struct HyCudaScratch
+{
+	uint64_t up;	  /* a slot's rows on their way up */
+	uint64_t down;	  /* a slot's distances on their way down */
+	uint64_t queries; /* one group of queries */
+} HyCudaScratch;
+
+/* HyCudaWork: a distance task as the plan sees it. */
+typedef struct HyCudaWork
+{
+	int64_t queries;
+	int64_t rows;
+	int32_t dims;
+	int32_t element; /* bytes of one element of a row */
+	bool resident;	 /* the rows are on the device: they need no scratch */
+} HyCudaWork;
+
+typedef struct HyCudaChunk
+{
+	int64_t first_query;
+	int32_t query_count;
+	int64_t first_row;
+	int64_t row_count;
+} HyCudaChunk;
+
+typedef struct HyCudaPace
+{
+	uint64_t work; /* query elements a kernel may take: queries x rows x dims */
+} HyCudaPace;
+
+/*
+ * hy_cuda_scratch_plan: sizes that leave at least half of the budget to resident buffers where
+ * they can; false when not even the smallest fit.
+ */
+extern bool hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch);
+
+/* hy_cuda_scratch_bytes: what the scratch takes of the device's memory, of pinned memory too. */
+extern uint64_t hy_cuda_scratch_bytes(const HyCudaScratch *scratch);
+
+/* hy_cuda_query_group: how many queries a group holds; >= 1. */
+extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch);
+
+/*
+ * hy_cuda_next_chunk: the piece after *chunk, in order of (query group, row); the first when
+ * chunk->query_count is 0.  False when there is none left.
+ */
+extern bool hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch,
+							   const HyCudaPace *pace, HyCudaChunk *chunk);
+
+extern void hy_cuda_pace_init(HyCudaPace *pace);
+
+/* hy_cuda_pace_learn: a kernel with this much work took so long. */
+extern void hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds);
+
+#endif

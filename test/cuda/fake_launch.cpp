@@ -1,0 +1,44 @@
+/*
+ * fake_launch.cpp
+ *		The plug-in's own kernels and launches, compiled for fibers instead of a device.
+ */
+#include "simt.h"
+
+#include "fake_launch.h"
+
+extern "C"
+{
+#include "core/distance.h"
+}
+
+#include "cuda/launch.h"
+
+static double hy_elements(const HyCudaDistance &args);
+static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
+
+/* Arguments are copied when the kernel is queued, as CUDA does. */
+#define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
+	hy_fake_launch([](auto... copies) { kernel(copies...); }, grid, threads, stream, __VA_ARGS__)
+
+template <class Kernel, class... Arguments>
+static cudaError_t
+hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Arguments... copies)
+{
+	return hy_fake_queue_kernel(stream, hy_elements(copies...), [=]() {
+		return hy_simt::launch(grid, threads, [&]() { kernel(copies...); });
+	});
+}
+
+#include "cuda/distance_launch.cuh"
+
+static double
+hy_elements(const HyCudaDistance &args)
+{
+	return (double) args.rows * args.query_count * args.dims;
+}
+
+static double
+hy_elements(const float *, int32_t count, int32_t dims, float *)
+{
+	return (double) count * dims;
+}
