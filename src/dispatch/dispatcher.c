@@ -63,7 +63,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	}
 	hy_decide(executor, task, &shape, start, &choice);
 	/* Asking for the process id is a system call: only when a device would be touched. */
-	if (choice.device != 0 && !executor->foreign && hy_executor_foreign(executor))
+	if (choice.device != 0 && hy_executor_foreign(executor))
 		hy_decide(executor, task, &shape, start, &choice);
 	describe(&choice, d);
 	if (choice.refusal != HY_OK)

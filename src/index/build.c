@@ -137,6 +137,9 @@ add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive
 	HybridEntry entry;
 	int slot, p;
 
+	(void) index;
+	(void) alive;
+
 	if (isnull[0])
 		return;
 

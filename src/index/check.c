@@ -265,6 +265,9 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	HybridSlot slot;
 	bool indexed = false;
 
+	(void) index;
+	(void) alive;
+
 	memset(&key, 0, sizeof(key));
 	key.position = hybrid_position(tid);
 	entry = check->count == 0 ? NULL
@@ -285,7 +288,10 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 		return;
 	}
 	if (entry == NULL)
+	{
 		corrupted(check, key.position, "lacks a row");
+		return;
+	}
 
 	buffer =
 		ReadBufferExtended(check->relation, MAIN_FORKNUM, entry->head, RBM_NORMAL, check->strategy);

@@ -34,6 +34,10 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 	MemoryContext context, old;
 	HybridEntry entry;
 
+	(void) heap;
+	(void) unique;
+	(void) unchanged;
+	(void) info;
 	if (isnull[0])
 		return false;
 

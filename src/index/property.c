@@ -10,9 +10,12 @@ bool
 hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name, bool *result,
                bool *isnull)
 {
+	(void) index;
+	(void) name;
 	/* every operator class has an ordering operator, see hybridvalidate() */
 	if (property != AMPROP_DISTANCE_ORDERABLE || attno == 0)
 		return false;
 	*result = true;
+	*isnull = false;
 	return true;
 }

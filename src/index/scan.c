@@ -121,6 +121,8 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	if (orderbys != NULL && scan->numberOfOrderBys > 0)
 		memmove(scan->orderByData, orderbys, scan->numberOfOrderBys * sizeof(ScanKeyData));
 
+	(void) nkeys;
+	(void) norderbys;
 	MemoryContextReset(state->context);
 	state->strategy = NULL;
 	memset(&state->batch, 0, sizeof(state->batch));
@@ -134,6 +136,7 @@ hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 	HybridScan *state = (HybridScan *) scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
+	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
 	if (state->first)
 	{

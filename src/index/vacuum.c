@@ -18,8 +18,7 @@
 
 static void vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
                         IndexBulkDeleteCallback callback, void *state);
-static int mark_dead(Relation index, const HybridLayout *layout, Buffer buffer,
-                     IndexBulkDeleteCallback callback, void *state);
+static int mark_dead(Relation index, Buffer buffer, IndexBulkDeleteCallback callback, void *state);
 
 IndexBulkDeleteResult *
 hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
@@ -76,7 +75,7 @@ vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelete
 		{
 			hybrid_page_check(index, layout, page, head, HYBRID_PAGE_HEAD);
 			if (callback != NULL)
-				stats->tuples_removed += mark_dead(index, layout, buffer, callback, state);
+				stats->tuples_removed += mark_dead(index, buffer, callback, state);
 			live = hybrid_special(page)->count - hybrid_special(page)->dead;
 		}
 		UnlockReleaseBuffer(buffer);
@@ -90,8 +89,7 @@ vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelete
 
 /* mark_dead: asks the callback about every live slot; returns how many died. */
 static int
-mark_dead(Relation index, const HybridLayout *layout, Buffer buffer,
-          IndexBulkDeleteCallback callback, void *state)
+mark_dead(Relation index, Buffer buffer, IndexBulkDeleteCallback callback, void *state)
 {
 	Page page = BufferGetPage(buffer);
 	int count = hybrid_special(page)->count;

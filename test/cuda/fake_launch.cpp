@@ -11,14 +11,24 @@ extern "C"
 #include "core/distance.h"
 }
 
+#include "cuda/launch.h"
+
 static double hy_elements(const HyCudaDistance &args);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
+/* Arguments are copied when the kernel is queued, as CUDA does. */
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
-	hy_fake_queue_kernel(stream, hy_elements(__VA_ARGS__),                                         \
-						 [=]() { return hy_simt::launch(grid, threads, [&]() { kernel(__VA_ARGS__); }); })
+	hy_fake_launch([](auto... copies) { kernel(copies...); }, grid, threads, stream, __VA_ARGS__)
 
-#include "cuda/launch.h"
+template <class Kernel, class... Arguments>
+static cudaError_t
+hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Arguments... copies)
+{
+	return hy_fake_queue_kernel(stream, hy_elements(copies...), [=]() {
+		return hy_simt::launch(grid, threads, [&]() { kernel(copies...); });
+	});
+}
+
 #include "cuda/distance_launch.cuh"
 
 static double

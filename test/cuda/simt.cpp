@@ -4,7 +4,7 @@
  */
 #include "simt.h"
 
-#include <stdlib.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -29,7 +29,9 @@ enum class State
 
 struct Fiber
 {
-	ucontext_t context;
+	ucontext_t start;
+	jmp_buf context;
+	bool started;
 	std::vector<char> stack;
 	State state;
 	uint64_t given[2]; /* to the shuffles of even and odd number: a reader may be one behind */
@@ -38,7 +40,8 @@ struct Fiber
 };
 
 std::vector<Fiber> fibers;
-ucontext_t scheduler;
+ucontext_t unused;
+jmp_buf scheduler;
 int current;
 int thread_count;
 uint64_t random_state = 1;
@@ -66,7 +69,19 @@ fiber_main()
 {
 	(*thread_body)();
 	fibers[current].state = State::ended;
-	swapcontext(&fibers[current].context, &scheduler);
+	_longjmp(scheduler, 1);
+}
+
+/* A fiber starts through swapcontext, for its stack; later switches need no system call. */
+void
+resume(Fiber *fiber)
+{
+	if (_setjmp(scheduler) != 0)
+		return;
+	if (fiber->started)
+		_longjmp(fiber->context, 1);
+	fiber->started = true;
+	swapcontext(&unused, &fiber->start);
 }
 
 void
@@ -75,7 +90,21 @@ wait_as(State state)
 	Fiber &self = fibers[current];
 
 	self.state = state;
-	swapcontext(&self.context, &scheduler);
+	if (_setjmp(self.context) == 0)
+		_longjmp(scheduler, 1);
+}
+
+void
+prepare(Fiber *fiber)
+{
+	fiber->state = State::runnable;
+	fiber->shuffles = 0;
+	fiber->started = false;
+	getcontext(&fiber->start);
+	fiber->start.uc_stack.ss_sp = fiber->stack.data();
+	fiber->start.uc_stack.ss_size = fiber->stack.size();
+	fiber->start.uc_link = nullptr;
+	makecontext(&fiber->start, fiber_main, 0);
 }
 
 /* release_warp: lets a warp go on when all of it stands in one shuffle. */
@@ -121,16 +150,8 @@ run_block()
 
 	for (int i = 0; i < thread_count; i++)
 	{
-		Fiber &fiber = fibers[i];
-
 		order[i] = i;
-		fiber.state = State::runnable;
-		fiber.shuffles = 0;
-		getcontext(&fiber.context);
-		fiber.context.uc_stack.ss_sp = fiber.stack.data();
-		fiber.context.uc_stack.ss_size = fiber.stack.size();
-		fiber.context.uc_link = nullptr;
-		makecontext(&fiber.context, fiber_main, 0);
+		prepare(&fibers[i]);
 	}
 	for (;;)
 	{
@@ -146,7 +167,7 @@ run_block()
 			current = i;
 			threadIdx.x = i;
 			threadIdx.y = threadIdx.z = 0;
-			swapcontext(&scheduler, &fibers[i].context);
+			resume(&fibers[i]);
 			moved = true;
 		}
 		for (int i = 0; i < thread_count; i++)

@@ -1,0 +1,99 @@
+# The CUDA plug-in, its tests and its benches; included by the Makefile.
+#
+#	make hybrid_cuda.so		where nvcc is found
+#	make check-cuda			what can be checked without a GPU (test/cuda/run.sh)
+#	make gpucheck			on a machine with a GPU
+#	make gpubench
+#
+# Only distance.cu goes through nvcc; the rest is C against the runtime's header.  Everything is
+# linked by the C compiler with the runtime inside, so the plug-in needs neither libcudart nor
+# libstdc++, and the driver's library is looked for when a device is, not when the file is loaded.
+
+NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+
+# Machine code for the two server generations, PTX for those before and after.
+CUDA_ARCH = -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 \
+	-gencode arch=compute_90,code=[sm_90,compute_90]
+# The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
+NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
+	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-ffp-contract=off,-Wall
+CUDA_CFLAGS = $(PURE_CFLAGS) -D_GNU_SOURCE -I.
+CUDART = $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
+	$(CUDA_HOME)/lib/libcudart_static.a) $(CUDA_HOME)/lib64/libcudart_static.a)
+CUDA_LIBS = $(CUDART) -lpthread -ldl -lrt -lm
+
+CUDA_C = $(wildcard cuda/*.c)
+# of the pure folders, what the plug-in calls
+CUDA_PURE_C = src/core/allocator.c src/core/batch.c src/core/status.c src/dispatch/backend.c
+CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) build/cuda/cuda/distance.cu.o
+
+ifneq ($(NVCC),)
+all: hybrid_cuda.so
+else
+all: no_cuda
+no_cuda:
+	@echo "nvcc was not found: hybrid_cuda.so is not built; everything else is."
+.PHONY: no_cuda
+endif
+
+hybrid_cuda.so: $(CUDA_OBJS) cuda/exports.map
+	$(CC) -shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--version-script=cuda/exports.map \
+		-o $@ $(CUDA_OBJS) $(CUDA_LIBS)
+
+build/cuda/%.o: %.c build/flags
+	@mkdir -p $(@D)
+	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
+
+# What ptxas says of registers and spills is kept for test/cuda/run.sh.
+build/cuda/cuda/distance.cu.o: cuda/distance.cu cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF build/cuda/cuda/distance.cu.d -c -o $@ $< \
+		2>build/cuda/ptxas.log || { cat build/cuda/ptxas.log; exit 1; }
+
+# The fake device: the same sources against a runtime of our own, for machines without CUDA.
+CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
+FAKE_FLAGS = -O2 -g -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
+	-isystem test/cuda/fake $(COPT)
+FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c) \
+	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
+FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
+
+cuda-tests: $(FAKE_TESTS)
+
+build/cuda/fake/%.o: %.c build/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(FAKE_FLAGS) -MMD -MP -c -o $@ $<
+
+build/cuda/fake/%.o: %.cpp build/flags
+	@mkdir -p $(@D)
+	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+
+build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
+	$(CXX_FOUND) -o $@ $^ -lm
+
+# Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
+# needed to build gpucheck.  The bench calls the runtime too, and has it inside.
+GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
+
+build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
+	$(CC) -o $@ $^ -lm -ldl
+
+build/cuda/gpubench: build/cuda/bench/gpu.o $(GPU_PURE_OBJS)
+	$(CC) -o $@ $^ $(CUDA_LIBS)
+
+build/cuda/test/cuda/%.o: CUDA_CFLAGS += -Itest/unit
+
+gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench
+
+check-cuda:
+	@test/cuda/run.sh
+
+gpucheck:
+	@test/cuda/gpucheck.sh
+
+gpubench:
+	@bench/gpu.sh
+
+-include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d)
+.PHONY: cuda-tests gpu-programs check-cuda gpucheck gpubench
