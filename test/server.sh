@@ -159,7 +159,7 @@ kill)
 		done
 	done
 	# a zombie that nobody has waited for yet would pass for a running postmaster
-	rm -f "$dir/data/postmaster.pid"
+	rm -f "$dir/data/postmaster.pid" "$dir"/socket/.s.PGSQL.*
 	;;
 down)
 	if [ -e "$dir/data/postmaster.pid" ]; then

@@ -187,12 +187,14 @@ storm()
 	verify "after the storm"
 	sql -c 'REINDEX INDEX items_v'
 	verify "built again"
-	equal "the device was used and failed, and the CPU answered" "$(sql <<-'SQL'
+	# what the clients' sessions counted went with them: the same once more, where it can be seen
+	equal "the device was used and failed, and the CPU answered" "$(sql 2>&1 <<-'SQL'
+		SET hybrid.emulated_faults = 'op=topk,fail_every=4';
 		DO $$ BEGIN FOR i IN 1 .. 50 LOOP
 			PERFORM * FROM hybrid_knn('items', 'v', ARRAY[point(i), point(i + 1)], 10);
 		END LOOP; END $$;
-		SELECT bool_or(backend = 'emulated' AND calls > 0) AND sum(failures) > 0 AND sum(fallbacks) > 0
-		FROM hybrid_stats WHERE operation = 'topk';
+		SELECT bool_or(backend = 'emulated' AND calls > 0 AND failures > 0)
+			AND bool_or(backend = 'cpu' AND calls > 0) FROM hybrid_stats WHERE operation = 'topk';
 	SQL
 	)" t
 	equal "no process of the server crashed" "$(grep -cE 'PANIC|was terminated by signal' "$server/server.log" || true)" 0
