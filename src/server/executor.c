@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
@@ -33,6 +35,7 @@ static int log_lost;
 static void create_executor(void);
 static void drop_executor(void);
 static void load_plugins(void);
+static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
 static void close_at_exit(int code, Datum arg);
@@ -137,11 +140,27 @@ load_plugins(void)
 		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 
 		if (backend == NULL)
+		{
+			int lines = log_count;
+
 			hy_executor_add_missing(executor, name, why);
+			/* the default names a plug-in that most machines rightly do not have */
+			if (strcmp(configured_plugins, HYBRID_DEFAULT_PLUGINS) == 0 && !is_installed(name))
+				log_count = lines;
+		}
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
 	pfree(names);
+}
+
+static bool
+is_installed(const char *name)
+{
+	char path[MAXPGPATH];
+
+	snprintf(path, sizeof(path), "%s/%s.so", pkglib_path, name);
+	return access(path, F_OK) == 0;
 }
 
 /* Called by pure code: only remembers the line. */
