@@ -17,7 +17,7 @@ CUDA_ARCH = -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,co
 	-gencode arch=compute_90,code=[sm_90,compute_90]
 # The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
 NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
-	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-ffp-contract=off,-Wall
+	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-ffp-contract=off,-Wall
 CUDA_CFLAGS = $(PURE_CFLAGS) -D_GNU_SOURCE -I.
 CUDART = $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
 	$(CUDA_HOME)/lib/libcudart_static.a) $(CUDA_HOME)/lib64/libcudart_static.a)
@@ -38,7 +38,7 @@ no_cuda:
 endif
 
 hybrid_cuda.so: $(CUDA_OBJS) cuda/exports.map
-	$(CC) -shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--version-script=cuda/exports.map \
+	$(CC) -shared -Wl,-z,defs -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--version-script=cuda/exports.map \
 		-o $@ $(CUDA_OBJS) $(CUDA_LIBS)
 
 build/cuda/%.o: %.c build/flags
@@ -82,7 +82,17 @@ build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 build/cuda/gpubench: build/cuda/bench/gpu.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
+# What run.sh shows a missing or broken driver to.
+build/cuda/driver_check: build/cuda/test/cuda/driver_check.o $(GPU_PURE_OBJS)
+	$(CC) -o $@ $^ -lm -ldl
+
+build/cuda/stub/libcuda.so.1: test/cuda/stub_driver.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
 build/cuda/test/cuda/%.o: CUDA_CFLAGS += -Itest/unit
+
+cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcuda.so.1
 
 gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench
 
@@ -96,4 +106,4 @@ gpubench:
 	@bench/gpu.sh
 
 -include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d)
-.PHONY: cuda-tests gpu-programs check-cuda gpucheck gpubench
+.PHONY: cuda-tests cuda-driver-tests gpu-programs check-cuda gpucheck gpubench

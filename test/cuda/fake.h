@@ -49,7 +49,7 @@ extern uint64_t hy_fake_used(void);
 
 extern int hy_fake_resets(void);
 
-/* hy_fake_longest_kernel_us: of those since the last reset. */
+/* hy_fake_longest_kernel_us: of those since it was asked last.  hy_fake_kernels: their number. */
 extern double hy_fake_longest_kernel_us(void);
 extern int hy_fake_kernels(void);
 

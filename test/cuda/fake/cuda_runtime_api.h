@@ -47,6 +47,7 @@ typedef enum cudaError
 	cudaErrorContained = 226,
 	cudaErrorOperatingSystem = 304,
 	cudaErrorInvalidResourceHandle = 400,
+	cudaErrorSymbolNotFound = 500,
 	cudaErrorNotReady = 600,
 	cudaErrorIllegalAddress = 700,
 	cudaErrorLaunchOutOfResources = 701,
