@@ -53,13 +53,13 @@ build/cuda/cuda/distance.cu.o: cuda/distance.cu cuda/cuda.mk
 
 # The fake device: the same sources against a runtime of our own, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
-FAKE_FLAGS = -O2 -g -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
+FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
 	-isystem test/cuda/fake $(COPT)
 FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c) \
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
-cuda-tests: $(FAKE_TESTS)
+cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck
 
 build/cuda/fake/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -68,6 +68,14 @@ build/cuda/fake/%.o: %.c build/flags
 build/cuda/fake/%.o: %.cpp build/flags
 	@mkdir -p $(@D)
 	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+
+# The fake device as a plug-in, for what is written for a real one.
+build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
+	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
+
+build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
+		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
+	$(CC) -o $@ $^ -lm -ldl
 
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
@@ -79,7 +87,7 @@ GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispa
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
-build/cuda/gpubench: build/cuda/bench/gpu.o $(GPU_PURE_OBJS)
+build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/cuda/distance.cu.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.

@@ -27,11 +27,11 @@ main(void)
 		return 1;
 	}
 	printf("driver touched by loading: %s",
-		   dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY) != NULL ? "yes" : "no");
+	       dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY) != NULL ? "yes" : "no");
 	status = cuda->device_count(&count);
 	cuda->last_error(NULL, &failure);
 	printf(" | count: %s %d | native %d | %s", hy_status_name(status), (int) count,
-		   (int) failure.native_code, failure.text);
+	       (int) failure.native_code, failure.text);
 	status = cuda->open(0, NULL, &device);
 	printf(" | open: %s\n", hy_status_name(status));
 	if (device != NULL)

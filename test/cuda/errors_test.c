@@ -20,7 +20,7 @@ each_number_has_its_status(void)
 		{0, HY_OK},
 		{2, HY_NOMEM},
 		{701, HY_NOMEM},
-		{3, HY_PROCESS_LOST},	/* in a fork */
+		{3, HY_PROCESS_LOST},   /* in a fork */
 		{214, HY_PROCESS_LOST}, /* uncorrectable memory error */
 		{220, HY_PROCESS_LOST},
 		{709, HY_CONTEXT_LOST},
@@ -45,9 +45,8 @@ each_number_has_its_status(void)
 	for (i = 0; i < sizeof(for_good) / sizeof(for_good[0]); i++)
 		CHECK_MSG(hy_cuda_status((cudaError_t) for_good[i]) == HY_PROCESS_LOST, "%d", for_good[i]);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		CHECK_MSG(hy_cuda_status((cudaError_t) others[i].number) == others[i].status,
-				  "%d is '%s'", others[i].number,
-				  hy_status_name(hy_cuda_status((cudaError_t) others[i].number)));
+		CHECK_MSG(hy_cuda_status((cudaError_t) others[i].number) == others[i].status, "%d is '%s'",
+		          others[i].number, hy_status_name(hy_cuda_status((cudaError_t) others[i].number)));
 }
 
 static void

@@ -69,7 +69,7 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 			return;
 	}
 	CHECK_INT(work->rows == 0 || work->queries == 0 ? 0 : query + count,
-			  work->rows == 0 ? 0 : work->queries);
+	          work->rows == 0 ? 0 : work->queries);
 	CHECK(work->queries == 0 || row == work->rows);
 }
 
@@ -85,9 +85,11 @@ pieces_cover_a_task_once(void)
 		HyCudaWork work;
 
 		CHECK(hy_cuda_scratch_plan(UINT64_C(1) << (20 + unit_random_below(&randomness, 10)),
-								   &scratch));
-		work.queries = (int64_t) unit_random_below(&randomness, 1 << unit_random_below(&randomness, 17));
-		work.rows = (int64_t) unit_random_below(&randomness, 1 << unit_random_below(&randomness, 13));
+		                           &scratch));
+		work.queries =
+			(int64_t) unit_random_below(&randomness, 1 << unit_random_below(&randomness, 17));
+		work.rows =
+			(int64_t) unit_random_below(&randomness, 1 << unit_random_below(&randomness, 13));
 		work.dims = 1 + (int32_t) unit_random_below(&randomness, i % 3 == 0 ? HY_MAX_DIMS : 300);
 		work.element = unit_random_below(&randomness, 2) ? 4 : 2;
 		work.resident = unit_random_below(&randomness, 2) != 0;
@@ -117,7 +119,7 @@ pace_finds_the_rate_of_a_device(void)
 			hy_cuda_pace_learn(&pace, pace.work, us);
 		}
 		CHECK_MSG(us <= HY_CUDA_KERNEL_US && us >= HY_CUDA_KERNEL_US * 0.19,
-				  "%g us a million: %g us a kernel", us_a_million, us);
+		          "%g us a million: %g us a kernel", us_a_million, us);
 	}
 }
 

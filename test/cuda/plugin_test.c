@@ -49,7 +49,7 @@ stop_requested(void *arg)
 
 static void
 job_make(Job *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows,
-		 size_t gap)
+         size_t gap)
 {
 	size_t element = hy_dtype_size(dtype);
 	size_t stride = (size_t) dims * element + gap;
@@ -69,7 +69,7 @@ job_make(Job *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries
 		uint16_t half = hy_float_to_half(value);
 
 		memcpy(job->targets + (size_t) (i / dims) * stride + (size_t) (i % dims) * element,
-			   dtype == HY_F32 ? (void *) &value : (void *) &half, element);
+		       dtype == HY_F32 ? (void *) &value : (void *) &half, element);
 	}
 	for (i = 0; i < queries * dims; i++)
 		job->queries[i] = unit_random_float(&randomness);
@@ -100,7 +100,7 @@ job_make(Job *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries
 
 		for (i = 0; i < rows; i++)
 			memcpy(copy + (size_t) (i * dims) * element, job->targets + (size_t) i * stride,
-				   (size_t) dims * element);
+			       (size_t) dims * element);
 		packed.data = copy;
 		packed.stride = (size_t) dims * element;
 		CHECK_INT(hy_distance_matrix(metric, &d->queries, &packed, job->expected, NULL), HY_OK);
@@ -124,7 +124,7 @@ job_check(const Job *job)
 
 	for (i = 0; i < job->count; i++)
 		CHECK_MSG(unit_same_f64(job->out[i], job->expected[i]), "[%lld] is %a, expected %a",
-				  (long long) i, job->out[i], job->expected[i]);
+		          (long long) i, job->out[i], job->expected[i]);
 	CHECK_SAME_F64(job->out[job->count], -77.0);
 }
 

@@ -17,7 +17,7 @@ extern int cuInit(unsigned int flags);
 extern int cuDriverGetVersion(int *version);
 extern int cuGetExportTable(const void **table, const void *id);
 extern int cuGetProcAddress_v2(const char *name, void **function, int version,
-							   unsigned long long flags, int *found);
+                               unsigned long long flags, int *found);
 
 static int
 from_environment(const char *name, int otherwise)
@@ -57,7 +57,7 @@ cuGetExportTable(const void **table, const void *id)
 
 int
 cuGetProcAddress_v2(const char *name, void **function, int version, unsigned long long flags,
-					int *found)
+                    int *found)
 {
 	(void) version;
 	(void) flags;
