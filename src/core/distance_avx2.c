@@ -83,6 +83,13 @@ vec_sub(__m256 a, __m256 b)
 	return _mm256_sub_ps(a, b);
 }
 
+/* Widening and adding share units on some processors, of which a * 1 - b, as exact, takes none. */
+PRIMITIVE __m256
+vec_sub_widened(__m256 a, __m256 b)
+{
+	return _mm256_fmsub_ps(a, _mm256_set1_ps(1.0f), b);
+}
+
 PRIMITIVE __m256
 vec_abs(__m256 a)
 {

@@ -30,6 +30,8 @@
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
+#define vec_sub_widened vec_sub
+
 typedef __m512 HyVec;
 typedef __m512d HyWide;
 

@@ -23,6 +23,8 @@
 
 #define PRIMITIVE static inline __attribute__((always_inline))
 
+#define vec_sub_widened vec_sub
+
 typedef float32x4_t HyVec;
 typedef float64x2_t HyWide;
 

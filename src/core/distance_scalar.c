@@ -25,6 +25,8 @@
 #define HY_WIDE_WIDTH 1
 #define HY_PAIR_VECS 64
 
+#define vec_sub_widened vec_sub
+
 typedef float HyVec;
 typedef double HyWide;
 
