@@ -20,6 +20,7 @@
 #define HY_WIDTH 8
 #define HY_WIDE_WIDTH 4
 #define HY_PAIR_VECS 4
+#define HY_NORM_APART 1
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 

@@ -12,6 +12,8 @@
  *		HY_PAIR_VECS			registers a sum that ip_norm has room for: it goes through the
  *								lanes in groups of that many
  *
+ *		HY_NORM_APART			ip_norm of fp32 had better take two passes, the second from the cache
+ *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
  *		vec_store(p, v)			vec_add(a, b)	vec_sub(a, b)	vec_abs(a)
@@ -333,6 +335,12 @@ sum_ip_norm(HyDtype dtype, const float *a, const void *b, int dims, float out[2]
 	int group;
 	int j;
 
+	if (HY_NORM_APART && dtype == HY_F32)
+	{
+		out[0] = sum_pair(SUM_IP, HY_F32, a, b, dims);
+		out[1] = sum_pair(SUM_IP, HY_F32, b, b, dims);
+		return;
+	}
 	if (flushed)
 	{
 		memset(twin_ip, 0, sizeof(twin_ip));
