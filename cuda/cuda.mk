@@ -17,7 +17,7 @@ CUDA_ARCH = -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,co
 	-gencode arch=compute_90,code=[sm_90,compute_90]
 # The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
 NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
-	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-ffp-contract=off,-Wall
+	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-ffp-contract=off,-Wall
 CUDA_CFLAGS = $(PURE_CFLAGS) -D_GNU_SOURCE -I.
 CUDART = $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
 	$(CUDA_HOME)/lib/libcudart_static.a) $(CUDA_HOME)/lib64/libcudart_static.a)
@@ -38,7 +38,7 @@ no_cuda:
 endif
 
 hybrid_cuda.so: $(CUDA_OBJS) cuda/exports.map
-	$(CC) -shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--version-script=cuda/exports.map \
+	$(CC) -shared -Wl,-z,defs -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--version-script=cuda/exports.map \
 		-o $@ $(CUDA_OBJS) $(CUDA_LIBS)
 
 build/cuda/%.o: %.c build/flags
@@ -53,13 +53,13 @@ build/cuda/cuda/distance.cu.o: cuda/distance.cu cuda/cuda.mk
 
 # The fake device: the same sources against a runtime of our own, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
-FAKE_FLAGS = -O2 -g -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
+FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
 	-isystem test/cuda/fake $(COPT)
 FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c) \
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
-cuda-tests: $(FAKE_TESTS)
+cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck
 
 build/cuda/fake/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -68,6 +68,14 @@ build/cuda/fake/%.o: %.c build/flags
 build/cuda/fake/%.o: %.cpp build/flags
 	@mkdir -p $(@D)
 	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
+
+# The fake device as a plug-in, for what is written for a real one.
+build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
+	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
+
+build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
+		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
+	$(CC) -o $@ $^ -lm -ldl
 
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
@@ -79,10 +87,20 @@ GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispa
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
-build/cuda/gpubench: build/cuda/bench/gpu.o $(GPU_PURE_OBJS)
+build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/cuda/distance.cu.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
+# What run.sh shows a missing or broken driver to.
+build/cuda/driver_check: build/cuda/test/cuda/driver_check.o $(GPU_PURE_OBJS)
+	$(CC) -o $@ $^ -lm -ldl
+
+build/cuda/stub/libcuda.so.1: test/cuda/stub_driver.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+
 build/cuda/test/cuda/%.o: CUDA_CFLAGS += -Itest/unit
+
+cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcuda.so.1
 
 gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench
 
@@ -96,4 +114,4 @@ gpubench:
 	@bench/gpu.sh
 
 -include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d)
-.PHONY: cuda-tests gpu-programs check-cuda gpucheck gpubench
+.PHONY: cuda-tests cuda-driver-tests gpu-programs check-cuda gpucheck gpubench

@@ -22,11 +22,11 @@ typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active)
 /* What is true of the whole process. */
 static struct
 {
-	pid_t pid;				 /* that first called CUDA; 0: nobody has */
-	bool lost;				 /* an error that is for good */
-	uint64_t open;			 /* a bit for each device that is open */
-	uint64_t open_ns;		 /* what the last open took; 0: none yet */
-	HyFailure failure;		 /* of no open device */
+	pid_t pid;               /* that first called CUDA; 0: nobody has */
+	bool lost;               /* an error that is for good */
+	uint64_t open;           /* a bit for each device that is open */
+	uint64_t open_ns;        /* what the last open took; 0: none yet */
+	HyFailure failure;       /* of no open device */
 	HyFailure first_failure; /* the one that is for good */
 } process;
 
@@ -90,7 +90,7 @@ hy_cuda_probe(int32_t number, HyDeviceInfo *info)
 		return hy_cuda_fail(NULL, error, "asking a device for its properties");
 	snprintf(info->name, sizeof(info->name), "%.*s", HY_NAME_LENGTH - 1, properties.name);
 	snprintf(info->architecture, sizeof(info->architecture), "sm_%d%d", properties.major,
-			 properties.minor);
+	         properties.minor);
 	info->cores = properties.multiProcessorCount;
 	info->memory_total = properties.totalGlobalMem;
 	info->open_cost_ns = process.open_ns != 0 ? process.open_ns : EXPECTED_OPEN_NS;
@@ -181,8 +181,8 @@ hy_cuda_enter(HyDevice *device)
 		process.pid = self;
 	if (process.pid != self || (device != NULL && device->pid != self))
 		return hy_cuda_refuse(device, HY_PROCESS_LOST,
-							  "CUDA was started by process %d, of which this one is a fork",
-							  (int) process.pid);
+		                      "CUDA was started by process %d, of which this one is a fork",
+		                      (int) process.pid);
 	if (process.lost)
 	{
 		*failure_of(device) = process.first_failure;
@@ -207,7 +207,7 @@ hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
 
 	failure->native_code = (int32_t) error;
 	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
-			 cudaGetErrorString(error), cudaGetErrorName(error), doing);
+	         cudaGetErrorString(error), cudaGetErrorName(error), doing);
 	/* An error that is not sticky would otherwise be told again by the next launch. */
 	(void) cudaGetLastError();
 	if (status == HY_PROCESS_LOST && !process.lost)
@@ -244,12 +244,12 @@ open_context(HyDevice *device, const HyLimits *limits)
 		return hy_cuda_fail(device, error, "counting devices");
 	if (device->number >= found)
 		return hy_cuda_refuse(device, HY_DEVICE_GONE, "there is no CUDA device %d of %d",
-							  (int) device->number, found);
+		                      (int) device->number, found);
 	device->owns_context = !context_is_active(device->number);
 
 	/* Whoever waits for the device sleeps: a spinning backend would take a core from the others. */
-	error = cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync,
-						   cudaInitDeviceFlagsAreValid);
+	error =
+		cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid);
 	if (error == cudaSuccess)
 		error = cudaSetDevice(device->number);
 	if (error == cudaSuccess)
@@ -258,7 +258,7 @@ open_context(HyDevice *device, const HyLimits *limits)
 		return hy_cuda_fail(device, error, "opening a context");
 
 	error = cudaDeviceGetAttribute(&device->multiprocessors, cudaDevAttrMultiProcessorCount,
-								   device->number);
+	                               device->number);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for the number of multiprocessors");
 	error = cudaMemGetInfo(&free_bytes, &total_bytes);
@@ -283,8 +283,8 @@ context_is_active(int32_t number)
 	int active = 0;
 
 	if (cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &state, 7000,
-										 cudaEnableDefault, &found) != cudaSuccess ||
-		found != cudaDriverEntryPointSuccess || state == NULL)
+	                                     cudaEnableDefault, &found) != cudaSuccess ||
+	    found != cudaDriverEntryPointSuccess || state == NULL)
 	{
 		/* Not knowing, take it for another's: then it is never reset. */
 		(void) cudaGetLastError();
@@ -330,9 +330,9 @@ say_no_device(cudaError_t error)
 	(void) cudaRuntimeGetVersion(&runtime);
 	if (driver == 0)
 		snprintf(process.failure.text, sizeof(process.failure.text),
-				 "no CUDA driver: libcuda.so.1 was not found or does not work");
+		         "no CUDA driver: libcuda.so.1 was not found or does not work");
 	else
 		snprintf(process.failure.text, sizeof(process.failure.text),
-				 "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
-				 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+		         "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
+		         driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 }

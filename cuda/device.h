@@ -46,15 +46,15 @@ typedef struct HyCudaSlot
 typedef struct HyCudaTask
 {
 	bool active;
-	bool stopping;	/* queue nothing more */
+	bool stopping;  /* queue nothing more */
 	bool exhausted; /* every piece is queued */
 	HyTicket ticket;
 	HyDistanceTask distance;
 	const HyCancel *cancel;
 	HyCudaWork work;
-	HyCudaChunk last;		  /* the piece queued last */
-	int64_t group;			  /* first query of the group on the device, or -1 */
-	uint64_t started;		  /* by the host's clock */
+	HyCudaChunk last; /* the piece queued last */
+	int64_t group;    /* first query of the group on the device, or -1 */
+	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyCudaTask;
@@ -65,9 +65,9 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	bool counted;	   /* among the open devices of the process */
+	bool counted;      /* among the open devices of the process */
 	bool owns_context; /* there was no context in this process before */
-	bool limited;	   /* the budget is the user's, not the device's */
+	bool limited;      /* the budget is the user's, not the device's */
 	uint64_t budget;
 	uint64_t used; /* of the budget: scratch and buffers */
 	HyBuffer *buffers;
@@ -88,8 +88,8 @@ struct HyDevice
 /* device.c */
 extern HyStatus hy_cuda_device_count(int32_t *count);
 extern HyStatus hy_cuda_probe(int32_t number, HyDeviceInfo *info);
-extern HyStatus hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits,
-							 HyDevice **opened);
+extern HyStatus
+hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevice **opened);
 extern void hy_cuda_close(HyDevice *device);
 extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
@@ -116,9 +116,9 @@ extern HyStatus hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_
 extern HyStatus hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer);
 extern HyStatus hy_cuda_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset,
-							   const void *data, uint64_t bytes);
+                               const void *data, uint64_t bytes);
 extern HyStatus hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset,
-								 void *data, uint64_t bytes);
+                                 void *data, uint64_t bytes);
 
 /* distance.c */
 extern HyCaps hy_cuda_caps(const HyDevice *device, const HyShape *shape);

@@ -65,10 +65,10 @@ hy_cuda_estimate(const HyDevice *device, const HyShape *shape)
 		(void) hy_cuda_scratch_plan(UINT64_MAX, &scratch);
 	row_bytes = (uint64_t) shape->dims * hy_dtype_size(shape->dtype);
 	work = (HyCudaWork){.queries = shape->queries,
-						.rows = shape->targets,
-						.dims = shape->dims,
-						.element = (int32_t) hy_dtype_size(shape->dtype),
-						.resident = shape->resident};
+	                    .rows = shape->targets,
+	                    .dims = shape->dims,
+	                    .element = (int32_t) hy_dtype_size(shape->dtype),
+	                    .resident = shape->resident};
 	groups = 0;
 	if (shape->queries > 0)
 	{
@@ -80,7 +80,7 @@ hy_cuda_estimate(const HyDevice *device, const HyShape *shape)
 	estimate.pinned_bytes = estimate.device_bytes;
 	/* every group of queries needs the rows once more */
 	estimate.bytes_up = (uint64_t) shape->queries * shape->dims * sizeof(float) +
-						(shape->resident ? 0 : groups * (uint64_t) shape->targets * row_bytes);
+	                    (shape->resident ? 0 : groups * (uint64_t) shape->targets * row_bytes);
 	estimate.bytes_down = (uint64_t) shape->queries * (uint64_t) shape->targets * sizeof(double);
 	return estimate;
 }
@@ -98,7 +98,7 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 		return status;
 	if (task->op != HY_OP_DISTANCE)
 		return hy_cuda_refuse(device, HY_UNSUPPORTED, "the CUDA backend does not run '%s'",
-							  hy_op_name(task->op));
+		                      hy_op_name(task->op));
 	status = hy_task_check(task);
 	if (status != HY_OK)
 		return hy_cuda_refuse(device, status, "the task contradicts itself");
@@ -118,10 +118,10 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	current->distance = task->u.distance;
 	current->cancel = task->cancel;
 	current->work = (HyCudaWork){.queries = shape.queries,
-								 .rows = shape.targets,
-								 .dims = shape.dims,
-								 .element = (int32_t) hy_dtype_size(shape.dtype),
-								 .resident = shape.resident};
+	                             .rows = shape.targets,
+	                             .dims = shape.dims,
+	                             .element = (int32_t) hy_dtype_size(shape.dtype),
+	                             .resident = shape.resident};
 	current->group = -1;
 	current->started = device->host->clock->now(device->host->clock->arg);
 	current->active = true;
@@ -145,7 +145,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	*done = false;
 	if (!current->active || ticket != current->ticket)
 		return hy_cuda_refuse(device, HY_INVALID, "no task has ticket %llu",
-							  (unsigned long long) ticket);
+		                      (unsigned long long) ticket);
 	status = hy_cuda_enter(device);
 	if (status == HY_OK)
 		status = collect(device);
@@ -172,8 +172,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
 	{
-		timings->total_ns =
-			device->host->clock->now(device->host->clock->arg) - current->started;
+		timings->total_ns = device->host->clock->now(device->host->clock->arg) - current->started;
 		timings->bytes_up = current->bytes_up;
 		timings->bytes_down = current->bytes_down;
 	}
@@ -218,7 +217,7 @@ check_resident(HyDevice *device, const HyMatrix *targets)
 		return HY_OK;
 	left = targets->offset <= targets->buffer->bytes ? targets->buffer->bytes - targets->offset : 0;
 	if (row_bytes > left ||
-		(uint64_t) (targets->rows - 1) > (left - row_bytes) / (uint64_t) targets->stride)
+	    (uint64_t) (targets->rows - 1) > (left - row_bytes) / (uint64_t) targets->stride)
 		return hy_cuda_refuse(device, HY_INVALID, "resident rows do not lie in their buffer");
 	return HY_OK;
 }
@@ -272,15 +271,15 @@ upload_group(HyDevice *device, const HyCudaChunk *chunk)
 	int i;
 
 	stage_rows(&task->distance.queries, chunk->first_query, chunk->query_count,
-			   (char *) device->pinned_queries);
+	           (char *) device->pinned_queries);
 	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, bytes,
-							cudaMemcpyHostToDevice, stream);
+	                        cudaMemcpyHostToDevice, stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying queries up");
 	if (task->distance.metric == HY_METRIC_COSINE)
 	{
 		error = hy_cuda_launch_norms(device->device_queries, chunk->query_count, task->work.dims,
-									 device->device_norms, stream);
+		                             device->device_norms, stream);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "starting the norms kernel");
 	}
@@ -316,16 +315,15 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 	if (task->work.resident)
 	{
 		args.stride = (int64_t) targets->stride;
-		args.targets =
-			targets->buffer->pointer + targets->offset + chunk->first_row * args.stride;
+		args.targets = targets->buffer->pointer + targets->offset + chunk->first_row * args.stride;
 	}
 	else
 	{
 		uint64_t bytes_up = (uint64_t) chunk->row_count * row_bytes;
 
 		stage_rows(targets, chunk->first_row, chunk->row_count, slot->pinned_up);
-		error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes_up,
-								cudaMemcpyHostToDevice, slot->stream);
+		error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes_up, cudaMemcpyHostToDevice,
+		                        slot->stream);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "copying rows up");
 		args.stride = (int64_t) row_bytes;
@@ -336,13 +334,13 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 	error = cudaEventRecord(slot->kernel_start, slot->stream);
 	if (error == cudaSuccess)
 		error = hy_cuda_launch_distance(task->distance.metric, targets->dtype, &args,
-										device->multiprocessors, slot->stream);
+		                                device->multiprocessors, slot->stream);
 	if (error == cudaSuccess)
 		error = cudaEventRecord(slot->kernel_end, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "starting the distance kernel");
 	error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes_down,
-							cudaMemcpyDeviceToHost, slot->stream);
+	                        cudaMemcpyDeviceToHost, slot->stream);
 	if (error == cudaSuccess)
 		error = cudaEventRecord(slot->done, slot->stream);
 	if (error != cudaSuccess)
@@ -394,16 +392,16 @@ collect(HyDevice *device)
 			return hy_cuda_fail(device, error, "running the distance kernel");
 		for (q = 0; q < chunk->query_count; q++)
 			memcpy(task->distance.out + (chunk->first_query + q) * task->work.rows +
-					   chunk->first_row,
-				   slot->pinned_down + q * chunk->row_count,
-				   (size_t) chunk->row_count * sizeof(double));
+			           chunk->first_row,
+			       slot->pinned_down + q * chunk->row_count,
+			       (size_t) chunk->row_count * sizeof(double));
 		slot->busy = false;
 		error = cudaEventElapsedTime(&milliseconds, slot->kernel_start, slot->kernel_end);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "reading the kernel's time");
 		hy_cuda_pace_learn(&device->pace,
-						   (uint64_t) chunk->query_count * chunk->row_count * task->work.dims,
-						   milliseconds * 1000.0);
+		                   (uint64_t) chunk->query_count * chunk->row_count * task->work.dims,
+		                   milliseconds * 1000.0);
 	}
 	return HY_OK;
 }

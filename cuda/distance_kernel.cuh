@@ -192,7 +192,7 @@ hy_finish(float sum, float aa, float bb, const float *a, const Element *b, int d
 template <int Metric, class Element, int Batch, bool Whole>
 __device__ __forceinline__ void
 hy_accumulate(const Element *target, const float (*query)[HY_CUDA_SEGMENT], int start, int count,
-			  int lane, HyLanes *lanes, HyLanes *norm)
+              int lane, HyLanes *lanes, HyLanes *norm)
 {
 	float low = 0.0f;
 	float high = 0.0f;
@@ -221,7 +221,7 @@ hy_accumulate(const Element *target, const float (*query)[HY_CUDA_SEGMENT], int 
 template <int Batch>
 __device__ __forceinline__ void
 hy_load_queries(const HyCudaDistance &args, int first_query, int start,
-				float (*query)[HY_CUDA_SEGMENT])
+                float (*query)[HY_CUDA_SEGMENT])
 {
 #pragma unroll
 	for (int q = 0; q < Batch; q++)
@@ -239,8 +239,9 @@ hy_load_queries(const HyCudaDistance &args, int first_query, int start,
  * Batch queries (blockIdx.y) and HY_CUDA_WARPS rows at a time.
  */
 template <int Metric, class Element, int Batch>
-__global__ void __launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
-hy_distance_kernel(const HyCudaDistance args)
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
+	hy_distance_kernel(const HyCudaDistance args)
 {
 	__shared__ float query[Batch][HY_CUDA_SEGMENT];
 	const int lane = threadIdx.x % HY_CUDA_WARP;
@@ -256,7 +257,7 @@ hy_distance_kernel(const HyCudaDistance args)
 
 	/* every warp of the block goes round the same number of times: the barriers need them all */
 	for (int64_t first_row = (int64_t) blockIdx.x * HY_CUDA_WARPS; first_row < args.rows;
-		 first_row += (int64_t) gridDim.x * HY_CUDA_WARPS)
+	     first_row += (int64_t) gridDim.x * HY_CUDA_WARPS)
 	{
 		const int64_t row = first_row + warp;
 		const bool there = row < args.rows;
@@ -286,8 +287,8 @@ hy_distance_kernel(const HyCudaDistance args)
 
 #pragma unroll 4
 				for (int i = 0; i < whole; i += HY_LANES)
-					hy_accumulate<Metric, Element, Batch, true>(
-						target + start, query, i, HY_LANES, lane, lanes, &norm);
+					hy_accumulate<Metric, Element, Batch, true>(target + start, query, i, HY_LANES,
+					                                            lane, lanes, &norm);
 				if (whole < length)
 					hy_accumulate<Metric, Element, Batch, false>(
 						target + start, query, whole, length - whole, lane, lanes, &norm);
@@ -303,7 +304,7 @@ hy_distance_kernel(const HyCudaDistance args)
 			continue;
 		if (Metric == HY_METRIC_COSINE)
 			bb = hy_fold(&norm_twins);
-		/* thread q finishes query q */
+			/* thread q finishes query q */
 #pragma unroll
 		for (int q = 0; q < Batch; q++)
 		{
@@ -324,8 +325,9 @@ hy_distance_kernel(const HyCudaDistance args)
 }
 
 /* hy_norm_kernel: norms[q] = canonical sum of squares of query q, one warp a query. */
-__global__ void __launch_bounds__(HY_CUDA_THREADS)
-hy_norm_kernel(const float *queries, int query_count, int dims, float *norms)
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_norm_kernel(const float *queries, int query_count, int dims, float *norms)
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int at = blockIdx.x * HY_CUDA_WARPS + threadIdx.x / HY_CUDA_WARP;

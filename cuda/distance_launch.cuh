@@ -33,7 +33,7 @@ hy_launch(const HyCudaDistance *args, int multiprocessors, cudaStream_t stream)
 	grid.y = (unsigned) ((args->query_count + Batch - 1) / Batch);
 	grid.z = 1;
 	return HY_CUDA_LAUNCH((hy_distance_kernel<Metric, Element, Batch>), grid, HY_CUDA_THREADS,
-						  stream, *args);
+	                      stream, *args);
 }
 
 template <int Metric, class Element>
@@ -48,7 +48,7 @@ hy_launch_batch(const HyCudaDistance *args, int multiprocessors, cudaStream_t st
 template <int Metric>
 static cudaError_t
 hy_launch_element(HyDtype dtype, const HyCudaDistance *args, int multiprocessors,
-				  cudaStream_t stream)
+                  cudaStream_t stream)
 {
 	if (dtype == HY_F32)
 		return hy_launch_batch<Metric, float>(args, multiprocessors, stream);
@@ -57,7 +57,7 @@ hy_launch_element(HyDtype dtype, const HyCudaDistance *args, int multiprocessors
 
 extern "C" cudaError_t
 hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
-						int multiprocessors, cudaStream_t stream)
+                        int multiprocessors, cudaStream_t stream)
 {
 	switch (metric)
 	{
@@ -75,7 +75,7 @@ hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *ar
 
 extern "C" cudaError_t
 hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims, float *norms,
-					 cudaStream_t stream)
+                     cudaStream_t stream)
 {
 	dim3 grid;
 
@@ -83,7 +83,7 @@ hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims, float *n
 	grid.y = 1;
 	grid.z = 1;
 	return HY_CUDA_LAUNCH(hy_norm_kernel, grid, HY_CUDA_THREADS, stream, queries, count, dims,
-						  norms);
+	                      norms);
 }
 
 #endif

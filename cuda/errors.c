@@ -61,6 +61,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorSystemDriverMismatch, HY_DEVICE_GONE},
 	{cudaErrorCompatNotSupportedOnDevice, HY_DEVICE_GONE},
 	{cudaErrorDeviceNotLicensed, HY_DEVICE_GONE},
+	{cudaErrorSymbolNotFound, HY_DEVICE_GONE}, /* the driver lacks what the runtime builds on */
 	{cudaErrorNoKernelImageForDevice, HY_DEVICE_GONE},
 	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, said at the launch */
 	{cudaErrorInvalidKernelImage, HY_DEVICE_GONE},

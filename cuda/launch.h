@@ -19,31 +19,31 @@ extern "C"
 {
 #endif
 
-/* HyCudaDistance: one kernel's worth of the operation; every pointer is the device's. */
-typedef struct HyCudaDistance
-{
-	const void *targets;	  /* row 0; aligned to its element */
-	int64_t stride;			  /* bytes from row to row, a multiple of the element's size */
-	int64_t rows;			  /* >= 1 */
-	const float *queries;	  /* packed, dims apart */
-	const float *query_norms; /* canonical sums of squares; read for cosine only */
-	int32_t query_count;	  /* 1 .. HY_CUDA_MAX_QUERIES */
-	int32_t dims;			  /* 1 .. HY_MAX_DIMS */
-	double *out;			  /* out[q * out_stride + t] */
-	int64_t out_stride;
-} HyCudaDistance;
+	/* HyCudaDistance: one kernel's worth of the operation; every pointer is the device's. */
+	typedef struct HyCudaDistance
+	{
+		const void *targets;      /* row 0; aligned to its element */
+		int64_t stride;           /* bytes from row to row, a multiple of the element's size */
+		int64_t rows;             /* >= 1 */
+		const float *queries;     /* packed, dims apart */
+		const float *query_norms; /* canonical sums of squares; read for cosine only */
+		int32_t query_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
+		int32_t dims;             /* 1 .. HY_MAX_DIMS */
+		double *out;              /* out[q * out_stride + t] */
+		int64_t out_stride;
+	} HyCudaDistance;
 
-/*
+	/*
  * hy_cuda_launch_distance: queues the kernel; multiprocessors sizes the grid.  Returns what the
  * launch itself said; errors of the run appear on the stream.
  */
-extern cudaError_t hy_cuda_launch_distance(HyMetric metric, HyDtype dtype,
-										   const HyCudaDistance *args, int multiprocessors,
-										   cudaStream_t stream);
+	extern cudaError_t
+	hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
+	                        int multiprocessors, cudaStream_t stream);
 
-/* hy_cuda_launch_norms: norms[q] = canonical sum of squares of query q (count, dims as above). */
-extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
-										float *norms, cudaStream_t stream);
+	/* hy_cuda_launch_norms: norms[q] = canonical sum of squares of query q (count, dims as above). */
+	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
+	                                        float *norms, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

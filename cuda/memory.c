@@ -14,10 +14,10 @@
 static HyStatus open_slot(HyDevice *device, HyCudaSlot *slot);
 static void close_slot(HyCudaSlot *slot);
 static HyStatus over_budget(HyDevice *device, uint64_t bytes);
-static HyStatus check_range(HyDevice *device, const HyBuffer *buffer, uint64_t offset,
-							uint64_t bytes);
-static HyStatus copy(HyDevice *device, void *to, const void *from, uint64_t bytes,
-					 enum cudaMemcpyKind kind);
+static HyStatus
+check_range(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes);
+static HyStatus
+copy(HyDevice *device, void *to, const void *from, uint64_t bytes, enum cudaMemcpyKind kind);
 
 HyStatus
 hy_cuda_scratch_open(HyDevice *device)
@@ -39,7 +39,7 @@ hy_cuda_scratch_open(HyDevice *device)
 	error = cudaEventCreateWithFlags(&device->queries_ready, cudaEventDisableTiming);
 	if (error == cudaSuccess)
 		error = cudaHostAlloc((void **) &device->pinned_queries, device->scratch.queries,
-							  cudaHostAllocDefault);
+		                      cudaHostAllocDefault);
 	if (error == cudaSuccess)
 		error = cudaMalloc((void **) &device->device_queries, device->scratch.queries);
 	if (error == cudaSuccess)
@@ -153,7 +153,7 @@ hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer)
 
 HyStatus
 hy_cuda_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
-			   uint64_t bytes)
+               uint64_t bytes)
 {
 	HyStatus status = check_range(device, buffer, offset, bytes);
 
@@ -164,7 +164,7 @@ hy_cuda_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *
 
 HyStatus
 hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data,
-				 uint64_t bytes)
+                 uint64_t bytes)
 {
 	HyStatus status = check_range(device, buffer, offset, bytes);
 
@@ -224,11 +224,10 @@ close_slot(HyCudaSlot *slot)
 static HyStatus
 over_budget(HyDevice *device, uint64_t bytes)
 {
-	return hy_cuda_refuse(device, device->limited ? HY_QUOTA : HY_NOMEM,
-						  "%llu bytes of device memory asked for, %llu of %llu left",
-						  (unsigned long long) bytes,
-						  (unsigned long long) (device->budget - device->used),
-						  (unsigned long long) device->budget);
+	return hy_cuda_refuse(
+		device, device->limited ? HY_QUOTA : HY_NOMEM,
+		"%llu bytes of device memory asked for, %llu of %llu left", (unsigned long long) bytes,
+		(unsigned long long) (device->budget - device->used), (unsigned long long) device->budget);
 }
 
 static HyStatus
@@ -238,9 +237,9 @@ check_range(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t 
 		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
 	if (offset > buffer->bytes || bytes > buffer->bytes - offset)
 		return hy_cuda_refuse(device, HY_INVALID,
-							  "%llu bytes at %llu do not lie in a buffer of %llu",
-							  (unsigned long long) bytes, (unsigned long long) offset,
-							  (unsigned long long) buffer->bytes);
+		                      "%llu bytes at %llu do not lie in a buffer of %llu",
+		                      (unsigned long long) bytes, (unsigned long long) offset,
+		                      (unsigned long long) buffer->bytes);
 	return HY_OK;
 }
 

@@ -44,7 +44,7 @@ uint64_t
 hy_cuda_scratch_bytes(const HyCudaScratch *scratch)
 {
 	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries +
-		   (uint64_t) HY_CUDA_MAX_QUERIES * sizeof(float);
+	       (uint64_t) HY_CUDA_MAX_QUERIES * sizeof(float);
 }
 
 int32_t
@@ -59,7 +59,7 @@ hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch)
 
 bool
 hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPace *pace,
-				   HyCudaChunk *chunk)
+                   HyCudaChunk *chunk)
 {
 	int32_t group = hy_cuda_query_group(work, scratch);
 	int64_t rows;

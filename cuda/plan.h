@@ -24,8 +24,8 @@
 /* HyCudaScratch: bytes of working memory, each once on the device and once pinned on the host. */
 typedef struct HyCudaScratch
 {
-	uint64_t up;	  /* a slot's rows on their way up */
-	uint64_t down;	  /* a slot's distances on their way down */
+	uint64_t up;      /* a slot's rows on their way up */
+	uint64_t down;    /* a slot's distances on their way down */
 	uint64_t queries; /* one group of queries */
 } HyCudaScratch;
 
@@ -36,7 +36,7 @@ typedef struct HyCudaWork
 	int64_t rows;
 	int32_t dims;
 	int32_t element; /* bytes of one element of a row */
-	bool resident;	 /* the rows are on the device: they need no scratch */
+	bool resident;   /* the rows are on the device: they need no scratch */
 } HyCudaWork;
 
 typedef struct HyCudaChunk
@@ -69,7 +69,7 @@ extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *
  * chunk->query_count is 0.  False when there is none left.
  */
 extern bool hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch,
-							   const HyCudaPace *pace, HyCudaChunk *chunk);
+                               const HyCudaPace *pace, HyCudaChunk *chunk);
 
 extern void hy_cuda_pace_init(HyCudaPace *pace);
 

@@ -43,7 +43,7 @@ __attribute__((visibility("default"))) const HyBackend *
 hy_plugin_entry(const HyHost *caller)
 {
 	if (caller == NULL || caller->abi != HY_BACKEND_ABI || caller->clock == NULL ||
-		caller->allocator == NULL)
+	    caller->allocator == NULL)
 		return NULL;
 	host = *caller;
 	return &backend;

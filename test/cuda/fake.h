@@ -19,45 +19,45 @@ extern "C"
 {
 #endif
 
-typedef struct HyFakeDevice
-{
-	int devices;		  /* how many there are */
-	int driver;			  /* the driver's version; 0: none */
-	uint64_t memory;	  /* bytes of each */
-	double ns_an_element; /* a kernel's time for one query element */
-	cudaError_t absent;	  /* what every call answers before a context; cudaSuccess: all is well */
-	int foreign_context;  /* somebody else in this process opened a context */
-} HyFakeDevice;
+	typedef struct HyFakeDevice
+	{
+		int devices;          /* how many there are */
+		int driver;           /* the driver's version; 0: none */
+		uint64_t memory;      /* bytes of each */
+		double ns_an_element; /* a kernel's time for one query element */
+		cudaError_t absent; /* what every call answers before a context; cudaSuccess: all is well */
+		int foreign_context; /* somebody else in this process opened a context */
+	} HyFakeDevice;
 
-extern HyFakeDevice hy_fake;
+	extern HyFakeDevice hy_fake;
 
-/*
+	/*
  * hy_fake_fail: the call-th call (from 1) of function fails with error; NULL: of any function.
  * "kernel" is a kernel while it runs, after which every call fails.
  */
-extern void hy_fake_fail(const char *function, int call, cudaError_t error);
+	extern void hy_fake_fail(const char *function, int call, cudaError_t error);
 
-/* hy_fake_calls: calls since the last hy_fake_fail or reset. */
-extern int hy_fake_calls(void);
+	/* hy_fake_calls: calls since the last hy_fake_fail or reset. */
+	extern int hy_fake_calls(void);
 
-/* hy_fake_live: allocations, streams and events not given back. */
-extern int hy_fake_live(void);
+	/* hy_fake_live: allocations, streams and events not given back. */
+	extern int hy_fake_live(void);
 
-/* hy_fake_pinned, hy_fake_used: bytes of pinned and of device memory. */
-extern uint64_t hy_fake_pinned(void);
-extern uint64_t hy_fake_used(void);
+	/* hy_fake_pinned, hy_fake_used: bytes of pinned and of device memory. */
+	extern uint64_t hy_fake_pinned(void);
+	extern uint64_t hy_fake_used(void);
 
-extern int hy_fake_resets(void);
+	extern int hy_fake_resets(void);
 
-/* hy_fake_longest_kernel_us: of those since the last reset. */
-extern double hy_fake_longest_kernel_us(void);
-extern int hy_fake_kernels(void);
+	/* hy_fake_longest_kernel_us: of those since it was asked last.  hy_fake_kernels: their number. */
+	extern double hy_fake_longest_kernel_us(void);
+	extern int hy_fake_kernels(void);
 
-/* hy_fake_reset: a new machine. */
-extern void hy_fake_reset(void);
+	/* hy_fake_reset: a new machine. */
+	extern void hy_fake_reset(void);
 
-/* hy_fake_fault: what a kernel did that no device allows, or NULL; tells it once. */
-extern const char *hy_fake_fault(void);
+	/* hy_fake_fault: what a kernel did that no device allows, or NULL; tells it once. */
+	extern const char *hy_fake_fault(void);
 
 #ifdef __cplusplus
 }

@@ -24,9 +24,9 @@ template <class Kernel, class... Arguments>
 static cudaError_t
 hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Arguments... copies)
 {
-	return hy_fake_queue_kernel(stream, hy_elements(copies...), [=]() {
-		return hy_simt::launch(grid, threads, [&]() { kernel(copies...); });
-	});
+	return hy_fake_queue_kernel(
+		stream, hy_elements(copies...),
+		[=]() { return hy_simt::launch(grid, threads, [&]() { kernel(copies...); }); });
 }
 
 #include "cuda/distance_launch.cuh"

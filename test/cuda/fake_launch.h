@@ -10,7 +10,7 @@
 #include <cuda_runtime_api.h>
 
 /* run does the kernel's work when its turn comes, false after a fault; elements set its time. */
-extern "C" cudaError_t hy_fake_queue_kernel(cudaStream_t stream, double elements,
-											const std::function<bool()> &run);
+extern "C" cudaError_t
+hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run);
 
 #endif

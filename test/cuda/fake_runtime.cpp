@@ -42,7 +42,8 @@ struct Block
 	size_t bytes;
 };
 
-HyFakeDevice hy_fake;
+static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0};
+HyFakeDevice hy_fake = healthy;
 
 static std::map<char *, Block> device_blocks;
 static std::map<char *, size_t> pinned_blocks;
@@ -69,7 +70,7 @@ enter(const char *function)
 	if (hy_fake.absent != cudaSuccess)
 		return hy_fake.absent;
 	if (fail_countdown > 0 && (fail_function.empty() || fail_function == function) &&
-		--fail_countdown == 0)
+	    --fail_countdown == 0)
 		return fail_error;
 	return cudaSuccess;
 }
@@ -86,7 +87,8 @@ static void
 open_memory(bool open)
 {
 	for (auto &entry : device_blocks)
-		mprotect(entry.second.pages, entry.second.length, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+		mprotect(entry.second.pages, entry.second.length,
+		         open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 static const Block *
@@ -97,7 +99,7 @@ find_device(const void *pointer, size_t bytes)
 		const char *start = entry.first;
 
 		if ((const char *) pointer >= start &&
-			(const char *) pointer + bytes <= start + entry.second.bytes)
+		    (const char *) pointer + bytes <= start + entry.second.bytes)
 			return &entry.second;
 	}
 	return nullptr;
@@ -109,7 +111,7 @@ is_pinned(const void *pointer, size_t bytes)
 	for (auto &entry : pinned_blocks)
 	{
 		if ((const char *) pointer >= entry.first &&
-			(const char *) pointer + bytes <= entry.first + entry.second)
+		    (const char *) pointer + bytes <= entry.first + entry.second)
 			return true;
 	}
 	return false;
@@ -153,493 +155,500 @@ queue(cudaStream_t stream, Operation operation)
 
 extern "C"
 {
+	void
+	hy_fake_fail(const char *function, int call, cudaError_t error)
+	{
+		fail_function = function != nullptr ? function : "";
+		fail_countdown = call;
+		fail_error = error;
+		calls = 0;
+	}
 
-void
-hy_fake_fail(const char *function, int call, cudaError_t error)
-{
-	fail_function = function != nullptr ? function : "";
-	fail_countdown = call;
-	fail_error = error;
-	calls = 0;
-}
+	int
+	hy_fake_calls(void)
+	{
+		return calls;
+	}
 
-int
-hy_fake_calls(void)
-{
-	return calls;
-}
+	int
+	hy_fake_live(void)
+	{
+		return (int) (device_blocks.size() + pinned_blocks.size() + streams.size() + events.size());
+	}
 
-int
-hy_fake_live(void)
-{
-	return (int) (device_blocks.size() + pinned_blocks.size() + streams.size() + events.size());
-}
+	uint64_t
+	hy_fake_pinned(void)
+	{
+		uint64_t sum = 0;
 
-uint64_t
-hy_fake_pinned(void)
-{
-	uint64_t sum = 0;
+		for (auto &entry : pinned_blocks)
+			sum += entry.second;
+		return sum;
+	}
 
-	for (auto &entry : pinned_blocks)
-		sum += entry.second;
-	return sum;
-}
+	uint64_t
+	hy_fake_used(void)
+	{
+		uint64_t sum = 0;
 
-uint64_t
-hy_fake_used(void)
-{
-	uint64_t sum = 0;
+		for (auto &entry : device_blocks)
+			sum += entry.second.bytes;
+		return sum;
+	}
 
-	for (auto &entry : device_blocks)
-		sum += entry.second.bytes;
-	return sum;
-}
+	int
+	hy_fake_resets(void)
+	{
+		return resets;
+	}
 
-int
-hy_fake_resets(void)
-{
-	return resets;
-}
+	double
+	hy_fake_longest_kernel_us(void)
+	{
+		double us = longest_us;
 
-double
-hy_fake_longest_kernel_us(void)
-{
-	return longest_us;
-}
+		longest_us = 0;
+		return us;
+	}
 
-int
-hy_fake_kernels(void)
-{
-	return kernels;
-}
+	int
+	hy_fake_kernels(void)
+	{
+		return kernels;
+	}
 
-void
-hy_fake_reset(void)
-{
-	hy_fake = HyFakeDevice();
-	hy_fake.devices = 1;
-	hy_fake.driver = 13000;
-	hy_fake.memory = (uint64_t) 1 << 30;
-	hy_fake.ns_an_element = 0.01;
+	void
+	hy_fake_reset(void)
+	{
+		hy_fake = healthy;
 	fail_countdown = 0;
-	sticky = cudaSuccess;
-	calls = 0;
-	resets = 0;
-	kernels = 0;
-	longest_us = 0;
-	context = false;
-	for (auto &entry : device_blocks)
-		munmap(entry.second.pages, entry.second.length + 4096);
-	device_blocks.clear();
-}
-
-const char *
-hy_fake_fault(void)
-{
-	return hy_simt::fault();
-}
-
-cudaError_t
-hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run)
-{
-	cudaError_t error = enter("launch");
-
-	if (error != cudaSuccess)
-		return error;
-	queue(stream, [elements, run]() {
-		double us = elements * hy_fake.ns_an_element / 1000;
-
-		kernels++;
-		if (fail_countdown > 0 && fail_function == "kernel" && --fail_countdown == 0)
-		{
-			sticky = fail_error;
-			return true;
-		}
-		open_memory(true);
-		if (!run())
-			sticky = cudaErrorLaunchFailure;
-		open_memory(false);
-		now_us += us;
-		longest_us = std::max(longest_us, us);
-		return true;
-	});
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaGetDeviceCount(int *count)
-{
-	cudaError_t error = enter("cudaGetDeviceCount");
-
-	if (error == cudaSuccess)
-		*count = hy_fake.devices;
-	return error;
-}
-
-cudaError_t
-cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
-{
-	cudaError_t error = enter("cudaGetDeviceProperties");
-
-	if (error != cudaSuccess)
-		return error;
-	if (device < 0 || device >= hy_fake.devices)
-		return cudaErrorInvalidDevice;
-	memset(properties, 0, sizeof(*properties));
-	/* as long as the field: the plug-in's is shorter */
-	memset(properties->name, 'x', sizeof(properties->name) - 1);
-	memcpy(properties->name, "Fake device", 11);
-	properties->totalGlobalMem = hy_fake.memory;
-	properties->major = 9;
-	properties->minor = 0;
-	properties->multiProcessorCount = 4;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-{
-	cudaError_t error = enter("cudaDeviceGetAttribute");
-
-	if (error != cudaSuccess)
-		return error;
-	if (attribute != cudaDevAttrMultiProcessorCount || device >= hy_fake.devices)
-		return cudaErrorInvalidValue;
-	*value = 4;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaDriverGetVersion(int *version)
-{
-	calls++;
-	*version = hy_fake.driver;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaRuntimeGetVersion(int *version)
-{
-	calls++;
-	*version = 13000;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaInitDevice(int device, unsigned int, unsigned int)
-{
-	cudaError_t error = enter("cudaInitDevice");
-
-	if (error == cudaSuccess && device >= hy_fake.devices)
-		return cudaErrorInvalidDevice;
-	if (error == cudaSuccess)
-		context = true;
-	return error;
-}
-
-cudaError_t
-cudaSetDevice(int)
-{
-	return enter("cudaSetDevice");
-}
-
-cudaError_t
-cudaDeviceReset(void)
-{
-	cudaError_t error = enter("cudaDeviceReset");
-
-	context = false;
-	resets++;
-	return error;
-}
-
-static int
-primary_context_state(int, unsigned int *flags, int *active)
-{
-	*flags = 0;
-	*active = context || hy_fake.foreign_context;
-	return 0;
-}
-
-cudaError_t
-cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int,
-								 unsigned long long, enum cudaDriverEntryPointQueryResult *found)
-{
-	cudaError_t error = enter("cudaGetDriverEntryPointByVersion");
-
-	if (error != cudaSuccess)
-		return error;
-	*found = cudaDriverEntryPointSymbolNotFound;
-	if (strcmp(symbol, "cuDevicePrimaryCtxGetState") == 0)
-	{
-		*function = (void *) primary_context_state;
-		*found = cudaDriverEntryPointSuccess;
+		sticky = cudaSuccess;
+		calls = 0;
+		resets = 0;
+		kernels = 0;
+		longest_us = 0;
+		context = false;
+		for (auto &entry : device_blocks)
+			munmap(entry.second.pages, entry.second.length + 4096);
+		device_blocks.clear();
 	}
-	return cudaSuccess;
-}
 
-cudaError_t
-cudaGetLastError(void)
-{
-	calls++;
-	return sticky;
-}
-
-const char *
-cudaGetErrorName(cudaError_t)
-{
-	return "cudaErrorOfTheFake";
-}
-
-const char *
-cudaGetErrorString(cudaError_t)
-{
-	return "an error of the fake device";
-}
-
-cudaError_t
-cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
-{
-	cudaError_t error = enter("cudaMemGetInfo");
-
-	if (error != cudaSuccess)
-		return error;
-	*free_bytes = hy_fake.memory - hy_fake_used();
-	*total_bytes = hy_fake.memory;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaMalloc(void **pointer, size_t bytes)
-{
-	cudaError_t error = enter("cudaMalloc");
-	Block block;
-	char *start;
-
-	*pointer = nullptr;
-	if (error != cudaSuccess)
-		return error;
-	if (hy_fake_used() + bytes > hy_fake.memory)
-		return cudaErrorMemoryAllocation;
-	block.bytes = bytes;
-	block.length = (bytes + 4095) / 4096 * 4096;
-	block.pages = (char *) mmap(nullptr, block.length + 4096, PROT_READ | PROT_WRITE,
-								MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (block.pages == MAP_FAILED)
-		fatal("out of memory");
-	/* garbage, as another process may have left it; the end lies at the forbidden page */
-	memset(block.pages, 0xa5, block.length);
-	start = block.pages + block.length - (bytes + 7) / 8 * 8;
-	mprotect(block.pages, block.length + 4096, PROT_NONE);
-	device_blocks[start] = block;
-	*pointer = start;
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaFree(void *pointer)
-{
-	cudaError_t error = enter("cudaFree");
-
-	if (pointer == nullptr)
-		return error;
-	auto found = device_blocks.find((char *) pointer);
-
-	if (found == device_blocks.end())
-		fatal("free of what was not allocated");
-	if (error == cudaSuccess)
+	const char *
+	hy_fake_fault(void)
 	{
-		for (cudaStream_t stream : streams)
-			run_all(stream);
+		return hy_simt::fault();
 	}
-	munmap(found->second.pages, found->second.length + 4096);
-	device_blocks.erase(found);
-	return error;
-}
 
-cudaError_t
-cudaHostAlloc(void **pointer, size_t bytes, unsigned int)
-{
-	cudaError_t error = enter("cudaHostAlloc");
+	cudaError_t
+	hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run)
+	{
+		cudaError_t error = enter("launch");
 
-	*pointer = nullptr;
-	if (error != cudaSuccess)
-		return error;
-	*pointer = malloc(bytes);
-	memset(*pointer, 0x5a, bytes);
-	pinned_blocks[(char *) *pointer] = bytes;
-	return cudaSuccess;
-}
+		if (error != cudaSuccess)
+			return error;
+		queue(stream,
+		      [elements, run]()
+		      {
+				  double us = elements * hy_fake.ns_an_element / 1000;
 
-cudaError_t
-cudaFreeHost(void *pointer)
-{
-	cudaError_t error = enter("cudaFreeHost");
-
-	if (pinned_blocks.erase((char *) pointer) != 1)
-		fatal("free of what was not pinned");
-	free(pointer);
-	return error;
-}
-
-cudaError_t
-cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
-{
-	cudaError_t error = enter("cudaMemsetAsync");
-
-	if (error != cudaSuccess)
-		return error;
-	if (find_device(pointer, bytes) == nullptr)
-		fatal("memset beyond an allocation");
-	queue(stream, [pointer, value, bytes]() {
-		open_memory(true);
-		memset(pointer, value, bytes);
-		open_memory(false);
-		return true;
-	});
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-				cudaStream_t stream)
-{
-	cudaError_t error = enter("cudaMemcpyAsync");
-	bool up = kind == cudaMemcpyHostToDevice;
-	const void *host = up ? from : to;
-
-	if (error != cudaSuccess)
-		return error;
-	if (find_device(up ? to : from, bytes) == nullptr)
-		fatal("copy beyond an allocation of the device");
-	queue(stream, [to, from, bytes]() {
-		open_memory(true);
-		memcpy(to, from, bytes);
-		open_memory(false);
-		now_us += 1;
-		return true;
-	});
-	/* pageable memory: the driver reads, or has written, all of it before it returns */
-	if (!is_pinned(host, bytes))
-		run_all(stream);
-	return sticky;
-}
-
-cudaError_t
-cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int)
-{
-	cudaError_t error = enter("cudaStreamCreateWithFlags");
-
-	if (error != cudaSuccess)
-		return error;
-	*stream = new CUstream_st();
-	streams.push_back(*stream);
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaStreamDestroy(cudaStream_t stream)
-{
-	cudaError_t error = enter("cudaStreamDestroy");
-
-	if (error == cudaSuccess)
-		run_all(stream);
-	streams.erase(std::find(streams.begin(), streams.end(), stream));
-	delete stream;
-	return error;
-}
-
-cudaError_t
-cudaStreamSynchronize(cudaStream_t stream)
-{
-	cudaError_t error = enter("cudaStreamSynchronize");
-
-	if (error != cudaSuccess)
-		return error;
-	run_all(stream);
-	return sticky;
-}
-
-cudaError_t
-cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
-{
-	cudaError_t error = enter("cudaStreamWaitEvent");
-
-	if (error == cudaSuccess)
-		queue(stream, [event]() { return event->pending == 0; });
-	return error;
-}
-
-cudaError_t
-cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
-{
-	cudaError_t error = enter("cudaEventCreateWithFlags");
-
-	if (error != cudaSuccess)
-		return error;
-	*event = new CUevent_st();
-	(*event)->timed = (flags & cudaEventDisableTiming) == 0;
-	events.push_back(*event);
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaEventDestroy(cudaEvent_t event)
-{
-	cudaError_t error = enter("cudaEventDestroy");
-
-	events.erase(std::find(events.begin(), events.end(), event));
-	if (event->pending == 0)
-		delete event;
-	return error;
-}
-
-cudaError_t
-cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-	cudaError_t error = enter("cudaEventRecord");
-
-	if (error != cudaSuccess)
-		return error;
-	event->pending++;
-	queue(stream, [event]() {
-		event->pending--;
-		event->at_us = now_us;
-		return true;
-	});
-	return cudaSuccess;
-}
-
-cudaError_t
-cudaEventQuery(cudaEvent_t event)
-{
-	cudaError_t error = enter("cudaEventQuery");
-
-	if (error != cudaSuccess)
-		return error;
-	if (event->pending == 0)
+				  kernels++;
+				  if (fail_countdown > 0 && fail_function == "kernel" && --fail_countdown == 0)
+				  {
+					  sticky = fail_error;
+					  return true;
+				  }
+				  open_memory(true);
+				  if (!run())
+					  sticky = cudaErrorLaunchFailure;
+				  open_memory(false);
+				  now_us += us;
+				  longest_us = std::max(longest_us, us);
+				  return true;
+			  });
 		return cudaSuccess;
-	/* time passes: one operation of each stream, the last stream first */
-	for (size_t i = streams.size(); i-- > 0;)
-		step(streams[i]);
-	if (sticky != cudaSuccess)
-		return sticky;
-	return event->pending == 0 ? cudaSuccess : cudaErrorNotReady;
-}
+	}
 
-cudaError_t
-cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
-{
-	cudaError_t error = enter("cudaEventElapsedTime");
+	cudaError_t
+	cudaGetDeviceCount(int *count)
+	{
+		cudaError_t error = enter("cudaGetDeviceCount");
 
-	if (error != cudaSuccess)
+		if (error == cudaSuccess)
+			*count = hy_fake.devices;
 		return error;
-	if (!from->timed || !to->timed)
-		return cudaErrorInvalidResourceHandle;
-	if (from->pending != 0 || to->pending != 0)
-		return cudaErrorNotReady;
-	*milliseconds = (float) ((to->at_us - from->at_us) / 1000);
-	return cudaSuccess;
-}
+	}
+
+	cudaError_t
+	cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+	{
+		cudaError_t error = enter("cudaGetDeviceProperties");
+
+		if (error != cudaSuccess)
+			return error;
+		if (device < 0 || device >= hy_fake.devices)
+			return cudaErrorInvalidDevice;
+		memset(properties, 0, sizeof(*properties));
+		/* as long as the field: the plug-in's is shorter */
+		memset(properties->name, 'x', sizeof(properties->name) - 1);
+		memcpy(properties->name, "Fake device", 11);
+		properties->totalGlobalMem = hy_fake.memory;
+		properties->major = 9;
+		properties->minor = 0;
+		properties->multiProcessorCount = 4;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+	{
+		cudaError_t error = enter("cudaDeviceGetAttribute");
+
+		if (error != cudaSuccess)
+			return error;
+		if (attribute != cudaDevAttrMultiProcessorCount || device >= hy_fake.devices)
+			return cudaErrorInvalidValue;
+		*value = 4;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaDriverGetVersion(int *version)
+	{
+		calls++;
+		*version = hy_fake.driver;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaRuntimeGetVersion(int *version)
+	{
+		calls++;
+		*version = 13000;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaInitDevice(int device, unsigned int, unsigned int)
+	{
+		cudaError_t error = enter("cudaInitDevice");
+
+		if (error == cudaSuccess && device >= hy_fake.devices)
+			return cudaErrorInvalidDevice;
+		if (error == cudaSuccess)
+			context = true;
+		return error;
+	}
+
+	cudaError_t
+	cudaSetDevice(int)
+	{
+		return enter("cudaSetDevice");
+	}
+
+	cudaError_t
+	cudaDeviceReset(void)
+	{
+		cudaError_t error = enter("cudaDeviceReset");
+
+		context = false;
+		resets++;
+		return error;
+	}
+
+	static int
+	primary_context_state(int, unsigned int *flags, int *active)
+	{
+		*flags = 0;
+		*active = context || hy_fake.foreign_context;
+		return 0;
+	}
+
+	cudaError_t
+	cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int,
+	                                 unsigned long long,
+	                                 enum cudaDriverEntryPointQueryResult *found)
+	{
+		cudaError_t error = enter("cudaGetDriverEntryPointByVersion");
+
+		if (error != cudaSuccess)
+			return error;
+		*found = cudaDriverEntryPointSymbolNotFound;
+		if (strcmp(symbol, "cuDevicePrimaryCtxGetState") == 0)
+		{
+			*function = (void *) primary_context_state;
+			*found = cudaDriverEntryPointSuccess;
+		}
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaGetLastError(void)
+	{
+		calls++;
+		return sticky;
+	}
+
+	const char *
+	cudaGetErrorName(cudaError_t)
+	{
+		return "cudaErrorOfTheFake";
+	}
+
+	const char *
+	cudaGetErrorString(cudaError_t)
+	{
+		return "an error of the fake device";
+	}
+
+	cudaError_t
+	cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+	{
+		cudaError_t error = enter("cudaMemGetInfo");
+
+		if (error != cudaSuccess)
+			return error;
+		*free_bytes = hy_fake.memory - hy_fake_used();
+		*total_bytes = hy_fake.memory;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaMalloc(void **pointer, size_t bytes)
+	{
+		cudaError_t error = enter("cudaMalloc");
+		Block block;
+		char *start;
+
+		*pointer = nullptr;
+		if (error != cudaSuccess)
+			return error;
+		if (hy_fake_used() + bytes > hy_fake.memory)
+			return cudaErrorMemoryAllocation;
+		block.bytes = bytes;
+		block.length = (bytes + 4095) / 4096 * 4096;
+		block.pages = (char *) mmap(nullptr, block.length + 4096, PROT_READ | PROT_WRITE,
+		                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block.pages == MAP_FAILED)
+			fatal("out of memory");
+		/* garbage, as another process may have left it; the end lies at the forbidden page */
+		memset(block.pages, 0xa5, block.length);
+		start = block.pages + block.length - (bytes + 7) / 8 * 8;
+		mprotect(block.pages, block.length + 4096, PROT_NONE);
+		device_blocks[start] = block;
+		*pointer = start;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaFree(void *pointer)
+	{
+		cudaError_t error = enter("cudaFree");
+
+		if (pointer == nullptr)
+			return error;
+		auto found = device_blocks.find((char *) pointer);
+
+		if (found == device_blocks.end())
+			fatal("free of what was not allocated");
+		if (error == cudaSuccess)
+		{
+			for (cudaStream_t stream : streams)
+				run_all(stream);
+		}
+		munmap(found->second.pages, found->second.length + 4096);
+		device_blocks.erase(found);
+		return error;
+	}
+
+	cudaError_t
+	cudaHostAlloc(void **pointer, size_t bytes, unsigned int)
+	{
+		cudaError_t error = enter("cudaHostAlloc");
+
+		*pointer = nullptr;
+		if (error != cudaSuccess)
+			return error;
+		*pointer = malloc(bytes);
+		memset(*pointer, 0x5a, bytes);
+		pinned_blocks[(char *) *pointer] = bytes;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaFreeHost(void *pointer)
+	{
+		cudaError_t error = enter("cudaFreeHost");
+
+		if (pinned_blocks.erase((char *) pointer) != 1)
+			fatal("free of what was not pinned");
+		free(pointer);
+		return error;
+	}
+
+	cudaError_t
+	cudaMemsetAsync(void *pointer, int value, size_t bytes, cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaMemsetAsync");
+
+		if (error != cudaSuccess)
+			return error;
+		if (find_device(pointer, bytes) == nullptr)
+			fatal("memset beyond an allocation");
+		queue(stream,
+		      [pointer, value, bytes]()
+		      {
+				  open_memory(true);
+				  memset(pointer, value, bytes);
+				  open_memory(false);
+				  return true;
+			  });
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+	                cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaMemcpyAsync");
+		bool up = kind == cudaMemcpyHostToDevice;
+		const void *host = up ? from : to;
+
+		if (error != cudaSuccess)
+			return error;
+		if (find_device(up ? to : from, bytes) == nullptr)
+			fatal("copy beyond an allocation of the device");
+		queue(stream,
+		      [to, from, bytes]()
+		      {
+				  open_memory(true);
+				  memcpy(to, from, bytes);
+				  open_memory(false);
+				  now_us += 1;
+				  return true;
+			  });
+		/* pageable memory: the driver reads, or has written, all of it before it returns */
+		if (!is_pinned(host, bytes))
+			run_all(stream);
+		return sticky;
+	}
+
+	cudaError_t
+	cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int)
+	{
+		cudaError_t error = enter("cudaStreamCreateWithFlags");
+
+		if (error != cudaSuccess)
+			return error;
+		*stream = new CUstream_st();
+		streams.push_back(*stream);
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaStreamDestroy(cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaStreamDestroy");
+
+		if (error == cudaSuccess)
+			run_all(stream);
+		streams.erase(std::find(streams.begin(), streams.end(), stream));
+		delete stream;
+		return error;
+	}
+
+	cudaError_t
+	cudaStreamSynchronize(cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaStreamSynchronize");
+
+		if (error != cudaSuccess)
+			return error;
+		run_all(stream);
+		return sticky;
+	}
+
+	cudaError_t
+	cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
+	{
+		cudaError_t error = enter("cudaStreamWaitEvent");
+
+		if (error == cudaSuccess)
+			queue(stream, [event]() { return event->pending == 0; });
+		return error;
+	}
+
+	cudaError_t
+	cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+	{
+		cudaError_t error = enter("cudaEventCreateWithFlags");
+
+		if (error != cudaSuccess)
+			return error;
+		*event = new CUevent_st();
+		(*event)->timed = (flags & cudaEventDisableTiming) == 0;
+		events.push_back(*event);
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaEventDestroy(cudaEvent_t event)
+	{
+		cudaError_t error = enter("cudaEventDestroy");
+
+		events.erase(std::find(events.begin(), events.end(), event));
+		if (event->pending == 0)
+			delete event;
+		return error;
+	}
+
+	cudaError_t
+	cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaEventRecord");
+
+		if (error != cudaSuccess)
+			return error;
+		event->pending++;
+		queue(stream,
+		      [event]()
+		      {
+				  event->pending--;
+				  event->at_us = now_us;
+				  return true;
+			  });
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaEventQuery(cudaEvent_t event)
+	{
+		cudaError_t error = enter("cudaEventQuery");
+
+		if (error != cudaSuccess)
+			return error;
+		if (event->pending == 0)
+			return cudaSuccess;
+		/* time passes: one operation of each stream, the last stream first */
+		for (size_t i = streams.size(); i-- > 0;)
+			step(streams[i]);
+		if (sticky != cudaSuccess)
+			return sticky;
+		return event->pending == 0 ? cudaSuccess : cudaErrorNotReady;
+	}
+
+	cudaError_t
+	cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+	{
+		cudaError_t error = enter("cudaEventElapsedTime");
+
+		if (error != cudaSuccess)
+			return error;
+		if (!from->timed || !to->timed)
+			return cudaErrorInvalidResourceHandle;
+		if (from->pending != 0 || to->pending != 0)
+			return cudaErrorNotReady;
+		*milliseconds = (float) ((to->at_us - from->at_us) / 1000);
+		return cudaSuccess;
+	}
 
 } /* extern "C" */

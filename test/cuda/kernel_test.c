@@ -14,11 +14,11 @@
 /* How elements are drawn. */
 typedef enum Kind
 {
-	KIND_PLAIN,		 /* uniform in -1 .. 1 */
-	KIND_MIXED,		 /* magnitudes from 1e-30 to 1e30: sums overflow and underflow */
-	KIND_CANCEL,	 /* large values that nearly cancel */
-	KIND_FEW,		 /* one of four values: many equal distances, zero vectors at low dims */
-	KIND_TINY,		 /* subnormal results */
+	KIND_PLAIN,  /* uniform in -1 .. 1 */
+	KIND_MIXED,  /* magnitudes from 1e-30 to 1e30: sums overflow and underflow */
+	KIND_CANCEL, /* large values that nearly cancel */
+	KIND_FEW,    /* one of four values: many equal distances, zero vectors at low dims */
+	KIND_TINY,   /* subnormal results */
 	KIND_COUNT
 } Kind;
 
@@ -45,10 +45,10 @@ draw(Kind kind)
 	{
 		case KIND_MIXED:
 			return ldexpf(unit_random_float(&randomness),
-						  (int) unit_random_below(&randomness, 200) - 100);
+			              (int) unit_random_below(&randomness, 200) - 100);
 		case KIND_CANCEL:
 			return (unit_random_below(&randomness, 2) ? 1e6f : -1e6f) +
-				   unit_random_float(&randomness);
+			       unit_random_float(&randomness);
 		case KIND_FEW:
 			return few[unit_random_below(&randomness, 4)];
 		case KIND_TINY:
@@ -138,7 +138,7 @@ run_case(const Case *c)
 	/* one multiprocessor: blocks have several turns even in small cases */
 	CHECK_INT(hy_cuda_launch_distance(c->metric, c->dtype, &args, 1, stream), cudaSuccess);
 	CHECK_INT(cudaMemcpyAsync(out, args.out, out_bytes, cudaMemcpyDeviceToHost, stream),
-			  cudaSuccess);
+	          cudaSuccess);
 	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
 	fault = hy_fake_fault();
 	CHECK_MSG(fault == NULL, "%s", fault);
@@ -146,10 +146,10 @@ run_case(const Case *c)
 	for (i = 0; i < c->queries * c->rows; i++)
 	{
 		CHECK_MSG(unit_same_f64(out[i], expected[i]),
-				  "%s %s dims %d queries %d rows %lld kind %d: [%lld] is %a, expected %a",
-				  hy_metric_name(c->metric), hy_dtype_name(c->dtype), (int) c->dims,
-				  (int) c->queries, (long long) c->rows, (int) c->kind, (long long) i, out[i],
-				  expected[i]);
+		          "%s %s dims %d queries %d rows %lld kind %d: [%lld] is %a, expected %a",
+		          hy_metric_name(c->metric), hy_dtype_name(c->dtype), (int) c->dims,
+		          (int) c->queries, (long long) c->rows, (int) c->kind, (long long) i, out[i],
+		          expected[i]);
 		compared++;
 	}
 
@@ -186,9 +186,9 @@ run_shape(int32_t dims, int32_t queries, int64_t rows, int64_t gap, Kind kind)
 static void
 every_boundary_of_dims(void)
 {
-	static const int32_t dims[] = {1,	2,	 3,	  31,	32,	  33,	63,	  64,	65,	  95,
-								   96,	97,	 127, 128,	129,  768,	1000, 1023, 1024, 1025,
-								   1087, 1088, 2047, 2048, 2049, 3000, 4096, 15999, 16000};
+	static const int32_t dims[] = {1,    2,    3,    31,   32,   33,   63,   64,    65,   95,
+	                               96,   97,   127,  128,  129,  768,  1000, 1023,  1024, 1025,
+	                               1087, 1088, 2047, 2048, 2049, 3000, 4096, 15999, 16000};
 	size_t i;
 
 	for (i = 0; i < sizeof(dims) / sizeof(dims[0]); i++)
@@ -247,17 +247,20 @@ random_shapes(void)
 
 	for (i = 0; i < 60; i++)
 		run_shape(1 + (int32_t) unit_random_below(&randomness, i % 4 == 0 ? 3000 : 200),
-				  1 + (int32_t) unit_random_below(&randomness, 10),
-				  1 + (int64_t) unit_random_below(&randomness, 12),
-				  (int64_t) unit_random_below(&randomness, 3),
-				  (Kind) unit_random_below(&randomness, KIND_COUNT));
+		          1 + (int32_t) unit_random_below(&randomness, 10),
+		          1 + (int64_t) unit_random_below(&randomness, 12),
+		          (int64_t) unit_random_below(&randomness, 3),
+		          (Kind) unit_random_below(&randomness, KIND_COUNT));
 }
 
 /* every finite half is widened exactly: the distance to 0 in one dimension is its magnitude */
 static void
 every_half(void)
 {
-	enum { COUNT = 0x7c00 };
+	enum
+	{
+		COUNT = 0x7c00
+	};
 	uint16_t *halves = malloc(COUNT * sizeof(uint16_t));
 	double *out = malloc(COUNT * sizeof(double));
 	float zero = 0.0f;
@@ -277,8 +280,9 @@ every_half(void)
 	args.dims = 1;
 	args.out_stride = COUNT;
 	CHECK_INT(hy_cuda_launch_distance(HY_METRIC_L1, HY_F16, &args, 4, stream), cudaSuccess);
-	CHECK_INT(cudaMemcpyAsync(out, args.out, COUNT * sizeof(double), cudaMemcpyDeviceToHost, stream),
-			  cudaSuccess);
+	CHECK_INT(
+		cudaMemcpyAsync(out, args.out, COUNT * sizeof(double), cudaMemcpyDeviceToHost, stream),
+		cudaSuccess);
 	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
 	for (i = 0; i < COUNT; i++)
 		CHECK_SAME_F64(out[i], (double) hy_half_to_float((uint16_t) i));

@@ -115,8 +115,7 @@ release_warp(int first)
 	{
 		if (fibers[i].state != State::in_shuffle)
 			return false;
-		if (fibers[i].lanes != fibers[first].lanes ||
-			fibers[i].shuffles != fibers[first].shuffles)
+		if (fibers[i].lanes != fibers[first].lanes || fibers[i].shuffles != fibers[first].shuffles)
 		{
 			report("the threads of a warp stand in different shuffles");
 			return false;
@@ -190,7 +189,7 @@ bool
 hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body)
 {
 	if (threads <= 0 || threads > 1024 || threads % warp_size != 0 || grid.x == 0 || grid.y == 0 ||
-		grid.z != 1 || grid.x > 2147483647u || grid.y > 65535u)
+	    grid.z != 1 || grid.x > 2147483647u || grid.y > 65535u)
 	{
 		report("a grid that no device takes");
 		return false;

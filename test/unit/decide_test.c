@@ -133,11 +133,11 @@ test_largest_k(void)
 	task = distance;
 	task.op = HY_OP_TOPK;
 	task.u.topk = (HyTopKTask){.metric = HY_METRIC_L2,
-							   .queries = distance.u.distance.queries,
-							   .targets = distance.u.distance.targets,
-							   .k = 4,
-							   .out = out,
-							   .counts = counts};
+	                           .queries = distance.u.distance.queries,
+	                           .targets = distance.u.distance.targets,
+	                           .k = 4,
+	                           .out = out,
+	                           .counts = counts};
 	hy_dispatch_decide(stage.executor, &task, &decision);
 	CHECK_INT(decision.device, 1);
 	task.u.topk.k = 5;
@@ -278,7 +278,7 @@ static void
 test_asking_for_it_opens_at_once(void)
 {
 	static const HyExecution wishes[] = {HY_EXECUTION_GPU, HY_EXECUTION_NAMED,
-										 HY_EXECUTION_PREFER_GPU};
+	                                     HY_EXECUTION_PREFER_GPU};
 	HyDecision decision;
 	size_t i;
 

@@ -47,8 +47,8 @@ typedef struct Stage
 	int scripted;
 	bool fail_in_poll; /* the script speaks from poll, after writing garbage */
 	bool always_fail;  /* the first entry of the script for ever */
-	bool hang;		   /* until cancelled */
-	bool deaf;		   /* not even then */
+	bool hang;         /* until cancelled */
+	bool deaf;         /* not even then */
 
 	int opens, closes, submits, cancels;
 	bool device_open;
@@ -113,10 +113,10 @@ static UNIT_UNUSED HyCaps
 stage_caps(const HyDevice *device, const HyShape *shape)
 {
 	HyCaps caps = {.ok = !stage.unsupported,
-				   .max_targets = stage.max_targets,
-				   .max_k = stage.max_k,
-				   .numeric_class = stage.numeric_class,
-				   .reason = stage.unsupported ? "it was told not to" : NULL};
+	               .max_targets = stage.max_targets,
+	               .max_k = stage.max_k,
+	               .numeric_class = stage.numeric_class,
+	               .reason = stage.unsupported ? "it was told not to" : NULL};
 
 	(void) device;
 	(void) shape;
@@ -158,9 +158,9 @@ stage_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	stage.task = *task;
 	stage.ends = st;
 	stage.cancelled = false;
-	stage.end_ns = stage.clock.time + (uint64_t) (stage.device_launch_ns +
-												  stage.device_item_ns *
-													  (double) hy_shape_items(&shape));
+	stage.end_ns =
+		stage.clock.time + (uint64_t) (stage.device_launch_ns +
+	                                   stage.device_item_ns * (double) hy_shape_items(&shape));
 	*ticket = (HyTicket) stage.submits;
 	return HY_OK;
 }
@@ -186,7 +186,7 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 		if (stage.task.op == HY_OP_DISTANCE)
 			memset(stage.task.u.distance.out, 0xcc,
-				   (size_t) hy_shape_items(&shape) * sizeof(double));
+			       (size_t) hy_shape_items(&shape) * sizeof(double));
 		return stage.ends;
 	}
 	if (stage.virtual_time)
@@ -248,7 +248,7 @@ stage_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *da
 
 static UNIT_UNUSED HyStatus
 stage_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *data,
-			   uint64_t bytes)
+               uint64_t bytes)
 {
 	(void) device;
 	(void) buffer;
@@ -259,23 +259,23 @@ stage_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void *
 }
 
 static UNIT_UNUSED const HyBackend stage_backend = {.abi = HY_BACKEND_ABI,
-													.size = sizeof(HyBackend),
-													.name = "scripted",
-													.device_count = stage_count,
-													.probe = stage_probe,
-													.open = stage_open,
-													.close = stage_close,
-													.caps = stage_caps,
-													.estimate = stage_estimate,
-													.mem_info = stage_mem_info,
-													.buf_alloc = stage_no_buffer,
-													.buf_free = stage_buffer_free,
-													.upload = stage_upload,
-													.download = stage_download,
-													.submit = stage_submit,
-													.poll = stage_poll,
-													.cancel = stage_cancel,
-													.last_error = stage_last_error};
+                                                    .size = sizeof(HyBackend),
+                                                    .name = "scripted",
+                                                    .device_count = stage_count,
+                                                    .probe = stage_probe,
+                                                    .open = stage_open,
+                                                    .close = stage_close,
+                                                    .caps = stage_caps,
+                                                    .estimate = stage_estimate,
+                                                    .mem_info = stage_mem_info,
+                                                    .buf_alloc = stage_no_buffer,
+                                                    .buf_free = stage_buffer_free,
+                                                    .upload = stage_upload,
+                                                    .download = stage_download,
+                                                    .submit = stage_submit,
+                                                    .poll = stage_poll,
+                                                    .cancel = stage_cancel,
+                                                    .last_error = stage_last_error};
 
 /* The real CPU backend, with time that passes. */
 static UNIT_UNUSED HyStatus
@@ -330,9 +330,9 @@ stage_begin(int32_t devices)
 	stage.item_bytes = 8;
 	stage_cpu = hy_backend_cpu;
 	stage_cpu.submit = stage_cpu_submit;
-	CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log,
-								 &stage.executor),
-			  HY_OK);
+	CHECK_INT(
+		hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log, &stage.executor),
+		HY_OK);
 	stage.executor->member[0].backend = &stage_cpu;
 	if (devices > 0)
 		CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
@@ -354,8 +354,8 @@ stage_end(void)
 static UNIT_UNUSED HyTask
 stage_task(int64_t rows)
 {
-	HyTask task = {.op = HY_OP_DISTANCE, .allocator = &stage.memory.allocator,
-				   .cancel = &stage.cancel.cancel};
+	HyTask task = {
+		.op = HY_OP_DISTANCE, .allocator = &stage.memory.allocator, .cancel = &stage.cancel.cancel};
 	UnitRandom random = {12345};
 	bool again = stage.vectors != NULL && stage.rows == rows;
 	int64_t i;
@@ -376,17 +376,17 @@ stage_task(int64_t rows)
 		stage.out[i] = -7;
 	task.u.distance.metric = HY_METRIC_L2;
 	task.u.distance.queries = (HyMatrix){.dtype = HY_F32,
-										 .dims = STAGE_DIMS,
-										 .rows = 1,
-										 .stride = STAGE_DIMS * sizeof(float),
-										 .data = stage.vectors};
+	                                     .dims = STAGE_DIMS,
+	                                     .rows = 1,
+	                                     .stride = STAGE_DIMS * sizeof(float),
+	                                     .data = stage.vectors};
 	task.u.distance.targets = task.u.distance.queries;
 	task.u.distance.targets.rows = rows;
 	task.u.distance.targets.data = stage.vectors + STAGE_DIMS;
 	task.u.distance.out = stage.out;
 	if (!again)
 		hy_distance_matrix(HY_METRIC_L2, &task.u.distance.queries, &task.u.distance.targets,
-						   stage.expected, NULL);
+		                   stage.expected, NULL);
 	return task;
 }
 
@@ -395,7 +395,7 @@ static UNIT_UNUSED bool
 stage_right(const HyTask *task)
 {
 	return memcmp(stage.out, stage.expected,
-				  (size_t) task->u.distance.targets.rows * sizeof(double)) == 0;
+	              (size_t) task->u.distance.targets.rows * sizeof(double)) == 0;
 }
 
 /* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */

@@ -8,9 +8,9 @@
 
 #include "dispatch_stage.h"
 
-static const HyStatus failures[] = {HY_UNSUPPORTED, HY_NOMEM,	   HY_QUOTA,		HY_BUSY,
-									HY_TRANSIENT,	HY_TIMEOUT,	   HY_CANCELLED,	HY_CONTEXT_LOST,
-									HY_PROCESS_LOST, HY_DEVICE_GONE, HY_INVALID,	HY_BUG};
+static const HyStatus failures[] = {HY_UNSUPPORTED,  HY_NOMEM,       HY_QUOTA,     HY_BUSY,
+                                    HY_TRANSIENT,    HY_TIMEOUT,     HY_CANCELLED, HY_CONTEXT_LOST,
+                                    HY_PROCESS_LOST, HY_DEVICE_GONE, HY_INVALID,   HY_BUG};
 
 #define FAILURES ((int) (sizeof(failures) / sizeof(failures[0])))
 
@@ -73,8 +73,8 @@ static void
 test_each_failure_in_each_mode(void)
 {
 	static const HyExecution modes[] = {HY_EXECUTION_AUTO, HY_EXECUTION_PREFER_CPU,
-										HY_EXECUTION_PREFER_GPU, HY_EXECUTION_GPU,
-										HY_EXECUTION_NAMED};
+	                                    HY_EXECUTION_PREFER_GPU, HY_EXECUTION_GPU,
+	                                    HY_EXECUTION_NAMED};
 	int f;
 	int m;
 	int in_poll;
@@ -113,8 +113,7 @@ test_each_failure_in_each_mode(void)
 					CHECK_INT(st, HY_OK);
 					CHECK(decision.fallback);
 					CHECK_INT(decision.device, 1);
-					CHECK_INT(decision.status,
-							  failures[f] == HY_CANCELLED ? HY_BUG : failures[f]);
+					CHECK_INT(decision.status, failures[f] == HY_CANCELLED ? HY_BUG : failures[f]);
 					CHECK_INT(counters_of(1)->fallbacks, 1);
 					CHECK_INT(counters_of(0)->calls, 1);
 				}
@@ -139,8 +138,8 @@ test_what_counts_against_a_device(void)
 	for (f = 0; f < FAILURES; f++)
 	{
 		bool counts = failures[f] == HY_TRANSIENT || failures[f] == HY_TIMEOUT ||
-					  failures[f] == HY_CANCELLED || failures[f] == HY_CONTEXT_LOST ||
-					  failures[f] == HY_INVALID || failures[f] == HY_BUG;
+		              failures[f] == HY_CANCELLED || failures[f] == HY_CONTEXT_LOST ||
+		              failures[f] == HY_INVALID || failures[f] == HY_BUG;
 
 		stage_begin(1);
 		stage.always_fail = true;
@@ -155,7 +154,7 @@ test_what_counts_against_a_device(void)
 
 			CHECK(hy_tracker_predict(hy_executor_tracker(stage.executor), &shape, 1) < 0);
 			CHECK_NEAR(hy_tracker_predict(hy_executor_tracker(stage.executor), &shape, 0), 102400,
-					   1);
+			           1);
 		}
 		stage_end();
 	}
@@ -453,13 +452,13 @@ test_fork_is_refused(void)
 	if (child == 0)
 	{
 		bool good = stage_dispatch(1024, &decision) == HY_OK && decision.device == 0 &&
-					decision.reason == HY_REASON_NO_DEVICE && stage.submits == 1 &&
-					stage_logged("forked") == 1;
+		            decision.reason == HY_REASON_NO_DEVICE && stage.submits == 1 &&
+		            stage_logged("forked") == 1;
 
 		good = good && stage_dispatch(1024, &decision) == HY_OK && stage_logged("forked") == 1;
 		stage.config.execution = HY_EXECUTION_GPU;
 		good = good && stage_dispatch(1024, &decision) == HY_UNSUPPORTED &&
-			   decision.reason == HY_REASON_NO_DEVICE;
+		       decision.reason == HY_REASON_NO_DEVICE;
 		hy_executor_destroy(stage.executor);
 		good = good && stage.closes == 0 && stage.memory.outstanding == 0;
 		_exit(good && unit_failed_checks == 0 ? 0 : 1);
@@ -488,8 +487,7 @@ test_short_of_memory_at_every_step(void)
 		CHECK_INT(stage.memory.outstanding, 0);
 		unit_memory_init(&stage.memory, fail_at);
 		stage.memory.keep_failing = true;
-		st = hy_executor_create(&stage.memory.allocator, &stage.clock.clock, NULL,
-								&stage.executor);
+		st = hy_executor_create(&stage.memory.allocator, &stage.clock.clock, NULL, &stage.executor);
 		CHECK_INT(st, fail_at <= 2 ? HY_NOMEM : HY_OK);
 		if (st == HY_OK)
 		{
@@ -573,16 +571,17 @@ test_random_failures_never_cost_an_answer(void)
 	for (i = 0; i < 3000; i++)
 	{
 		HyDecision decision;
-		static const HyStatus usual[] = {HY_OK,	   HY_OK,		 HY_OK,		 HY_OK,
-										 HY_NOMEM, HY_TRANSIENT, HY_TIMEOUT, HY_BUSY,
-										 HY_OK,	   HY_OK,		 HY_OK,		 HY_CONTEXT_LOST};
+		static const HyStatus usual[] = {HY_OK,    HY_OK,        HY_OK,      HY_OK,
+		                                 HY_NOMEM, HY_TRANSIENT, HY_TIMEOUT, HY_BUSY,
+		                                 HY_OK,    HY_OK,        HY_OK,      HY_CONTEXT_LOST};
 
 		stage.scripted = 0;
 		stage.script[0] = usual[unit_random_below(&random, 12)];
 		stage.script[1] = usual[unit_random_below(&random, 12)];
 		stage.fail_in_poll = unit_random_below(&random, 2) != 0;
 		stage.clock.time += unit_random_below(&random, 2000000000);
-		CHECK_INT(stage_dispatch((int64_t) (64 << unit_random_below(&random, 6)), &decision), HY_OK);
+		CHECK_INT(stage_dispatch((int64_t) (64 << unit_random_below(&random, 6)), &decision),
+		          HY_OK);
 	}
 	adds_up();
 	CHECK(counters_of(1)->calls > 100);

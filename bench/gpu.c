@@ -1,0 +1,377 @@
+/*
+ * gpu.c
+ *		What a device costs and what the CUDA plug-in makes of it.
+ *
+ *		gpubench DIRECTORY [DEVICE]
+ *
+ * Prints 'measure,value,unit' lines.  The plug-in is driven through its vtable, as the dispatcher
+ * does; copies and bandwidth are measured with the runtime beside it.  Each figure is the median of
+ * several runs.  Exit status 2 where there is no GPU.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+#include "core/distance.h"
+#include "cuda/launch.h"
+#include "dispatch/plugin.h"
+
+#define RUNS 15
+#define MIB ((size_t) 1024 * 1024)
+
+/* What one figure is taken of. */
+typedef struct Work
+{
+	HyDevice *device;
+	HyTask task;
+	cudaStream_t stream;
+	void *to;
+	const void *from;
+	size_t bytes;
+	enum cudaMemcpyKind kind;
+} Work;
+
+static const HyBackend *cuda;
+
+static void
+give_up(const char *doing, HyDevice *device)
+{
+	HyFailure failure;
+
+	cuda->last_error(device, &failure);
+	printf("# %s: %s\n", doing, failure.text);
+	exit(1);
+}
+
+static void
+check(cudaError_t error, const char *doing)
+{
+	if (error == cudaSuccess)
+		return;
+	printf("# %s: %s\n", doing, cudaGetErrorString(error));
+	exit(1);
+}
+
+static double
+now_us(void)
+{
+	return (double) hy_monotonic_clock.now(hy_monotonic_clock.arg) / 1000;
+}
+
+static void
+print(const char *measure, double value, const char *unit)
+{
+	printf("%s,%.6g,%s\n", measure, value, unit);
+	fflush(stdout);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double x = *(const double *) a;
+	double y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* median_us: of RUNS runs after two that warm up. */
+static double
+median_us(void (*run)(Work *), Work *work)
+{
+	double times[RUNS];
+	int i;
+
+	for (i = -2; i < RUNS; i++)
+	{
+		double start = now_us();
+
+		run(work);
+		if (i >= 0)
+			times[i] = now_us() - start;
+	}
+	qsort(times, RUNS, sizeof(double), compare);
+	return times[RUNS / 2];
+}
+
+static void
+run_copy(Work *work)
+{
+	check(cudaMemcpyAsync(work->to, work->from, work->bytes, work->kind, work->stream), "copying");
+	check(cudaStreamSynchronize(work->stream), "copying");
+}
+
+static void
+run_launch(Work *work)
+{
+	check(hy_cuda_launch_norms(work->from, 1, 1, work->to, work->stream), "starting a kernel");
+	check(cudaStreamSynchronize(work->stream), "running a kernel");
+}
+
+static void
+run_task(Work *work)
+{
+	HyTicket ticket;
+	HyTimings timings;
+	bool done = false;
+
+	if (cuda->submit(work->device, &work->task, &ticket) != HY_OK)
+		give_up("submit", work->device);
+	while (!done)
+	{
+		if (cuda->poll(work->device, ticket, &done, &timings) != HY_OK)
+			give_up("poll", work->device);
+	}
+}
+
+static void
+run_cpu(Work *work)
+{
+	HyDistanceTask *d = &work->task.u.distance;
+
+	(void) hy_distance_matrix(d->metric, &d->queries, &d->targets, d->out, NULL);
+}
+
+/* bench_context: the time to open, and what a second process with a context takes of the device. */
+static HyDevice *
+bench_context(int32_t number)
+{
+	int go[2];
+	int ready[2];
+	HyDevice *device = NULL;
+	size_t before;
+	size_t after;
+	size_t total;
+	double start;
+	pid_t child;
+	char token = 0;
+
+	/* the child forks before anybody has called CUDA, and opens when it is told to */
+	if (pipe(go) != 0 || pipe(ready) != 0)
+		exit(1);
+	child = fork();
+	if (child == 0)
+	{
+		HyStatus status;
+
+		if (read(go[0], &token, 1) != 1)
+			_exit(1);
+		status = cuda->open(number, NULL, &device);
+		token = status == HY_OK;
+		if (write(ready[1], &token, 1) != 1 || read(go[0], &token, 1) != 1)
+			_exit(1);
+		_exit(0);
+	}
+	start = now_us();
+	if (cuda->open(number, NULL, &device) != HY_OK)
+	{
+		HyFailure failure;
+
+		cuda->last_error(NULL, &failure);
+		printf("no GPU: device %d cannot be opened: %s\n", (int) number, failure.text);
+		(void) close(go[1]);
+		exit(2);
+	}
+	print("context_open", (now_us() - start) / 1000, "ms");
+	check(cudaSetDevice(number), "selecting the device");
+	check(cudaMemGetInfo(&before, &total), "asking for memory");
+	if (write(go[1], &token, 1) == 1 && read(ready[0], &token, 1) == 1 && token)
+	{
+		check(cudaMemGetInfo(&after, &total), "asking for memory");
+		print("context_memory", ((double) before - (double) after) / MIB, "MiB");
+	}
+	if (write(go[1], &token, 1) != 1)
+		exit(1);
+	(void) waitpid(child, NULL, 0);
+	return device;
+}
+
+/* bench_copies: the device's own bandwidth in bytes a microsecond. */
+static double
+bench_copies(Work *work)
+{
+	size_t bytes = 256 * MIB;
+	double us;
+	double bandwidth;
+	void *pinned;
+	void *pageable = calloc(1, bytes);
+	void *on_device;
+	void *other;
+
+	check(cudaHostAlloc(&pinned, bytes, cudaHostAllocDefault), "pinning memory");
+	memset(pinned, 1, bytes);
+	check(cudaMalloc(&on_device, bytes), "allocating");
+	check(cudaMalloc(&other, bytes), "allocating");
+	check(cudaMemset(on_device, 0, bytes), "clearing");
+	work->bytes = bytes;
+
+	work->from = on_device;
+	work->to = other;
+	print("launch_and_wait", median_us(run_launch, work), "us");
+
+	work->kind = cudaMemcpyHostToDevice;
+	work->to = on_device;
+	work->from = pinned;
+	print("copy_up_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	work->from = pageable;
+	print("copy_up_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	work->kind = cudaMemcpyDeviceToHost;
+	work->from = on_device;
+	work->to = pinned;
+	print("copy_down_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	work->to = pageable;
+	print("copy_down_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	work->kind = cudaMemcpyDeviceToDevice;
+	work->to = other;
+	us = median_us(run_copy, work);
+	bandwidth = 2.0 * bytes / us; /* read and written */
+	print("device_bandwidth", bandwidth / 1000, "GB/s");
+
+	check(cudaFree(on_device), "freeing");
+	check(cudaFree(other), "freeing");
+	check(cudaFreeHost(pinned), "freeing");
+	free(pageable);
+	return bandwidth;
+}
+
+static void
+bench_distance(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries,
+               int64_t rows, double bandwidth)
+{
+	HyDistanceTask *d = &work->task.u.distance;
+	size_t row_bytes = (size_t) dims * hy_dtype_size(dtype);
+	size_t bytes = (size_t) rows * row_bytes;
+	char *targets = calloc(1, bytes);
+	float *query = calloc((size_t) queries * dims, sizeof(float));
+	double *out = calloc((size_t) (queries * rows), sizeof(double));
+	HyBuffer *buffer;
+	char name[128];
+	char measure[160];
+	double resident;
+	double host;
+	double cpu;
+	size_t i;
+
+	if (targets == NULL || query == NULL || out == NULL)
+		exit(1);
+	for (i = 0; i < bytes / hy_dtype_size(dtype); i++)
+	{
+		float value = (float) (i * 2654435761u % 2001) / 1000 - 1;
+
+		if (dtype == HY_F32)
+			((float *) targets)[i] = value;
+		else
+			((uint16_t *) targets)[i] = hy_float_to_half(value);
+	}
+	for (i = 0; i < (size_t) queries * dims; i++)
+		query[i] = (float) (i % 17) - 8;
+	snprintf(name, sizeof(name), "distance_%s_%s_%d_%lldx%lld", hy_metric_name(metric),
+	         hy_dtype_name(dtype), (int) dims, (long long) queries, (long long) rows);
+
+	memset(&work->task, 0, sizeof(work->task));
+	work->task.op = HY_OP_DISTANCE;
+	work->task.allocator = &hy_malloc_allocator;
+	d->metric = metric;
+	d->queries.dims = d->targets.dims = dims;
+	d->queries.rows = queries;
+	d->queries.stride = (size_t) dims * sizeof(float);
+	d->queries.data = query;
+	d->targets.dtype = dtype;
+	d->targets.rows = rows;
+	d->targets.stride = row_bytes;
+	d->targets.data = targets;
+	d->out = out;
+	host = median_us(run_task, work);
+	cpu = median_us(run_cpu, work);
+
+	if (cuda->buf_alloc(work->device, bytes, &buffer) != HY_OK ||
+	    cuda->upload(work->device, buffer, 0, targets, bytes) != HY_OK)
+		give_up("a resident buffer", work->device);
+	d->targets.data = NULL;
+	d->targets.buffer = buffer;
+	resident = median_us(run_task, work);
+
+	snprintf(measure, sizeof(measure), "%s_resident", name);
+	print(measure, resident, "us");
+	snprintf(measure, sizeof(measure), "%s_resident_share_of_bandwidth", name);
+	print(measure, (double) bytes / resident / bandwidth, "ratio");
+	snprintf(measure, sizeof(measure), "%s_host", name);
+	print(measure, host, "us");
+	snprintf(measure, sizeof(measure), "%s_one_cpu", name);
+	print(measure, cpu, "us");
+	snprintf(measure, sizeof(measure), "%s_resident_speedup", name);
+	print(measure, cpu / resident, "ratio");
+	snprintf(measure, sizeof(measure), "%s_host_speedup", name);
+	print(measure, cpu / host, "ratio");
+	cuda->buf_free(work->device, buffer);
+	free(targets);
+	free(query);
+	free(out);
+}
+
+int
+main(int argc, char **argv)
+{
+	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
+	Work work = {0};
+	HyDeviceInfo info;
+	HyFailure failure;
+	double bandwidth;
+	int32_t count = 0;
+	int32_t number;
+	pid_t child;
+	int status = 0;
+	char why[256];
+
+	if (argc < 2)
+	{
+		fprintf(stderr, "usage: gpubench DIRECTORY [DEVICE]\n");
+		return 2;
+	}
+	number = argc > 2 ? atoi(argv[2]) : 0;
+	cuda = hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
+	if (cuda == NULL)
+	{
+		printf("no GPU: %s\n", why);
+		return 2;
+	}
+	/* asked in a child: this process must not start the driver before it forks in bench_context */
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		if (cuda->device_count(&count) == HY_OK && count > number &&
+		    cuda->probe(number, &info) == HY_OK)
+		{
+			printf("# %s, %s, %d multiprocessors, %.1f GiB\n", info.name, info.architecture,
+			       (int) info.cores, (double) info.memory_total / (1 << 30));
+			fflush(stdout);
+			_exit(0);
+		}
+		cuda->last_error(NULL, &failure);
+		printf("no GPU: %s\n", failure.text[0] != '\0' ? failure.text : "too few devices");
+		fflush(stdout);
+		_exit(2);
+	}
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return 2;
+
+	work.device = bench_context(number);
+	check(cudaStreamCreateWithFlags(&work.stream, cudaStreamNonBlocking), "making a stream");
+	bandwidth = bench_copies(&work);
+
+	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 1, 64, bandwidth);
+	bench_distance(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 1000, bandwidth);
+	bench_distance(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 10000, bandwidth);
+	bench_distance(&work, HY_METRIC_L2, HY_F32, 128, 1, 1000000, bandwidth);
+	bench_distance(&work, HY_METRIC_L2, HY_F16, 768, 1, 1000000, bandwidth);
+	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
+	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
+
+	check(cudaStreamDestroy(work.stream), "giving a stream back");
+	cuda->close(work.device);
+	return 0;
+}

@@ -1,0 +1,421 @@
+/*
+ * gpucheck.c
+ *		hybrid_cuda.so on a real device, through its vtable, against the CPU: the same bits.
+ *
+ *		gpucheck DIRECTORY [DEVICE [small]]
+ *
+ * 'small' is what is run under a sanitizer, which takes a hundred times as long.
+ *
+ * Exit status 0: all tests passed; 1: some did not; 2: there is no GPU here.
+ */
+#include "unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/distance.h"
+#include "dispatch/plugin.h"
+
+static const HyBackend *cuda;
+static HyDevice *device;
+static UnitRandom randomness = {2024};
+static int64_t compared;
+static int32_t number;
+
+typedef struct Shape
+{
+	HyMetric metric;
+	HyDtype dtype;
+	int32_t dims;
+	int64_t queries;
+	int64_t rows;
+	bool resident;
+	bool extreme; /* magnitudes from 1e-30 to 1e30 */
+} Shape;
+
+static uint64_t
+now(void)
+{
+	return hy_monotonic_clock.now(hy_monotonic_clock.arg);
+}
+
+static void
+say_failure(HyDevice *of, const char *doing, HyStatus status)
+{
+	HyFailure failure;
+
+	cuda->last_error(of, &failure);
+	unit_fail(__FILE__, __LINE__, "%s: %s (%d: %s)", doing, hy_status_name(status),
+	          (int) failure.native_code, failure.text);
+}
+
+static HyStatus
+finish(HyTicket ticket, HyTimings *timings)
+{
+	uint64_t start = now();
+	bool done = false;
+	HyStatus status = HY_OK;
+
+	while (status == HY_OK && !done)
+	{
+		status = cuda->poll(device, ticket, &done, timings);
+		if (now() - start > UINT64_C(60) * 1000 * 1000 * 1000)
+		{
+			unit_fail(__FILE__, __LINE__, "no end after 60 s");
+			cuda->cancel(device, ticket);
+			start = now();
+		}
+	}
+	return status;
+}
+
+static float
+draw(bool extreme)
+{
+	float value = unit_random_float(&randomness);
+
+	if (!extreme)
+		return value;
+	return ldexpf(value, (int) unit_random_below(&randomness, 200) - 100);
+}
+
+static void
+run_shape(const Shape *s)
+{
+	size_t element = hy_dtype_size(s->dtype);
+	size_t row_bytes = (size_t) s->dims * element;
+	int64_t count = s->queries * s->rows;
+	char *targets = malloc((size_t) s->rows * row_bytes);
+	float *queries = malloc((size_t) s->queries * s->dims * sizeof(float));
+	double *out = malloc((size_t) count * sizeof(double));
+	double *expected = malloc((size_t) count * sizeof(double));
+	HyTask task = {.op = HY_OP_DISTANCE, .allocator = &hy_malloc_allocator};
+	HyDistanceTask *d = &task.u.distance;
+	HyTimings timings = {0};
+	HyBuffer *buffer = NULL;
+	HyTicket ticket;
+	HyStatus status = HY_OK;
+	int64_t i;
+
+	for (i = 0; i < s->rows * s->dims; i++)
+	{
+		if (s->dtype == HY_F32)
+			((float *) targets)[i] = draw(s->extreme);
+		else if (s->extreme)
+		{
+			uint16_t half = (uint16_t) unit_random(&randomness);
+
+			((uint16_t *) targets)[i] = (half & 0x7c00) == 0x7c00 ? half & 0x83ff : half;
+		}
+		else
+			((uint16_t *) targets)[i] = hy_float_to_half(draw(false));
+	}
+	for (i = 0; i < s->queries * s->dims; i++)
+		queries[i] = draw(s->extreme);
+	for (i = 0; i < count; i++)
+		out[i] = -77;
+
+	d->metric = s->metric;
+	d->queries.dims = d->targets.dims = s->dims;
+	d->queries.rows = s->queries;
+	d->queries.stride = (size_t) s->dims * sizeof(float);
+	d->queries.data = queries;
+	d->targets.dtype = s->dtype;
+	d->targets.rows = s->rows;
+	d->targets.stride = row_bytes;
+	d->targets.data = targets;
+	d->out = expected;
+	CHECK_INT(hy_distance_matrix(s->metric, &d->queries, &d->targets, expected, NULL), HY_OK);
+
+	d->out = out;
+	if (s->resident)
+	{
+		status = cuda->buf_alloc(device, (uint64_t) s->rows * row_bytes, &buffer);
+		if (status == HY_OK)
+			status = cuda->upload(device, buffer, 0, targets, (uint64_t) s->rows * row_bytes);
+		d->targets.data = NULL;
+		d->targets.buffer = buffer;
+	}
+	if (status == HY_OK)
+		status = cuda->submit(device, &task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	if (status != HY_OK)
+		say_failure(device, "distance", status);
+	for (i = 0; i < count && status == HY_OK; i++)
+	{
+		CHECK_MSG(unit_same_f64(out[i], expected[i]),
+		          "%s %s dims %d, %lld x %lld%s%s: [%lld] is %a, expected %a",
+		          hy_metric_name(s->metric), hy_dtype_name(s->dtype), (int) s->dims,
+		          (long long) s->queries, (long long) s->rows, s->resident ? " resident" : "",
+		          s->extreme ? " extreme" : "", (long long) i, out[i], expected[i]);
+		compared++;
+	}
+	cuda->buf_free(device, buffer);
+	free(targets);
+	free(queries);
+	free(out);
+	free(expected);
+}
+
+static void
+every_kind(int32_t dims, int64_t queries, int64_t rows, bool extreme)
+{
+	int metric;
+	int dtype;
+	int resident;
+
+	for (metric = 0; metric < HY_METRIC_COUNT; metric++)
+	{
+		for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
+		{
+			for (resident = 0; resident < 2; resident++)
+			{
+				Shape shape = {(HyMetric) metric, (HyDtype) dtype, dims, queries, rows,
+				               resident != 0,     extreme};
+
+				run_shape(&shape);
+			}
+		}
+	}
+}
+
+static void
+boundaries_of_dims(void)
+{
+	static const int32_t dims[] = {1,    2,    31,   32,   33,   63,    64,    65,   96,   127,
+	                               128,  129,  768,  1000, 1023, 1024,  1025,  1536, 2048, 2049,
+	                               3072, 4096, 8191, 8192, 8193, 12000, 15999, 16000};
+	size_t i;
+
+	for (i = 0; i < sizeof(dims) / sizeof(dims[0]); i++)
+	{
+		every_kind(dims[i], 1, 100, false);
+		every_kind(dims[i], 6, 33, false);
+	}
+}
+
+static void
+random_shapes(void)
+{
+	int i;
+
+	for (i = 0; i < 120; i++)
+		every_kind(1 + (int32_t) unit_random_below(&randomness, i % 5 == 0 ? 5000 : 300),
+		           1 + (int64_t) unit_random_below(&randomness, 20),
+		           1 + (int64_t) unit_random_below(&randomness, 400), false);
+}
+
+/* one and several segments, queries and rows that fill no block */
+static void
+small_shapes(void)
+{
+	every_kind(33, 1, 20, false);
+	every_kind(200, 5, 17, true);
+	every_kind(1100, 3, 9, false);
+}
+
+/* sums that overflow or underflow fp32, subnormal elements, every kind of half */
+static void
+extremes(void)
+{
+	static const int32_t dims[] = {1, 3, 64, 100, 1024, 3000};
+	size_t i;
+
+	for (i = 0; i < sizeof(dims) / sizeof(dims[0]); i++)
+		every_kind(dims[i], 3, 200, true);
+}
+
+/* more than one piece up, down, and of queries */
+static void
+large_tasks(void)
+{
+	every_kind(128, 1, 700000, false);
+	every_kind(768, 64, 20000, false);
+	every_kind(16, 9000, 300, false);
+}
+
+typedef struct Stop
+{
+	uint64_t at;
+} Stop;
+
+static bool
+stop_requested(void *arg)
+{
+	return now() >= ((Stop *) arg)->at;
+}
+
+/* a cancel ends a long task within 100 ms, and the next task is right */
+static void
+a_cancel_is_honoured(void)
+{
+	enum
+	{
+		DIMS = 1024,
+		QUERIES = 4096,
+		ROWS = 30000
+	};
+	float *queries = calloc((size_t) QUERIES * DIMS, sizeof(float));
+	char *targets = calloc((size_t) ROWS * DIMS, sizeof(float));
+	double *out = malloc((size_t) QUERIES * ROWS * sizeof(double));
+	HyTask task = {.op = HY_OP_DISTANCE, .allocator = &hy_malloc_allocator};
+	HyDistanceTask *d = &task.u.distance;
+	Stop stop;
+	HyCancel cancel = {stop_requested, &stop};
+	HyTimings timings;
+	HyTicket ticket;
+	HyStatus status;
+	uint64_t late;
+
+	d->queries.dims = DIMS;
+	d->queries.rows = QUERIES;
+	d->queries.stride = DIMS * sizeof(float);
+	d->queries.data = queries;
+	d->targets = d->queries;
+	d->targets.rows = ROWS;
+	d->targets.data = targets;
+	d->out = out;
+	task.cancel = &cancel;
+	stop.at = now() + 20 * 1000 * 1000;
+	status = cuda->submit(device, &task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	late = now() - stop.at;
+	CHECK_INT(status, HY_CANCELLED);
+	CHECK_MSG(late < UINT64_C(100) * 1000 * 1000, "%llu us late", (unsigned long long) late / 1000);
+	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
+	free(queries);
+	free(targets);
+	free(out);
+	every_kind(100, 2, 100, false);
+}
+
+/* the device's memory is given back: what fits once fits again */
+static void
+memory_comes_back(void)
+{
+	uint64_t before;
+	uint64_t after;
+	uint64_t total;
+	HyBuffer *buffer;
+	HyStatus status;
+	int i;
+
+	CHECK_INT(cuda->mem_info(device, &before, &total), HY_OK);
+	for (i = 0; i < 4; i++)
+	{
+		status = cuda->buf_alloc(device, before / 2, &buffer);
+		if (status != HY_OK)
+			say_failure(device, "half of the free memory", status);
+		cuda->buf_free(device, buffer);
+	}
+	CHECK(cuda->buf_alloc(device, before + 1, &buffer) != HY_OK);
+	CHECK_INT(cuda->mem_info(device, &after, &total), HY_OK);
+	CHECK_INT(after, before);
+}
+
+static void
+opens_again_after_close(void)
+{
+	HyStatus status;
+	int i;
+
+	for (i = 0; i < 3; i++)
+	{
+		cuda->close(device);
+		device = NULL;
+		status = cuda->open(number, NULL, &device);
+		if (status != HY_OK)
+		{
+			say_failure(NULL, "open", status);
+			return;
+		}
+		every_kind(65, 2, 50, false);
+	}
+}
+
+static void
+a_fork_is_refused(void)
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		uint64_t bytes;
+		int32_t count;
+		bool refused = cuda->mem_info(device, &bytes, &bytes) == HY_PROCESS_LOST &&
+		               cuda->device_count(&count) == HY_PROCESS_LOST;
+
+		cuda->close(device);
+		_exit(refused ? 0 : 1);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+	every_kind(65, 2, 50, false);
+}
+
+int
+main(int argc, char **argv)
+{
+	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
+	HyDeviceInfo info;
+	HyFailure failure;
+	HyStatus status;
+	int32_t count = 0;
+	char why[256];
+
+	if (argc < 2)
+	{
+		fprintf(stderr, "usage: gpucheck DIRECTORY [DEVICE [small]]\n");
+		return 2;
+	}
+	number = argc > 2 ? atoi(argv[2]) : 0;
+	cuda = hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
+	if (cuda == NULL)
+	{
+		printf("no GPU: %s\n", why);
+		return 2;
+	}
+	status = cuda->device_count(&count);
+	if (status != HY_OK || count <= number)
+	{
+		cuda->last_error(NULL, &failure);
+		printf("no GPU: %s\n", failure.text[0] != '\0' ? failure.text : "too few devices");
+		return 2;
+	}
+	status = cuda->probe(number, &info);
+	if (status == HY_OK)
+		printf("# %s, %s, %d multiprocessors, %.1f GiB\n", info.name, info.architecture,
+		       (int) info.cores, (double) info.memory_total / (1 << 30));
+	status = cuda->open(number, NULL, &device);
+	if (status != HY_OK)
+	{
+		cuda->last_error(NULL, &failure);
+		printf("no GPU: device %d cannot be opened: %s (%d: %s)\n", (int) number,
+		       hy_status_name(status), (int) failure.native_code, failure.text);
+		return 2;
+	}
+	printf("# the CPU's side: %s\n", hy_simd_name(hy_kernels()->level));
+	if (argc > 3 && strcmp(argv[3], "small") == 0)
+		UNIT_RUN(small_shapes);
+	else
+	{
+		UNIT_RUN(small_shapes);
+		UNIT_RUN(boundaries_of_dims);
+		UNIT_RUN(random_shapes);
+		UNIT_RUN(extremes);
+		UNIT_RUN(large_tasks);
+		UNIT_RUN(a_cancel_is_honoured);
+		UNIT_RUN(memory_comes_back);
+		UNIT_RUN(opens_again_after_close);
+		UNIT_RUN(a_fork_is_refused);
+	}
+	if (device != NULL)
+		cuda->close(device);
+	printf("# %lld distances compared\n", (long long) compared);
+	return unit_finish();
+}

@@ -1,0 +1,29 @@
+#!/bin/bash
+# The CUDA plug-in on a real device: the same bits as the CPU, limits, cancel, reopening.
+#
+#	test/cuda/gpucheck.sh [DEVICE]
+#
+# Needs a driver and a tree in which hybrid_cuda.so and build/cuda/gpucheck were built (`make
+# gpu-programs`, which needs nvcc); where nvcc is found, it builds them first.  Where
+# compute-sanitizer is found, small shapes run under it too.  Fails where there is no GPU.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 2
+program=build/cuda/gpucheck
+if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
+	make -s gpu-programs || exit 1
+elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
+	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
+	exit 1
+fi
+$program "$PWD" "$@" || exit
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+if [ -z "$sanitizer" ]; then
+	echo "# compute-sanitizer was not found: memcheck and racecheck are skipped"
+	exit 0
+fi
+for tool in memcheck racecheck; do
+	echo "# under $tool"
+	"$sanitizer" --tool $tool --error-exitcode 3 $program "$PWD" "${1:-0}" small || exit 1
+done

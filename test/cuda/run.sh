@@ -1,0 +1,162 @@
+#!/bin/bash
+# What can be checked of the CUDA plug-in without a GPU.
+#
+#	test/cuda/run.sh
+#
+# With a C++ compiler only: the kernels' own source on fibers, and the whole plug-in on a fake device.
+# Where nvcc is found, also the real library: what the compiler says of its kernels, what the file
+# needs and exports, and what it makes of a missing, old or broken driver.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 2
+number=0
+failed=0
+
+# verdict NAME STATUS [FILE with details]
+verdict()
+{
+	number=$((number + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $number - $1"
+	else
+		echo "not ok $number - $1"
+		[ -z "${3:-}" ] || sed 's/^/#   /' "$3"
+		failed=$((failed + 1))
+	fi
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# run_tests PROGRAM ARGUMENT ...: its lines become ours; one that crashes or forgets tests is a failure more
+run_tests()
+{
+	local name=${1##*/} line planned=0 seen=0 status
+
+	"$@" >"$work/out" 2>&1
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		"ok "* | "not ok "*)
+			seen=$((seen + 1))
+			number=$((number + 1))
+			[ "${line%%ok *}" = "" ] || failed=$((failed + 1))
+			echo "${line%%ok *}ok $number - $name: ${line#* - }"
+			;;
+		1..*) planned=${line#1..} ;;
+		*) echo "${line/#[^#]/# &}" ;;
+		esac
+	done <"$work/out"
+	if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || [ "$status" -gt 1 ]; then
+		verdict "$name ends as planned" 1
+	fi
+}
+
+# ---------------------------------------------------------------------------------------------
+# On the host alone
+# ---------------------------------------------------------------------------------------------
+
+if make -s cuda-tests >"$work/make" 2>&1; then
+	verdict "the tests on the fake device build" 0
+	for program in build/cuda/fake/*_test; do
+		[ -f "test/cuda/${program##*/}.c" ] && run_tests "$program"
+	done
+	# the program for a real device, which would otherwise first run there
+	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
+else
+	verdict "the tests on the fake device build" 1 "$work/make"
+fi
+
+# ---------------------------------------------------------------------------------------------
+# The real library
+# ---------------------------------------------------------------------------------------------
+
+nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
+if [ -z "$nvcc" ]; then
+	echo "# nvcc was not found: hybrid_cuda.so itself is not checked"
+	echo "1..$number"
+	exit $((failed > 0))
+fi
+if ! make -s cuda-driver-tests gpu-programs >"$work/make" 2>&1; then
+	verdict "hybrid_cuda.so and its programs build" 1 "$work/make"
+	echo "1..$number"
+	exit 1
+fi
+verdict "hybrid_cuda.so and its programs build" 0
+
+# The fake header's numbers are the real one's.
+{
+	echo '#include <cuda_runtime_api.h>'
+	sed -nE 's/^\t(cuda[A-Za-z0-9]+) = ([0-9]+),?$/_Static_assert(\1 == \2, "\1");/p' \
+		test/cuda/fake/cuda_runtime_api.h
+} >"$work/numbers.c"
+include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
+"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$include" "$work/numbers.c" >"$work/out" 2>&1
+verdict "the fake device's $(grep -c Static "$work/numbers.c") constants are CUDA's" $? "$work/out"
+
+log=build/cuda/ptxas.log
+kernels=$(grep -c 'Used [0-9]* registers' $log)
+instances=$(grep -c 'Compiling entry function.*hy_distance_kernel.* for .sm_90' $log)
+# four metrics, two element types, one query or several
+[ "$instances" = 16 ]
+verdict "every kernel is there: $instances" $? $log
+grep -E 'bytes (stack|spill)' $log | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
+[ "$kernels" -gt 0 ] && [ ! -s "$work/spills" ]
+verdict "no kernel of $kernels spills" $? "$work/spills"
+sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' $log | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
+
+readelf -d hybrid_cuda.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' >"$work/needed"
+! grep -vE '^(libc|libm|ld-linux-.*|libdl|libpthread|librt)\.so' "$work/needed" >"$work/out"
+verdict "the library needs nothing but the C library" $? "$work/out"
+nm -D --defined-only hybrid_cuda.so | awk '{print $3}' >"$work/exports"
+[ "$(cat "$work/exports")" = hy_plugin_entry ]
+verdict "it exports its entry and nothing else" $? "$work/exports"
+
+# driver NAME EXPECTED [VARIABLE=VALUE ...]: what the plug-in says on a machine with such a driver;
+# it prints nothing of its own
+driver()
+{
+	local name=$1 expected=$2
+
+	shift 2
+	env "$@" build/cuda/driver_check >"$work/out" 2>"$work/err" && [ ! -s "$work/err" ] &&
+		[[ "$(cat "$work/out")" == "driver touched by loading: no | "$expected ]]
+	verdict "$name" $? "$work/out"
+}
+
+stub=LD_LIBRARY_PATH=build/cuda/stub
+if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+	echo "# this machine has a driver: what a machine without one sees is not checked"
+else
+	driver "no driver: no device, and why" \
+		"count: ok 0 | native 35 | no CUDA driver: * | open: device gone"
+fi
+driver "a driver without a device" "count: ok 0 | native 100 | * | open: device gone" $stub STUB_INIT=100
+driver "a driver older than the runtime" \
+	"count: ok 0 | native 35 | the driver is for CUDA 12.2 at most, this build needs * | open: device gone" \
+	$stub STUB_VERSION=12020
+driver "a driver that lacks functions" "count: ok 0 | native 500 | * | open: device gone" $stub
+driver "a stub library" "count: ok 0 | native 34 | * | open: device gone" $stub STUB_INIT=34
+driver "a driver that does not fit its kernel module" "count: ok 0 | native 803 | * | open: device gone" \
+	$stub STUB_INIT=803
+driver "a card that does not take this driver" "count: ok 0 | native 804 | * | open: device gone" \
+	$stub STUB_INIT=804
+driver "a system that is still starting" "count: transient 0 | native 802 | * | open: transient" \
+	$stub STUB_INIT=802
+driver "a driver out of memory" "count: out of memory 0 | native 2 | * | open: out of memory" \
+	$stub STUB_INIT=2
+driver "a driver that cannot start" "count: process lost 0 | native 3 | * | open: process lost" \
+	$stub STUB_INIT=3
+driver "a driver with an error of no name" "count: transient 0 | native 999 | * | open: transient" \
+	$stub STUB_INIT=999
+
+# Without a device the programs for a GPU machine say so and fail.
+if [ ! -e /dev/nvidiactl ]; then
+	for script in test/cuda/gpucheck.sh bench/gpu.sh; do
+		! $script >"$work/out" 2>&1 && grep -q 'no GPU' "$work/out"
+		verdict "$script says that there is no GPU" $? "$work/out"
+	done
+fi
+
+echo "1..$number"
+exit $((failed > 0))
