@@ -1,4 +1,6 @@
 -- CREATE INDEX USING hybrid: what can be indexed, what a build reports, how the definition is kept.
+-- plans that are forced look expensive, and compiling them would take longer than they do
+SET jit = off;
 
 SELECT amname, amtype, amhandler FROM pg_am WHERE amname = 'hybrid';
 SELECT opcname, opcdefault, amvalidate(oid) FROM pg_opclass

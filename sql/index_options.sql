@@ -1,4 +1,6 @@
 -- WITH (storage = ...): float32 keeps the bits; float16 halves the index and gives the same answers.
+-- plans that are forced look expensive, and compiling them would take longer than they do
+SET jit = off;
 
 CREATE TABLE item (id int, v vector(32));
 INSERT INTO item SELECT i, (SELECT array_agg(sin(i * 0.37 + j * 1.7) * (1 + i % 9) ORDER BY j) FROM generate_series(1, 32) j)::real[]::vector

@@ -1,4 +1,6 @@
 -- From one dimension to 16,000: hundreds of vectors a page, one vector on eight pages.
+-- plans that are forced look expensive, and compiling them would take longer than they do
+SET jit = off;
 
 CREATE FUNCTION wide(i int, dims int) RETURNS vector LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg(((i * j) % 23 + (i % 5) + 1) / 4.0 ORDER BY j)::real[]::vector FROM generate_series(1, dims) j $$;

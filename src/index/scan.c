@@ -61,7 +61,8 @@ typedef struct Batch
 
 typedef struct HybridScan
 {
-	MemoryContext context; /* the query, the batch and the candidates; reset at rescan */
+	MemoryContext scan_context;
+	MemoryContext context; /* of the query: reset at rescan; a child of that of the scan */
 	MemoryContext scratch; /* of one dispatch */
 	bool first;
 	bool null_query; /* ORDER BY distance to NULL: every row, in heap order */
@@ -92,10 +93,12 @@ hybridbeginscan(Relation index, int keys, int orderbys)
 	HybridScan *state = palloc0(sizeof(HybridScan));
 	int i;
 
-	state->context =
+	state->scan_context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid scan", ALLOCSET_DEFAULT_SIZES);
+	state->context =
+		AllocSetContextCreate(state->scan_context, "hybrid scan query", ALLOCSET_DEFAULT_SIZES);
 	state->scratch =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid scan batch", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(state->scan_context, "hybrid scan batch", ALLOCSET_DEFAULT_SIZES);
 	state->first = true;
 	if (orderbys > 0)
 	{
@@ -124,8 +127,7 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 	(void) nkeys;
 	(void) norderbys;
 	MemoryContextReset(state->context);
-	state->strategy = NULL;
-	memset(&state->batch, 0, sizeof(state->batch));
+	state->batch.rows = 0;
 	memset(&state->candidates, 0, sizeof(state->candidates));
 	state->first = true;
 }
@@ -160,8 +162,7 @@ hybridendscan(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 
-	MemoryContextDelete(state->scratch);
-	MemoryContextDelete(state->context);
+	MemoryContextDelete(state->scan_context);
 	pfree(state);
 	scan->opaque = NULL;
 }
@@ -216,9 +217,15 @@ begin_query(IndexScanDesc scan)
 		state->query.x = vector->x;
 		state->query.norm = sqrt(sum) * (1 + 1e-9);
 	}
-	if (RelationGetNumberOfBlocks(scan->indexRelation) > (BlockNumber) NBuffers / 4)
-		state->strategy = GetAccessStrategy(BAS_BULKREAD);
-	state->batch = allocate_batch(&index->layout);
+	if (state->batch.vectors == NULL)
+	{
+		/* once a scan: it may be started anew for every row of another table */
+		MemoryContextSwitchTo(state->scan_context);
+		state->batch = allocate_batch(&index->layout);
+		if (RelationGetNumberOfBlocks(scan->indexRelation) > (BlockNumber) NBuffers / 4)
+			state->strategy = GetAccessStrategy(BAS_BULKREAD);
+		MemoryContextSwitchTo(state->context);
+	}
 }
 
 /* run_pass: the next candidates after state->last, sorted. */
@@ -268,6 +275,7 @@ read_group(IndexScanDesc scan, const HybridIndex *index, BlockNumber head)
 		UnlockReleaseBuffer(buffer);
 		return;
 	}
+	TestForOldSnapshot(scan->xs_snapshot, relation, page);
 	hybrid_page_check(relation, layout, page, head, HYBRID_PAGE_HEAD);
 	count = hybrid_special(page)->count;
 	for (i = 0; i < count; i++)

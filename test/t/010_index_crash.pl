@@ -105,5 +105,61 @@ $node->safe_psql('postgres', "INSERT INTO fast SELECT i, ARRAY[i, i, i]::vector 
 is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT id FROM fast ORDER BY v <-> '[77,77,77]' LIMIT 1"), '77', 'and usable');
 is($node->safe_psql('postgres', "SELECT hybrid_index_check('fast_v')"), '500', 'and whole');
 
+
+# A crash between the two records of one entry: recovery that ends after the first.  The slot of
+# the head is still free, whether the group is new or held an entry that died.
+$node->append_conf('postgresql.conf', "shared_buffers = 16MB\nwal_level = replica\nmax_wal_senders = 2\n");
+$node->restart;
+$node->safe_psql('postgres', q{
+	CREATE TABLE cut (id int, v vector(10500));
+	CREATE INDEX cut_v ON cut USING hybrid (v);
+	INSERT INTO cut SELECT 1, wide FROM vector_of WHERE i = 1;
+	INSERT INTO cut SELECT 2, wide FROM vector_of WHERE i = 2;
+	DELETE FROM cut WHERE id = 2;
+	VACUUM (TRUNCATE off) cut;
+});
+is($node->safe_psql('postgres', q{SELECT entries, dead FROM hybrid_index_stats('cut_v')}), '1|1', 'a group is free');
+$node->backup('base');
+my $from = $node->lsn('insert');
+# the first fills the dead slot, the second a new group
+$node->safe_psql('postgres', 'INSERT INTO cut SELECT 3, wide FROM vector_of WHERE i = 3; CHECKPOINT');
+$node->safe_psql('postgres', 'INSERT INTO cut SELECT 4, wide FROM vector_of WHERE i = 4');
+my $to = $node->lsn('insert');
+my $path = $node->safe_psql('postgres', "SELECT pg_relation_filepath('cut_v')");
+$path =~ s{.*/}{};
 $node->stop;
+my ($dump) = run_command([ 'pg_waldump', '--path', $node->data_dir . '/pg_wal', '--start', $from, '--end', $to, '--rmgr', 'Generic', '--bkp-details' ]);
+# a record: its LSN, then the blocks it changes; block 1 + 6 g is a head
+my (@records, $lsn);
+for my $line (split /\n/, $dump)
+{
+	if ($line =~ /lsn: ([0-9A-F]+\/[0-9A-F]+)/) { push @records, { lsn => $1, heads => 0, pages => 0 }; }
+	if ($line =~ m{blkref #\d+: rel \d+/\d+/$path (?:fork main )?blk (\d+)}) { $records[-1]{pages}++; $records[-1]{heads}++ if ($1 - 1) % 6 == 0; }
+}
+@records = grep { $_->{pages} > 0 } @records;
+is(join(' ', map { "$_->{pages}:$_->{heads}" } @records), '4:0 2:1 4:0 2:1', 'tail pages first, the head in the last record');
+
+for my $cut (0, 2)
+{
+	my $where = $cut == 0 ? 'in a used group' : 'in a new group';
+	my $other = PostgreSQL::Test::Cluster->new("cut$cut");
+	$other->init_from_backup($node, 'base');
+	$other->append_conf('postgresql.conf', "restore_command = 'cp \"" . $node->data_dir . "/pg_wal/%f\" \"%p\"'
+recovery_target_lsn = '$records[$cut]{lsn}'
+recovery_target_action = 'promote'
+autovacuum = off");
+	$other->set_recovery_mode;
+	$other->start;
+	$other->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	my $rows = $cut == 0 ? 1 : 2;
+	is($other->safe_psql('postgres', 'SELECT count(*) FROM cut'), $rows, "cut $where: the row is not there");
+	is($other->safe_psql('postgres', q{SELECT hybrid_index_check('cut_v')}), $rows, "cut $where: the index is whole");
+	is($other->safe_psql('postgres', q{SELECT count(*) FROM (SELECT id FROM cut ORDER BY v <-> (SELECT wide FROM vector_of WHERE i = 3)::vector) s}),
+		$rows, "cut $where: a scan goes over it");
+	$other->safe_psql('postgres', 'INSERT INTO cut SELECT 10 + i, wide FROM vector_of WHERE i < 3');
+	is($other->safe_psql('postgres', q{SELECT hybrid_index_check('cut_v')}), $rows + 3, "cut $where: and is written to");
+	is($other->safe_psql('postgres', q{SET enable_seqscan = off; SELECT id FROM cut WHERE id >= 10 ORDER BY v <-> (SELECT wide FROM vector_of WHERE i = 2)::vector LIMIT 1}),
+		'12', "cut $where: with what was written");
+	$other->stop;
+}
 done_testing();
