@@ -15,6 +15,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
+	(void) fcinfo;
 	routine->amstrategies = HYBRID_DISTANCE_STRATEGY;
 	routine->amsupport = HYBRID_METRIC_PROC;
 	routine->amoptsprocnum = 0;
