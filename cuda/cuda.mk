@@ -51,6 +51,16 @@ build/cuda/cuda/distance.cu.o: cuda/distance.cu cuda/cuda.mk
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF build/cuda/cuda/distance.cu.d -c -o $@ $< \
 		2>build/cuda/ptxas.log || { cat build/cuda/ptxas.log; exit 1; }
 
+# Beside hybrid.so, where the dispatcher looks for plug-ins.
+ifneq ($(NVCC),)
+ifneq ($(wildcard $(PGXS)),)
+install: install-cuda
+install-cuda: hybrid_cuda.so installdirs
+	$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
+.PHONY: install-cuda
+endif
+endif
+
 # The fake device: the same sources against a runtime of our own, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
 FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \

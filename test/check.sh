@@ -14,7 +14,7 @@ checkout=$PWD
 major=15
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
-steps=(build clang layers symbols format lint unit machines fuzz
+steps=(build clang layers symbols format lint unit machines cuda fuzz
 	regress regress-emulated regress-scalar isolation tap storm crash)
 soak_steps=(fuzz storm crash)
 
@@ -51,7 +51,15 @@ step_symbols() { test/symbols.sh; }
 
 step_format()
 {
-	c_files | xargs -0 clang-format --dry-run -Werror
+	local status=0 file
+
+	while IFS= read -r -d '' file; do
+		if ! clang-format --dry-run -Werror "$file" >/dev/null 2>&1; then
+			echo "not as .clang-format has it: clang-format -i $file"
+			status=1
+		fi
+	done < <(c_files)
+	return $status
 }
 
 step_lint()
@@ -71,6 +79,8 @@ step_lint()
 
 step_unit() { test/unit/run.sh plain sanitize clang; }
 step_machines() { test/unit/other_machines.sh; }
+# without a GPU: the plug-in against a fake device
+step_cuda() { test/cuda/run.sh; }
 step_fuzz() { test/fuzz/run.sh "${SOAK_SECONDS:-20}"; }
 
 # regress SETTING ...: pg_regress on a server of its own with these settings

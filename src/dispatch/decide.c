@@ -180,6 +180,12 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		why =
 			executor->foreign ? "the process was forked after the device was set up" : member->why;
 	}
+	else if (hy_task_check(task) != HY_OK)
+	{
+		/* The CPU will say so as well; a backend shall not be asked about nonsense. */
+		reason = HY_REASON_UNSUPPORTED;
+		why = "the task contradicts itself";
+	}
 	else
 	{
 		HyCaps caps = member->backend->caps(member->device, shape);

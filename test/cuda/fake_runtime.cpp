@@ -221,7 +221,7 @@ extern "C"
 	hy_fake_reset(void)
 	{
 		hy_fake = healthy;
-	fail_countdown = 0;
+		fail_countdown = 0;
 		sticky = cudaSuccess;
 		calls = 0;
 		resets = 0;

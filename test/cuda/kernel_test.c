@@ -19,6 +19,7 @@ typedef enum Kind
 	KIND_CANCEL, /* large values that nearly cancel */
 	KIND_FEW,    /* one of four values: many equal distances, zero vectors at low dims */
 	KIND_TINY,   /* subnormal results */
+	KIND_ABSORB, /* powers of two so far apart that the order of a sum in fp64 shows */
 	KIND_COUNT
 } Kind;
 
@@ -51,6 +52,9 @@ draw(Kind kind)
 			       unit_random_float(&randomness);
 		case KIND_FEW:
 			return few[unit_random_below(&randomness, 4)];
+		case KIND_ABSORB:
+			return ldexpf(unit_random_below(&randomness, 2) ? 1.0f : -1.0f,
+			              unit_random_below(&randomness, 2) ? 40 : 0);
 		case KIND_TINY:
 			return unit_random_float(&randomness) * 1e-22f;
 		default:
@@ -102,6 +106,9 @@ run_case(const Case *c)
 
 			((uint16_t *) targets)[k] = (half & 0x7c00) == 0x7c00 ? half & 0x83ff : half;
 		}
+		else if (c->kind == KIND_ABSORB)
+			((uint16_t *) targets)[k] =
+				hy_float_to_half(fabsf(value) > 1 ? ldexpf(value, -25) : value);
 		else
 			((uint16_t *) targets)[k] = hy_float_to_half(value);
 	}

@@ -2,12 +2,15 @@
  * spread_test.c
  *		Activation spreading against two restatements of its definition: one that adds in the
  *		promised order and must agree to the bit, one that multiplies plain matrices.
- *
- * The source itself is included, so that both builds of its kernel can be compared.
  */
-#include "core/spread.c"
-
 #include "unit.h"
+
+#include "core/cpu_features.h"
+#include "core/spread.h"
+#include "core/spread_pull.h"
+
+/* Entries or rows between two polls, in spread.c. */
+#define BLOCK 65536
 
 #define MOST_HOPS 100000
 
@@ -281,9 +284,10 @@ test_bits_of_a_very_long_row(void)
 static void
 test_both_kernels(void)
 {
-#ifdef HAVE_FMA_VARIANT
 	UnitRandom random = {33};
 	HyCsr graph = make_graph(&random, 500, 20000, HY_DIRECTION_OUT);
+	HySpreadPull plain = hy_spread_pull(HY_COMBINE_SUM, false);
+	HySpreadPull fast = hy_spread_pull(HY_COMBINE_SUM, hy_simd_available(HY_SIMD_AVX2));
 	double *charge = malloc(sizeof(double) * (size_t) graph.nodes);
 	double *y = malloc(sizeof(double) * (size_t) graph.nodes);
 	double *z = malloc(sizeof(double) * (size_t) graph.nodes);
@@ -291,22 +295,19 @@ test_both_kernels(void)
 	double other_lane[32] = {0};
 	int64_t i;
 
+	CHECK(!hy_simd_available(HY_SIMD_AVX2) || plain.rows != fast.rows);
 	for (i = 0; i < graph.nodes; i++)
 		charge[i] = unit_random_unit(&random);
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-	{
-		rows_sum_plain(&graph, charge, 0, graph.nodes, y);
-		rows_sum_fma(&graph, charge, 0, graph.nodes, z);
-		CHECK(memcmp(y, z, sizeof(double) * (size_t) graph.nodes) == 0);
-		add_sum_plain(graph.column, graph.weight, 9999, charge, lane);
-		add_sum_fma(graph.column, graph.weight, 9999, charge, other_lane);
-		CHECK(memcmp(lane, other_lane, sizeof(lane)) == 0);
-	}
+	plain.rows(&graph, charge, 0, graph.nodes, y);
+	fast.rows(&graph, charge, 0, graph.nodes, z);
+	CHECK(memcmp(y, z, sizeof(double) * (size_t) graph.nodes) == 0);
+	plain.add(graph.column, graph.weight, 9999, charge, lane);
+	fast.add(graph.column, graph.weight, 9999, charge, other_lane);
+	CHECK(memcmp(lane, other_lane, sizeof(lane)) == 0);
 	free(charge);
 	free(y);
 	free(z);
 	hy_csr_free(&graph, &hy_malloc_allocator);
-#endif
 }
 
 /* Against a full matrix, summed in plain order: the sparse machinery must not lose or double. */
