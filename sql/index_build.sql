@@ -46,6 +46,7 @@ CREATE INDEX nothing_v ON nothing USING hybrid (v);
 SELECT *, hybrid_index_check('nothing_v') FROM hybrid_index_stats('nothing_v');
 SET enable_seqscan = off;
 SELECT * FROM nothing ORDER BY v <-> '[1,2,3]';
+SELECT * FROM nothing ORDER BY v <-> '[1,2]';
 DROP TABLE nothing;
 
 -- unlogged, temporary
@@ -76,6 +77,12 @@ SELECT storage, entries FROM hybrid_index_stats('brief_v');
 SELECT hybrid_index_check('brief_v');
 SELECT id FROM brief ORDER BY v <-> '[500,-500]' LIMIT 2;
 COMMIT;
+BEGIN;
+ALTER INDEX brief_v RESET (storage);
+SELECT storage FROM hybrid_index_stats('brief_v');
+COMMIT;
+SELECT storage FROM hybrid_index_stats('brief_v');
+INSERT INTO brief VALUES (1, '[70000,1]');
 DROP TABLE brief;
 
 -- an expression, a predicate
@@ -88,6 +95,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM doc ORDER BY raw::vector(2) <-> '[200,0]' LIM
 SELECT id FROM doc ORDER BY raw::vector(2) <-> '[200,0]' LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM doc WHERE lang = 'en' ORDER BY raw::vector(2) <+> '[200,0]' LIMIT 3;
 SELECT id FROM doc WHERE lang = 'en' ORDER BY raw::vector(2) <+> '[200,0]' LIMIT 3;
+-- there is no scan without an order, not even of fewer rows
+EXPLAIN (COSTS OFF) SELECT count(*) FROM doc WHERE lang = 'en';
 UPDATE doc SET lang = 'en' WHERE id = 201;
 SELECT id FROM doc WHERE lang = 'en' ORDER BY raw::vector(2) <+> '[200,0]' LIMIT 3;
 SELECT hybrid_index_check('doc_v'), hybrid_index_check('doc_en');

@@ -55,9 +55,6 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
-	/* ON COMMIT DELETE ROWS builds anew in the same file */
-	hybrid_index_forget(index);
-
 	memset(&build, 0, sizeof(build));
 	build.index = index;
 	hybrid_index_define(index, &build.definition);

@@ -52,9 +52,6 @@ typedef struct HybridEntry
 /* hybrid_index_open: reads and checks the meta page once a relcache entry; raises on damage. */
 extern const HybridIndex *hybrid_index_open(Relation index);
 
-/* hybrid_index_forget: drops what hybrid_index_open keeps, when the file is about to be rewritten. */
-extern void hybrid_index_forget(Relation index);
-
 /* hybrid_index_define: from the column and the options, for a file that is yet to be written. */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);
 

@@ -3,7 +3,7 @@
  *		An open index: the meta page, read once, and the operator class's metric.
  *
  * The meta page is written when the index is built and never again, so what it says may be kept in
- * the relcache entry.
+ * the relcache entry, which every build invalidates.
  */
 #include "postgres.h"
 
@@ -62,14 +62,6 @@ hybrid_index_open(Relation index)
 	hybrid_layout_init(&open->layout, (int) meta.dims, (HyDtype) meta.dtype);
 	index->rd_amcache = open;
 	return open;
-}
-
-void
-hybrid_index_forget(Relation index)
-{
-	if (index->rd_amcache != NULL)
-		pfree(index->rd_amcache);
-	index->rd_amcache = NULL;
 }
 
 void
