@@ -379,6 +379,76 @@ COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
 -- The access method (src/index)
 -- ---------------------------------------------------------------------------------------------
 
+CREATE FUNCTION hybrid_handler(internal) RETURNS index_am_handler
+AS 'MODULE_PATHNAME', 'hybrid_handler'
+LANGUAGE C;
+COMMENT ON FUNCTION hybrid_handler(internal) IS
+'the access method hybrid; called by PostgreSQL only';
+
+CREATE ACCESS METHOD hybrid TYPE INDEX HANDLER hybrid_handler;
+COMMENT ON ACCESS METHOD hybrid IS
+'nearest neighbours in the order of a distance operator; options: storage = float32 | float16';
+
+CREATE FUNCTION hybrid_index_l2(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_l2(internal) IS
+'support function of operator classes: the metric is Euclidean distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_ip(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_ip(internal) IS
+'support function of operator classes: the metric is the negative inner product; called by the index only';
+
+CREATE FUNCTION hybrid_index_cosine(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_cosine(internal) IS
+'support function of operator classes: the metric is cosine distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_l1(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_l1(internal) IS
+'support function of operator classes: the metric is taxicab distance; called by the index only';
+
+CREATE OPERATOR CLASS vector_l2_ops DEFAULT FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_l2(internal);
+COMMENT ON OPERATOR CLASS vector_l2_ops USING hybrid IS 'order by Euclidean distance, <->';
+
+CREATE OPERATOR CLASS vector_ip_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <#> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_ip(internal);
+COMMENT ON OPERATOR CLASS vector_ip_ops USING hybrid IS
+'order by negative inner product, <#>';
+
+CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_cosine(internal);
+COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
+'order by cosine distance, <=>; vectors of length zero are not indexed';
+
+CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
+	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_l1(internal);
+COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS 'order by taxicab distance, <+>';
+
+CREATE FUNCTION hybrid_index_stats(index regclass,
+	OUT pages bigint, OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text,
+	OUT bytes bigint)
+AS 'MODULE_PATHNAME', 'hybrid_index_stats'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
+'what a hybrid index holds, by reading all of it: pages of the file, live entries, dead entries that inserts will reuse, dimensions, storage of the vectors, size in bytes; for its owner and members of pg_stat_scan_tables; raises on a damaged page';
+
+CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
+AS 'MODULE_PATHNAME', 'hybrid_index_check'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION hybrid_index_check(regclass) IS
+'compares a hybrid index with its table and returns the number of live entries; raises index_corrupted on a damaged page, a wrong count, norm or residual, a row that is missing, met twice, stored with other values, or not there; holds off VACUUM but not reads and writes; for the owner of the table';
+
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)
 -- ---------------------------------------------------------------------------------------------

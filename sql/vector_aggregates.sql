@@ -79,5 +79,12 @@ SELECT vector_sum('{1,NaN}');
 SELECT vector_sum('{1,1e39}');
 SELECT vector_sum(array_fill(1::float8, ARRAY[16002]));
 
--- A state given as a constant is not changed by a call outside of an aggregate.
-SELECT vector_accum(s, '[1]'), vector_combine(s, s), s FROM (VALUES ('{1,1}'::float8[])) x(s);
+-- Outside of an aggregate the state is someone else's: here, in the page of a table.
+CREATE TABLE states (s float8[]);
+INSERT INTO states VALUES (array_fill(1::float8, ARRAY[41]));
+SELECT (vector_accum(s, array_fill(1, ARRAY[40])::vector))[1:3] AS accum,
+	   (vector_sum_accum(s, array_fill(1, ARRAY[40])::vector))[1:3] AS sum_accum,
+	   (vector_combine(s, s))[1:3] AS combine
+	FROM states;
+SELECT s = array_fill(1::float8, ARRAY[41]) AS unchanged FROM states;
+DROP TABLE states;

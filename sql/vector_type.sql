@@ -52,6 +52,15 @@ SELECT vector_dims(v::vector(30)) FROM stored WHERE id = 29;
 SELECT a.id FROM stored a JOIN stored b ON a.v = b.v ORDER BY 1;
 DROP TABLE stored;
 
+-- Compressed, where someone asked for it.
+CREATE TABLE squeezed (v vector);
+ALTER TABLE squeezed ALTER v SET STORAGE main;
+INSERT INTO squeezed VALUES (array_fill(1, ARRAY[5000])::vector);
+SELECT pg_column_size(v) < 5000 AS compressed, vector_dims(v), vector_dims(v::vector(5000)),
+	   v = array_fill(1, ARRAY[5000])::vector AS intact, v <+> v AS distance
+	FROM squeezed;
+DROP TABLE squeezed;
+
 -- Each function of vectors is immutable, strict, safe in parallel plans, and says what it does.
 SELECT p.oid::regprocedure
 	FROM pg_proc p

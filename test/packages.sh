@@ -12,7 +12,7 @@ set -euo pipefail
 purpose=${1:?usage: test/packages.sh demo|check|bench}
 major=15
 
-build=(gcc make libc6-dev "postgresql-$major" "postgresql-server-dev-$major")
+build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major")
 # OpenBLAS: with the reference BLAS the vectors of the demo take ten times as long
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross

@@ -158,6 +158,8 @@ kill)
 			sleep 0.02
 		done
 	done
+	# a zombie that nobody has waited for yet would pass for a running postmaster
+	rm -f "$dir/data/postmaster.pid" "$dir"/socket/.s.PGSQL.*
 	;;
 down)
 	if [ -e "$dir/data/postmaster.pid" ]; then

@@ -300,12 +300,12 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 	{
 		uint64_t source = sources->node[edges[i].source];
 		uint64_t target = targets->node[edges[i].target];
-		float weight = edges[i].weight + 0.0f; /* -0 becomes +0: bits then order as values do */
 		uint32_t bits;
 
 		if (stop_at(i, cancel))
 			return HY_CANCELLED;
-		memcpy(&bits, &weight, sizeof(bits));
+		/* bits order as values do, but for -0, which adds nothing wherever it comes */
+		memcpy(&bits, &edges[i].weight, sizeof(bits));
 		if (direction != HY_DIRECTION_IN)
 			records[filled++] = (Record){target << 32 | source, bits};
 		if (direction != HY_DIRECTION_OUT)

@@ -44,7 +44,7 @@ typedef struct HyCsr
 	float *weight;      /* edges */
 	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
 	int64_t *out_start; /* nodes + 1; where a sparse frontier reaches: may be NULL, then unknown */
-	uint32_t *out_row;	/* edges; the destinations of node i, ascending, from out_start[i] on */
+	uint32_t *out_row;  /* edges; the destinations of node i, ascending, from out_start[i] on */
 } HyCsr;
 
 /*

@@ -12,9 +12,12 @@
  *		HY_PAIR_VECS			registers a sum that ip_norm has room for: it goes through the
  *								lanes in groups of that many
  *
+ *		HY_NORM_APART			ip_norm of fp32 had better take two passes, the second from the cache
+ *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
  *		vec_store(p, v)			vec_add(a, b)	vec_sub(a, b)	vec_abs(a)
+ *		vec_sub_widened(a, b)	the same as vec_sub, where b was just widened from binary16
  *		vec_fma(a, b, c)		fl(a * b + c)
  *		wide_of(v, i)			the i-th HY_WIDE_WIDTH lanes of v as fp64
  *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
@@ -30,12 +33,14 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
 
 #define HY_VECS (HY_LANES / HY_WIDTH)
 #define HY_WIDES (HY_LANES / HY_WIDE_WIDTH)
 #define HY_WIDES_A_VEC (HY_WIDTH / HY_WIDE_WIDTH)
+#define HY_GROUPS (HY_VECS / HY_PAIR_VECS)
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
 
 typedef enum SumOp
@@ -70,54 +75,63 @@ load_left(const float *a, int i, int n)
 }
 
 HY_INLINE HyVec
-accumulate(SumOp op, HyVec acc, HyVec a, HyVec b)
+accumulate(SumOp op, HyDtype dtype, HyVec acc, HyVec a, HyVec b)
 {
 	HyVec d;
 
 	if (op == SUM_IP)
 		return vec_fma(a, b, acc);
-	d = vec_sub(a, b);
+	d = dtype == HY_F32 ? vec_sub(a, b) : vec_sub_widened(a, b);
 	if (op == SUM_L2SQ)
 		return vec_fma(d, d, acc);
 	return vec_add(acc, vec_abs(d));
 }
 
-/* flush: adds the lanes to their twins. */
+/* flush: adds the lanes of one register to their twins. */
 HY_INLINE void
-flush(double *twin, const HyVec *acc)
+flush(double *twin, HyVec lanes)
 {
-	int j;
+	int i;
 
 	HY_UNROLL
-	for (j = 0; j < HY_WIDES; j++)
+	for (i = 0; i < HY_WIDES_A_VEC; i++)
 	{
-		HyWide w = wide_of(acc[j / HY_WIDES_A_VEC], j % HY_WIDES_A_VEC);
+		double *p = twin + i * HY_WIDE_WIDTH;
 
-		wide_store(twin + j * HY_WIDE_WIDTH, wide_add(wide_load(twin + j * HY_WIDE_WIDTH), w));
+		wide_store(p, wide_add(wide_load(p), wide_of(lanes, i)));
 	}
 }
 
-/* fold: the tree over all lanes, added to their twins first unless twin is NULL. */
-HY_INLINE float
-fold(const double *twin, const HyVec *acc)
+/*
+ * fold_halves: the first level of the tree: registers that are HY_LANES / 2 lanes apart, added to
+ * their twins before unless twin is NULL.
+ */
+HY_INLINE void
+fold_halves(HyWide *sum, const double *twin, HyVec low_lanes, HyVec high_lanes)
 {
-	HyWide sum[HY_WIDES / 2];
-	int j;
+	int i;
 
 	HY_UNROLL
-	for (j = 0; j < HY_WIDES / 2; j++)
+	for (i = 0; i < HY_WIDES_A_VEC; i++)
 	{
-		int k = j + HY_WIDES / 2;
-		HyWide low = wide_of(acc[j / HY_WIDES_A_VEC], j % HY_WIDES_A_VEC);
-		HyWide high = wide_of(acc[k / HY_WIDES_A_VEC], k % HY_WIDES_A_VEC);
+		HyWide low = wide_of(low_lanes, i);
+		HyWide high = wide_of(high_lanes, i);
 
 		if (twin != NULL)
 		{
-			low = wide_add(wide_load(twin + j * HY_WIDE_WIDTH), low);
-			high = wide_add(wide_load(twin + k * HY_WIDE_WIDTH), high);
+			low = wide_add(wide_load(twin + i * HY_WIDE_WIDTH), low);
+			high = wide_add(wide_load(twin + HY_LANES / 2 + i * HY_WIDE_WIDTH), high);
 		}
-		sum[j] = wide_add(low, high);
+		sum[i] = wide_add(low, high);
 	}
+}
+
+/* fold_rest: the other levels. */
+HY_INLINE float
+fold_rest(HyWide *sum)
+{
+	int j;
+
 #define FOLD_ONCE(h)                                                                               \
 	HY_UNROLL                                                                                      \
 	for (j = 0; j < (h) / HY_WIDE_WIDTH; j++)                                                      \
@@ -142,7 +156,7 @@ steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 	{
 		HY_UNROLL
 		for (j = 0; j < HY_VECS; j++)
-			acc[j] = accumulate(op, acc[j], vec_load(a + i + j * HY_WIDTH),
+			acc[j] = accumulate(op, dtype, acc[j], vec_load(a + i + j * HY_WIDTH),
 			                    load_right(dtype, b, i + j * HY_WIDTH, HY_WIDTH));
 	}
 }
@@ -159,16 +173,29 @@ tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 		int i = j * HY_WIDTH;
 
 		if (n - i >= HY_WIDTH)
-			acc[j] = accumulate(op, acc[j], vec_load(a + i), load_right(dtype, b, i, HY_WIDTH));
+			acc[j] =
+				accumulate(op, dtype, acc[j], vec_load(a + i), load_right(dtype, b, i, HY_WIDTH));
 		else if (n - i > 0)
-			acc[j] = accumulate(op, acc[j], load_left(a, i, n - i), load_right(dtype, b, i, n - i));
+			acc[j] = accumulate(op, dtype, acc[j], load_left(a, i, n - i),
+			                    load_right(dtype, b, i, n - i));
 	}
+}
+
+HY_INLINE void
+clear(HyVec *acc, int n)
+{
+	int j;
+
+	HY_UNROLL
+	for (j = 0; j < n; j++)
+		acc[j] = vec_zero();
 }
 
 HY_INLINE float
 sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
 {
 	HyVec acc[HY_VECS];
+	HyWide sum[HY_WIDES / 2];
 	double twin[HY_LANES];
 	bool flushed = dims > HY_BLOCK;
 	int rest;
@@ -176,127 +203,171 @@ sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
 
 	if (flushed)
 	{
-		for (j = 0; j < HY_LANES; j++)
-			twin[j] = 0.0;
+		memset(twin, 0, sizeof(twin));
 		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
 		{
+			clear(acc, HY_VECS);
+			steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
 			HY_UNROLL
 			for (j = 0; j < HY_VECS; j++)
-				acc[j] = vec_zero();
-			steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
-			flush(twin, acc);
+				flush(twin + j * HY_WIDTH, acc[j]);
 			a += HY_BLOCK;
 			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
 		}
 	}
 
-	HY_UNROLL
-	for (j = 0; j < HY_VECS; j++)
-		acc[j] = vec_zero();
+	clear(acc, HY_VECS);
 	steps(op, dtype, acc, a, b, dims / HY_LANES);
 	rest = dims % HY_LANES;
 	if (rest != 0)
 		tail(op, dtype, acc, a + (dims - rest),
 		     (const char *) b + (size_t) (dims - rest) * hy_dtype_size(dtype), rest);
-	return flushed ? fold(twin, acc) : fold(NULL, acc);
+
+	if (flushed)
+	{
+		HY_UNROLL
+		for (j = 0; j < HY_VECS / 2; j++)
+			fold_halves(sum + j * HY_WIDES_A_VEC, twin + j * HY_WIDTH, acc[j],
+			            acc[j + HY_VECS / 2]);
+	}
+	else
+	{
+		HY_UNROLL
+		for (j = 0; j < HY_VECS / 2; j++)
+			fold_halves(sum + j * HY_WIDES_A_VEC, NULL, acc[j], acc[j + HY_VECS / 2]);
+	}
+	return fold_rest(sum);
 }
 
 /*
- * block_ip_norm: both sums of a block of at most HY_BLOCK elements, lanes stored at ip and norm.
+ * group_lane: the first lane of the j-th register of a group.  The second half of a group lies
+ * HY_LANES / 2 lanes after its first half, so that a group can take the tree's first level alone.
  */
+HY_INLINE int
+group_lane(int group, int j)
+{
+	return j < HY_PAIR_VECS / 2
+	           ? (group * (HY_PAIR_VECS / 2) + j) * HY_WIDTH
+	           : (group * (HY_PAIR_VECS / 2) + j - HY_PAIR_VECS / 2) * HY_WIDTH + HY_LANES / 2;
+}
+
+/* group_ip_norm: both sums of one group of lanes over at most HY_BLOCK elements. */
 HY_INLINE void
-block_ip_norm(HyDtype dtype, float *ip, float *norm, const float *a, const void *b, int dims)
+group_ip_norm(HyDtype dtype, int group, HyVec *ip, HyVec *norm, const float *a, const void *b,
+              int dims)
 {
 	int whole = dims - dims % HY_LANES;
-	int group;
+	int i;
+	int j;
 
-	for (group = 0; group < HY_LANES; group += HY_PAIR_VECS * HY_WIDTH)
+	clear(ip, HY_PAIR_VECS);
+	clear(norm, HY_PAIR_VECS);
+	for (i = 0; i < whole; i += HY_LANES)
 	{
-		HyVec acc[HY_PAIR_VECS];
-		HyVec acc_norm[HY_PAIR_VECS];
-		int i;
-		int j;
-
 		HY_UNROLL
 		for (j = 0; j < HY_PAIR_VECS; j++)
 		{
-			acc[j] = vec_zero();
-			acc_norm[j] = vec_zero();
+			int at = i + group_lane(group, j);
+			HyVec right = load_right(dtype, b, at, HY_WIDTH);
+
+			ip[j] = vec_fma(vec_load(a + at), right, ip[j]);
+			norm[j] = vec_fma(right, right, norm[j]);
 		}
-		for (i = group; i < whole; i += HY_LANES)
+	}
+	if (whole == dims)
+		return;
+	HY_UNROLL
+	for (j = 0; j < HY_PAIR_VECS; j++)
+	{
+		int at = whole + group_lane(group, j);
+		int n = dims - at < HY_WIDTH ? dims - at : HY_WIDTH;
+
+		if (n > 0)
 		{
-			HY_UNROLL
-			for (j = 0; j < HY_PAIR_VECS; j++)
-			{
-				HyVec right = load_right(dtype, b, i + j * HY_WIDTH, HY_WIDTH);
+			HyVec right = load_right(dtype, b, at, n);
 
-				acc[j] = vec_fma(vec_load(a + i + j * HY_WIDTH), right, acc[j]);
-				acc_norm[j] = vec_fma(right, right, acc_norm[j]);
-			}
-		}
-		HY_UNROLL
-		for (j = 0; j < HY_PAIR_VECS; j++)
-		{
-			int at = whole + group + j * HY_WIDTH;
-			int n = dims - at < HY_WIDTH ? dims - at : HY_WIDTH;
-
-			if (n > 0)
-			{
-				HyVec right = load_right(dtype, b, at, n);
-
-				acc[j] = vec_fma(load_left(a, at, n), right, acc[j]);
-				acc_norm[j] = vec_fma(right, right, acc_norm[j]);
-			}
-			vec_store(ip + group + j * HY_WIDTH, acc[j]);
-			vec_store(norm + group + j * HY_WIDTH, acc_norm[j]);
+			ip[j] = vec_fma(load_left(a, at, n), right, ip[j]);
+			norm[j] = vec_fma(right, right, norm[j]);
 		}
 	}
 }
 
+/* end_ip_norm: the last at most HY_BLOCK elements and the fold. */
 HY_INLINE void
-load_lanes(HyVec *acc, const float *lanes)
+end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const float *a,
+            const void *b, int dims, float out[2])
 {
+	HyVec ip[HY_PAIR_VECS];
+	HyVec norm[HY_PAIR_VECS];
+	HyWide sum_ip[HY_WIDES / 2];
+	HyWide sum_norm[HY_WIDES / 2];
+	int group;
 	int j;
 
 	HY_UNROLL
-	for (j = 0; j < HY_VECS; j++)
-		acc[j] = vec_load(lanes + j * HY_WIDTH);
+	for (group = 0; group < HY_GROUPS; group++)
+	{
+		group_ip_norm(dtype, group, ip, norm, a, b, dims);
+		HY_UNROLL
+		for (j = 0; j < HY_PAIR_VECS / 2; j++)
+		{
+			int lane = group_lane(group, j);
+
+			fold_halves(sum_ip + lane / HY_WIDE_WIDTH, twin_ip == NULL ? NULL : twin_ip + lane,
+			            ip[j], ip[j + HY_PAIR_VECS / 2]);
+			fold_halves(sum_norm + lane / HY_WIDE_WIDTH,
+			            twin_norm == NULL ? NULL : twin_norm + lane, norm[j],
+			            norm[j + HY_PAIR_VECS / 2]);
+		}
+	}
+	out[0] = fold_rest(sum_ip);
+	out[1] = fold_rest(sum_norm);
 }
 
 HY_INLINE void
 sum_ip_norm(HyDtype dtype, const float *a, const void *b, int dims, float out[2])
 {
-	float ip[HY_LANES] __attribute__((aligned(64)));
-	float norm[HY_LANES] __attribute__((aligned(64)));
+	HyVec ip[HY_PAIR_VECS];
+	HyVec norm[HY_PAIR_VECS];
 	double twin_ip[HY_LANES];
 	double twin_norm[HY_LANES];
-	HyVec acc[HY_VECS];
 	bool flushed = dims > HY_BLOCK;
+	int group;
 	int j;
 
+	if (HY_NORM_APART && dtype == HY_F32)
+	{
+		out[0] = sum_pair(SUM_IP, HY_F32, a, b, dims);
+		out[1] = sum_pair(SUM_IP, HY_F32, b, b, dims);
+		return;
+	}
 	if (flushed)
 	{
-		for (j = 0; j < HY_LANES; j++)
-		{
-			twin_ip[j] = 0.0;
-			twin_norm[j] = 0.0;
-		}
+		memset(twin_ip, 0, sizeof(twin_ip));
+		memset(twin_norm, 0, sizeof(twin_norm));
 		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
 		{
-			block_ip_norm(dtype, ip, norm, a, b, HY_BLOCK);
-			load_lanes(acc, ip);
-			flush(twin_ip, acc);
-			load_lanes(acc, norm);
-			flush(twin_norm, acc);
+			HY_UNROLL
+			for (group = 0; group < HY_GROUPS; group++)
+			{
+				group_ip_norm(dtype, group, ip, norm, a, b, HY_BLOCK);
+				HY_UNROLL
+				for (j = 0; j < HY_PAIR_VECS; j++)
+				{
+					flush(twin_ip + group_lane(group, j), ip[j]);
+					flush(twin_norm + group_lane(group, j), norm[j]);
+				}
+			}
 			a += HY_BLOCK;
 			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
 		}
 	}
-	block_ip_norm(dtype, ip, norm, a, b, dims);
-	load_lanes(acc, ip);
-	out[0] = flushed ? fold(twin_ip, acc) : fold(NULL, acc);
-	load_lanes(acc, norm);
-	out[1] = flushed ? fold(twin_norm, acc) : fold(NULL, acc);
+
+	/* Two copies, so that whether there are twins is a constant in each. */
+	if (flushed)
+		end_ip_norm(dtype, twin_ip, twin_norm, a, b, dims, out);
+	else
+		end_ip_norm(dtype, NULL, NULL, a, b, dims, out);
 }
 
 /* The entry points, for both element types. */

@@ -6,38 +6,20 @@
  * the graph, only the rows it reaches are pulled, whole, by the same kernel, so the bits are those
  * of pulling all rows: a row that nothing reaches would sum zeros.  Nodes with activation in the
  * current hop are a bitmap, which is walked in id order for what must be summed in id order.
- *
- * fma() is a call into libm unless the compiler may use the instruction; so the kernels are built
- * twice and the faster one is taken where the processor has it.  Both round the same.
  */
 #include "core/spread.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "core/cpu_features.h"
+#include "core/spread_pull.h"
+
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
 #define BLOCK 65536
 
 /* A sparse hop is worth it when it touches less than 1 / SPARSE_SHARE of the entries. */
 #define SPARSE_SHARE 4
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_FMA_VARIANT 1
-#endif
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-typedef void (*AddEntries)(const uint32_t *column, const float *weight, int64_t count,
-                           const double *charge, double *lane);
-typedef void (*PullRows)(const HyCsr *graph, const double *charge, int64_t from, int64_t to,
-                         double *y);
-
-/* Kernel: one way to pull; both entry points treat rows of any length alike. */
-typedef struct Kernel
-{
-	PullRows rows;  /* whole rows from .. to - 1 */
-	AddEntries add; /* a part of a row, from a position that is a multiple of the lanes */
-} Kernel;
 
 /* Walk: the state of one set of seeds on its way through the graph. */
 typedef struct Walk
@@ -46,8 +28,8 @@ typedef struct Walk
 	const double *gain;
 	const HySpreadParams *params;
 	const HyCancel *cancel;
-	Kernel kernel;
-	double *y;        /* activation that arrived in the last hop; 0 outside active */
+	HySpreadPull pull;
+	double *y;        /* activation that arrived in the last hop; of no meaning outside active */
 	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
 	uint64_t *active; /* bitmap: y is not 0 */
@@ -62,13 +44,11 @@ static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static bool fire(Walk *walk, int64_t *reach);
 static bool mark_reached(Walk *walk, int64_t reach);
-static void forget_active(Walk *walk);
 static HyStatus pull_all(Walk *walk);
 static HyStatus pull_reached(Walk *walk);
 static HyStatus pull_range(Walk *walk, int64_t from, int64_t to);
 static void arrive(Walk *walk, bool everywhere, int32_t hop);
 static double active_sum(const Walk *walk);
-static Kernel choose_kernel(HyCombine combine);
 
 static inline int64_t
 words_of(int64_t nodes)
@@ -139,7 +119,7 @@ hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
 	walk.gain = gain;
 	walk.params = params;
 	walk.cancel = cancel;
-	walk.kernel = choose_kernel(params->combine);
+	walk.pull = hy_spread_pull(params->combine, hy_simd_available(HY_SIMD_AVX2));
 	walk.y = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
 	walk.charge = hy_alloc_array(allocator, (size_t) graph->nodes, sizeof(double));
 	walk.active = hy_alloc_array(allocator, (size_t) words, sizeof(uint64_t));
@@ -229,7 +209,6 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 		if (!fire(walk, &reach))
 			break;
 		sparse = mark_reached(walk, reach);
-		forget_active(walk);
 		status = sparse ? pull_reached(walk) : pull_all(walk);
 		if (status != HY_OK)
 			return status;
@@ -358,22 +337,6 @@ mark_reached(Walk *walk, int64_t reach)
 	return sparse;
 }
 
-/* forget_active: y = 0 again; the charges stay until the hop is done. */
-static void
-forget_active(Walk *walk)
-{
-	int64_t words = words_of(walk->graph->nodes);
-	int64_t w;
-
-	for (w = 0; w < words; w++)
-	{
-		uint64_t bits = walk->active[w];
-
-		for (; bits != 0; bits &= bits - 1)
-			walk->y[w * 64 + __builtin_ctzll(bits)] = 0;
-	}
-}
-
 /* pull_all: y of every row, in blocks of about BLOCK entries or rows. */
 static HyStatus
 pull_all(Walk *walk)
@@ -456,14 +419,14 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 
 	if (to - from > 1 || end - begin <= BLOCK)
 	{
-		walk->kernel.rows(graph, walk->charge, from, to, walk->y);
+		walk->pull.rows(graph, walk->charge, from, to, walk->y);
 		return HY_OK;
 	}
 	for (; begin < end; begin += BLOCK)
 	{
 		int64_t count = end - begin < BLOCK ? end - begin : BLOCK;
 
-		walk->kernel.add(graph->column + begin, graph->weight + begin, count, walk->charge, lane);
+		walk->pull.add(graph->column + begin, graph->weight + begin, count, walk->charge, lane);
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 	}
@@ -538,122 +501,4 @@ active_sum(const Walk *walk)
 		}
 	}
 	return fold(lane);
-}
-
-/* add_sum: entries of one row into its lanes; the first one belongs to lane 0. */
-ALWAYS_INLINE void
-add_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-        double *lane)
-{
-	int64_t p = 0;
-	int l;
-
-	for (; p + HY_SPREAD_LANES <= count; p += HY_SPREAD_LANES)
-	{
-		for (l = 0; l < HY_SPREAD_LANES; l++)
-			lane[l] = __builtin_fma(charge[column[p + l]], weight[p + l], lane[l]);
-	}
-	for (l = 0; p < count; p++, l++)
-		lane[l] = __builtin_fma(charge[column[p]], weight[p], lane[l]);
-}
-
-/* rows_sum: whole rows.  The fold of a row shorter than the lanes skips the empty ones: x + 0 is x. */
-ALWAYS_INLINE void
-rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	int64_t row;
-
-	for (row = from; row < to; row++)
-	{
-		int64_t begin = graph->row_start[row];
-		int64_t count = graph->row_start[row + 1] - begin;
-		double lane[HY_SPREAD_LANES];
-		int64_t live = count < HY_SPREAD_LANES ? count : HY_SPREAD_LANES;
-		int64_t h;
-		int64_t l;
-
-		for (l = 0; l < live; l++)
-			lane[l] = 0;
-		add_sum(graph->column + begin, graph->weight + begin, count, charge, lane);
-		for (h = HY_SPREAD_LANES / 2; h > 0; h /= 2)
-		{
-			for (l = 0; l + h < live; l++)
-				lane[l] += lane[l + h];
-			live = live < h ? live : h;
-		}
-		y[row] = count > 0 ? lane[0] : 0;
-	}
-}
-
-static void
-add_sum_plain(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-              double *lane)
-{
-	add_sum(column, weight, count, charge, lane);
-}
-
-static void
-rows_sum_plain(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	rows_sum(graph, charge, from, to, y);
-}
-
-#ifdef HAVE_FMA_VARIANT
-
-__attribute__((target("avx2,fma"))) static void
-add_sum_fma(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-            double *lane)
-{
-	add_sum(column, weight, count, charge, lane);
-}
-
-__attribute__((target("avx2,fma"))) static void
-rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	rows_sum(graph, charge, from, to, y);
-}
-
-#endif
-
-/* add_max, rows_max: the largest product; its order does not matter. */
-static void
-add_max(const uint32_t *column, const float *weight, int64_t count, const double *charge,
-        double *lane)
-{
-	int64_t p;
-
-	for (p = 0; p < count; p++)
-	{
-		double product = charge[column[p]] * weight[p];
-
-		if (product > lane[0])
-			lane[0] = product;
-	}
-}
-
-static void
-rows_max(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
-{
-	int64_t row;
-
-	for (row = from; row < to; row++)
-	{
-		double largest = 0;
-
-		add_max(graph->column + graph->row_start[row], graph->weight + graph->row_start[row],
-		        graph->row_start[row + 1] - graph->row_start[row], charge, &largest);
-		y[row] = largest;
-	}
-}
-
-static Kernel
-choose_kernel(HyCombine combine)
-{
-	if (combine == HY_COMBINE_MAX)
-		return (Kernel){rows_max, add_max};
-#ifdef HAVE_FMA_VARIANT
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-		return (Kernel){rows_sum_fma, add_sum_fma};
-#endif
-	return (Kernel){rows_sum_plain, add_sum_plain};
 }

@@ -10,6 +10,8 @@
  * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close.
  * Life of a task: submit gives a ticket, poll says whether it is done; a poll that says done (or
  * any error) has released the ticket.  cancel asks a running task to stop; poll until it is done.
+ * The task's memory is read and written only inside submit and poll, never behind the caller's back:
+ * who stops polling a device that does not answer may reuse that memory.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -138,7 +140,7 @@ typedef struct HyLimits
 /* HyTimings: of one finished task, in the device's own time. */
 typedef struct HyTimings
 {
-	uint64_t total_ns; /* submit to done */
+	uint64_t total_ns; /* submit to done; 0 from the CPU, whose caller has a clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyTimings;

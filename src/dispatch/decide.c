@@ -3,7 +3,7 @@
  *		Which side a task goes to: the rules in their order, each with its reason.
  *
  *	1	force_cpu, execution = cpu			the CPU
- *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8, 9 and the waiting of 8
+ *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8 and 9, and opens at once
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU
@@ -38,6 +38,7 @@
 
 static void choose_cpu(HyChoice *choice, HyReason reason);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
+static bool goes_by(const HyMember *member, const char *name);
 static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
@@ -89,6 +90,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	}
 	if (found == 0)
 	{
+		/* A refusal names the device that it is about, where there is one. */
 		if (choice->forced)
 			choice->refusal = refusal_status(choice->reason);
 		else
@@ -140,10 +142,24 @@ named_device(const HyExecutor *executor, int32_t after)
 	for (i = after + 1; i < executor->members; i++)
 	{
 		if (config->execution != HY_EXECUTION_NAMED ||
-		    strcmp(config->backend_name, executor->member[i].name) == 0)
+		    goes_by(&executor->member[i], config->backend_name))
 			return i;
 	}
 	return 0;
+}
+
+/*
+ * goes_by: whether a device is the one called name.  Of a plug-in that could not be had only the
+ * file's name is known, such as hybrid_cuda; what follows the last underscore stands for it.
+ */
+static bool
+goes_by(const HyMember *member, const char *name)
+{
+	const char *tail = strrchr(member->name, '_');
+
+	if (strcmp(member->name, name) == 0)
+		return true;
+	return member->backend == NULL && tail != NULL && strcmp(tail + 1, name) == 0;
 }
 
 /*
@@ -163,6 +179,12 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		reason = HY_REASON_NO_DEVICE;
 		why =
 			executor->foreign ? "the process was forked after the device was set up" : member->why;
+	}
+	else if (hy_task_check(task) != HY_OK)
+	{
+		/* The CPU will say so as well; a backend shall not be asked about nonsense. */
+		reason = HY_REASON_UNSUPPORTED;
+		why = "the task contradicts itself";
 	}
 	else
 	{
@@ -197,6 +219,7 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	}
 	if (choice->why == NULL || reason > choice->reason)
 	{
+		choice->device = device;
 		choice->reason = reason;
 		choice->why = why;
 	}

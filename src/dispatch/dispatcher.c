@@ -27,6 +27,7 @@
 #define REFUSED_FOR_NS UINT64_C(1000000000)
 
 static HyStatus check(const HyTask *task, const HyShape *shape);
+static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static void
 begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision);
 static void describe(const HyChoice *choice, HyDecision *decision);
@@ -54,23 +55,27 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	HyDeviceRun run;
 	HyStatus st;
 
+	/* The decision is written where it will stay; a copy costs as much as deciding. */
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
 	begin(executor, &shape, start, d);
 	st = check(task, &shape);
+	if (st == HY_OK)
+	{
+		hy_decide(executor, task, &shape, start, &choice);
+		/* Asking for the process id is a system call: only when a device would be touched. */
+		if (choice.device != 0 && hy_executor_foreign(executor))
+			hy_decide(executor, task, &shape, start, &choice);
+		describe(&choice, d);
+		st = choice.refusal;
+		if (st != HY_OK && hy_task_check(task) != HY_OK)
+			st = HY_INVALID;
+	}
 	if (st != HY_OK)
 	{
 		d->status = st;
+		keep(executor, d, decision);
 		return st;
-	}
-	hy_decide(executor, task, &shape, start, &choice);
-	/* Asking for the process id is a system call: only when a device would be touched. */
-	if (choice.device != 0 && !executor->foreign && hy_executor_foreign(executor))
-		hy_decide(executor, task, &shape, start, &choice);
-	describe(&choice, d);
-	if (choice.refusal != HY_OK)
-	{
-		if (executor->config.telemetry)
-			hy_event_keep(executor, d);
-		return choice.refusal;
 	}
 
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
@@ -94,7 +99,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		else if (st != HY_OK)
 			finished = now_ns(executor);
 	}
-	if (st == HY_OK)
+	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
 	/* A virtual device's time was set when it ran. */
 	if (!d->virtual_time)
@@ -103,8 +108,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
-	if (executor->config.telemetry)
-		hy_event_keep(executor, d);
+	keep(executor, d, decision);
 	return st;
 }
 
@@ -117,6 +121,8 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 
 	begin(executor, &shape, now, decision);
 	decision->status = check(task, &shape);
+	if (decision->status == HY_OK)
+		decision->status = hy_task_check(task);
 	if (decision->status != HY_OK)
 		return;
 	hy_executor_foreign(executor);
@@ -129,17 +135,28 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 			hy_tracker_predict(executor->tracker, &shape, choice.candidate);
 }
 
+/*
+ * check: what must hold before deciding.  That the task makes sense otherwise is asked for by
+ * whoever first needs it, a device's rules or the CPU backend: it is the dearest of all questions.
+ */
 static HyStatus
 check(const HyTask *task, const HyShape *shape)
 {
-	HyStatus st = hy_task_check(task);
+	if ((int) task->op < 0 || (int) task->op >= HY_OP_COUNT || shape->resident ||
+	    (task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
+	    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL))
+		return HY_INVALID;
+	return HY_OK;
+}
 
-	if (st == HY_OK && shape->resident)
-		return HY_INVALID;
-	if (st == HY_OK && ((task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
-	                    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL)))
-		return HY_INVALID;
-	return st;
+/* keep: the decision d as an event, and as the caller's. */
+static void
+keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
+{
+	if (d == hy_event_slot(executor))
+		hy_event_keep(executor);
+	if (decision != NULL && decision != d)
+		*decision = *d;
 }
 
 static void
@@ -176,7 +193,7 @@ describe(const HyChoice *choice, HyDecision *decision)
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
-		         choice->why != NULL ? choice->why : "there is none of that name");
+		         choice->why != NULL ? choice->why : "there is none");
 }
 
 static HyStatus

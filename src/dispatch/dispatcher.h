@@ -143,7 +143,8 @@ extern void hy_executor_close_devices(HyExecutor *executor);
 
 /*
  * hy_dispatch: runs the task somewhere.  HY_OK: the outputs are filled.  HY_CANCELLED; HY_NOMEM
- * when the host itself is out of memory; HY_INVALID for a task that contradicts itself; when the
+ * when the host itself is out of memory; HY_INVALID for a task that contradicts itself or whose
+ * inputs lie in a device buffer (the executor hands out none, so it cannot know whose); when the
  * user forced a device, whatever that device said.  *decision (may be NULL) is always filled.
  */
 extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);

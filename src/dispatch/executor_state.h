@@ -13,6 +13,7 @@
 #include "dispatch/dispatcher.h"
 
 #define HY_ROUTES 512
+#define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
 /* HyMember: a device of the executor, number 0 being the CPU. */
 typedef struct HyMember
@@ -67,7 +68,7 @@ struct HyExecutor
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t events;
 	int32_t next_event;
-	HyDecision event[HY_EVENT_RING];
+	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
 };
 
 /* HyChoice: what decide.c makes of a task. */
@@ -123,8 +124,9 @@ typedef struct HyDeviceRun
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
 
-/* hy_event_keep: the newest event; the oldest gives way. */
-extern void hy_event_keep(HyExecutor *executor, const HyDecision *decision);
+/* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
+extern HyDecision *hy_event_slot(HyExecutor *executor);
+extern void hy_event_keep(HyExecutor *executor);
 
 /* hy_count_attempt: an attempt on a device ended with status. */
 extern void hy_count_attempt(HyCounters *counters, HyStatus status);

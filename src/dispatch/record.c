@@ -19,11 +19,16 @@ static const char *const execution_names[] = {"auto",       "cpu",        "gpu",
 
 _Static_assert(sizeof(HyDecision) < 1024, "a call must cost less than 1 KB of memory");
 
-void
-hy_event_keep(HyExecutor *executor, const HyDecision *decision)
+HyDecision *
+hy_event_slot(HyExecutor *executor)
 {
-	executor->event[executor->next_event] = *decision;
-	executor->next_event = (executor->next_event + 1) % HY_EVENT_RING;
+	return &executor->event[executor->next_event];
+}
+
+void
+hy_event_keep(HyExecutor *executor)
+{
+	executor->next_event = (executor->next_event + 1) % HY_EVENT_SLOTS;
 	if (executor->events < HY_EVENT_RING)
 		executor->events++;
 }
@@ -41,7 +46,7 @@ hy_executor_event(const HyExecutor *executor, int32_t i)
 
 	if (i < 0 || i >= executor->events)
 		return NULL;
-	return &executor->event[(slot + HY_EVENT_RING) % HY_EVENT_RING];
+	return &executor->event[(slot + HY_EVENT_SLOTS) % HY_EVENT_SLOTS];
 }
 
 void

@@ -47,14 +47,14 @@ extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape,
 /* HyForecast: a prediction and what it rests on. */
 typedef struct HyForecast
 {
-	double ns;		 /* as hy_tracker_predict */
+	double ns;       /* as hy_tracker_predict */
 	int32_t samples; /* as hy_tracker_samples */
-	int32_t steps;	 /* how many powers of two larger the shape is than the class it rests on */
-	bool cold;		 /* it rests on one first observation only */
+	int32_t steps;   /* how many powers of two larger the shape is than the class it rests on */
+	bool cold;       /* it rests on one first observation only */
 } HyForecast;
 
-extern HyForecast hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape,
-									  int32_t device);
+extern HyForecast
+hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /* hy_shape_class: the class of a shape as a number above 0, for tables that keep one thing a class. */
 extern uint32_t hy_shape_class(const HyShape *shape);

@@ -25,6 +25,7 @@
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/numeric.h"
 #include "utils/plancache.h"
 
 #define FIRST_CAPACITY 1024
@@ -110,7 +111,7 @@ hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, Hy
 	options.must_return_tuples = true;
 	options.dest = &receiver.pub;
 	code = SPI_execute_plan_extended(plan, &options);
-	if (code != SPI_OK_SELECT)
+	if (code < 0)
 		elog(ERROR, "could not run the edges query: %s", SPI_result_code_string(code));
 	SPI_finish();
 	MemoryContextDelete(receiver.row_context);
@@ -308,7 +309,7 @@ get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 	float weight = 0;
 
 	if (slot->tts_isnull[WEIGHT_COLUMN - 1])
-		report_weight(edge, "be NULL", "NULL");
+		report_weight(edge, "cannot be NULL", "NULL");
 	switch (type)
 	{
 		case FLOAT4OID:
@@ -320,6 +321,9 @@ get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 			break;
 		case NUMERICOID:
 			exact = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value));
+			if (isinf(exact) && !numeric_is_inf(DatumGetNumeric(value)))
+				report_weight(edge, "is out of the range of real",
+				              numeric_out_sci(DatumGetNumeric(value), 3));
 			/* not by way of double, which would round twice */
 			if (fabs(exact) <= FLT_MAX && fabs(exact) >= FLT_MIN)
 				weight = DatumGetFloat4(DirectFunctionCall1(numeric_float4, value));
@@ -339,13 +343,13 @@ get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 			elog(ERROR, "unexpected type of graph edge weight: %u", type);
 	}
 	if (isnan(exact))
-		report_weight(edge, "be NaN", "NaN");
+		report_weight(edge, "cannot be NaN", "NaN");
 	if (isinf(exact))
-		report_weight(edge, "be infinite", float8out_internal(exact));
+		report_weight(edge, "cannot be infinite", float8out_internal(exact));
 	if (exact < 0)
-		report_weight(edge, "be negative", float8out_internal(exact));
+		report_weight(edge, "cannot be negative", float8out_internal(exact));
 	if (isinf(weight) || (weight == 0 && exact != 0))
-		report_weight(edge, "be out of the range of real", float8out_internal(exact));
+		report_weight(edge, "is out of the range of real", float8out_internal(exact));
 	return weight;
 }
 
@@ -355,7 +359,7 @@ report_weight(const HyEdge *edge, const char *what, const char *weight)
 	ereport(ERROR,
 	        (errcode(strcmp(weight, "NULL") == 0 ? ERRCODE_NULL_VALUE_NOT_ALLOWED
 	                                             : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-	         errmsg("graph edge weight cannot %s", what),
+	         errmsg("graph edge weight %s", what),
 	         errdetail("The edge goes from " INT64_FORMAT " to " INT64_FORMAT ", with weight %s.",
 	                   edge->source, edge->target, weight)));
 }

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
@@ -33,9 +35,11 @@ static int log_lost;
 static void create_executor(void);
 static void drop_executor(void);
 static void load_plugins(void);
+static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
 static void close_at_exit(int code, Datum arg);
+static bool was_forced(const HyDecision *decision);
 static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
 
 static const HyLog executor_log = {keep_line, NULL};
@@ -79,7 +83,7 @@ hybrid_run(HyTask *task, const char *what)
 	flush_log();
 	if (status == HY_OK)
 		return;
-	if (status != HY_CANCELLED && decision.device != 0)
+	if (status != HY_CANCELLED && was_forced(&decision))
 		report_forced(&decision, what);
 	hybrid_check(status, what);
 }
@@ -136,11 +140,27 @@ load_plugins(void)
 		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 
 		if (backend == NULL)
+		{
+			int lines = log_count;
+
 			hy_executor_add_missing(executor, name, why);
+			/* the default names a plug-in that most machines rightly do not have */
+			if (strcmp(configured_plugins, HYBRID_DEFAULT_PLUGINS) == 0 && !is_installed(name))
+				log_count = lines;
+		}
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
 	pfree(names);
+}
+
+static bool
+is_installed(const char *name)
+{
+	char path[MAXPGPATH];
+
+	snprintf(path, sizeof(path), "%s/%s.so", pkglib_path, name);
+	return access(path, F_OK) == 0;
 }
 
 /* Called by pure code: only remembers the line. */
@@ -178,6 +198,16 @@ close_at_exit(int code, Datum arg)
 	(void) arg;
 	if (executor != NULL)
 		hy_executor_close_devices(executor);
+}
+
+/* Whether hybrid.execution asked for a device and nothing else would do. */
+static bool
+was_forced(const HyDecision *decision)
+{
+	bool on_cpu = decision->device == 0 && decision->reason == HY_REASON_USER;
+
+	return !on_cpu &&
+	       (decision->execution == HY_EXECUTION_GPU || decision->execution == HY_EXECUTION_NAMED);
 }
 
 /* The user forced a device and it could not serve: say which and why. */

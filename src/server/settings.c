@@ -165,7 +165,7 @@ define_device_settings(void)
 {
 	DefineCustomStringVariable("hybrid.plugins", "Device plug-ins to look for.",
 	                           "Bare file names in PostgreSQL's library directory.",
-	                           &hybrid_plugins, "hybrid_cuda", PGC_SUSET, GUC_LIST_INPUT,
+	                           &hybrid_plugins, HYBRID_DEFAULT_PLUGINS, PGC_SUSET, GUC_LIST_INPUT,
 	                           check_bare_names, assign_string, NULL);
 	DefineCustomIntVariable("hybrid.gpu_memory_limit",
 	                        "Most device memory that one backend may hold.",

@@ -9,6 +9,8 @@
 
 #include "dispatch/dispatcher.h"
 
+#define HYBRID_DEFAULT_PLUGINS "hybrid_cuda"
+
 extern int hybrid_graph_memory_limit; /* kB */
 extern char *hybrid_plugins;          /* comma-separated bare file names */
 

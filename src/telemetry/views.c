@@ -210,9 +210,10 @@ store(FunctionCallInfo fcinfo, Row *row)
 static const char *
 device_state(const HyDeviceState *state)
 {
+	/* what was never there has no name */
+	if (state->info.name[0] == '\0')
+		return "unavailable";
 	if (state->latched)
 		return "given up";
-	if (state->why != NULL)
-		return "unavailable";
 	return state->open ? "open" : "closed";
 }

@@ -80,7 +80,7 @@ random_id(UnitRandom *random, IdKind kind)
 static float
 random_weight(UnitRandom *random)
 {
-	switch (unit_random_below(random, 5))
+	switch (unit_random_below(random, 6))
 	{
 		case 0:
 			return 1;
@@ -88,6 +88,9 @@ random_weight(UnitRandom *random)
 			return unit_random_below(random, 2) == 0 ? 0.0f : -0.0f;
 		case 2:
 			return 1e30f * (float) unit_random_unit(random);
+		case 3: /* so far apart that the order of a sum shows in fp64 */
+		case 4:
+			return (float) ldexp(unit_random_unit(random), -(int) unit_random_below(random, 60));
 		default:
 			return (float) unit_random_unit(random);
 	}
@@ -326,6 +329,34 @@ test_order_does_not_matter(void)
 	free(work);
 }
 
+/*
+ * 1 + 2^-24 lies half-way between two floats.  Many tiny weights push it over when they are added
+ * up first, and are lost one by one when they come after it.
+ */
+static void
+test_parallel_weights_ascend(void)
+{
+	static const int tiny[] = {3, 64};
+	int t;
+
+	for (t = 0; t < 2; t++)
+	{
+		HyEdge edges[70];
+		HyCsr csr;
+		int i;
+
+		for (i = 0; i < tiny[t]; i++)
+			edges[i + 1] = (HyEdge){1, 2, t == 0 ? 0x1p-54f : 0x1p-57f};
+		edges[0] = (HyEdge){1, 2, 1};
+		edges[tiny[t] + 1] = (HyEdge){1, 2, 0x1p-24f};
+		CHECK_INT(
+			hy_csr_build(edges, tiny[t] + 2, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &csr),
+			HY_OK);
+		CHECK_SAME_F32(csr.weight[0], 1 + 0x1p-23f);
+		hy_csr_free(&csr, &hy_malloc_allocator);
+	}
+}
+
 static HyStatus
 status_of(const HyEdge *edges, int64_t count, HyDirection direction)
 {
@@ -473,6 +504,7 @@ main(void)
 	UNIT_RUN(test_many_parallel_edges);
 	UNIT_RUN(test_memory_of_scattered_edges);
 	UNIT_RUN(test_order_does_not_matter);
+	UNIT_RUN(test_parallel_weights_ascend);
 	UNIT_RUN(test_weights_out_of_range);
 	UNIT_RUN(test_empty_graph);
 	UNIT_RUN(test_find);

@@ -11,6 +11,10 @@
 #include "core/distance.h"
 #include "core/distance_levels.h"
 
+#ifdef HY_TEST_LEVEL
+extern const HyKernels HY_TEST_LEVEL;
+#endif
+
 #define MAX_DIMS HY_MAX_DIMS
 #define SLACK 16
 

@@ -1,0 +1,220 @@
+/*
+ * dispatch.c
+ *		What hy_dispatch costs on top of calling the CPU backend directly, in C, without SQL.
+ *
+ *		dispatch [CALLS [MEGABYTES]]
+ *
+ * Three situations with a tiny task whose data stays in the cache: no device; a device for which
+ * the batch is too small; an open device that history says is slower.  And one with batches of 64
+ * vectors of 768 dims that rotate through MEGABYTES (256), so that history, counters and events
+ * have been pushed out of the near caches.  Direct and dispatched calls alternate, each is timed by
+ * itself, and what the timer costs cancels in the difference.
+ *
+ * CSV on stdout:
+ * dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,direct_median_ns,direct_p99_ns
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dispatch/backend_cpu.h"
+#include "dispatch/dispatcher.h"
+
+#define TINY_DIMS 64
+#define TINY_ROWS 4
+#define BATCH_DIMS 768
+#define BATCH_ROWS 64
+
+extern const HyBackend *hy_plugin_entry(const HyHost *host);
+
+/* Case: tasks that take turns, and the executor that they go to. */
+typedef struct Case
+{
+	const char *name;
+	HyExecutor *executor;
+	HyTask *tasks;
+	int64_t count;
+	int64_t calls;
+} Case;
+
+static HyDevice *cpu;
+static double *direct_ns;
+static double *dispatch_ns;
+
+static double now(void);
+static int ascending(const void *a, const void *b);
+static double quantile(const double *sorted, int64_t n, double q);
+static void die(const char *what);
+static HyExecutor *new_executor(bool with_device, int64_t min_batch);
+static void fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *rows_at,
+                 double *out);
+static void run(const Case *c);
+
+int
+main(int argc, char **argv)
+{
+	int64_t calls = argc > 1 ? atoll(argv[1]) : 200000;
+	size_t bytes = (size_t) (argc > 2 ? atoll(argv[2]) : 256) << 20;
+	size_t batch_floats = (size_t) BATCH_DIMS * BATCH_ROWS;
+	int64_t batches = (int64_t) (bytes / (batch_floats * sizeof(float)));
+	float *memory = malloc(bytes + batch_floats * sizeof(float));
+	double out[BATCH_ROWS];
+	HyLimits limits = {0};
+	HyTask tiny;
+	HyTask *rotating;
+	HyExecutor *slower;
+	int64_t i;
+
+	if (calls < 100 || batches < 1)
+		die("usage: dispatch [CALLS >= 100 [MEGABYTES >= 1]]");
+	rotating = calloc((size_t) batches, sizeof(HyTask));
+	direct_ns = malloc((size_t) calls * sizeof(double));
+	dispatch_ns = malloc((size_t) calls * sizeof(double));
+	if (memory == NULL || rotating == NULL || direct_ns == NULL || dispatch_ns == NULL)
+		die("out of memory");
+	for (i = 0; i < (int64_t) (bytes / sizeof(float)) + (int64_t) batch_floats; i++)
+		memory[i] = (float) ((i * 2654435761u) & 0xffff) / 65536.0f - 0.5f;
+	hy_backend_cpu.open(0, &limits, &cpu);
+
+	fill(&tiny, TINY_DIMS, TINY_ROWS, memory, memory + TINY_DIMS, out);
+	for (i = 0; i < batches; i++)
+		fill(&rotating[i], BATCH_DIMS, BATCH_ROWS, memory,
+		     memory + BATCH_DIMS + (size_t) i * batch_floats, out);
+
+	printf("dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,"
+	       "direct_median_ns,direct_p99_ns\n");
+	run(&(Case){"cached; no device", new_executor(false, 64), &tiny, 1, calls});
+	run(&(Case){"cached; below the minimum batch", new_executor(true, 64), &tiny, 1, calls});
+	slower = new_executor(true, 0);
+	run(&(Case){"cached; open device is slower", slower, &tiny, 1, calls});
+	run(&(Case){"64 x 768 rotating; no device", new_executor(false, 64), rotating, batches,
+	            calls / 10});
+	run(&(Case){"64 x 768 rotating; below the minimum batch", new_executor(true, 65), rotating,
+	            batches, calls / 10});
+	return 0;
+}
+
+static double
+now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	double x = *(const double *) a;
+	double y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+static double
+quantile(const double *sorted, int64_t n, double q)
+{
+	return sorted[(int64_t) (q * (double) (n - 1) + 0.5)];
+}
+
+static void
+die(const char *what)
+{
+	fprintf(stderr, "dispatch: %s\n", what);
+	exit(1);
+}
+
+static HyExecutor *
+new_executor(bool with_device, int64_t min_batch)
+{
+	static const HyHost host = {
+		.abi = HY_BACKEND_ABI, .clock = &hy_monotonic_clock, .allocator = &hy_malloc_allocator};
+	HyExecutor *executor;
+	HyConfig config;
+	int op;
+
+	if (hy_executor_create(&hy_malloc_allocator, &hy_monotonic_clock, NULL, &executor) != HY_OK)
+		die("out of memory");
+	if (with_device && hy_executor_add_backend(executor, hy_plugin_entry(&host)) != HY_OK)
+		die("the emulated device is missing");
+	hy_config_default(&config);
+	for (op = 0; op < HY_OP_COUNT; op++)
+		config.min_batch[op] = min_batch;
+	hy_executor_configure(executor, &config);
+	return executor;
+}
+
+static void
+fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *rows_at,
+     double *out)
+{
+	memset(task, 0, sizeof(*task));
+	task->op = HY_OP_DISTANCE;
+	task->allocator = &hy_malloc_allocator;
+	task->u.distance.metric = HY_METRIC_L2;
+	task->u.distance.queries =
+		(HyMatrix){.dims = dims, .rows = 1, .stride = (size_t) dims * sizeof(float), .data = query};
+	task->u.distance.targets = task->u.distance.queries;
+	task->u.distance.targets.rows = rows;
+	task->u.distance.targets.data = rows_at;
+	task->u.distance.out = out;
+}
+
+static void
+run(const Case *c)
+{
+	int64_t on_device;
+	double direct;
+	double dispatched;
+	double direct99;
+	double dispatched99;
+	int64_t i;
+
+	/* the first tenth warms up, and lets the device be tried */
+	for (i = -c->calls / 10; i < c->calls; i++)
+	{
+		/* each side gets its own task: what one has read is not warm for the other */
+		int64_t turn = 2 * (i + c->calls);
+		const HyTask *first = &c->tasks[turn % c->count];
+		const HyTask *second = &c->tasks[(turn + 1) % c->count];
+		HyTicket ticket;
+		HyTimings timings;
+		bool done;
+		double start;
+		double middle;
+		double end;
+
+		start = now();
+		if (hy_backend_cpu.submit(cpu, first, &ticket) != HY_OK ||
+		    hy_backend_cpu.poll(cpu, ticket, &done, &timings) != HY_OK)
+			die("the CPU failed");
+		middle = now();
+		if (hy_dispatch(c->executor, second, NULL) != HY_OK)
+			die("the dispatcher failed");
+		end = now();
+		if (i >= 0)
+		{
+			direct_ns[i] = middle - start;
+			dispatch_ns[i] = end - middle;
+		}
+	}
+	on_device = hy_executor_devices(c->executor) > 1
+	                ? hy_executor_counters(c->executor, 1, HY_OP_DISTANCE)->calls
+	                : 0;
+	if (on_device > c->calls / 100 + 4)
+		die("the device was not slower");
+	qsort(direct_ns, (size_t) c->calls, sizeof(double), ascending);
+	qsort(dispatch_ns, (size_t) c->calls, sizeof(double), ascending);
+	direct = quantile(direct_ns, c->calls, 0.5);
+	dispatched = quantile(dispatch_ns, c->calls, 0.5);
+	direct99 = quantile(direct_ns, c->calls, 0.99);
+	dispatched99 = quantile(dispatch_ns, c->calls, 0.99);
+	printf("dispatch,%s,%.0f,%.0f,%.0f,%.0f,%.2f,%.0f,%.0f\n", c->name, dispatched, dispatched99,
+	       dispatched - direct, dispatched99 - direct99, 100 * (dispatched - direct) / direct,
+	       direct, direct99);
+	hy_executor_destroy(c->executor);
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# Sourced by demo.sh and run.sh: a private server with WordNet in it, and progress lines.
+
+# step TEXT: what begins now; done_step: that it is over, and how long it took
+step()
+{
+	printf '  %-76s' "$1"
+	step_begin=$(date +%s%N)
+}
+
+done_step()
+{
+	local ms=$((($(date +%s%N) - step_begin) / 1000000))
+
+	printf '%4d.%d s\n' $((ms / 1000)) $((ms % 1000 / 100))
+}
+
+# quietly COMMAND ...: its output only where it fails
+quietly()
+{
+	local log status=0
+
+	log=$(mktemp)
+	"$@" >"$log" 2>&1 </dev/null || status=$?
+	if [ "$status" != 0 ]; then
+		printf '\n'
+		tail -n 60 "$log" >&2
+	fi
+	rm -f "$log"
+	return "$status"
+}
+
+# Where what was computed once is kept: never in a place that may not be written.
+cache_directory()
+{
+	local base=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+
+	if [ -n "$base" ] && mkdir -p "$base/hybrid" 2>/dev/null && [ -w "$base/hybrid" ]; then
+		echo "$base/hybrid/wordnet"
+	else
+		echo "$PWD/build/cache/wordnet"
+	fi
+}
+
+# A directory for a throw-away server: there must be room for WordNet twice and its index.
+private_directory()
+{
+	local place
+
+	for place in "${TMPDIR:-/tmp}" /tmp /var/tmp; do
+		if [ -w "$place" ] && [ "$(df --output=avail -k "$place" | tail -n 1)" -gt 3000000 ]; then
+			mktemp -d "$place/hybrid.XXXXXX"
+			return
+		fi
+	done
+	echo "3 GB of room are needed in /tmp, /var/tmp or TMPDIR" >&2
+	return 1
+}
+
+# Nothing of the caller's session may point at another server or change a plan.
+unset "${!PG@}" MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+export LC_ALL=C.UTF-8 PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config
+
+build()
+{
+	step "building hybrid"
+	quietly make -s -j"$(nproc)" all || exit 1
+	done_step
+}
+
+vectors()
+{
+	cache=$(cache_directory)
+	echo "  reading WordNet and making its vectors (once; kept in $cache)"
+	step_begin=$(date +%s%N)
+	# Debian's Python, which has scikit-learn, whichever comes first in PATH
+	/usr/bin/python3 bench/wordnet.py "$cache"
+	printf '  %-76s' ''
+	done_step
+}
+
+# psql_server [ARG ...]: psql on the private server
+psql_server()
+{
+	test/server.sh run "$server" psql -X -q -v ON_ERROR_STOP=1 "$@"
+}
+
+start_server()
+{
+	server=$(private_directory) || exit 1
+	trap stop_server EXIT
+	trap 'exit 130' INT TERM
+	step "starting a private PostgreSQL 15 in $server"
+	test/server.sh up "$server" "shared_buffers = 1GB" "maintenance_work_mem = 512MB" \
+		"work_mem = 64MB" "wal_level = minimal" "max_wal_senders = 0" "max_wal_size = 4GB" \
+		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" || exit 1
+	done_step
+}
+
+# load_wordnet: the tables synset and relation in the database of PGDATABASE
+load_wordnet()
+{
+	step "loading 117,659 synsets and 377,592 relations"
+	# a table that is made and filled in one transaction needs no WAL
+	psql_server -1 -c 'CREATE TABLE synset (id bigint PRIMARY KEY, pos text NOT NULL,
+			words text[] NOT NULL, gloss text NOT NULL, v vector(768))' \
+		-c 'COPY synset FROM STDIN (FORMAT binary)' <"$cache/synset.copy"
+	psql_server -1 -c 'CREATE TABLE relation (source bigint NOT NULL, target bigint NOT NULL,
+			kind text NOT NULL)' \
+		-c 'COPY relation FROM STDIN (FORMAT binary)' <"$cache/relation.copy"
+	psql_server -c 'VACUUM ANALYZE synset' -c 'VACUUM ANALYZE relation' </dev/null
+	done_step
+}

@@ -1,0 +1,134 @@
+-- the dispatcher with a device: the emulated one, which computes on the host on made-up time.
+-- Needs hybrid_emulated.so, which only the test targets install; dispatcher_emulated_1.out is for without.
+\set VERBOSITY terse
+SET hybrid.plugins = 'hybrid_emulated';
+SET hybrid.execution = auto;
+SELECT state = 'closed' AS installed FROM hybrid_devices WHERE device = 1 \gset
+\if :installed
+\else
+\quit
+\endif
+
+SELECT device, backend, state, detail, virtual FROM hybrid_devices WHERE device = 1;
+CREATE TABLE point (id int PRIMARY KEY, v vector(16));
+INSERT INTO point SELECT i, (SELECT array_agg((i * j * 7919) % 101) FROM generate_series(1, 16) j)::vector FROM generate_series(1, 1024) i;
+CREATE TABLE answer AS SELECT * FROM hybrid_knn('point', 'v', ARRAY['[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]']::vector[], 20) WITH NO DATA;
+CREATE FUNCTION ask() RETURNS SETOF answer LANGUAGE sql AS $$
+	SELECT * FROM hybrid_knn('point', 'v', ARRAY['[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]']::vector[], 20) $$;
+CREATE FUNCTION differs() RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM ((TABLE answer EXCEPT SELECT * FROM ask()) UNION ALL (SELECT * FROM ask() EXCEPT TABLE answer)) d $$;
+CREATE FUNCTION last_event(OUT operation text, OUT strategy text, OUT backend text, OUT reason text, OUT fallback bool, OUT status text, OUT virtual bool)
+RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT operation, strategy, backend, reason, fallback, status, virtual FROM hybrid_events OFFSET greatest((SELECT count(*) FROM hybrid_events) - 1, 0) $$;
+SET hybrid.force_cpu = on;
+INSERT INTO answer SELECT * FROM ask();
+SET hybrid.force_cpu = off;
+
+-- too small a batch; then with no history the device is tried, since it costs nothing to open
+SET hybrid.gpu_min_batch = 2000;
+SELECT differs();
+SELECT * FROM last_event();
+SET hybrid.gpu_min_batch_overrides = 'topk:1024';
+SELECT hybrid_reset_stats();
+SELECT differs();
+SELECT backend, reason, virtual FROM hybrid_events LIMIT 1;
+RESET hybrid.gpu_min_batch;
+RESET hybrid.gpu_min_batch_overrides;
+SELECT state, memory_total FROM hybrid_devices WHERE device = 1;
+SELECT operation, calls > 0 AS calls, bytes_up > 0 AS up, bytes_down > 0 AS down, virtual FROM hybrid_stats WHERE device = 1;
+
+-- forced and preferred
+SET hybrid.execution = gpu;
+SELECT differs();
+SELECT * FROM last_event();
+SET hybrid.execution = emulated;
+SELECT differs();
+SELECT * FROM last_event();
+SET hybrid.execution = prefer_cpu;
+SELECT differs();
+SELECT * FROM last_event();
+SET hybrid.execution = prefer_gpu;
+SELECT differs();
+SELECT * FROM last_event();
+
+-- it fails: the CPU answers, and after three failures in a row the device is left alone
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_faults = 'fail_every=1,status=transient';
+SELECT differs();
+SELECT * FROM last_event();
+SELECT differs();
+SELECT * FROM last_event();
+SELECT device, operation, failures, fallbacks, success_rate FROM hybrid_stats WHERE device = 1;
+-- out of memory says nothing of reliability
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_faults = 'fail_at=1,status=nomem';
+SELECT differs();
+SELECT backend, reason, fallback, status FROM hybrid_events LIMIT 1;
+-- a lost context is opened again
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_faults = 'fail_at=1,status=context_lost';
+SELECT differs();
+SELECT backend, reason, fallback, status FROM hybrid_events LIMIT 1;
+-- what fails half-way leaves nothing in the answer
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_faults = 'in=poll,fail_at=1,status=transient';
+SELECT differs();
+SELECT backend, fallback, status FROM hybrid_events LIMIT 1;
+-- a hang
+SELECT hybrid_reset_stats();
+SET hybrid.gpu_timeout = '20ms';
+SET hybrid.emulated_faults = 'fail_at=1,status=hang';
+SELECT differs();
+SELECT backend, fallback, status, error FROM hybrid_events LIMIT 1;
+-- a hang and a statement timeout: the session is not stuck
+SELECT hybrid_reset_stats();
+SET hybrid.gpu_timeout = '1h';
+SET hybrid.emulated_faults = 'fail_at=1,op=topk,status=hang';
+SET statement_timeout = '100ms';
+SELECT differs();
+RESET statement_timeout;
+SELECT differs();
+RESET hybrid.gpu_timeout;
+-- an error where the user insists on the device
+SELECT hybrid_reset_stats();
+SET hybrid.execution = gpu;
+SET hybrid.emulated_faults = 'fail_every=1,status=transient';
+SELECT differs();
+SET hybrid.emulated_faults = 'fail_every=1,status=nomem';
+SELECT differs();
+SET hybrid.emulated_faults = 'above=1k';
+SELECT differs();
+-- the process is lost to the device: once and for all
+SET hybrid.execution = prefer_gpu;
+SET hybrid.emulated_faults = 'fail_at=1,status=sticky';
+SELECT hybrid_reset_stats();
+SELECT differs();
+SELECT state, detail FROM hybrid_devices WHERE device = 1;
+SET hybrid.emulated_faults = '';
+SELECT differs();
+SELECT * FROM last_event();
+
+-- a plug-in of another interface
+SET hybrid.emulated_faults = 'wrong_abi';
+SET hybrid.plugins = '';
+SELECT count(*) FROM hybrid_devices;
+SET hybrid.plugins = 'hybrid_emulated';
+SELECT state, detail LIKE '%interface%' AS told FROM hybrid_devices WHERE device = 1;
+SELECT differs();
+RESET hybrid.emulated_faults;
+-- a small memory: what does not fit stays on the CPU
+SET hybrid.plugins = '';
+SELECT count(*) FROM hybrid_devices;
+SET hybrid.emulated_memory_mb = 1;
+SET hybrid.plugins = 'hybrid_emulated';
+SELECT count(*) FROM hybrid_knn('point', 'v', (SELECT array_agg(v) FROM point), 100);
+SELECT backend, reason, bytes_required > bytes_available AS too_much FROM hybrid_events LIMIT 1;
+RESET hybrid.emulated_memory_mb;
+-- several devices
+SET hybrid.plugins = '';
+SELECT count(*) FROM hybrid_devices;
+SET hybrid.emulated_devices = 3;
+SET hybrid.plugins = 'hybrid_emulated';
+SELECT device, backend, state FROM hybrid_devices WHERE device > 0 ORDER BY device;
+
+DROP TABLE point, answer CASCADE;

@@ -1,0 +1,134 @@
+-- Activation spreading on graphs small enough to be reckoned by hand.
+CREATE TABLE rel (src int, dst int, weight real, kind text);
+-- 1 passes a quarter to 2 and three quarters to 3; 2 passes all to 3; 3 all to 1
+INSERT INTO rel VALUES (1, 2, 1, 'a'), (1, 3, 3, 'b'), (2, 3, 1, 'a'), (3, 1, 4, 'b');
+\set edges '\'SELECT src, dst, weight, kind FROM rel\''
+
+-- the defaults: 3 hops, decay 0.85, fan 1
+SELECT * FROM hybrid_spread(:edges, '{1}');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5);
+
+-- hops
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 0);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2);
+-- until nothing moves: with a = 1 + c/2, b = a/8, c = 3a/8 + b/2, that is 32/25, 4/25 and 14/25
+SELECT id, round(activation::numeric, 9) AS activation, hop
+FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => NULL, tolerance => 1e-12);
+-- a coarse tolerance ends after the second hop: what moves is 1/2, then 1/4
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => NULL, tolerance => 0.3);
+-- more hops than there is anything to pass on
+SELECT * FROM hybrid_spread('VALUES (1, 2), (2, 3)', '{1}', decay => 0.5, hops => 2147483647);
+
+-- seeds and their activation; given twice: the sum; 0: does not show
+SELECT * FROM hybrid_spread(:edges, '{1,2}', '{2,0.5}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{2,1,2}', '{0.25,2,0.25}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{1,2}', '{1,0}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{}');
+SELECT * FROM hybrid_spread(:edges, '{1}', '{0}');
+SELECT * FROM hybrid_spread(:edges, '{1}', '{0}', hops => NULL);
+-- a seed that no edge touches keeps what it has
+SELECT * FROM hybrid_spread(:edges, '{1,77,-5}', '{1,0.2,0.75}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{77}', hops => NULL);
+
+-- fan: weights as they are, over the root of their sum, over their sum
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0.5);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 1);
+
+-- threshold: reached exactly, or not; who does not reach it is returned all the same
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, threshold => 0.125);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, threshold => 0.126);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, threshold => 'infinity');
+
+-- refire: how often a node may pass on
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 3);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 3, refire => 2);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 3, refire => 1);
+
+-- combine: the best path
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 3, combine => 'max');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, fan => 0, combine => 'max');
+
+-- direction
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 2, direction => 'in');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, direction => 'both');
+
+-- types: an edge without one is of none of them
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, types => '{a}');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, types => '{b,c}');
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, types => '{}');
+SELECT * FROM hybrid_spread($$ VALUES (1, 2, 1, NULL), (1, 3, 1, 'a') $$, '{1}', types => '{a}');
+
+-- normalise: over all nodes, before k
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalise => true);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalise => true, k => 1);
+SELECT * FROM hybrid_spread(:edges, '{1,9}', decay => 0, hops => 1, normalise => true);
+
+-- k, and the order of equals
+SELECT * FROM hybrid_spread('VALUES (1, 5), (1, -5), (1, 4), (1, 3)', '{1}', decay => 1, hops => 1, k => 3);
+
+-- edges: parallel ones add up, self loops and edges of no weight count as edges
+SELECT * FROM hybrid_spread('VALUES (1, 2, 1), (1, 3, 1), (1, 2, 2)', '{1}', decay => 1, hops => 1);
+SELECT * FROM hybrid_spread('VALUES (1, 1, 1), (1, 2, 1)', '{1}', decay => 1, hops => 2);
+SELECT * FROM hybrid_spread('VALUES (1, 1, 1), (1, 2, 1)', '{1}', decay => 1, hops => 1, direction => 'both');
+SELECT * FROM hybrid_spread('VALUES (1, 2, 0), (2, 3, 1)', '{1}', hops => NULL);
+SELECT * FROM hybrid_spread('SELECT 1, 2 WHERE false', '{7}');
+
+-- edges queries of all kinds and types
+SELECT * FROM hybrid_spread('TABLE rel', '{1}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread('WITH w AS (SELECT 1, 2) TABLE w', '{1}', decay => 0.5);
+SELECT * FROM hybrid_spread('  -- a comment
+ /* and another */ (SELECT 1, 2) UNION ALL (SELECT 2, 3);', '{1}', decay => 0.5);
+SELECT * FROM hybrid_spread('SELECT 1::smallint, 9223372036854775807::bigint, 0.5::numeric', '{1}', decay => 0.5);
+SELECT * FROM hybrid_spread('SELECT -9223372036854775808, 2, 3::bigint', '{-9223372036854775808}', decay => 0.5);
+SELECT * FROM hybrid_spread('SELECT 1, 2, 0.5::float8, ''x''::varchar', '{1}', decay => 0.5, fan => 0, hops => 1);
+CREATE DOMAIN node_id AS bigint;
+CREATE DOMAIN share AS numeric(4,2);
+SELECT * FROM hybrid_spread('SELECT 1::node_id, 2::node_id, 0.25::share', '{1}', decay => 1, fan => 0, hops => 1);
+-- a weight becomes what a cast to real makes of it, in one rounding
+SELECT activation = 1.000000059604644775390626::real::float8 AS as_cast, activation
+FROM hybrid_spread('SELECT 1, 2, 1.000000059604644775390626', '{1}', decay => 1, fan => 0, hops => 1) WHERE id = 2;
+
+-- in a select list, lateral, in a function, prepared; a rescan
+SELECT hybrid_spread(:edges, '{3}', decay => 0.5, hops => 1);
+SELECT s, a.* FROM generate_series(1, 3) s, LATERAL hybrid_spread(:edges, ARRAY[s], decay => 0.5, hops => 1) a;
+PREPARE p(bigint) AS SELECT id FROM hybrid_spread(:edges, ARRAY[$1], hops => 1);
+EXECUTE p(2);
+EXECUTE p(3);
+-- within one
+SELECT * FROM hybrid_spread($$SELECT 1, id FROM hybrid_spread('VALUES (5, 6)', '{5}')$$, '{1}', decay => 0.5);
+
+-- what the statement's snapshot sees: own changes, but not those of the same statement
+BEGIN;
+INSERT INTO rel VALUES (2, 4, 3, 'a');
+SELECT * FROM hybrid_spread(:edges, '{2}', decay => 0.5, hops => 1);
+WITH gone AS (DELETE FROM rel RETURNING 1)
+SELECT * FROM hybrid_spread(:edges, '{2}', decay => 0.5, hops => 1);
+SELECT * FROM hybrid_spread(:edges, '{2}', decay => 0.5, hops => 1);
+ROLLBACK;
+
+-- a parallel plan gives the same edges
+CREATE TABLE many AS SELECT i % 1000 AS src, i * 7 % 1009 AS dst, i % 10 + 1 AS weight FROM generate_series(1, 20000) i;
+ALTER TABLE many SET (parallel_workers = 2);
+ANALYZE many;
+CREATE TABLE serial AS SELECT * FROM hybrid_spread('TABLE many', '{1}', hops => 5);
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) TABLE many;
+SELECT count(*), count(*) FILTER (WHERE a.activation = b.activation AND a.hop = b.hop) AS equal
+FROM hybrid_spread('TABLE many', '{1}', hops => 5) a FULL JOIN serial b USING (id);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+DROP TABLE many, serial;
+
+-- more than one block of rows, and a result that does not fit into memory
+SET work_mem = '64kB';
+SELECT count(*), min(activation), max(hop)
+FROM hybrid_spread('SELECT 0, i FROM generate_series(1, 100000) i', '{0}', decay => 1, fan => 0, hops => 1);
+RESET work_mem;
+
+DROP TABLE rel;
+DROP DOMAIN node_id, share;

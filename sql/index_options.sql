@@ -1,0 +1,75 @@
+-- WITH (storage = ...): float32 keeps the bits; float16 halves the index and gives the same answers.
+-- plans that are forced look expensive, and compiling them would take longer than they do
+SET jit = off;
+
+CREATE TABLE item (id int, v vector(32));
+INSERT INTO item SELECT i, (SELECT array_agg(sin(i * 0.37 + j * 1.7) * (1 + i % 9) ORDER BY j) FROM generate_series(1, 32) j)::real[]::vector
+FROM generate_series(1, 2000) i;
+CREATE INDEX item_full ON item USING hybrid (v) WITH (storage = float32);
+CREATE INDEX item_half ON item USING hybrid (v) WITH (storage = float16);
+SELECT i, s.* FROM unnest(ARRAY['item_full', 'item_half']::regclass[]) i, hybrid_index_stats(i) s;
+SELECT hybrid_index_check('item_full'), hybrid_index_check('item_half');
+SELECT pg_get_indexdef('item_half'::regclass);
+DROP INDEX item_full;
+DROP INDEX item_half;
+
+-- the same order and the same distances from rounded vectors; under cosine without the rows whose
+-- squares underflow
+CREATE FUNCTION differences(op text, opclass text, query text, n int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	result bigint;
+	ours float8[];
+	theirs float8[];
+	statement text := format('SELECT array_agg(d) FROM (SELECT v %1$s %2$L::vector AS d FROM item
+		WHERE %1$L <> ''<=>'' OR vector_norm(v) > 1e-15 ORDER BY v %1$s %2$L::vector LIMIT %3$L) s', op, query, n);
+BEGIN
+	EXECUTE format('CREATE INDEX item_half ON item USING hybrid (v %s) WITH (storage = float16)', opclass);
+	PERFORM set_config('enable_seqscan', 'off', true);
+	EXECUTE statement INTO ours;
+	DROP INDEX item_half;
+	EXECUTE statement INTO theirs;
+	SELECT count(*) INTO result FROM unnest(ours, theirs) AS t(a, b) WHERE a IS DISTINCT FROM b;
+	RETURN result;
+END $$;
+CREATE TABLE metric (op text, opclass text);
+INSERT INTO metric VALUES ('<->', 'vector_l2_ops'), ('<#>', 'vector_ip_ops'), ('<=>', 'vector_cosine_ops'), ('<+>', 'vector_l1_ops');
+CREATE TABLE query AS SELECT id, v::text FROM item WHERE id IN (1, 1777);
+SELECT op, query.id, n, differences(op, opclass, query.v, n) FROM metric, query, unnest(ARRAY[10, 2000]) n ORDER BY 1, 2, 3;
+-- tiny, subnormal and large values, and queries out of all proportion
+TRUNCATE item;
+INSERT INTO item SELECT i, (SELECT array_agg(CASE i % 5 WHEN 0 THEN 1e-30 WHEN 1 THEN 1e-8 WHEN 2 THEN 3e-6 WHEN 3 THEN 9000.123 ELSE 0.1 END
+	* ((i * j) % 11 - 5 + 0.01) ORDER BY j) FROM generate_series(1, 32) j)::real[]::vector FROM generate_series(1, 1000) i;
+SELECT op, scale, differences(op, opclass, (SELECT array_agg((j % 3 - 0.7) * scale::float8) FROM generate_series(1, 32) j)::real[]::vector::text, 1000)
+FROM metric, unnest(ARRAY['1e-37', '1e-20', '1', '1e19', '1e37']) WITH ORDINALITY AS s(scale, n) ORDER BY op, n;
+DROP FUNCTION differences;
+DROP TABLE metric, query;
+
+-- what does not fit
+CREATE INDEX item_half ON item USING hybrid (v) WITH (storage = float16);
+INSERT INTO item SELECT 0, array_fill(65504, ARRAY[32])::vector;
+INSERT INTO item SELECT 0, array_fill(65505, ARRAY[32])::vector;
+SELECT hybrid_index_check('item_half');
+DROP INDEX item_half;
+INSERT INTO item SELECT 0, array_fill(-70000, ARRAY[32])::vector;
+CREATE INDEX item_half ON item USING hybrid (v) WITH (storage = float16);
+
+-- a changed option counts from the next build on
+CREATE INDEX item_v ON item USING hybrid (v);
+SELECT storage FROM hybrid_index_stats('item_v');
+DELETE FROM item WHERE id = 0;
+VACUUM item;
+ALTER INDEX item_v SET (storage = float16);
+SELECT storage FROM hybrid_index_stats('item_v');
+INSERT INTO item SELECT 3000, v FROM item WHERE id = 3;
+SELECT hybrid_index_check('item_v');
+REINDEX INDEX item_v;
+SELECT storage FROM hybrid_index_stats('item_v');
+SELECT hybrid_index_check('item_v');
+ALTER INDEX item_v RESET (storage);
+REINDEX INDEX item_v;
+SELECT storage FROM hybrid_index_stats('item_v');
+
+CREATE INDEX ON item USING hybrid (v) WITH (storage = int8);
+CREATE INDEX ON item USING hybrid (v) WITH (lists = 100);
+CREATE INDEX ON item USING hybrid (v) WITH (storage);
+DROP TABLE item;

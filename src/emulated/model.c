@@ -1,0 +1,164 @@
+/*
+ * model.c
+ *		How long an emulated device takes: its settings and its law.
+ *
+ *		launch + copies + waves (+ the merging of k) (+ a warm-up), all with jitter
+ *
+ * The law is on purpose not of the form that the dispatcher's history assumes (a mean a power of
+ * two of items, scaled by items): work is done in whole waves of blocks over the cores, copies go
+ * in whole pages with a latency for each direction, and every run is up to 10% longer or shorter,
+ * by a number that depends on the run's serial only.
+ */
+#include "emulated/emulated.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_ITEMS 256
+#define BLOCKS_PER_CORE 2
+#define PAGE_BYTES 65536.0
+#define COPY_LATENCY_NS 1500.0
+#define JITTER 0.10
+#define WARM_UP 10.0 /* launches that a first run costs more */
+#define GUESSED_HOPS 10
+
+static double setting_number(const HyHost *host, const char *name, double otherwise);
+static bool setting_on(const HyHost *host, const char *name);
+static void
+spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load);
+static double copy_ns(const EmulatedSettings *settings, uint64_t bytes);
+
+void
+emulated_settings(const HyHost *host, EmulatedSettings *settings)
+{
+	settings->devices = (int32_t) setting_number(host, "emulated_devices", 1);
+	settings->launch_ns = setting_number(host, "emulated_launch_us", 20) * 1e3;
+	settings->bytes_per_ns = setting_number(host, "emulated_bandwidth_gbs", 25);
+	settings->flop_per_ns = setting_number(host, "emulated_rate_gflops", 5000);
+	settings->memory = (uint64_t) (setting_number(host, "emulated_memory_mb", 4096) * 1048576);
+	settings->open_ns = (uint64_t) (setting_number(host, "emulated_open_ms", 0) * 1e6);
+	settings->wait = setting_on(host, "emulated_wait");
+	if (!(settings->flop_per_ns > 0))
+		settings->flop_per_ns = 1e-3;
+}
+
+void
+emulated_load(const HyShape *shape, EmulatedLoad *load)
+{
+	double pairs = (double) shape->queries * (double) shape->targets;
+	uint64_t dims = (uint64_t) shape->dims;
+	uint64_t query_bytes = (uint64_t) shape->queries * dims * 4;
+	uint64_t target_bytes = (uint64_t) shape->targets * dims * hy_dtype_size(shape->dtype);
+
+	memset(load, 0, sizeof(*load));
+	load->items = hy_shape_items(shape);
+	if (shape->op == HY_OP_SPREAD)
+	{
+		spread_load(shape->targets / 4 + 1, shape->targets, shape->queries, GUESSED_HOPS, load);
+		return;
+	}
+	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
+	load->k = shape->op == HY_OP_TOPK ? shape->k : 0;
+	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
+	if (shape->op == HY_OP_TOPK)
+		load->bytes_down = (uint64_t) shape->queries * (uint64_t) shape->k * sizeof(HyNeighbor);
+	else
+		load->bytes_down = (uint64_t) load->items * sizeof(double);
+	load->device_bytes = load->bytes_up + load->bytes_down;
+}
+
+void
+emulated_task_load(const HyTask *task, EmulatedLoad *load)
+{
+	HyShape shape = hy_task_shape(task);
+
+	emulated_load(&shape, load);
+	if (task->op == HY_OP_SPREAD)
+	{
+		const HySpreadTask *s = &task->u.spread;
+
+		spread_load(s->graph->nodes, s->graph->edges, s->seeds.sets,
+		            s->params.hops < 0 ? GUESSED_HOPS : s->params.hops, load);
+	}
+}
+
+uint64_t
+emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load, bool first,
+                  uint64_t seed)
+{
+	double blocks = ceil((double) load->items / BLOCK_ITEMS);
+	double waves = ceil(blocks / (EMULATED_CORES * BLOCKS_PER_CORE));
+	double ns = settings->launch_ns;
+	double shake;
+
+	if (load->items > 0)
+	{
+		double item_flop = load->flop / (double) load->items;
+		double wave_flop = item_flop * BLOCK_ITEMS * EMULATED_CORES * BLOCKS_PER_CORE;
+
+		ns += waves * wave_flop / settings->flop_per_ns;
+	}
+	if (load->k > 1)
+		ns += 0.25 * settings->launch_ns * log2(load->k);
+	ns += copy_ns(settings, load->bytes_up) + copy_ns(settings, load->bytes_down);
+	if (first)
+		ns += WARM_UP * settings->launch_ns;
+	shake = (double) (emulated_random(seed) >> 11) * 0x1p-53; /* 0 .. 1 */
+	ns *= 1 + JITTER * (2 * shake - 1);
+	return ns < 1 ? 1 : ns > 1e18 ? UINT64_C(1000000000000000000) : (uint64_t) ns;
+}
+
+uint64_t
+emulated_random(uint64_t seed)
+{
+	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static double
+setting_number(const HyHost *host, const char *name, double otherwise)
+{
+	const char *text = host->setting != NULL ? host->setting(host->setting_arg, name) : NULL;
+	char *end;
+	double number;
+
+	if (text == NULL)
+		return otherwise;
+	number = strtod(text, &end);
+	return end == text || !(number >= 0) ? otherwise : number;
+}
+
+static bool
+setting_on(const HyHost *host, const char *name)
+{
+	const char *text = host->setting != NULL ? host->setting(host->setting_arg, name) : NULL;
+
+	return text != NULL && (strcmp(text, "on") == 0 || strcmp(text, "true") == 0 ||
+	                        strcmp(text, "yes") == 0 || strcmp(text, "1") == 0);
+}
+
+static void
+spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load)
+{
+	uint64_t n = (uint64_t) nodes;
+	uint64_t e = (uint64_t) edges;
+	uint64_t s = (uint64_t) sets;
+
+	load->flop = 2.0 * (double) edges * (double) sets * (double) hops;
+	load->bytes_up = e * 8 + n * 16 + s * 16;
+	load->bytes_down = n * s * 12;
+	load->device_bytes = load->bytes_up + load->bytes_down + n * s * 16;
+}
+
+static double
+copy_ns(const EmulatedSettings *settings, uint64_t bytes)
+{
+	if (bytes == 0 || !(settings->bytes_per_ns > 0))
+		return 0;
+	return COPY_LATENCY_NS +
+	       ceil((double) bytes / PAGE_BYTES) * PAGE_BYTES / settings->bytes_per_ns;
+}

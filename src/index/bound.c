@@ -1,0 +1,61 @@
+/*
+ * bound.c
+ *		How near a vector can be when only its rounded copy was measured.
+ *
+ * With x the vector as given, s as stored, e >= |x - s| and q the query:
+ *
+ *		L2			|q - x| >= |q - s| - e						(triangle inequality)
+ *		L1			|q - x|_1 >= |q - s|_1 - sqrt(dims) e
+ *		ip			<q,x> <= <q,s> + |q| e						(Cauchy-Schwarz)
+ *		cosine		cos(q,x) <= cos(q,s) + |x/|x| - s/|s||, and that last length is at most
+ *					sqrt(2 - 2 sqrt(1 - r^2)) with r = e/|x|, |x| >= |s| - e, as long as r < 1
+ *
+ * Both distances are computed: the canonical reduction errs by at most 1e-6 of the sum of the
+ * terms' magnitudes, so each bound gives away at least twice that, and something absolute for sums
+ * that underflow.  Where the computed distance is not finite, or the norms are so small that
+ * nothing is known, the bound is the smallest distance there is.  The executor compares with the
+ * true distance anyway: a loose bound costs time, a tight one that is wrong costs the query.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "index/index.h"
+
+#define REL 2e-6   /* twice the relative error of a canonical sum */
+#define ABS 1e-17  /* above the square root of 16,000 underflown squares */
+#define TINY 1e-12 /* lengths below it make cosines meaningless in fp32 sums */
+
+double
+hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual)
+{
+	double e = residual, stored, length, r, lower;
+
+	if (residual == 0)
+		return distance;
+	if (!isfinite(distance) || !isfinite(norm) || !isfinite(query->norm))
+		return query->metric == HY_METRIC_IP ? -INFINITY : 0;
+
+	switch (query->metric)
+	{
+		case HY_METRIC_L2:
+			lower = distance * (1 - REL) - e;
+			return Max(lower * (1 - REL) - ABS, 0);
+		case HY_METRIC_L1:
+			lower = distance * (1 - REL) - sqrt((double) query->dims) * e;
+			return Max(lower * (1 - REL) - ABS, 0);
+		case HY_METRIC_IP:
+			stored = sqrt((double) norm) * (1 + REL) + ABS;
+			return distance - query->norm * (e + 2 * REL * (stored + e)) - ABS;
+		case HY_METRIC_COSINE:
+			length = sqrt((double) norm) * (1 - REL) - e;
+			if (query->norm < TINY || length < TINY)
+				return 0;
+			r = e / length;
+			if (r >= 1)
+				return 0;
+			lower = distance - sqrt(2 - 2 * sqrt(1 - r * r)) - 4 * REL;
+			return Max(lower, 0);
+	}
+	elog(ERROR, "unrecognized metric: %d", (int) query->metric);
+}

@@ -1,0 +1,92 @@
+/*
+ * entry.c
+ *		From a vector to what the index stores of it.
+ *
+ * float32 keeps the bits.  float16 rounds every value to the nearest binary16 and keeps the length
+ * of what rounding took away, so that a scan can report a distance that is never too large.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "core/distance.h"
+
+#include "index/index.h"
+
+#define HALF_MAX 65504.0f
+
+static bool is_zero(const HybridVector *vector);
+static float store_half(const HybridVector *vector, uint16_t *half);
+
+bool
+hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,
+                  HybridEntry *entry)
+{
+	const HybridLayout *layout = &index->layout;
+	float norm;
+
+	if (vector->dim != layout->dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("expected %d dimensions, not %d", layout->dims, vector->dim)));
+
+	norm = hy_norm_sq(HY_F32, vector->x, vector->dim);
+	/* The operator's distance to it is NaN whatever the query. */
+	if (index->metric == HY_METRIC_COSINE && norm == 0 && is_zero(vector))
+		return false;
+
+	memset(&entry->slot, 0, sizeof(entry->slot));
+	entry->slot.tid = *tid;
+	entry->slot.flags = HYBRID_SLOT_LIVE;
+	if (layout->dtype == HY_F32)
+	{
+		memcpy(entry->vector, vector->x, layout->stride);
+		entry->slot.norm = norm;
+	}
+	else
+	{
+		entry->slot.residual = store_half(vector, entry->vector);
+		entry->slot.norm = hy_norm_sq(HY_F16, entry->vector, vector->dim);
+	}
+	return true;
+}
+
+/* is_zero: a norm can be zero because squares underflow; such a vector does have a direction. */
+static bool
+is_zero(const HybridVector *vector)
+{
+	int i;
+
+	for (i = 0; i < vector->dim; i++)
+	{
+		if (vector->x[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* store_half: rounds into half and returns the length of the difference, rounded up. */
+static float
+store_half(const HybridVector *vector, uint16_t *half)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < vector->dim; i++)
+	{
+		double lost;
+
+		if (fabsf(vector->x[i]) > HALF_MAX)
+			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			                errmsg("value %g at position %d does not fit storage \"float16\"",
+			                       vector->x[i], i + 1),
+			                errdetail("The largest magnitude is 65504."),
+			                errhint("Use WITH (storage = float32).")));
+		half[i] = hy_float_to_half(vector->x[i]);
+		lost = (double) vector->x[i] - (double) hy_half_to_float(half[i]);
+		sum += lost * lost;
+	}
+	if (sum == 0)
+		return 0;
+	/* 1e-9 covers the rounding of the sum and of the root over 16,000 terms */
+	return nextafterf((float) (sqrt(sum) * (1 + 1e-9)), INFINITY);
+}

@@ -1,0 +1,64 @@
+/*
+ * handler.c
+ *		The access method as PostgreSQL sees it.
+ */
+#include "postgres.h"
+
+#include "commands/vacuum.h"
+#include "fmgr.h"
+
+#include "index/index.h"
+
+PG_FUNCTION_INFO_V1(hybrid_handler);
+Datum
+hybrid_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+
+	routine->amstrategies = HYBRID_DISTANCE_STRATEGY;
+	routine->amsupport = HYBRID_METRIC_PROC;
+	routine->amoptsprocnum = 0;
+	routine->amcanorder = false;
+	routine->amcanorderbyop = true;
+	routine->amcanbackward = false;
+	routine->amcanunique = false;
+	routine->amcanmulticol = false;
+	/* A scan has an order and no conditions. */
+	routine->amoptionalkey = true;
+	routine->amsearcharray = false;
+	routine->amsearchnulls = false;
+	routine->amstorage = false;
+	routine->amclusterable = false;
+	routine->ampredlocks = false;
+	routine->amcanparallel = false;
+	routine->amcaninclude = false;
+	routine->amusemaintenanceworkmem = false;
+	routine->amparallelvacuumoptions =
+		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
+	routine->amkeytype = InvalidOid;
+
+	routine->ambuild = hybridbuild;
+	routine->ambuildempty = hybridbuildempty;
+	routine->aminsert = hybridinsert;
+	routine->ambulkdelete = hybridbulkdelete;
+	routine->amvacuumcleanup = hybridvacuumcleanup;
+	routine->amcanreturn = NULL;
+	routine->amcostestimate = hybridcostestimate;
+	routine->amoptions = hybridoptions;
+	routine->amproperty = hybridproperty;
+	routine->ambuildphasename = hybridbuildphasename;
+	routine->amvalidate = hybridvalidate;
+	routine->amadjustmembers = NULL;
+	routine->ambeginscan = hybridbeginscan;
+	routine->amrescan = hybridrescan;
+	routine->amgettuple = hybridgettuple;
+	routine->amgetbitmap = NULL;
+	routine->amendscan = hybridendscan;
+	routine->ammarkpos = NULL;
+	routine->amrestrpos = NULL;
+	routine->amestimateparallelscan = NULL;
+	routine->aminitparallelscan = NULL;
+	routine->amparallelrescan = NULL;
+
+	PG_RETURN_POINTER(routine);
+}

@@ -1,0 +1,126 @@
+/*
+ * index.h
+ *		What the files of the access method share: an open index and the callbacks.
+ */
+#ifndef HYBRID_INDEX_H
+#define HYBRID_INDEX_H
+
+#include "postgres.h"
+
+#include "access/amapi.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+#include "core/batch.h"
+#include "index/page.h"
+#include "types/vector.h"
+
+#define HYBRID_DISTANCE_STRATEGY 1 /* the ordering operator */
+#define HYBRID_METRIC_PROC 1       /* (internal) returns internal: const HybridOpclass * */
+
+/* HybridOpclass: what an operator class's support function says of it. */
+typedef struct HybridOpclass
+{
+	HyMetric metric;
+} HybridOpclass;
+
+/* HybridIndex: what never changes while an index has the same file. */
+typedef struct HybridIndex
+{
+	HyMetric metric;
+	HybridLayout layout;
+} HybridIndex;
+
+/* HybridOptions: WITH (...). */
+typedef struct HybridOptions
+{
+	int32 vl_len_; /* varlena header (do not touch directly!) */
+	int storage;   /* HyDtype */
+} HybridOptions;
+
+/* HybridEntry: a vector as the index stores it. */
+typedef struct HybridEntry
+{
+	HybridSlot slot;
+	void *vector; /* layout.stride bytes */
+} HybridEntry;
+
+/* meta.c */
+
+/* hybrid_index_open: reads and checks the meta page once a relcache entry; raises on damage. */
+extern const HybridIndex *hybrid_index_open(Relation index);
+
+/* hybrid_index_forget: drops what hybrid_index_open keeps, when the file is about to be rewritten. */
+extern void hybrid_index_forget(Relation index);
+
+/* hybrid_index_define: from the column and the options, for a file that is yet to be written. */
+extern void hybrid_index_define(Relation index, HybridIndex *definition);
+
+/* hybrid_index_metric: of the index's operator class. */
+extern HyMetric hybrid_index_metric(Relation index);
+
+/* hybrid_open_index: for SQL functions; raises unless oid is an index of ours and accessible. */
+extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
+
+/* entry.c */
+
+/*
+ * hybrid_entry_form: the entry of a vector; entry->vector has layout.stride bytes, allocated by the
+ * caller.  false: this vector is not indexed (its norm is zero and the metric is cosine).  Raises
+ * when the dimensions differ from the index's or a value does not fit the storage.
+ */
+extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,
+                              HybridEntry *entry);
+
+/* bound.c */
+
+/* HybridProbe: a query with what the lower bounds need of it. */
+typedef struct HybridProbe
+{
+	HyMetric metric;
+	int dims;
+	const float *x;
+	double norm; /* |x|, at least; double precision */
+} HybridProbe;
+
+/*
+ * hybrid_lower_bound: at most the distance the operator returns for the vector that was given,
+ * from the canonical distance of the stored one, its canonical squared norm and its residual.
+ * The distance itself when the residual is 0.
+ */
+extern double
+hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual);
+
+/* The callbacks of IndexAmRoutine. */
+extern IndexBuildResult *hybridbuild(Relation heap, Relation index, IndexInfo *info);
+extern void hybridbuildempty(Relation index);
+extern char *hybridbuildphasename(int64 phase);
+extern bool hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
+                         Relation heap, IndexUniqueCheck unique, bool unchanged, IndexInfo *info);
+extern IndexBulkDeleteResult *hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                                               IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *
+hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+extern void
+hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
+                   Cost *total, Selectivity *selectivity, double *correlation, double *pages);
+extern bytea *hybridoptions(Datum reloptions, bool validate);
+extern bool hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name,
+                           bool *result, bool *isnull);
+extern bool hybridvalidate(Oid opclass);
+extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);
+extern void
+hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
+extern bool hybridgettuple(IndexScanDesc scan, ScanDirection direction);
+extern void hybridendscan(IndexScanDesc scan);
+
+/* hybrid_scan_candidates: how many rows pass number `pass` of a scan keeps, from 0. */
+extern int hybrid_scan_candidates(int pass);
+
+/* Free space: a group either has room for an entry or has none. */
+#define HYBRID_FSM_ROOM (BLCKSZ - 1)
+#define HYBRID_FSM_NEED (BLCKSZ / 2)
+
+#endif

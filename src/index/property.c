@@ -1,0 +1,21 @@
+/*
+ * property.c
+ *		Answers of pg_index_column_has_property() that the core system leaves to us.
+ */
+#include "postgres.h"
+
+#include "index/index.h"
+
+bool
+hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name, bool *result,
+               bool *isnull)
+{
+	(void) index;
+	(void) name;
+	/* every operator class has an ordering operator, see hybridvalidate() */
+	if (property != AMPROP_DISTANCE_ORDERABLE || attno == 0)
+		return false;
+	*result = true;
+	*isnull = false;
+	return true;
+}

@@ -1,0 +1,255 @@
+#!/bin/bash
+# Rough weather, for as long as is asked for.  One `ok` line a thing verified.
+#
+#	test/soak.sh storm SECONDS		writers, readers and vacuum at once, on a device that fails at random
+#	test/soak.sh crash SECONDS		kill -9 in the middle of writes, again and again
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+what=${1:?usage: test/soak.sh storm|crash SECONDS}
+seconds=${2:?usage: test/soak.sh storm|crash SECONDS}
+private=$(mktemp -d /tmp/hybrid-soak.XXXXXX)
+server=$private/pg
+pids=()
+status=0
+# each in a process group of its own, so that it can be ended as a whole
+set -m
+
+# shellcheck disable=SC2317  # called by the trap
+close_private()
+{
+	stop_helpers
+	test/server.sh down "$server" || true
+	rm -rf "$private"
+}
+chmod 755 "$private"
+trap close_private EXIT
+trap 'exit 143' TERM INT
+
+# stop_helpers: the processes in the background, and what they have started
+stop_helpers()
+{
+	local pid
+
+	for pid in "${pids[@]}"; do
+		kill -- "-$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	done
+	pids=()
+}
+
+sql()
+{
+	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1 "$@"
+}
+
+# equal NAME GOT WANTED
+equal()
+{
+	if [ "$2" = "$3" ]; then
+		echo "ok - $1"
+	else
+		echo "not ok - $1"
+		echo "#   got $2, wanted $3"
+		status=1
+	fi
+}
+
+schema()
+{
+	sql <<-'SQL'
+		CREATE EXTENSION hybrid;
+		-- A point of 24 dimensions that depends on n alone: so a row can be told from its id.
+		CREATE FUNCTION point(n bigint) RETURNS vector LANGUAGE sql IMMUTABLE AS $$
+			SELECT array_agg((('x' || substr(md5(n || '/' || i), 1, 6))::bit(24)::int / 16777216.0 - 0.5)
+				ORDER BY i)::real[]::vector(24) FROM generate_series(1, 24) AS i $$;
+		CREATE SEQUENCE ids;
+		CREATE TABLE items (id bigint PRIMARY KEY DEFAULT nextval('ids'), v vector(24));
+		ALTER TABLE items SET (autovacuum_enabled = off);
+		CREATE TABLE edges (source bigint, target bigint, weight real);
+		INSERT INTO edges SELECT n % 200, n * 7 % 211, 1 + n % 3 FROM generate_series(1, 2000) AS n;
+		INSERT INTO items SELECT n, point(n) FROM (SELECT nextval('ids') AS n FROM generate_series(1, 2000)) AS s;
+		CREATE INDEX items_v ON items USING hybrid (v vector_l2_ops);
+		-- How many of the queries find other distances by the index than by reading the table.
+		CREATE FUNCTION differences(queries int) RETURNS int LANGUAGE plpgsql AS $$
+		DECLARE
+			wrong int := 0;
+			q vector;
+			by_index float8[];
+			by_scan float8[];
+			ordered text := 'SELECT array_agg(d) FROM (SELECT v <-> $1 AS d FROM items ORDER BY v <-> $1 LIMIT 20) s';
+			plan text;
+		BEGIN
+			FOR n IN 1 .. queries LOOP
+				q := point(-n);
+				PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'on', true);
+				EXECUTE ordered INTO by_index USING q;
+				FOR plan IN EXECUTE format('EXPLAIN SELECT id FROM items ORDER BY v <-> %L LIMIT 20', q) LOOP
+					EXIT WHEN plan LIKE '%items_v%';
+				END LOOP;
+				IF plan NOT LIKE '%items_v%' THEN
+					RAISE EXCEPTION 'the index was not used';
+				END IF;
+				PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true);
+				EXECUTE ordered INTO by_scan USING q;
+				IF by_index IS DISTINCT FROM by_scan THEN
+					wrong := wrong + 1;
+				END IF;
+			END LOOP;
+			RETURN wrong;
+		END $$;
+	SQL
+}
+
+# answers NAME: the index is sound and answers as the table does
+answers()
+{
+	# entries of rows that are dead and not vacuumed are met too
+	equal "$1: hybrid_index_check finds nothing wrong" \
+		"$(sql -c "SELECT hybrid_index_check('items_v') >= (SELECT count(*) FROM items)" 2>&1)" t
+	equal "$1: index scans give what sequential scans give" "$(sql -c 'SELECT differences(20)' 2>&1)" 0
+}
+
+# verify NAME: the same, and after a vacuum as many entries as rows
+verify()
+{
+	answers "$1"
+	# a session that has lost its client still holds back what a vacuum may remove
+	sql -c "DO \$\$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'
+		AND pid <> pg_backend_pid()) LOOP PERFORM pg_sleep(0.02), pg_stat_clear_snapshot(); END LOOP; END \$\$"
+	sql -c 'VACUUM (INDEX_CLEANUP ON) items'
+	equal "$1 and a vacuum: as many entries as rows" "$(sql -c "SELECT hybrid_index_check('items_v')" 2>&1)" \
+		"$(sql -c 'SELECT count(*) FROM items')"
+	answers "$1 and a vacuum"
+}
+
+storm()
+{
+	local script vacuum_log=$private/vacuum.log log=$private/pgbench.log
+
+	test/server.sh up "$server" "max_connections = 20" "hybrid.plugins = 'hybrid_emulated'" \
+		"hybrid.execution = prefer_gpu" "hybrid.gpu_min_batch = 1" \
+		"hybrid.emulated_faults = 'op=topk,fail_rate=0.2,seed=7; in=poll,fail_rate=0.1,status=context_lost; above=256k'"
+	schema
+	mkdir "$private/pg/scripts"
+	cat >"$server/scripts/insert.sql" <<-'SQL'
+		INSERT INTO items SELECT n, point(n)
+		FROM (SELECT nextval('ids') AS n FROM generate_series(1, 5)) AS s;
+	SQL
+	cat >"$server/scripts/update.sql" <<-'SQL'
+		\set n random(1, 3000)
+		UPDATE items SET v = point(id + :n) WHERE id % 997 = :n % 997;
+	SQL
+	cat >"$server/scripts/delete.sql" <<-'SQL'
+		\set n random(1, 997)
+		DELETE FROM items WHERE id % 997 = :n;
+	SQL
+	cat >"$server/scripts/rollback.sql" <<-'SQL'
+		BEGIN;
+		INSERT INTO items SELECT n, point(n) FROM (SELECT nextval('ids') AS n) AS s;
+		ROLLBACK;
+	SQL
+	cat >"$server/scripts/nearest.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		SELECT id FROM items ORDER BY v <-> point(:n) LIMIT 10;
+	SQL
+	# a division by zero is an error of the client's, and pgbench then fails
+	cat >"$server/scripts/batch.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		SELECT 1 / (count(*) = 40)::int
+		FROM hybrid_knn('items', 'v', ARRAY[point(:n), point(:n + 1), point(:n + 2), point(:n + 3)], 10);
+	SQL
+	cat >"$server/scripts/spread.sql" <<-'SQL'
+		\set n random(0, 199)
+		SELECT 1 / (count(*) > 0)::int
+		FROM hybrid_spread('SELECT source, target, weight FROM edges', ARRAY[:n::bigint]);
+	SQL
+	chmod -R a+rX "$server/scripts"
+
+	(while :; do
+		sql -c 'VACUUM items' -c 'SELECT pg_sleep(0.2)' >>"$vacuum_log" 2>&1 </dev/null ||
+			echo failed >>"$vacuum_log"
+	done) &
+	pids=($!)
+	script=$server/scripts
+	if test/server.sh run "$server" pgbench -n -c 2 -j 2 -T "$seconds" -f "$script/insert.sql@20" \
+		-f "$script/update.sql@10" -f "$script/delete.sql@3" -f "$script/rollback.sql@3" \
+		-f "$script/nearest.sql@40" -f "$script/batch.sql@10" -f "$script/spread.sql@10" \
+		>"$log" 2>&1 </dev/null && ! grep -qE 'aborted|ERROR' "$log"; then
+		echo "ok - no client met an error"
+	else
+		echo "not ok - no client met an error"
+		status=1
+	fi
+	grep -E 'number of transactions actually|tps|ERROR|aborted' "$log" | sed 's/^/#   /' || true
+	stop_helpers
+	equal "no vacuum failed" "$(grep -cE 'ERROR|FATAL|PANIC' "$vacuum_log" || true)" 0
+	verify "after the storm"
+	sql -c 'REINDEX INDEX items_v'
+	verify "built again"
+	# what the clients' sessions counted went with them: the same once more, where it can be seen
+	equal "the device was used and failed, and the CPU answered" "$(sql 2>&1 <<-'SQL'
+		SET hybrid.emulated_faults = 'op=topk,fail_every=4';
+		DO $$ BEGIN FOR i IN 1 .. 50 LOOP
+			PERFORM * FROM hybrid_knn('items', 'v', ARRAY[point(i), point(i + 1)], 10);
+		END LOOP; END $$;
+		SELECT bool_or(backend = 'emulated' AND calls > 0 AND failures > 0)
+			AND bool_or(backend = 'cpu' AND calls > 0) FROM hybrid_stats WHERE operation = 'topk';
+	SQL
+	)" t
+	equal "no process of the server crashed" "$(grep -cE 'PANIC|was terminated by signal' "$server/server.log" || true)" 0
+}
+
+crash()
+{
+	local deadline=$((SECONDS + seconds)) round=0 acknowledged=$private/acknowledged lost
+
+	test/server.sh up "$server" "checkpoint_timeout = 30s" "max_wal_size = 64MB" "wal_keep_size = 0"
+	schema
+	while [ "$SECONDS" -lt "$deadline" ] || [ "$round" = 0 ]; do
+		round=$((round + 1))
+		: >"$acknowledged"
+		# ids are printed once their transaction is durable; rows that a later statement deletes,
+		# and only those, are multiples of 5
+		yes "INSERT INTO items SELECT n, point(n) FROM (SELECT nextval('ids') AS n FROM generate_series(1, 3)) AS s RETURNING id;" |
+			head -n 1000000 | sql -f - >"$acknowledged" 2>/dev/null &
+		pids=($!)
+		{ while :; do
+			echo "DELETE FROM items WHERE id % 5 = 0 AND id % 3 = $((RANDOM % 3));"
+			echo "UPDATE items SET v = point(id) WHERE id % 41 = $((RANDOM % 41));"
+			echo "VACUUM items;"
+		done; } | sql -f - >/dev/null 2>&1 &
+		pids+=($!)
+		sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+		test/server.sh kill "$server"
+		stop_helpers
+		test/server.sh start "$server"
+		lost=$(grep -xE '[0-9]+' "$acknowledged" | awk '$1 % 5 != 0' | {
+			echo 'CREATE TEMP TABLE acknowledged (id bigint);'
+			echo 'COPY acknowledged FROM STDIN;'
+			cat
+			echo '\.'
+			echo 'SELECT count(*) FROM acknowledged LEFT JOIN items USING (id) WHERE items.id IS NULL;'
+		} | sql -f - 2>&1) || true
+		equal "crash $round: nothing that was acknowledged is lost ($(grep -cxE '[0-9]+' "$acknowledged" || true) rows)" "$lost" 0
+		verify "crash $round"
+		[ "$status" = 0 ] || break
+		# rows are added faster than they go: keep the rounds alike
+		sql -c "DELETE FROM items WHERE id < (SELECT max(id) FROM items) - 3000" -c 'VACUUM items' </dev/null
+	done
+	equal "no process of the server crashed by itself" "$(grep -cE 'PANIC|was terminated by signal (11|6)' "$server/server.log" || true)" 0
+}
+
+case $what in
+storm) storm ;;
+crash) crash ;;
+*)
+	echo "usage: test/soak.sh storm|crash SECONDS" >&2
+	exit 2
+	;;
+esac
+if [ "$status" != 0 ]; then
+	grep -E 'ERROR|WARNING|FATAL|PANIC|terminated' "$server/server.log" | grep -vE 'the database system is|terminating connection' |
+		sort | uniq -c | sort -rn | head -n 20
+fi
+exit $status

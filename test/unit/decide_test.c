@@ -1,0 +1,536 @@
+/*
+ * decide_test.c
+ *		Each rule of the decision with its reason, and the one before it that goes first.
+ */
+#include "dispatch_stage.h"
+
+/* decided: the decision for rows items as things stand. */
+static HyDecision
+decided(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+	HyDecision decision;
+
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_dispatch_decide(stage.executor, &task, &decision);
+	return decision;
+}
+
+/* teach: history for one class, each side twice, so that none is cold. */
+static void
+teach(int64_t rows, uint64_t cpu_ns, uint64_t device_ns)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	int i;
+
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+		hy_tracker_record(stage.executor->tracker, &shape, 1, device_ns);
+	}
+}
+
+static void
+expect(HyDecision decision, int32_t device, HyReason reason)
+{
+	CHECK_INT(decision.device, device);
+	CHECK_STR(hy_reason_name(decision.reason), hy_reason_name(reason));
+}
+
+static void
+test_user_wants_the_cpu(void)
+{
+	stage_begin(1);
+	teach(1024, 1000000, 1000);
+	stage.config.force_cpu = true;
+	expect(decided(1024), 0, HY_REASON_USER);
+	stage.config.execution = HY_EXECUTION_GPU; /* force_cpu goes first */
+	expect(decided(1024), 0, HY_REASON_USER);
+	stage.config.force_cpu = false;
+	stage.config.execution = HY_EXECUTION_CPU;
+	expect(decided(1024), 0, HY_REASON_USER);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	strcpy(stage.config.backend_name, "cpu");
+	expect(decided(1024), 0, HY_REASON_USER);
+	stage.config.execution = HY_EXECUTION_PREFER_CPU;
+	expect(decided(1024), 0, HY_REASON_USER);
+	CHECK_INT(stage.opens, 0);
+	stage_end();
+}
+
+static void
+test_no_device(void)
+{
+	HyDecision decision;
+
+	stage_begin(0);
+	expect(decided(1024), 0, HY_REASON_NO_DEVICE);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	expect(decided(1024), 0, HY_REASON_NO_DEVICE);
+	stage.config.execution = HY_EXECUTION_GPU;
+	decision = decided(1024);
+	expect(decision, 0, HY_REASON_NO_DEVICE);
+	CHECK_INT(decision.status, HY_UNSUPPORTED);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "there is none");
+
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed");
+	stage.config.execution = HY_EXECUTION_AUTO;
+	expect(decided(1024), 0, HY_REASON_NO_DEVICE);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	strcpy(stage.config.backend_name, "cuda");
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	CHECK_INT(decision.device, 1);
+	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
+	strcpy(stage.config.backend_name, "other");
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "there is none");
+	stage_end();
+}
+
+static void
+test_unsupported(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	teach(1024, 1000000, 1000);
+	stage.unsupported = true;
+	expect(decided(1024), 0, HY_REASON_UNSUPPORTED);
+	expect(decided(8), 0, HY_REASON_UNSUPPORTED); /* before the minimum */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	expect(decided(1024), 0, HY_REASON_UNSUPPORTED);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_INT(decision.reason, HY_REASON_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "it was told not to");
+
+	stage.unsupported = false;
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.max_targets = 1024; /* tested with <= */
+	expect(decided(1024), 1, HY_REASON_COST);
+	expect(decided(1025), 0, HY_REASON_UNSUPPORTED);
+	stage.max_targets = INT64_MAX;
+	stage.numeric_class = HY_CLASS_FILTER; /* exact was asked for */
+	expect(decided(1024), 0, HY_REASON_UNSUPPORTED);
+	stage_end();
+}
+
+static void
+test_largest_k(void)
+{
+	HyTask task;
+	HyTask distance;
+	HyDecision decision;
+	HyNeighbor out[8];
+	int32_t counts[1];
+
+	stage_begin(1);
+	stage.max_k = 4;
+	distance = stage_task(1024);
+	task = distance;
+	task.op = HY_OP_TOPK;
+	task.u.topk = (HyTopKTask){.metric = HY_METRIC_L2,
+	                           .queries = distance.u.distance.queries,
+	                           .targets = distance.u.distance.targets,
+	                           .k = 4,
+	                           .out = out,
+	                           .counts = counts};
+	hy_dispatch_decide(stage.executor, &task, &decision);
+	CHECK_INT(decision.device, 1);
+	task.u.topk.k = 5;
+	hy_dispatch_decide(stage.executor, &task, &decision);
+	expect(decision, 0, HY_REASON_UNSUPPORTED);
+	stage_end();
+}
+
+static void
+test_below_minimum(void)
+{
+	stage_begin(1);
+	teach(32, 1000000, 1000);
+	expect(decided(63), 0, HY_REASON_BELOW_MIN);
+	CHECK_INT(decided(64).device, 1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 128;
+	expect(decided(127), 0, HY_REASON_BELOW_MIN);
+	CHECK_INT(decided(128).device, 1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 0; /* leaves it to the model */
+	CHECK_INT(decided(1).device, 1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 64;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU; /* skips the minimum */
+	expect(decided(8), 1, HY_REASON_USER);
+	stage.config.execution = HY_EXECUTION_GPU;
+	expect(decided(8), 1, HY_REASON_USER);
+	stage_end();
+}
+
+static void
+test_breaker_open(void)
+{
+	HyDecision decision;
+	HyBreaker *breaker;
+	int i;
+
+	stage_begin(1);
+	teach(1024, 1000000, 1000);
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	expect(decided(1024), 0, HY_REASON_UNRELIABLE);
+	expect(decided(8), 0, HY_REASON_BELOW_MIN); /* which goes first */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	expect(decided(1024), 0, HY_REASON_UNRELIABLE);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	strcpy(stage.config.backend_name, "scripted");
+	CHECK_INT(stage_dispatch(1024, &decision), HY_BUSY);
+	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
+	CHECK_INT(decision.device, 1);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.clock.time += HY_BREAKER_FIRST_NS;
+	expect(decided(1024), 1, HY_REASON_PROBE);
+	CHECK_INT(breaker->state, HY_BREAKER_OPEN); /* a look changes nothing */
+	stage_end();
+}
+
+static void
+test_memory(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	teach(1024, 1000000, 1000);
+	stage.item_bytes = 10;
+	stage.executor->member[1].info.memory_free = 12800; /* 80%: 10,240 */
+	decision = decided(1024);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.bytes_required, 10240);
+	CHECK_INT(decision.bytes_available, 10240);
+	decision = decided(1025);
+	expect(decision, 0, HY_REASON_MEMORY);
+	CHECK_INT(decision.bytes_required, 10250);
+	CHECK_INT(decision.bytes_available, 10240);
+	stage.config.memory_limit = 5000;
+	expect(decided(501), 0, HY_REASON_MEMORY);
+	CHECK_INT(decided(500).device, 1);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(501, &decision), HY_NOMEM);
+	CHECK_INT(decision.reason, HY_REASON_MEMORY);
+	CHECK_INT(decision.status, HY_NOMEM);
+	stage_end();
+}
+
+static void
+test_free_memory_of_an_open_device(void)
+{
+	stage_begin(1);
+	stage.item_bytes = 10;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(stage.opens, 1);
+	stage.free_bytes = 100;
+	CHECK_INT(decided(1024).reason, HY_REASON_MEMORY); /* never asked since it was opened */
+	stage.free_bytes = 1000000;
+	CHECK_INT(decided(1024).reason, HY_REASON_MEMORY); /* asked at most every 100 ms */
+	stage.clock.time += 100000000;
+	CHECK(decided(1024).reason != HY_REASON_MEMORY);
+	stage_end();
+}
+
+static void
+test_ski_rental(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 1000000;
+	stage.cpu_item_ns = 100; /* 1,024 items: 102.4 us; the tenth call passes 1 ms */
+	for (i = 0; i < 10; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		expect(decision, 0, HY_REASON_NOT_OPEN);
+	}
+	CHECK_INT(stage_dispatch(8, &decision), HY_OK); /* pays no rent: could not have gone there */
+	CHECK_INT(stage.opens, 0);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	expect(decision, 1, HY_REASON_EXPLORATION);
+	CHECK_INT(stage.opens, 1);
+	CHECK_INT(stage_logged("opened"), 1);
+	stage_end();
+}
+
+static void
+test_rent_is_what_would_have_been_saved(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 1000000;
+	teach(1024, 102400, 92400); /* 10 us a call: a hundred calls, not ten */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	expect(decision, 0, HY_REASON_NOT_OPEN);
+	CHECK_NEAR(stage.executor->member[1].rent_ns, 10000, 1);
+	stage_end();
+}
+
+static void
+test_asking_for_it_opens_at_once(void)
+{
+	static const HyExecution wishes[] = {HY_EXECUTION_GPU, HY_EXECUTION_NAMED,
+	                                     HY_EXECUTION_PREFER_GPU};
+	HyDecision decision;
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+	{
+		stage_begin(1);
+		stage.executor->member[1].info.open_cost_ns = 1000000000;
+		stage.config.execution = wishes[i];
+		strcpy(stage.config.backend_name, "scripted");
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		expect(decision, 1, HY_REASON_USER);
+		CHECK_INT(stage.opens, 1);
+		stage_end();
+	}
+}
+
+static void
+test_cost_with_hysteresis(void)
+{
+	HyTask task;
+	HyShape shape;
+
+	stage_begin(1);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	task = stage_task(1024);
+	shape = hy_task_shape(&task);
+	stage.config.speedup_threshold = 1.5;
+
+	teach(1024, 14900, 10000);
+	expect(decided(1024), 0, HY_REASON_COST); /* 1.49 does not enter */
+	hy_tracker_reset(stage.executor->tracker);
+	teach(1024, 15000, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.5 does */
+	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST);
+	hy_tracker_reset(stage.executor->tracker);
+	teach(1024, 10000, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.0 does not leave */
+	hy_tracker_reset(stage.executor->tracker);
+	teach(1024, 9999, 10000);
+	expect(decided(1024), 0, HY_REASON_COST); /* below it does */
+	hy_route_note(stage.executor, &shape, 0, HY_REASON_COST);
+	hy_tracker_reset(stage.executor->tracker);
+	teach(1024, 14900, 10000);
+	expect(decided(1024), 0, HY_REASON_COST); /* and 1.49 does not come back */
+	stage_end();
+}
+
+static void
+test_first_steps_without_history(void)
+{
+	/* the device, then the CPU, each until its cold start has company */
+	static const int32_t first[] = {1, 1, 0, 0};
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	for (i = 0; i < 4; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		expect(decision, first[i], HY_REASON_EXPLORATION);
+	}
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	expect(decision, 1, HY_REASON_COST); /* 21 us against 102 us */
+	CHECK_NEAR(decision.predicted_cpu_ns, 102400, 1);
+	CHECK_NEAR(decision.predicted_device_ns, 21024, 1);
+	CHECK_INT(decision.actual_ns, 21024);
+	stage_end();
+}
+
+/* run_many: calls of rows items; how many of them explored. */
+static int
+run_many(int calls, int64_t rows)
+{
+	int explored = 0;
+	int i;
+
+	for (i = 0; i < calls; i++)
+	{
+		HyDecision decision;
+
+		CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+		explored += decision.reason == HY_REASON_EXPLORATION;
+	}
+	return explored;
+}
+
+static void
+test_exploration_is_cheap(void)
+{
+	uint64_t start;
+	uint64_t best;
+
+	/* The device is twice as slow: it is tried now and then, and that costs less than 1%. */
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	stage.device_item_ns = 0;
+	stage.device_launch_ns = 20480;
+	run_many(4, 1024);
+	hy_executor_configure(stage.executor, &stage.config);
+	stage.executor->spent_ns = 0;
+	stage.executor->regret_ns = 0;
+	start = stage.clock.time;
+	CHECK(run_many(3000, 1024) >= 5);
+	best = 3000 * UINT64_C(10240);
+	CHECK((double) (stage.clock.time - start - best) <= 0.01 * (double) (stage.clock.time - start));
+	CHECK(stage.executor->regret_ns > 0);
+	CHECK(stage.executor->regret_ns <= 0.01 * stage.executor->spent_ns);
+	stage_end();
+}
+
+static void
+test_no_exploration_beyond_four_times(void)
+{
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	stage.device_item_ns = 0;
+	stage.device_launch_ns = 10240 * 5;
+	run_many(4, 1024);
+	stage.executor->regret_ns = 0;
+	stage.executor->spent_ns = 1e15; /* regret is no object */
+	CHECK_INT(run_many(1000, 1024), 0);
+	stage_end();
+}
+
+static void
+test_stale_side_is_tried_again(void)
+{
+	HyDecision decision;
+
+	/* The device gets faster behind our back; the route follows. */
+	stage_begin(1);
+	stage.config.window = 10;
+	stage.cpu_item_ns = 10;
+	stage.device_item_ns = 0;
+	stage.device_launch_ns = 15000;
+	run_many(2000, 1024);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 0);
+	stage.device_launch_ns = 2000;
+	run_many(8000, 1024);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage_end();
+}
+
+static void
+test_cpu_is_tried_as_well(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.config.window = 10;
+	stage.cpu_item_ns = 30;
+	stage.device_item_ns = 0;
+	stage.device_launch_ns = 20000;
+	run_many(2000, 1024);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage.cpu_item_ns = 5;
+	run_many(8000, 1024);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 0);
+	stage_end();
+}
+
+static void
+test_larger_batches_get_their_chance(void)
+{
+	HyDecision decision;
+	int i;
+
+	/*
+	 * At 64 items the launch makes the device ten times slower, at 65,536 it is four times faster:
+	 * scaling the launch along with the items must not shut it out.
+	 */
+	stage_begin(1);
+	stage.cpu_item_ns = 20;
+	stage.device_launch_ns = 12800;
+	stage.device_item_ns = 5;
+	run_many(20, 64);
+	CHECK_INT(stage_dispatch(64, &decision), HY_OK);
+	expect(decision, 0, HY_REASON_COST);
+	for (i = 0; i < 40; i++)
+		CHECK_INT(stage_dispatch(65536, &decision), HY_OK);
+	expect(decision, 1, HY_REASON_COST);
+	stage_end();
+}
+
+static void
+test_first_able_device(void)
+{
+	HyDecision decision;
+
+	stage_begin(2);
+	CHECK_INT(hy_executor_devices(stage.executor), 3);
+	CHECK_INT(decided(1024).device, 1);
+	stage.executor->member[1].latched = true;
+	CHECK_INT(decided(1024).device, 2);
+	stage.executor->member[2].latched = true;
+	expect(decided(1024), 0, HY_REASON_NO_DEVICE);
+	/* the reason is that of the device that came furthest */
+	stage.executor->member[1].latched = false;
+	decision = decided(8);
+	expect(decision, 0, HY_REASON_BELOW_MIN);
+	stage_end();
+}
+
+static void
+test_looking_changes_nothing(void)
+{
+	HyDecision a;
+	HyDecision b;
+	int i;
+
+	stage_begin(1);
+	for (i = 0; i < 100; i++)
+	{
+		a = decided(1024);
+		b = decided(1024);
+		CHECK(a.device == b.device && a.reason == b.reason);
+	}
+	CHECK_INT(stage.opens + stage.submits, 0);
+	CHECK_INT(hy_executor_events(stage.executor), 0);
+	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->calls, 0);
+	CHECK_INT(stage.executor->routes[0].number, 0);
+	CHECK(stage.executor->spent_ns == 0);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_user_wants_the_cpu);
+	UNIT_RUN(test_no_device);
+	UNIT_RUN(test_unsupported);
+	UNIT_RUN(test_largest_k);
+	UNIT_RUN(test_below_minimum);
+	UNIT_RUN(test_breaker_open);
+	UNIT_RUN(test_memory);
+	UNIT_RUN(test_free_memory_of_an_open_device);
+	UNIT_RUN(test_ski_rental);
+	UNIT_RUN(test_rent_is_what_would_have_been_saved);
+	UNIT_RUN(test_asking_for_it_opens_at_once);
+	UNIT_RUN(test_cost_with_hysteresis);
+	UNIT_RUN(test_first_steps_without_history);
+	UNIT_RUN(test_exploration_is_cheap);
+	UNIT_RUN(test_no_exploration_beyond_four_times);
+	UNIT_RUN(test_stale_side_is_tried_again);
+	UNIT_RUN(test_cpu_is_tried_as_well);
+	UNIT_RUN(test_larger_batches_get_their_chance);
+	UNIT_RUN(test_first_able_device);
+	UNIT_RUN(test_looking_changes_nothing);
+	return unit_finish();
+}

@@ -1,0 +1,137 @@
+/*
+ * device_run_test.c
+ *		Waiting for a device: in small steps, until it is done, cancelled, or given up.
+ */
+#include "dispatch_stage.h"
+
+static void
+test_timeout_of_a_hang(void)
+{
+	HyDecision decision;
+	uint64_t start;
+
+	stage_begin(1);
+	stage.hang = true;
+	stage.config.timeout_ns = 500000000;
+	start = stage.clock.time;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	CHECK_STR(decision.failure.text, "no answer within 500 ms");
+	CHECK_INT(stage.cancels, 1);
+	CHECK(stage.clock.time - start >= 500000000);
+	CHECK(stage.clock.time - start <= 502000000 + 102400);
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 1);
+	CHECK(stage.device_open); /* it heard the cancel: it stays */
+	CHECK_INT(stage.closes, 0);
+	stage_end();
+}
+
+static void
+test_no_timeout(void)
+{
+	stage_begin(1);
+	stage.config.timeout_ns = 0;
+	stage.hang = true;
+	unit_cancel_init(&stage.cancel, 20000); /* 20 s of waiting */
+	CHECK_INT(stage_dispatch(1024, NULL), HY_CANCELLED);
+	CHECK(stage.clock.time > UINT64_C(15000000000));
+	stage_end();
+}
+
+static void
+test_cancel_of_a_hang(void)
+{
+	HyDecision decision;
+	uint64_t start;
+
+	stage_begin(1);
+	stage.hang = true;
+	unit_cancel_init(&stage.cancel, 100);
+	start = stage.clock.time;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_CANCELLED);
+	CHECK(!decision.fallback);
+	CHECK_INT(stage.cancels, 1);
+	CHECK_INT(decision.status, HY_CANCELLED);
+	/* noticed at the poll that follows: no wait after the hundredth look */
+	CHECK_INT(stage.cancel.polls, 100 + 1);
+	CHECK(stage.clock.time - start < 100000000);
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 0);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_CANCELLED], 1);
+	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->calls, 0);
+	stage_end();
+}
+
+static void
+test_device_that_does_not_hear(void)
+{
+	HyDecision decision;
+	uint64_t start;
+
+	stage_begin(1);
+	stage.deaf = true;
+	stage.config.timeout_ns = 500000000;
+	start = stage.clock.time;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	CHECK(stage.clock.time - start <= 552000000 + 102400);
+	CHECK_INT(stage_logged("does not answer and is not used again"), 1);
+	CHECK_INT(stage.closes, 0); /* closing it might block */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	stage_end();
+	CHECK_INT(stage.closes, 0);
+}
+
+static void
+test_cancel_of_a_device_that_does_not_hear(void)
+{
+	uint64_t start;
+
+	stage_begin(1);
+	stage.deaf = true;
+	unit_cancel_init(&stage.cancel, 2);
+	start = stage.clock.time;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_CANCELLED);
+	CHECK(stage.clock.time - start < 100000000);
+	CHECK_INT(stage_logged("not used again"), 1);
+	stage_end();
+}
+
+static void
+test_steps_grow_to_a_millisecond(void)
+{
+	stage_begin(1);
+	stage.hang = true;
+	stage.config.timeout_ns = 1000000000;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	/* 20, 40, ... 640 us, then 1 ms each */
+	CHECK(stage.clock.waits >= 1000 && stage.clock.waits <= 1010);
+	stage_end();
+}
+
+static void
+test_status_out_of_range(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.script[0] = (HyStatus) 999;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_BUG);
+	stage.executor->clock->wait(stage.executor->clock->arg, 1);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_timeout_of_a_hang);
+	UNIT_RUN(test_no_timeout);
+	UNIT_RUN(test_cancel_of_a_hang);
+	UNIT_RUN(test_device_that_does_not_hear);
+	UNIT_RUN(test_cancel_of_a_device_that_does_not_hear);
+	UNIT_RUN(test_steps_grow_to_a_millisecond);
+	UNIT_RUN(test_status_out_of_range);
+	return unit_finish();
+}

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Runs the kernels of processors other than this one, bit by bit against the canonical reduction.
+#
+#	test/unit/other_machines.sh
+#
+# neon: distance_test, half_test, distance_blocks_test and topk_test, cross-compiled and run under
+# qemu-aarch64.
+# avx512: distance_avx512.c itself, its intrinsics replaced by SIMDe's, which compute them with what
+# this processor has.  Where the processor has AVX-512, run.sh runs the real ones.
+#
+# Where a tool is missing, the part is only compiled, or skipped, and a line says so.
+# Ends with a line 'N passed, M failed'.
+set -u
+
+cd "$(dirname "$0")/../.." || exit 2
+
+flags="-std=c11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
+neon_flags="-std=c11 -O2 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -I../../../../src"
+dir=build/unit/other
+mkdir -p "$dir"
+log=$dir/log
+passed=0
+failed=0
+
+# count NAME STATUS: adds what the log says.
+count() {
+	good=$(grep -c '^ok ' "$log")
+	bad=$(grep -c '^not ok ' "$log")
+	planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | tail -n 1)
+	if [ "$bad" -eq 0 ] && { [ "$2" -ne 0 ] || [ "${planned:--1}" -ne "$good" ]; }; then
+		bad=1
+	fi
+	passed=$((passed + good))
+	failed=$((failed + bad))
+	echo "== $1: $good passed, $bad failed"
+	[ "$bad" -eq 0 ] || grep -v '^ok ' "$log"
+}
+
+emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
+if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+	echo "== neon: skipped, there is no aarch64-linux-gnu-gcc"
+else
+	# The pure sources once, then a program for each test.
+	mkdir -p "$dir/neon"
+	# shellcheck disable=SC2086
+	(cd "$dir/neon" && rm -f ./*.o && aarch64-linux-gnu-gcc $neon_flags -c ../../../../src/core/*.c)
+	for name in distance_test half_test distance_blocks_test topk_test cpu_features_test; do
+		# shellcheck disable=SC2086
+		if ! aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$name" "test/unit/$name.c" \
+			"$dir"/neon/*.o -lm; then
+			echo "== $name (neon): does not compile"
+			failed=$((failed + 1))
+		elif [ -z "$emulator" ]; then
+			echo "== $name (neon): compiled only, there is no qemu-aarch64"
+		else
+			"$emulator" "$dir/neon/$name" >"$log" 2>&1
+			count "$name (neon)" $?
+		fi
+	done
+fi
+
+if [ "$(uname -m)" != x86_64 ] || ! grep -qw f16c /proc/cpuinfo || ! grep -qw fma /proc/cpuinfo; then
+	echo "== avx512: skipped, its emulation needs AVX2, FMA and F16C"
+elif ! echo '#include <simde/x86/avx512.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1; then
+	echo "== avx512: skipped, there is no SIMDe (Debian: libsimde-dev)"
+else
+	# The emulated table is linked beside the real one, which the processor may lack.
+	# shellcheck disable=SC2086
+	if "${CC:-gcc}" $flags -Wno-psabi -mavx2 -mfma -mf16c -DHY_SIMD_HEADER='"simde_avx512.h"' \
+		-Dhy_kernels_avx512=hy_kernels_emulated -c -o "$dir/avx512.o" src/core/distance_avx512.c &&
+		"${CC:-gcc}" $flags -DHY_TEST_LEVEL=hy_kernels_emulated -o "$dir/avx512_distance_test" \
+			test/unit/distance_test.c "$dir/avx512.o" src/core/*.c -lm; then
+		"$dir/avx512_distance_test" >"$log" 2>&1
+		count "distance_test (avx512)" $?
+	else
+		echo "== distance_test (avx512): does not compile"
+		failed=$((failed + 1))
+	fi
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,204 @@
+/*
+ * plugin_test.c
+ *		Each way in which a shared library can fail to be a backend, as a sentence.
+ *
+ * The libraries are compiled here, into a directory of the test's own.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <unistd.h>
+
+#include "dispatch/plugin.h"
+#include "unit.h"
+
+static char directory[64];
+static char why[HY_TEXT_LENGTH];
+static const HyHost host = {
+	.abi = HY_BACKEND_ABI, .clock = &hy_monotonic_clock, .allocator = &hy_malloc_allocator};
+
+static const HyBackend *
+load(const char *name)
+{
+	memset(why, 0, sizeof(why));
+	return hy_plugin_load(directory, name, &host, why, sizeof(why));
+}
+
+static void
+write_file(const char *name, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	CHECK(file != NULL);
+	if (file != NULL)
+	{
+		fputs(text, file);
+		fclose(file);
+	}
+}
+
+/* build: a library name.so from C source, with the compiler that is there. */
+static void
+build(const char *name, const char *source)
+{
+	char command[640];
+
+	write_file("plugin.c", source);
+	snprintf(command, sizeof(command), "cc -std=c11 -w -shared -fPIC -Isrc -o %s/%s.so %s/plugin.c",
+	         directory, name, directory);
+	CHECK_INT(system(command), 0);
+}
+
+static const char *const complete =
+	"#include <stdbool.h>\n#include \"dispatch/backend.h\"\n"
+	"static HyStatus f() { return HY_OK; } static void v() {}\n"
+	"static HyCaps c() { HyCaps x = {0}; return x; }\n"
+	"static HyEstimate e() { HyEstimate x = {0}; return x; }\n"
+	"static HyBackend b = {HY_BACKEND_ABI, sizeof(HyBackend), \"tiny\", (void *) f, (void *) f,\n"
+	"(void *) f, (void *) v, (void *) c, (void *) e, (void *) f, (void *) f, (void *) v, (void *) "
+    "f,\n"
+	"(void *) f, (void *) f, (void *) f, (void *) v, (void *) v};\n"
+	"const HyBackend *hy_plugin_entry(const HyHost *host) { %s return &b; }\n";
+
+static void
+build_backend(const char *name, const char *statement)
+{
+	char source[2048];
+
+	snprintf(source, sizeof(source), complete, statement);
+	build(name, source);
+}
+
+static void
+test_good_plugin(void)
+{
+	const HyBackend *backend;
+
+	build_backend("good", "");
+	backend = load("good");
+	CHECK_STR(why, "");
+	CHECK(backend != NULL);
+	if (backend != NULL)
+		CHECK_STR(backend->name, "tiny");
+	/* a second time gives the same */
+	CHECK(load("good") == backend);
+}
+
+static void
+test_names_that_are_not_bare(void)
+{
+	static const char *const names[] = {
+		"",    "../good", "/tmp/good",
+		"a/b", ".hidden", "a_name_of_more_than_sixty_three_characters_is_not_a_name_of_ours_"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		CHECK(load(names[i]) == NULL);
+		CHECK_MSG(strstr(why, "is not a bare file name") != NULL, "\"%s\": %s", names[i], why);
+	}
+}
+
+static void
+test_missing(void)
+{
+	CHECK(load("absent") == NULL);
+	CHECK_STR(why, "absent.so is not installed");
+}
+
+static void
+test_text_file(void)
+{
+	write_file("text.so", "this is no library\n");
+	CHECK(load("text") == NULL);
+	CHECK_MSG(strstr(why, "text.so cannot be loaded: ") == why, "%s", why);
+}
+
+static void
+test_unresolved_symbol(void)
+{
+	build("unresolved", "extern int not_there(void); int hy_plugin_entry(void) "
+	                    "{ return not_there(); }\n");
+	CHECK(load("unresolved") == NULL);
+	CHECK_MSG(strstr(why, "cannot be loaded: ") != NULL && strstr(why, "not_there") != NULL, "%s",
+	          why);
+}
+
+static void
+test_no_entry(void)
+{
+	build("other", "int something_else(void) { return 1; }\n");
+	CHECK(load("other") == NULL);
+	CHECK_STR(why, "other.so is not a backend: it has no hy_plugin_entry");
+}
+
+static void
+test_refuses_this_host(void)
+{
+	build_backend("refuses", "return 0;");
+	CHECK(load("refuses") == NULL);
+	CHECK_STR(why, "refuses.so cannot serve backend interface 1");
+}
+
+static void
+test_wrong_abi(void)
+{
+	build_backend("wrong_abi", "b.abi = 7;");
+	CHECK(load("wrong_abi") == NULL);
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 1");
+}
+
+static void
+test_wrong_size(void)
+{
+	build_backend("wrong_size", "b.size = 8;");
+	CHECK(load("wrong_size") == NULL);
+	CHECK_MSG(strstr(why, "wrong_size.so has a backend table of 8 bytes, not ") == why, "%s", why);
+}
+
+static void
+test_incomplete(void)
+{
+	build_backend("no_submit", "b.submit = 0;");
+	CHECK(load("no_submit") == NULL);
+	CHECK_STR(why, "no_submit.so leaves a function or its name out");
+	build_backend("no_name", "b.name = \"\";");
+	CHECK(load("no_name") == NULL);
+	CHECK_STR(why, "no_name.so leaves a function or its name out");
+}
+
+static void
+test_short_room_for_why(void)
+{
+	char little[8];
+
+	memset(little, 'x', sizeof(little));
+	CHECK(hy_plugin_load(directory, "absent", &host, little, sizeof(little)) == NULL);
+	CHECK_STR(little, "absent.");
+}
+
+int
+main(void)
+{
+	char command[128];
+
+	strcpy(directory, "/tmp/hybrid-plugin-XXXXXX");
+	if (mkdtemp(directory) == NULL)
+		return 2;
+	UNIT_RUN(test_good_plugin);
+	UNIT_RUN(test_names_that_are_not_bare);
+	UNIT_RUN(test_missing);
+	UNIT_RUN(test_text_file);
+	UNIT_RUN(test_unresolved_symbol);
+	UNIT_RUN(test_no_entry);
+	UNIT_RUN(test_refuses_this_host);
+	UNIT_RUN(test_wrong_abi);
+	UNIT_RUN(test_wrong_size);
+	UNIT_RUN(test_incomplete);
+	UNIT_RUN(test_short_room_for_why);
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	CHECK_INT(system(command), 0);
+	return unit_finish();
+}

@@ -1,0 +1,81 @@
+/*
+ * simde_avx512.h
+ *		AVX-512 intrinsics for processors without, from SIMDe and, where it lacks one, from here.
+ *
+ * immintrin.h declares them all, but for a target that this is not compiled for: hence macros.
+ */
+#ifndef HY_SIMDE_AVX512_H
+#define HY_SIMDE_AVX512_H
+
+#define SIMDE_ENABLE_NATIVE_ALIASES
+#include <simde/x86/avx512.h>
+#include <simde/x86/f16c.h>
+
+#include <stddef.h>
+#include <string.h>
+
+#define _mm512_cvtph_ps emulated_cvtph_ps
+#define _mm512_cvtps_pd emulated_cvtps_pd
+#define _mm512_extractf32x8_ps emulated_extractf32x8_ps
+#define _mm512_maskz_loadu_ps emulated_maskz_loadu_ps
+#define _mm256_maskz_loadu_epi16 emulated_maskz_loadu_epi16
+
+static inline simde__m512
+emulated_cvtph_ps(__m256i halves)
+{
+	float lanes[16];
+
+	_mm256_storeu_ps(lanes, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
+	_mm256_storeu_ps(lanes + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
+	return simde_mm512_loadu_ps(lanes);
+}
+
+static inline __m256
+emulated_extractf32x8_ps(simde__m512 v, int i)
+{
+	float lanes[16];
+
+	simde_mm512_storeu_ps(lanes, v);
+	return _mm256_loadu_ps(lanes + 8 * i);
+}
+
+static inline simde__m512d
+emulated_cvtps_pd(__m256 v)
+{
+	double lanes[8];
+
+	_mm256_storeu_pd(lanes, _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
+	_mm256_storeu_pd(lanes + 4, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+	return simde_mm512_loadu_pd(lanes);
+}
+
+/* Masked loads touch nothing that their mask leaves out. */
+static inline simde__m512
+emulated_maskz_loadu_ps(simde__mmask16 mask, const void *p)
+{
+	float lanes[16] = {0};
+	int i;
+
+	for (i = 0; i < 16; i++)
+	{
+		if (mask >> i & 1)
+			memcpy(&lanes[i], (const float *) p + i, sizeof(float));
+	}
+	return simde_mm512_loadu_ps(lanes);
+}
+
+static inline __m256i
+emulated_maskz_loadu_epi16(simde__mmask16 mask, const void *p)
+{
+	short lanes[16] = {0};
+	int i;
+
+	for (i = 0; i < 16; i++)
+	{
+		if (mask >> i & 1)
+			memcpy(&lanes[i], (const short *) p + i, sizeof(short));
+	}
+	return _mm256_loadu_si256((const __m256i *) lanes);
+}
+
+#endif
