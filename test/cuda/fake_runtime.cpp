@@ -628,9 +628,12 @@ extern "C"
 			return error;
 		if (event->pending == 0)
 			return cudaSuccess;
-		/* time passes: one operation of each stream, the last stream first */
+		/* time passes, the later a stream was made the faster: none may count on another's pace */
 		for (size_t i = streams.size(); i-- > 0;)
-			step(streams[i]);
+		{
+			for (size_t turn = 0; turn < 2 * i + 1; turn++)
+				step(streams[i]);
+		}
 		if (sticky != cudaSuccess)
 			return sticky;
 		return event->pending == 0 ? cudaSuccess : cudaErrorNotReady;

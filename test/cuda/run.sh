@@ -87,12 +87,14 @@ verdict "hybrid_cuda.so and its programs build" 0
 # The fake header's numbers are the real one's.
 {
 	echo '#include <cuda_runtime_api.h>'
-	sed -nE 's/^\t(cuda[A-Za-z0-9]+) = ([0-9]+),?$/_Static_assert(\1 == \2, "\1");/p' \
+	sed -nE 's/^\t+(cuda[A-Za-z0-9]+) = ([0-9]+),?$/_Static_assert(\1 == \2, "\1");/p' \
 		test/cuda/fake/cuda_runtime_api.h
 } >"$work/numbers.c"
 include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
-"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$include" "$work/numbers.c" >"$work/out" 2>&1
-verdict "the fake device's $(grep -c Static "$work/numbers.c") constants are CUDA's" $? "$work/out"
+constants=$(grep -c Static "$work/numbers.c")
+[ "$constants" -gt 50 ] &&
+	"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$include" "$work/numbers.c" >"$work/out" 2>&1
+verdict "the fake device's $constants constants are CUDA's" $? "$work/out"
 
 log=build/cuda/ptxas.log
 kernels=$(grep -c 'Used [0-9]* registers' $log)
