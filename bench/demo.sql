@@ -70,10 +70,10 @@ FROM hybrid_spread('SELECT source, target FROM relation', ARRAY[:volcano::bigint
 ORDER BY activation DESC, id;
 
 \echo '3. Both in one statement: the nearest rows are the seeds, their relations carry the activation on.'
-\echo '   What else belongs to ''music that is played by strings''?'
+\echo '   What else comes to mind at ''violin'' and ''concert'' together?'
 \echo
 WITH query AS MATERIALIZED (
-	SELECT avg(v) AS q FROM synset WHERE words && '{music,stringed instrument,play}'
+	SELECT avg(word_vector(word)) AS q FROM unnest('{violin,concert}'::text[]) AS word
 ), nearest AS MATERIALIZED (
 	SELECT id, 1 - (v <=> (SELECT q FROM query)) AS similarity
 	FROM synset ORDER BY v <=> (SELECT q FROM query) LIMIT 10
@@ -130,9 +130,10 @@ SELECT batch(8) AS device_failed \gset
 
 \echo '   Five calls of hybrid_knn, eight queries each: on the CPU, twice as the model decides, on the'
 \echo '   device, and on the device while it fails:'
-SELECT row_number() OVER () AS event, operation, items, strategy, backend, reason, fallback AS fell_back,
-	status, round(actual_us::numeric) AS us, virtual
-FROM hybrid_events;
+SELECT strategy, backend, reason, fallback AS fell_back, status, count(*) AS batches,
+	sum(items) AS items, round(sum(actual_us)::numeric) AS us, virtual
+FROM (SELECT *, row_number() OVER () AS n FROM hybrid_events) AS event
+GROUP BY strategy, backend, reason, fallback, status, virtual ORDER BY min(n);
 SELECT :'on_the_cpu' = :'first_seen' AND :'on_the_cpu' = :'again'
 	AND :'on_the_cpu' = :'on_the_device' AND :'on_the_cpu' = :'device_failed'
 	AS "five times the same rows and distances, to the bit";

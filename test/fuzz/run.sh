@@ -18,6 +18,17 @@ if ! command -v clang >/dev/null; then
 	echo "test/fuzz/run.sh: clang is missing (Debian: clang, libclang-rt-14-dev)" >&2
 	exit 2
 fi
+# Sources of the pure parts, once for all fuzzers; the linker drops what a fuzzer does not reach.
+flags="-std=c11 -O1 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc"
+sanitizers="address,undefined -fno-sanitize-recover=all"
+rm -rf build/fuzz/pure
+mkdir -p build/fuzz/pure
+# shellcheck disable=SC2016 # $0 and $1 are of the inner shell
+for source in src/core/*.c src/dispatch/*.c; do
+	printf '%s %s\n' "$source" "build/fuzz/pure/$(echo "$source" | tr / _).o"
+done | xargs -P "$(nproc)" -L 1 \
+	sh -c 'clang '"$flags"' -fsanitize=fuzzer-no-link,'"$sanitizers"' -c "$0" -o "$1"' || exit 2
+
 for file in test/fuzz/*_fuzz.c; do
 	name=$(basename "$file" _fuzz.c)
 	case $name in
@@ -25,14 +36,9 @@ for file in test/fuzz/*_fuzz.c; do
 		*) continue ;;
 	esac
 	mkdir -p "build/fuzz/corpus/$name"
-	# Sources of the pure parts; the linker drops what a fuzzer does not reach.
-	set -- src/core/*.c
-	for other in src/dispatch/*.c; do
-		[ -e "$other" ] && set -- "$@" "$other"
-	done
-	if ! clang -std=c11 -O1 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		-o "build/fuzz/$name" "$file" "$@" -lm -ldl; then
+	# shellcheck disable=SC2086 # words on purpose
+	if ! clang $flags -fsanitize=fuzzer,$sanitizers -o "build/fuzz/$name" "$file" \
+		build/fuzz/pure/*.o -lm -ldl; then
 		echo "== $name: does not compile"
 		failed=$((failed + 1))
 		continue
