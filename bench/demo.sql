@@ -26,7 +26,7 @@ END $$;
 CREATE FUNCTION shown(words text[]) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$SELECT left(array_to_string(words[1:2], ', '), 26)$$;
 CREATE FUNCTION shortened(gloss text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$SELECT CASE WHEN length(gloss) > 44 THEN left(gloss, 43) || '~' ELSE gloss END$$;
+LANGUAGE sql IMMUTABLE AS $$SELECT CASE WHEN length(gloss) > 40 THEN left(gloss, 39) || '~' ELSE gloss END$$;
 
 \echo
 \echo '1. Nearest glosses.  A word stands for the mean of the vectors of its synsets:'
@@ -130,7 +130,7 @@ SELECT batch(8) AS device_failed \gset
 
 \echo '   Five calls of hybrid_knn, eight queries each: on the CPU, twice as the model decides, on the'
 \echo '   device, and on the device while it fails:'
-SELECT strategy, backend, reason, fallback AS fell_back, status, count(*) AS batches,
+SELECT strategy, backend, reason, fallback AS fell_back, status, count(*) AS calls,
 	sum(items) AS items, round(sum(actual_us)::numeric) AS us, virtual
 FROM (SELECT *, row_number() OVER () AS n FROM hybrid_events) AS event
 GROUP BY strategy, backend, reason, fallback, status, virtual ORDER BY min(n);
