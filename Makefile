@@ -86,9 +86,13 @@ hybrid_emulated.so: $(EMULATED_OBJS)
 # The CUDA plug-in, where nvcc is found.
 -include cuda/cuda.mk
 
-demo bench:
-	@test/packages.sh $@
-	@bench/$@.sh
+demo:
+	@test/packages.sh demo
+	@bench/demo.sh
+
+bench:
+	@test/packages.sh bench
+	@bench/run.sh
 
 bench-compare:
 	@bench/compare.sh "$(BASE)" "$(NEW)"

@@ -114,9 +114,6 @@ cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcud
 
 gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench
 
-check-cuda:
-	@test/cuda/run.sh
-
 gpucheck:
 	@test/cuda/gpucheck.sh
 
@@ -124,4 +121,4 @@ gpubench:
 	@bench/gpu.sh
 
 -include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d)
-.PHONY: cuda-tests cuda-driver-tests gpu-programs check-cuda gpucheck gpubench
+.PHONY: cuda-tests cuda-driver-tests gpu-programs gpucheck gpubench

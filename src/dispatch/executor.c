@@ -103,8 +103,9 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 	{
 		HyFailure failure = {0};
 
-		if (st != HY_OK)
-			backend->last_error(NULL, &failure);
+		/* a machine without devices is no failure, and still has a reason */
+		backend->last_error(NULL, &failure);
+		failure.text[HY_TEXT_LENGTH - 1] = '\0';
 		hy_executor_add_missing(executor, backend->name,
 		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
 		return st;

@@ -16,6 +16,7 @@ hybrid_index_l2(PG_FUNCTION_ARGS)
 {
 	static const HybridOpclass opclass = {HY_METRIC_L2};
 
+	(void) fcinfo;
 	PG_RETURN_POINTER(&opclass);
 }
 
@@ -25,6 +26,7 @@ hybrid_index_ip(PG_FUNCTION_ARGS)
 {
 	static const HybridOpclass opclass = {HY_METRIC_IP};
 
+	(void) fcinfo;
 	PG_RETURN_POINTER(&opclass);
 }
 
@@ -34,6 +36,7 @@ hybrid_index_cosine(PG_FUNCTION_ARGS)
 {
 	static const HybridOpclass opclass = {HY_METRIC_COSINE};
 
+	(void) fcinfo;
 	PG_RETURN_POINTER(&opclass);
 }
 
@@ -43,5 +46,6 @@ hybrid_index_l1(PG_FUNCTION_ARGS)
 {
 	static const HybridOpclass opclass = {HY_METRIC_L1};
 
+	(void) fcinfo;
 	PG_RETURN_POINTER(&opclass);
 }

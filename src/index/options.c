@@ -13,7 +13,7 @@
 static relopt_kind kind;
 
 static relopt_enum_elt_def storages[] = {
-	{"float32", HY_F32}, {"float16", HY_F16}, {(const char *) NULL}, /* end */
+	{"float32", HY_F32}, {"float16", HY_F16}, {NULL, 0}, /* end */
 };
 
 void

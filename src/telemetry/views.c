@@ -161,6 +161,7 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 Datum
 hybrid_reset_stats(PG_FUNCTION_ARGS)
 {
+	(void) fcinfo;
 	hy_executor_reset(hybrid_executor());
 	PG_RETURN_VOID();
 }
