@@ -538,6 +538,13 @@ test_too_many_devices(void)
 }
 
 static void
+says_nothing(const HyDevice *device, HyFailure *failure)
+{
+	(void) device;
+	memset(failure, 0, sizeof(*failure));
+}
+
+static void
 test_backends_that_do_not_fit(void)
 {
 	HyBackend wrong = stage_backend;
@@ -554,6 +561,11 @@ test_backends_that_do_not_fit(void)
 	CHECK_INT(hy_executor_devices(stage.executor), 2);
 	hy_executor_device(stage.executor, 1, &state);
 	CHECK(state.latched);
+	CHECK_STR(state.why, "as the script says");
+	wrong = stage_backend;
+	wrong.last_error = says_nothing;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &wrong), HY_OK);
+	hy_executor_device(stage.executor, 2, &state);
 	CHECK_STR(state.why, "it finds no device");
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	stage_end();
