@@ -7,14 +7,13 @@
  * rounded double d (W. D. Clinger, "How to read floating point numbers accurately", 1990).
  * Rounding d once more, to float, is right unless d lies on the middle between two floats: every
  * such middle is a double, and rounding is monotonic, so a d beside it is on the exact value's
- * side.  Those, subnormal floats, and all that is not a plain decimal are strtof's.
+ * side.  Those, and all that is not a short plain decimal, are strtof's.
  *
  * strtof obeys LC_NUMERIC, which PostgreSQL keeps at C.
  */
 #include "core/vector_text.h"
 
 #include <errno.h>
-#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -187,15 +186,13 @@ round_decimal(uint64_t digits, int power, bool negative, float *value)
 	else
 		d *= powers[power];
 
-	if (digits != 0)
-	{
-		if (d < (double) FLT_MIN || d > (double) FLT_MAX)
-			return false;
-		/* A float has 29 bits of fraction less than a double. */
-		memcpy(&bits, &d, sizeof(bits));
-		if ((bits & 0x1fffffffu) == 0x10000000u)
-			return false;
-	}
+	/*
+	 * Zero, or between 1e-22 and 1e37: never a subnormal float, never out of range.  A float has
+	 * 29 bits of fraction less than a double.
+	 */
+	memcpy(&bits, &d, sizeof(bits));
+	if ((bits & 0x1fffffffu) == 0x10000000u)
+		return false;
 	*value = negative ? -(float) d : (float) d;
 	return true;
 }

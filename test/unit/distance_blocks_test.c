@@ -137,7 +137,7 @@ test_sums_out_of_range(void)
 static void
 test_contradictions(void)
 {
-	float data[8] = {0};
+	float data[16] = {0};
 	double out[16];
 	HyMatrix good = matrix(HY_F32, 4, 2, 16, data);
 	HyMatrix bad;
@@ -161,6 +161,8 @@ test_contradictions(void)
 	bad.stride = 15;
 	REFUSED(&good, &bad);
 	bad.stride = 12;
+	REFUSED(&good, &bad);
+	bad.stride = 18;
 	REFUSED(&good, &bad);
 	bad = good;
 	bad.rows = -1;

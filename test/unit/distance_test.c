@@ -339,6 +339,71 @@ test_zero_sums_are_positive(void)
 	}
 }
 
+/* Also when every lane rounds to -0, as negative products too small for fp32 do. */
+static void
+test_vanishing_sums_are_positive(void)
+{
+	int level;
+	int dims;
+	int i;
+
+	for (i = 0; i < 2200; i++)
+	{
+		left[i] = 1e-30f;
+		right[i] = -1e-30f;
+	}
+	CHECK(signbit(fmaf(left[0], right[0], 0.0f)));
+	for (level = 0; level < HY_SIMD_COUNT; level++)
+	{
+		const HyKernels *kernels = level_or_null(level);
+		float both[2];
+
+		for (dims = 64; dims < 2200 && kernels != NULL; dims += 64)
+		{
+			CHECK_SAME_F32(kernels->pair[HY_F32].ip(left, right, dims), 0.0);
+			kernels->pair[HY_F32].ip_norm(left, right, dims, both);
+			CHECK_SAME_F32(both[0], 0.0);
+		}
+	}
+}
+
+/*
+ * Products that put the exact sum beside the middle between two floats by less than a double can
+ * tell: a multiply-add made of doubles must not round twice.
+ */
+static void
+test_rounds_once(void)
+{
+	int hard = 0;
+	int i;
+	int j;
+
+	memset(left, 0, 128 * sizeof(float));
+	memset(right, 0, 128 * sizeof(float));
+	for (i = 1; i < 4000; i++)
+	{
+		float x = 1.0f + (float) i * 0x1p-15f;
+
+		for (j = 0; j < 8; j++)
+		{
+			float y = nextafterf(1.0f / x, j & 1 ? 0.0f : 2.0f);
+			float sign = j & 4 ? -1.0f : 1.0f;
+
+			/* Lane 0 is 1, or the next float, before x * y * 2^-24 comes to it. */
+			left[0] = sign;
+			right[0] = j & 2 ? 1.0f + 0x1p-23f : 1.0f;
+			left[64] = sign * x;
+			right[64] = (j & 1 ? 1.0f / x : y) * 0x1p-24f;
+			if ((float) ((double) left[64] * (double) right[64] +
+			             (double) left[0] * (double) right[0]) !=
+			    fmaf(left[64], right[64], left[0] * right[0]))
+				hard++;
+			check_pair(FILL_MIXED, HY_F32, left, right, 65);
+		}
+	}
+	CHECK_MSG(hard > 10, "only %d of these are hard", hard);
+}
+
 /* The promise to users: 1e-6 of the sum of the terms' magnitudes, at any number of dims. */
 static void
 test_accuracy(void)
@@ -514,6 +579,8 @@ main(void)
 	UNIT_RUN(test_reads_within_bounds);
 	UNIT_RUN(test_ignores_what_follows);
 	UNIT_RUN(test_zero_sums_are_positive);
+	UNIT_RUN(test_vanishing_sums_are_positive);
+	UNIT_RUN(test_rounds_once);
 	UNIT_RUN(test_accuracy);
 	UNIT_RUN(test_twins_are_needed);
 	UNIT_RUN(test_distances_of_a_pair);
