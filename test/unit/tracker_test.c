@@ -105,6 +105,14 @@ test_outliers_are_clipped(void)
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (9 * 1000 + 1500) / 10.0, 1e-9);
 	hy_tracker_record(t, &shape, 0, 0);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (8 * 1000 + 1500 + 525) / 10.0, 1e-9);
+	/* just outside of the band, and just inside */
+	hy_tracker_reset(t);
+	for (i = 0; i < 10; i++)
+		hy_tracker_record(t, &shape, 0, 1000);
+	hy_tracker_record(t, &shape, 0, 1510);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1050, 1e-9);
+	hy_tracker_record(t, &shape, 0, 526);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (8 * 1000 + 1500 + 526) / 10.0, 1e-9);
 	/* a lasting change of speed gets through in the end */
 	for (i = 0; i < 200; i++)
 		hy_tracker_record(t, &shape, 0, 8000);
