@@ -259,6 +259,7 @@ CREATE OPERATOR CLASS vector_ops
 	OPERATOR 4 >=,
 	OPERATOR 5 >,
 	FUNCTION 1 vector_cmp(vector, vector);
+COMMENT ON OPERATOR FAMILY vector_ops USING btree IS 'order of vectors';
 COMMENT ON OPERATOR CLASS vector_ops USING btree IS
 	'order of vectors: the first element that differs decides, then the dimensions';
 
@@ -306,6 +307,13 @@ CREATE CAST (double precision[] AS vector)
 	WITH FUNCTION array_to_vector(double precision[], integer, boolean) AS ASSIGNMENT;
 CREATE CAST (numeric[] AS vector)
 	WITH FUNCTION array_to_vector(numeric[], integer, boolean) AS ASSIGNMENT;
+
+COMMENT ON CAST (vector AS vector) IS 'checks the dimensions of the type modifier';
+COMMENT ON CAST (vector AS real[]) IS 'the elements of a vector';
+COMMENT ON CAST (integer[] AS vector) IS 'a vector of these elements';
+COMMENT ON CAST (real[] AS vector) IS 'a vector of these elements';
+COMMENT ON CAST (double precision[] AS vector) IS 'a vector of these elements, rounded to float4';
+COMMENT ON CAST (numeric[] AS vector) IS 'a vector of these elements, rounded to float4';
 
 -- Aggregates.  Their state: the number of vectors, then a sum for each element.
 
@@ -371,7 +379,8 @@ CREATE FUNCTION hybrid_knn(rel regclass, col name, queries vector[], k int DEFAU
 	metric text DEFAULT 'l2', rows text DEFAULT NULL)
 RETURNS TABLE (query int, id tid, distance float8)
 AS 'MODULE_PATHNAME', 'hybrid_knn'
-LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000;
+-- nobody knows which functions a rows query, a view or a policy calls
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
 'the k nearest rows of rel for each of queries (numbered from 1), exact, nearest first, ties by row position; id is the row''s ctid; metric is l2, ip (negative inner product), cosine or l1; rows, when given, is a query returning the ctids to search among; sees what a SELECT by the caller would; raises on different dimensions, partitioned tables and missing rights';
 
@@ -434,6 +443,10 @@ CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 hybrid_index_l1(internal);
 COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS 'order by taxicab distance, <+>';
+COMMENT ON OPERATOR FAMILY vector_l2_ops USING hybrid IS 'order by Euclidean distance';
+COMMENT ON OPERATOR FAMILY vector_ip_ops USING hybrid IS 'order by negative inner product';
+COMMENT ON OPERATOR FAMILY vector_cosine_ops USING hybrid IS 'order by cosine distance';
+COMMENT ON OPERATOR FAMILY vector_l1_ops USING hybrid IS 'order by taxicab distance';
 
 CREATE FUNCTION hybrid_index_stats(index regclass,
 	OUT pages bigint, OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text,

@@ -135,3 +135,7 @@ FROM generate_series(1, 5) i, LATERAL (SELECT count(*) FROM hybrid_spread('VALUE
 	LATERAL (SELECT count(*) AS contexts FROM pg_backend_memory_contexts
 		WHERE name IN ('hybrid_spread', 'hybrid edge') AND i + c.count > 0) m;
 DROP FUNCTION calls, held;
+
+-- comments within comments, as SQL has them
+SELECT * FROM hybrid_spread('/* a /* b */ c */ SELECT 1, 2', ARRAY[1], hops => 1);
+SELECT * FROM hybrid_spread('/* a /* b */ SELECT 1, 2', ARRAY[1]);

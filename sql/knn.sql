@@ -74,9 +74,13 @@ ROLLBACK;
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2]']::vector[]);
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]', '[1,2]']::vector[]);
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]', NULL]::vector[]);
+SELECT * FROM hybrid_knn('item', 'v', ARRAY[ARRAY['[1,2,3]'], ARRAY['[0,0,0]']]::vector[]);
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]']::vector[], 0);
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]']::vector[], -1);
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]']::vector[], 2147483647);
+SET work_mem = '16GB';
+SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]']::vector[], 100000000);
+RESET work_mem;
 SELECT * FROM hybrid_knn('item', 'v', ARRAY['[1,2,3]']::vector[], 1, 'euclid');
 SELECT * FROM hybrid_knn('item', 'w', ARRAY['[1,2,3]']::vector[]);
 SELECT * FROM hybrid_knn('item', 'id', ARRAY['[1,2,3]']::vector[]);
@@ -144,6 +148,16 @@ SET ROLE regress_hybrid_reader;
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]']::vector[]);
 RESET ROLE;
 
+-- an oid does not reach into a schema that a name does not
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.item AS SELECT v FROM item;
+GRANT SELECT ON hidden.item TO regress_hybrid_reader;
+SELECT 'hidden.item'::regclass::oid AS hidden_item \gset
+SET ROLE regress_hybrid_reader;
+SELECT count(*) FROM hybrid_knn(:hidden_item, 'v', ARRAY['[0,0,0]']::vector[]);
+RESET ROLE;
+DROP SCHEMA hidden CASCADE;
+
 -- whatever search_path says
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.fails(vector, vector) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
@@ -151,6 +165,9 @@ CREATE OPERATOR trap.<-> (LEFTARG = vector, RIGHTARG = vector, FUNCTION = trap.f
 SET search_path = trap, public;
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[0,0,0]']::vector[]);
 RESET search_path;
+
+-- nothing that the rows query may call runs beside a parallel plan
+SELECT proname, provolatile, proparallel FROM pg_proc WHERE proname IN ('hybrid_knn', 'hybrid_spread', 'hybrid_distances') ORDER BY 1;
 
 -- inside a transaction that changed rows
 BEGIN;

@@ -103,7 +103,19 @@ regress()
 }
 
 step_regress() { regress; }
-step_regress-emulated() { regress "hybrid.plugins = 'hybrid_emulated'" "hybrid.execution = prefer_gpu"; }
+
+# The same answers from the emulated device, which must be there and be used.
+step_regress-emulated()
+{
+	local ran
+
+	regress "hybrid.plugins = 'hybrid_emulated'" "hybrid.execution = prefer_gpu"
+	ran=$(test/server.sh run "$private/pg" psql -X -At -d contrib_regression -c "
+		SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])" -c "
+		SELECT backend || ' ' || sum(calls) FROM hybrid_stats GROUP BY backend")
+	[ "$ran" = "{2.8284271247461903,0}"$'\n'"emulated 1" ] || { echo "not the emulated device: $ran"; return 1; }
+}
+
 step_regress-scalar() { regress "hybrid.simd = scalar"; }
 
 step_isolation()

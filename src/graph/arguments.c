@@ -8,6 +8,7 @@
 
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
+#include "miscadmin.h"
 #include "utils/float.h"
 
 static int compare_seeds(const void *a, const void *b);
@@ -70,11 +71,12 @@ hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
 		value = (const float8 *) ARR_DATA_PTR(activation);
 	}
 
-	seeds = palloc(sizeof(HybridSeed) * Max(given, 1));
+	seeds = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HybridSeed) * Max(given, 1));
 	for (i = 0; i < given; i++)
 	{
 		double start = value == NULL ? 1.0 : value[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (!(start >= 0) || isinf(start))
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			                errmsg("activation of seed " INT64_FORMAT " must be finite and >= 0, "
@@ -106,6 +108,7 @@ compare_seeds(const void *a, const void *b)
 	const HybridSeed *left = a;
 	const HybridSeed *right = b;
 
+	CHECK_FOR_INTERRUPTS();
 	if (left->id != right->id)
 		return left->id < right->id ? -1 : 1;
 	if (left->activation != right->activation)

@@ -145,11 +145,21 @@ is_edges_query(const char *query)
 			query += strcspn(query, "\n\r");
 		else if (query[0] == '/' && query[1] == '*')
 		{
-			const char *end = strstr(query + 2, "*/");
+			int depth = 1;
 
-			if (end == NULL)
-				return false;
-			query = end + 2;
+			/* as in SQL, comments may lie within comments */
+			for (query += 2; depth > 0; query++)
+			{
+				if (query[0] == '\0')
+					return false;
+				if (query[0] == '/' && query[1] == '*')
+					depth++;
+				else if (query[0] == '*' && query[1] == '/')
+					depth--;
+				else
+					continue;
+				query++;
+			}
 		}
 		else
 			break;

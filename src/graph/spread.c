@@ -261,6 +261,7 @@ spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds
 	{
 		Reached *row = &answer->row[answer->count];
 
+		CHECK_FOR_INTERRUPTS();
 		if (next < seed_count && (node == graph->nodes || seeds[next].id < graph->ids[node]))
 		{
 			row->id = seeds[next].id;
@@ -295,8 +296,9 @@ static void
 run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
          const HyAllocator *allocator, double *activation, int32 *hop)
 {
-	uint32 *node = palloc(sizeof(uint32) * Max(seed_count, 1));
-	double *value = palloc(sizeof(double) * Max(seed_count, 1));
+	Size room = Max(seed_count, 1);
+	uint32 *node = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(uint32) * room);
+	double *value = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * room);
 	int64 start[2] = {0, 0};
 	double inside = 0;
 	double all = 0;
@@ -308,6 +310,7 @@ run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *see
 	{
 		int64 found = hy_csr_find(graph, seeds[i].id);
 
+		CHECK_FOR_INTERRUPTS();
 		all += seeds[i].activation;
 		if (found < 0)
 			continue;

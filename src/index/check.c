@@ -47,7 +47,7 @@ typedef struct CheckState
 {
 	Relation heap;
 	Relation relation;
-	const HybridIndex *index;
+	HybridIndex index;
 	BufferAccessStrategy strategy;
 	CheckedEntry *entries;
 	Size count;
@@ -107,8 +107,8 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 
 	check.index = hybrid_index_open(check.relation);
 	check.strategy = GetAccessStrategy(BAS_BULKREAD);
-	check.stored = palloc(check.index->layout.stride);
-	check.expected = palloc(check.index->layout.stride);
+	check.stored = palloc(check.index.layout.stride);
+	check.expected = palloc(check.index.layout.stride);
 	check.row_context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid check row", ALLOCSET_DEFAULT_SIZES);
 
@@ -135,7 +135,7 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 static void
 check_groups(CheckState *check)
 {
-	const HybridLayout *layout = &check->index->layout;
+	const HybridLayout *layout = &check->index.layout;
 	BlockNumber groups = hybrid_groups(layout, RelationGetNumberOfBlocks(check->relation));
 	BlockNumber group;
 
@@ -149,7 +149,7 @@ check_groups(CheckState *check)
 static void
 check_group(CheckState *check, BlockNumber head)
 {
-	const HybridLayout *layout = &check->index->layout;
+	const HybridLayout *layout = &check->index.layout;
 	Buffer buffer =
 		ReadBufferExtended(check->relation, MAIN_FORKNUM, head, RBM_NORMAL, check->strategy);
 	Page page = BufferGetPage(buffer);
@@ -179,7 +179,7 @@ check_group(CheckState *check, BlockNumber head)
 static void
 check_slot(CheckState *check, Page page, BlockNumber head, int slot)
 {
-	const HybridLayout *layout = &check->index->layout;
+	const HybridLayout *layout = &check->index.layout;
 	const HybridSlot *live = hybrid_slot(page, slot);
 	CheckedEntry *entry;
 	float norm;
@@ -231,7 +231,7 @@ still_holds(CheckState *check, const CheckedEntry *entry)
 	bool same;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	hybrid_page_check(check->relation, &check->index->layout, page, entry->head, HYBRID_PAGE_HEAD);
+	hybrid_page_check(check->relation, &check->index.layout, page, entry->head, HYBRID_PAGE_HEAD);
 	slot = hybrid_slot(page, entry->slot);
 	same = entry->slot < hybrid_special(page)->count && (slot->flags & HYBRID_SLOT_LIVE) != 0 &&
 	       hybrid_position(&slot->tid) == entry->position;
@@ -256,7 +256,7 @@ static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
 	CheckState *check = (CheckState *) arg;
-	const HybridLayout *layout = &check->index->layout;
+	const HybridLayout *layout = &check->index.layout;
 	CheckedEntry key, *entry;
 	HybridEntry expected;
 	MemoryContext old;
@@ -277,7 +277,7 @@ check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool ali
 	{
 		old = MemoryContextSwitchTo(check->row_context);
 		expected.vector = check->expected;
-		indexed = hybrid_entry_form(check->index, DatumGetHybridVector(values[0]), tid, &expected);
+		indexed = hybrid_entry_form(&check->index, DatumGetHybridVector(values[0]), tid, &expected);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(check->row_context);
 	}
@@ -352,6 +352,7 @@ compare_entries(const void *a, const void *b)
 {
 	int64 x = ((const CheckedEntry *) a)->position, y = ((const CheckedEntry *) b)->position;
 
+	CHECK_FOR_INTERRUPTS();
 	return (x > y) - (x < y);
 }
 

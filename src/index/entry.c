@@ -80,7 +80,7 @@ store_half(const HybridVector *vector, uint16_t *half)
 			                errmsg("value %g at position %d does not fit storage \"float16\"",
 			                       vector->x[i], i + 1),
 			                errdetail("The largest magnitude is 65504."),
-			                errhint("Use WITH (storage = float32).")));
+			                errhint("Build the index WITH (storage = float32).")));
 		half[i] = hy_float_to_half(vector->x[i]);
 		lost = (double) vector->x[i] - (double) hy_half_to_float(half[i]);
 		sum += lost * lost;

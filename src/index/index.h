@@ -49,8 +49,11 @@ typedef struct HybridEntry
 
 /* meta.c */
 
-/* hybrid_index_open: reads and checks the meta page once a relcache entry; raises on damage. */
-extern const HybridIndex *hybrid_index_open(Relation index);
+/*
+ * hybrid_index_open: reads and checks the meta page once a relcache entry; raises on damage.  A
+ * copy: what the relcache keeps goes whenever an invalidation arrives, as it may on any detoasting.
+ */
+extern HybridIndex hybrid_index_open(Relation index);
 
 /* hybrid_index_define: from the column and the options, for a file that is yet to be written. */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);

@@ -30,7 +30,7 @@ bool
 hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
              IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
-	const HybridIndex *open = hybrid_index_open(index);
+	HybridIndex open = hybrid_index_open(index);
 	MemoryContext context, old;
 	HybridEntry entry;
 
@@ -43,9 +43,9 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid insert", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	entry.vector = palloc(open->layout.stride);
-	if (hybrid_entry_form(open, DatumGetHybridVector(values[0]), tid, &entry))
-		store_entry(index, &open->layout, &entry);
+	entry.vector = palloc(open.layout.stride);
+	if (hybrid_entry_form(&open, DatumGetHybridVector(values[0]), tid, &entry))
+		store_entry(index, &open.layout, &entry);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return false;

@@ -11,11 +11,12 @@
 #include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "index/index.h"
 
-const HybridIndex *
+HybridIndex
 hybrid_index_open(Relation index)
 {
 	Buffer buffer;
@@ -25,7 +26,7 @@ hybrid_index_open(Relation index)
 	HyMetric metric;
 
 	if (index->rd_amcache != NULL)
-		return (const HybridIndex *) index->rd_amcache;
+		return *(const HybridIndex *) index->rd_amcache;
 
 	metric = hybrid_index_metric(index);
 
@@ -61,15 +62,19 @@ hybrid_index_open(Relation index)
 	open->metric = metric;
 	hybrid_layout_init(&open->layout, (int) meta.dims, (HyDtype) meta.dtype);
 	index->rd_amcache = open;
-	return open;
+	return *open;
 }
 
 void
 hybrid_index_define(Relation index, HybridIndex *definition)
 {
 	const HybridOptions *options = (const HybridOptions *) index->rd_options;
-	int dims = TupleDescAttr(RelationGetDescr(index), 0)->atttypmod;
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	int32 dims = column->atttypmod;
 
+	/* a domain has the type modifier of what it is over */
+	if (dims < 0)
+		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
 	if (dims < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("column does not have dimensions"),

@@ -61,6 +61,7 @@ typedef struct Batch
 
 typedef struct HybridScan
 {
+	HybridIndex index;
 	MemoryContext scan_context;
 	MemoryContext context; /* of the query: reset at rescan; a child of that of the scan */
 	MemoryContext scratch; /* of one dispatch */
@@ -183,11 +184,12 @@ static void
 begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HybridIndex *index = hybrid_index_open(scan->indexRelation);
+	const HybridIndex *index = &state->index;
 	HybridVector *vector;
 	double sum = 0;
 	int i;
 
+	state->index = hybrid_index_open(scan->indexRelation);
 	if (scan->numberOfOrderBys < 1)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
@@ -234,7 +236,7 @@ run_pass(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	Relation relation = scan->indexRelation;
-	const HybridIndex *index = hybrid_index_open(relation);
+	const HybridIndex *index = &state->index;
 	int k = hybrid_scan_candidates(state->pass++);
 	BlockNumber groups, group;
 
@@ -358,7 +360,7 @@ static void
 report(IndexScanDesc scan, const HyNeighbor *candidate)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	bool lossy = hybrid_index_open(scan->indexRelation)->layout.dtype != HY_F32;
+	bool lossy = state->index.layout.dtype != HY_F32;
 	int64 position = candidate->row & ~ROW_IS_NAN;
 	int i;
 

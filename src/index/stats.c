@@ -30,6 +30,7 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 	TupleDesc descriptor;
 	Datum values[6];
 	bool nulls[6] = {false};
+	HybridIndex open;
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -38,7 +39,8 @@ hybrid_index_stats(PG_FUNCTION_ARGS)
 	if (!pg_class_ownercheck(oid, GetUserId()) &&
 	    !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(relation));
-	layout = &hybrid_index_open(relation)->layout;
+	open = hybrid_index_open(relation);
+	layout = &open.layout;
 	blocks = RelationGetNumberOfBlocks(relation);
 	groups = hybrid_groups(layout, blocks);
 	for (group = 0; group < groups; group++)

@@ -50,7 +50,8 @@ vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelete
             void *state)
 {
 	Relation index = info->index;
-	const HybridLayout *layout = &hybrid_index_open(index)->layout;
+	HybridIndex open = hybrid_index_open(index);
+	const HybridLayout *layout = &open.layout;
 	BlockNumber blocks = RelationGetNumberOfBlocks(index);
 	BlockNumber groups = hybrid_groups(layout, blocks);
 	BlockNumber group;

@@ -134,6 +134,10 @@ unpack_queries(ArrayType *array, Queries *queries)
 	char typalign;
 	int i;
 
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR,
+		        (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+		         errmsg("queries must be an array of one dimension, not %d", ARR_NDIM(array))));
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
 	deconstruct_array(array, ARR_ELEMTYPE(array), typlen, typbyval, typalign, &elements, &nulls,
 	                  &queries->count);
@@ -169,6 +173,7 @@ check_k(int32 k)
 {
 	int64 most = (int64) work_mem * 1024 / 2 / (2 * sizeof(HyNeighbor));
 
+	most = Min(most, MaxAllocSize / sizeof(HyNeighbor));
 	if (k < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("k must be at least 1, not %d", k)));
@@ -202,7 +207,8 @@ search_group(Search *search, HybridRows *rows)
 		hy_topk_init(&search->best[i], palloc(sizeof(HyNeighbor) * search->k), search->k);
 	search->batch = palloc((Size) search->capacity * search->dims * sizeof(float));
 	search->tids = palloc(sizeof(int64) * search->capacity);
-	search->found = palloc(sizeof(HyNeighbor) * search->queries * search->batch_k);
+	search->found = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                       sizeof(HyNeighbor) * search->queries * search->batch_k);
 	search->counts = palloc(sizeof(int32) * search->queries);
 
 	while (hybrid_rows_next(rows, &tid, &vector))

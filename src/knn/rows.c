@@ -74,7 +74,10 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 
 	rows->context = CurrentMemoryContext;
 	rows->value = AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
-	rows->relation = relation_open(relid, AccessShareLock);
+	rows->relation = try_relation_open(relid, AccessShareLock);
+	if (rows->relation == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+		                errmsg("relation with OID %u does not exist", relid)));
 	refuse_children(rows->relation);
 	rows->attnum = find_column(rows->relation, column, vector_type);
 	rows->by_query = !may_scan(rows->relation);
@@ -139,6 +142,10 @@ may_scan(Relation relation)
 	if (relkind == RELKIND_MATVIEW && !RelationIsPopulated(relation))
 		return false; /* the query raises the usual error */
 	if (RELATION_IS_OTHER_TEMP(relation))
+		return false;
+	/* an oid reaches what a name would not */
+	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
+	    ACLCHECK_OK)
 		return false;
 	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;
@@ -362,6 +369,7 @@ compare_tids(const void *a, const void *b)
 	BlockNumber bx = ItemPointerGetBlockNumberNoCheck(x);
 	BlockNumber by = ItemPointerGetBlockNumberNoCheck(y);
 
+	CHECK_FOR_INTERRUPTS();
 	if (bx != by)
 		return bx < by ? -1 : 1;
 	return (int) ItemPointerGetOffsetNumberNoCheck(x) - (int) ItemPointerGetOffsetNumberNoCheck(y);

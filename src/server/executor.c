@@ -224,11 +224,11 @@ report_forced(const HyDecision *decision, const char *what)
 	else if (decision->status != HY_OK && decision->reason != HY_REASON_NO_DEVICE &&
 	         decision->reason != HY_REASON_UNRELIABLE)
 		code = ERRCODE_SYSTEM_ERROR;
-	ereport(ERROR,
-	        (errcode(code), errmsg("could not %s on the device", what),
-	         decision->failure.text[0] != '\0'
-	             ? errdetail("%s: %s.", hy_reason_name(decision->reason), decision->failure.text)
-	             : errdetail("%s (%s).", hy_reason_name(decision->reason),
-	                         hy_status_name(decision->status)),
-	         errhint("Set \"hybrid.execution\" to \"auto\" to let the CPU answer.")));
+	ereport(ERROR, (errcode(code), errmsg("could not %s on the device", what),
+	                decision->failure.text[0] != '\0'
+	                    ? errdetail("Reason: %s (%s).", hy_reason_name(decision->reason),
+	                                decision->failure.text)
+	                    : errdetail("Reason: %s (%s).", hy_reason_name(decision->reason),
+	                                hy_status_name(decision->status)),
+	                errhint("Set \"hybrid.execution\" to \"auto\" to let the CPU answer.")));
 }

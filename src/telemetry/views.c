@@ -52,7 +52,11 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		put_text(&row, state.info.architecture);
 		put(&row, Int32GetDatum(state.info.cores));
 		put(&row, Int64GetDatum((int64) state.info.memory_total));
-		put(&row, Int64GetDatum((int64) state.info.memory_free));
+		/* nobody asks the machine what the CPU's share of its memory is */
+		if (state.info.memory_free > 0)
+			put(&row, Int64GetDatum((int64) state.info.memory_free));
+		else
+			put_null(&row);
 		put(&row, Int64GetDatum((int64) state.memory_used));
 		put_text(&row, device_state(&state));
 		put_text(&row, state.why);

@@ -1,0 +1,90 @@
+# A cancel, or a timeout of the statement, ends every long call promptly and leaves nothing behind.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+# What may pass beyond the timeout: 100 ms are promised on a machine that is not busy.
+my $timeout = 0.3;
+my $allowed = 1.5;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "maintenance_work_mem = 64MB\nwork_mem = 256MB\nautovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	CREATE TABLE item (id int, v vector(256));
+	INSERT INTO item SELECT i, (SELECT array_agg(sin(i * j)) FROM generate_series(1, 256) j)::vector
+		FROM generate_series(1, 20000) i;
+	CREATE TABLE queries AS SELECT array_agg(v) AS v FROM (SELECT v FROM item LIMIT 2000) s;
+	CREATE TABLE seeds AS SELECT array_agg(hashint8(i)::bigint) AS id FROM generate_series(1, 3000000) i;
+	CREATE INDEX item_v ON item USING hybrid (v);
+	CREATE FUNCTION many_checks() RETURNS void LANGUAGE sql AS
+		$$SELECT count(hybrid_index_check('item_v')) FROM generate_series(1, 1000)$$;
+});
+
+my %calls = (
+	'hybrid_knn' => q{SELECT count(*) FROM queries, hybrid_knn('item', 'v', queries.v, 10, 'cosine')},
+	'hybrid_distances' =>
+		q{SELECT count(hybrid_distances(item.v, queries.v, 'l1')) FROM item, queries},
+	'index scan' => q{SET enable_seqscan = off; SELECT count(*) FROM item a,
+		LATERAL (SELECT 1 FROM item b ORDER BY b.v <-> a.v LIMIT 1) s},
+	'CREATE INDEX' => q{DO $$BEGIN FOR i IN 1 .. 1000 LOOP
+		CREATE INDEX other ON item USING hybrid (v); DROP INDEX other; END LOOP; END$$},
+	'hybrid_index_check' => q{SELECT many_checks()},
+	'hybrid_spread over many edges' =>
+		q{SET hybrid.graph_memory_limit = '2GB'; SELECT count(*) FROM hybrid_spread('SELECT i, i * 7 % 3000000 FROM generate_series(1, 3000000) i', ARRAY[1], hops => 100000)},
+	'hybrid_spread from many seeds' =>
+		q{SELECT count(*) FROM seeds, hybrid_spread('SELECT 1, 2', seeds.id)});
+
+for my $call (sort keys %calls)
+{
+	my ($out, $err) = ('', '');
+	my $begin = time;
+	$node->psql('postgres', "SET statement_timeout = '" . $timeout * 1000 . "ms'; $calls{$call}",
+		stdout => \$out, stderr => \$err);
+	my $took = time - $begin;
+
+	like($err, qr/canceling statement due to statement timeout/, "$call: the timeout is told");
+	cmp_ok($took, '<', $timeout + $allowed, "$call: promptly");
+}
+
+# Many cancelled calls in one session leave no memory behind.
+my $growth = $node->safe_psql('postgres', q{
+	SET client_min_messages = error;
+	DO $$
+	DECLARE
+		q vector[] := (SELECT v FROM queries);
+		before bigint;
+	BEGIN
+		FOR i IN 1 .. 30 LOOP
+			IF i = 10 THEN
+				before := (SELECT sum(total_bytes) FROM pg_backend_memory_contexts);
+			END IF;
+			BEGIN
+				PERFORM count(*) FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 100000) i
+					UNION ALL SELECT 1, 1 / (random() - random())::int', ARRAY[1]);
+			EXCEPTION WHEN OTHERS THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM hybrid_knn('item', 'v', q[1:3] || '[1]'::vector);
+			EXCEPTION WHEN OTHERS THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM hybrid_knn('item', 'v', q[1:3], 10, 'l2', 'SELECT ctid FROM item WHERE 1 / (id - 19000) = 0');
+			EXCEPTION WHEN OTHERS THEN NULL;
+			END;
+		END LOOP;
+		PERFORM set_config('hybrid_test.growth',
+			((SELECT sum(total_bytes) FROM pg_backend_memory_contexts) - before)::text, false);
+	END $$;
+	SELECT current_setting('hybrid_test.growth');
+});
+cmp_ok($growth, '<', 1_000_000, 'calls that fail leave no memory behind');
+
+$node->stop;
+done_testing();
