@@ -173,7 +173,7 @@ check_k(int32 k)
 {
 	int64 most = (int64) work_mem * 1024 / 2 / (2 * sizeof(HyNeighbor));
 
-	most = Min(most, MaxAllocSize / sizeof(HyNeighbor));
+	most = Min(most, (int64) (MaxAllocSize / sizeof(HyNeighbor)));
 	if (k < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("k must be at least 1, not %d", k)));
