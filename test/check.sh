@@ -5,6 +5,7 @@
 #	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm and crash, after a build
 #
 # A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
+# What failed is named once more at the end.
 # The last line counts the single tests: a unit test's, pg_regress's or prove's own, and one for a
 # step that has none.  A step that cannot run is a failure: `make check` has installed what it takes.
 set -uo pipefail
@@ -208,6 +209,21 @@ count()
 	failed=$((failed - $(grep -ciE '^not ok\b.*# todo' "$1")))
 }
 
+# failures STEP: the single tests that failed in a step, each with the lines around it, or the end
+# of an output that names none
+failures()
+{
+	local log=$logs/$1.log
+	local pattern='^not ok\b|^(test| {4,}) *[[:alnum:]_-]+ +\.\.\. FAILED|^[0-9]+ passed, [1-9][0-9]* failed$'
+
+	echo "--- $1:"
+	if grep -qE "$pattern" "$log"; then
+		grep -E -B 12 -A 6 "$pattern" "$log"
+	else
+		tail -n 40 "$log"
+	fi | cut -c1-300 | head -n 80 | sed 's/^/    | /'
+}
+
 # ---------------------------------------------------------------------------------------------
 # The driver
 # ---------------------------------------------------------------------------------------------
@@ -244,6 +260,7 @@ esac
 all_passed=0
 all_failed=0
 child=
+broken=()
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; exit 130' INT TERM
 mkdir -p "$logs"
 for step in "${steps[@]}"; do
@@ -267,11 +284,15 @@ for step in "${steps[@]}"; do
 		[ "$status" != 124 ] || printf ', stopped after %d s' "$limit"
 		printf '\n'
 		sed 's/^/    | /' "$log" | tail -n 200
+		broken+=("$step")
 		if [ "$step" = build ]; then
 			echo "Nothing else can be tested without a build."
 			break
 		fi
 	fi
+done
+for step in "${broken[@]}"; do
+	failures "$step"
 done
 echo "$all_passed passed, $all_failed failed"
 [ "$all_failed" = 0 ]
