@@ -10,7 +10,10 @@
 # libstdc++, and the driver's library is looked for when a device is, not when the file is loaded.
 
 NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
-CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+# nvcc may be a wrapper that lies elsewhere than the toolkit, so it is asked where that is.
+ifeq ($(CUDA_HOME)$(if $(NVCC),,none),)
+CUDA_HOME := $(realpath $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#\$$ TOP=//p'))
+endif
 
 # Machine code for the two server generations, PTX for those before and after.
 CUDA_ARCH = -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 \
@@ -60,6 +63,13 @@ install-cuda: hybrid_cuda.so installdirs
 .PHONY: install-cuda
 endif
 endif
+
+# Where the toolkit and its compiler are, for scripts; nothing where they are not.
+cuda-home:
+	@echo '$(if $(NVCC),$(CUDA_HOME))'
+cuda-nvcc:
+	@echo '$(NVCC)'
+.PHONY: cuda-home cuda-nvcc
 
 # The fake device: the same sources against a runtime of our own, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))

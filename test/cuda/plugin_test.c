@@ -651,6 +651,7 @@ in_child(void (*function)(void))
 	int status = 0;
 
 	fflush(stdout);
+	signal(SIGCHLD, SIG_DFL); /* where it is ignored, no status is kept */
 	child = fork();
 	if (child == 0)
 	{

@@ -71,8 +71,8 @@ fi
 # The real library
 # ---------------------------------------------------------------------------------------------
 
-nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}
-if [ -z "$nvcc" ]; then
+cuda=$(make -s --no-print-directory cuda-home)
+if [ -z "$cuda" ]; then
 	echo "# nvcc was not found: hybrid_cuda.so itself is not checked"
 	echo "1..$number"
 	exit $((failed > 0))
@@ -84,16 +84,22 @@ if ! make -s cuda-driver-tests gpu-programs >"$work/make" 2>&1; then
 fi
 verdict "hybrid_cuda.so and its programs build" 0
 
+# nvcc may be a wrapper that lies elsewhere than the toolkit.
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(make -s --no-print-directory cuda-nvcc)" >"$work/nvcc"
+chmod +x "$work/nvcc"
+wrapped=$(env -u CUDA_HOME make -s --no-print-directory NVCC="$work/nvcc" cuda-home 2>"$work/out")
+[ -e "$wrapped/include/cuda_runtime_api.h" ]
+verdict "a wrapper of nvcc elsewhere leads to the toolkit" $? "$work/out"
+
 # The fake header's numbers are the real one's.
 {
 	echo '#include <cuda_runtime_api.h>'
 	sed -nE 's/^\t+(cuda[A-Za-z0-9]+) = ([0-9]+),?$/_Static_assert(\1 == \2, "\1");/p' \
 		test/cuda/fake/cuda_runtime_api.h
 } >"$work/numbers.c"
-include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
 constants=$(grep -c Static "$work/numbers.c")
 [ "$constants" -gt 50 ] &&
-	"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$include" "$work/numbers.c" >"$work/out" 2>&1
+	"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$cuda/include" "$work/numbers.c" >"$work/out" 2>&1
 verdict "the fake device's $constants constants are CUDA's" $? "$work/out"
 
 log=build/cuda/ptxas.log
@@ -127,7 +133,7 @@ driver()
 }
 
 stub=LD_LIBRARY_PATH=build/cuda/stub
-if ldconfig -p | grep -q 'libcuda\.so\.1'; then
+if [[ "$(ldconfig -p)" == *libcuda.so.1* ]]; then
 	echo "# this machine has a driver: what a machine without one sees is not checked"
 else
 	driver "no driver: no device, and why" \
