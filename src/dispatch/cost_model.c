@@ -61,7 +61,7 @@ hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count,
 	terms.work = within(terms.work, 0, LARGEST_TERM);
 	terms.bytes = within(terms.bytes, 0, LARGEST_TERM);
 	ns = within(ns, 1, LONGEST_NS);
-	if (state->weight == 0 && state->first_ns == 0)
+	if (state->first_ns == 0)
 	{
 		state->first_ns = ns;
 		state->first = terms;
@@ -86,6 +86,26 @@ hy_model_merge(HyModelState *into, const HyModelState *from, double most)
 	for (i = 0; i < TERMS; i++)
 		into->response[i] += share * from->response[i];
 	into->weight += share * from->weight;
+}
+
+void
+hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count)
+{
+	double x[TERMS];
+	int i;
+	int j;
+
+	ns = within(ns, 1, LONGEST_NS);
+	x[0] = 1 / ns;
+	x[1] = within(terms.work, 0, LARGEST_TERM) / ns;
+	x[2] = within(terms.bytes, 0, LARGEST_TERM) / ns;
+	for (i = 0; i < TERMS; i++)
+	{
+		for (j = i; j < TERMS; j++)
+			state->information[place[i][j]] += count * x[i] * x[j];
+		state->response[i] += count * x[i];
+	}
+	state->weight += count;
 }
 
 bool
@@ -263,7 +283,7 @@ static bool
 solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x)
 {
 	double m[TERMS][TERMS + 1];
-	int column[TERMS];
+	int column[TERMS] = {0};
 	int n = 0;
 	int i;
 	int j;

@@ -57,10 +57,13 @@ extern HyCostTerms hy_cost_terms(const HyShape *shape);
 
 /*
  * hy_model_learn: count observations of one shape that took ns each.  The first one ever is set
- * aside (cold start); false when that was all.
+ * aside (cold start), whatever was merged in before; false when that was all.
  */
 extern bool
 hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
+
+/* hy_model_count: the same, setting nothing aside and forgetting nothing: what to hand on. */
+extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
 
 /*
  * hy_model_merge: adds what another state knows, no more of it than most observations' worth, and

@@ -366,6 +366,29 @@ test_merge(void)
 	CHECK_INT(HY_MODEL_NUMBERS, 13);
 }
 
+static void
+test_counting_forgets_nothing(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	int i;
+
+	for (i = 0; i < 500; i++)
+	{
+		HyCostTerms t = terms_of(i % 2 ? 1 : 64, INT64_C(1) << (i % 20));
+
+		hy_model_count(&state, t, hy_cost_predict(&law, t), 2);
+	}
+	CHECK(state.weight == 1000);
+	CHECK(state.first_ns == 0);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 1e-3);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 1e-3);
+	/* what was merged in does not make the next first observation a warm one */
+	hy_model_learn(&state, terms_of(1, 1), 1e12, 1, 100);
+	CHECK(state.weight == 1000);
+}
+
 static int64_t asked_from;
 static int asked;
 
@@ -412,6 +435,7 @@ main(void)
 	UNIT_RUN(test_a_monotonous_load_unlearns_nothing);
 	UNIT_RUN(test_many_at_once_are_many);
 	UNIT_RUN(test_merge);
+	UNIT_RUN(test_counting_forgets_nothing);
 	UNIT_RUN(test_break_even);
 	return unit_finish();
 }
