@@ -8,7 +8,7 @@
 
 #define MEMORY 16      /* batches that the moving mean reaches back over */
 #define TIE 1.03       /* a larger size must be better by this much */
-#define CLIP 4.0       /* an observation beyond this many times the mean counts as that */
+#define CLIP 1.5       /* an observation beyond this many times the mean counts as that */
 #define PRICE_SHARE 32 /* what a trial costs is this part of the time since the last, */
 #define LOSS_SHARE 512 /* and what it loses this part, at most */
 
