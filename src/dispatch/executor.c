@@ -80,6 +80,7 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
+	config->split_percent = -1;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -150,6 +151,18 @@ hy_executor_close_devices(HyExecutor *executor)
 
 	for (i = 1; i < executor->members; i++)
 		hy_member_close(executor, &executor->member[i]);
+}
+
+void
+hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
+{
+	executor->load = *load;
+}
+
+HyLoad
+hy_executor_load(const HyExecutor *executor)
+{
+	return executor->load;
 }
 
 int32_t
@@ -321,6 +334,7 @@ forget_history(HyExecutor *executor)
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
 	executor->regret_ns = 0;
+	executor->load_seen = 0;
 	executor->events = 0;
 	executor->next_event = 0;
 }

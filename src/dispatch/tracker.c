@@ -51,6 +51,7 @@ typedef struct Side
 	int64_t last;    /* of the kind's tasks */
 	double smallest; /* work, of what was not set aside; 0: nothing was */
 	double largest;
+	double least; /* work, of all */
 	Size sizes[HY_TRACKER_SIZES];
 } Side;
 
@@ -183,6 +184,8 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	kind->shape = *shape;
 	side->last = kind->tasks;
 	side->observations += count;
+	if (side->least == 0 || terms.work < side->least)
+		side->least = terms.work;
 	before = side->known ? corrected(side, shape, terms) : -1;
 
 	if (side->model.first_ns == 0)
@@ -251,16 +254,18 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 	const Kind *kind;
 	const Size *size;
 
+	kind = find_kind(tracker, hy_shape_kind(shape));
 	if (side == NULL || !side->known)
 	{
 		forecast.hint_ns = borrowed(tracker, shape, device);
+		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
 	}
-	kind = find_kind(tracker, hy_shape_kind(shape));
 	forecast.ns = corrected(side, shape, terms);
 	forecast.weight = side->model.weight;
 	forecast.cold = !(side->model.weight > 0);
 	forecast.unseen = kind->tasks - side->last;
+	forecast.above = log2_floor(terms.work) - log2_floor(side->least);
 	size = find_size(side, shape, terms.work);
 	if (size != NULL)
 		forecast.samples = (int32_t) size->samples;

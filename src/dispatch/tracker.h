@@ -76,6 +76,7 @@ typedef struct HyForecast
 	int32_t samples;   /* as hy_tracker_samples */
 	int32_t steps;     /* how many powers of two the shape lies beyond the sizes seen; < 0: below */
 	int32_t span;      /* powers of two from the smallest to the largest size seen */
+	int32_t above;     /* powers of two that the shape lies above the smallest size seen */
 	bool cold;         /* it rests on one first observation only */
 } HyForecast;
 
