@@ -20,7 +20,7 @@ typedef struct EmulatedSettings
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait; /* a ticket is done when the host's clock has reached its end, not at once */
+	bool wait; /* made-up time passes in real time, never by skipping */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
