@@ -25,6 +25,9 @@ typedef struct EmulatedSettings
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
 
+/* emulated_faults_text: the setting emulated_faults, or what the profile stands for; never NULL. */
+extern const char *emulated_faults_text(const HyHost *host);
+
 /* EmulatedLoad: what a task asks of a device. */
 typedef struct EmulatedLoad
 {

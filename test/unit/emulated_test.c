@@ -327,6 +327,35 @@ test_law_of_time(void)
 }
 
 static void
+test_profiles(void)
+{
+	HyDevice *device;
+	uint64_t plain;
+	int failed = 0;
+	int i;
+
+	begin();
+	plain = time_of(100, 2);
+	set("emulated_launch_us", "7777"); /* a profile takes its place */
+	set("emulated_profile", "pcie");
+	CHECK_INT(time_of(100, 2), plain);
+	set("emulated_profile", "integrated");
+	CHECK_NEAR((double) time_of(100, 2), 5000 + 40960 * 96 / 400.0, 0.11 * (5000 + 9830));
+	set("emulated_profile", "");
+	CHECK(time_of(100, 2) > 7000000);
+	set("emulated_profile", "bad");
+	device = open_device(0);
+	for (i = 0; i < 400; i++)
+		failed += run_status(device, 10) == HY_TRANSIENT;
+	CHECK(failed > 15 && failed < 80);
+	set("emulated_faults", "fail_at=99999"); /* the user's own faults */
+	for (i = 0; i < 100; i++)
+		CHECK_INT(run_status(device, 10), HY_OK);
+	device_of->close(device);
+	CHECK(time_of(100, 2) > 300000 * 0.9 + 40960 * 96 / 25 * 0.9);
+}
+
+static void
 test_buffers(void)
 {
 	HyDevice *device;
@@ -849,6 +878,7 @@ main(void)
 	UNIT_RUN(test_its_own_time_is_taken_out);
 	UNIT_RUN(test_one_engine);
 	UNIT_RUN(test_law_of_time);
+	UNIT_RUN(test_profiles);
 	UNIT_RUN(test_buffers);
 	UNIT_RUN(test_limits);
 	UNIT_RUN(test_short_of_host_memory);
