@@ -293,7 +293,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 	if (run->status == HY_OK)
 		return true;
 	member->backend->last_error(NULL, &run->failure);
-	run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+	hy_clean_text(run->failure.text, sizeof(run->failure.text));
 	return false;
 }
 

@@ -134,6 +134,9 @@ extern void hy_count_attempt(HyCounters *counters, HyStatus status);
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
 
+/* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
+extern void hy_clean_text(char *text, size_t size);
+
 /* hy_log: one line, printf-style. */
 extern void
 hy_log(const HyExecutor *executor, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -528,6 +528,7 @@ test_too_many_devices(void)
 
 	stage_begin(5);
 	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
+	CHECK_INT(stage_logged("scripted has 5 devices, of which the first 2 are used"), 1);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
 	hy_executor_add_missing(stage.executor, "one more", "no room");
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
@@ -569,6 +570,104 @@ test_backends_that_do_not_fit(void)
 	CHECK_STR(state.why, "it finds no device");
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	stage_end();
+}
+
+static HyStatus
+absurd_probe(int32_t device, HyDeviceInfo *info)
+{
+	(void) device;
+	memset(info, 0xff, sizeof(*info));
+	memset(info->name, 'n', sizeof(info->name)); /* and no end of it */
+	memset(info->architecture, '\t', sizeof(info->architecture) - 1);
+	info->architecture[3] = '\0';
+	return HY_OK;
+}
+
+static HyStatus
+absurd_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	(void) device;
+	*free_bytes = UINT64_MAX;
+	*total_bytes = 1000000;
+	return HY_OK;
+}
+
+static HyStatus
+open_nothing(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	(void) device;
+	(void) limits;
+	*opened = NULL;
+	return HY_OK;
+}
+
+static HyStatus
+open_out_of_range(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	(void) device;
+	(void) limits;
+	*opened = NULL;
+	return (HyStatus) 999;
+}
+
+static void
+says_foreign_words(const HyDevice *device, HyFailure *failure)
+{
+	(void) device;
+	memset(failure, 0xe9, sizeof(*failure));
+}
+
+static void
+test_backends_that_talk_nonsense(void)
+{
+	HyBackend wrong = stage_backend;
+	HyDeviceState state;
+	HyDecision decision;
+	int i;
+
+	stage_begin(0);
+	stage.devices = 1;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	wrong.probe = absurd_probe;
+	wrong.mem_info = absurd_mem_info;
+	wrong.last_error = says_foreign_words;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &wrong), HY_OK);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK_INT(strlen(state.info.name), HY_NAME_LENGTH - 1);
+	CHECK_STR(state.info.architecture, "???");
+	CHECK_INT(state.info.cores, 0);
+	CHECK_INT(state.info.memory_total, 0);
+	CHECK_INT(state.info.memory_free, 0);
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(strlen(decision.failure.text), HY_TEXT_LENGTH - 1);
+	CHECK_INT(strspn(decision.failure.text, "?"), HY_TEXT_LENGTH - 1);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK(state.open);
+	CHECK_INT(state.info.memory_total, 1000000);
+	CHECK_INT(state.info.memory_free, 1000000);
+	CHECK_INT(state.memory_used, 0);
+	adds_up();
+	stage_end();
+
+	for (i = 0; i <= 1; i++)
+	{
+		stage_begin(0);
+		stage.devices = 1;
+		stage.config.execution = HY_EXECUTION_PREFER_GPU;
+		wrong = stage_backend;
+		wrong.open = i == 0 ? open_nothing : open_out_of_range;
+		CHECK_INT(hy_executor_add_backend(stage.executor, &wrong), HY_OK);
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.fallback);
+		CHECK_INT(decision.status, HY_BUG);
+		CHECK_INT(stage.submits, 0);
+		CHECK_INT(breaker()->count, 1);
+		adds_up();
+		stage_end();
+		CHECK_INT(stage.closes, 0);
+	}
 }
 
 static void
@@ -622,6 +721,7 @@ main(void)
 	UNIT_RUN(test_nothing_is_allocated_in_a_call);
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_backends_that_do_not_fit);
+	UNIT_RUN(test_backends_that_talk_nonsense);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
 	return unit_finish();
 }
