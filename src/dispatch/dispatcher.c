@@ -100,7 +100,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 			finished = now_ns(executor);
 	}
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
+		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	/* A virtual device's time was set when it ran. */
 	if (!d->virtual_time)
 		d->actual_ns = finished - start;

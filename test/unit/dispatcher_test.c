@@ -253,6 +253,53 @@ test_out_of_memory_is_not_tried_again_at_once(void)
 	stage_end();
 }
 
+/* a probe that says nothing of the device leaves the way open for the next */
+static void
+test_probe_that_runs_out_of_memory(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.always_fail = true;
+	stage.script[0] = HY_TRANSIENT;
+	for (i = 0; i < 3; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage.clock.time += HY_BREAKER_FIRST_NS;
+	stage.script[0] = HY_NOMEM;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(breaker()->state, HY_BREAKER_HALF_OPEN);
+	stage.always_fail = false;
+	stage.scripted = STAGE_SCRIPT;
+	CHECK_INT(stage_dispatch(512, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(breaker()->probes, 1);
+	stage_end();
+}
+
+/* events are written in place, over what was there 257 calls ago */
+static void
+test_an_error_is_not_shown_again(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(64, &decision), HY_OK);
+	CHECK_STR(decision.failure.text, "as the script says");
+	stage.config.force_cpu = true;
+	for (i = 0; i < 2 * HY_EVENT_SLOTS; i++)
+	{
+		CHECK_INT(stage_dispatch(64, &decision), HY_OK);
+		CHECK_STR(decision.failure.text, "");
+		CHECK_INT(decision.failure.native_code, 0);
+	}
+	stage_end();
+}
+
 static void
 test_lost_context_is_reopened_once(void)
 {
@@ -350,7 +397,28 @@ test_open_that_fails(void)
 		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
 	}
 	CHECK_INT(stage.opens, 1);
+	/* the second wait is twice as long */
 	stage.clock.time += 1000000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	stage.clock.time += 1900000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
+	CHECK_INT(stage.opens, 2);
+	/* preferring the device does not shorten it, nor is there a line in the log for each call */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	for (i = 0; i < 10; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
+	}
+	CHECK_INT(stage.opens, 2);
+	CHECK_INT(stage_logged("could not be opened"), 2);
+	stage.config.execution = HY_EXECUTION_GPU; /* insisting does */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_BUSY);
+	CHECK_INT(stage.opens, 3);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.clock.time += UINT64_C(10000000000);
 	stage.open_status = HY_OK;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.device, 1);
@@ -708,6 +776,8 @@ main(void)
 	UNIT_RUN(test_breaker_from_open_to_closed);
 	UNIT_RUN(test_probe_reason_in_auto);
 	UNIT_RUN(test_out_of_memory_is_not_tried_again_at_once);
+	UNIT_RUN(test_probe_that_runs_out_of_memory);
+	UNIT_RUN(test_an_error_is_not_shown_again);
 	UNIT_RUN(test_lost_context_is_reopened_once);
 	UNIT_RUN(test_process_lost_for_life);
 	UNIT_RUN(test_one_device_gone);
