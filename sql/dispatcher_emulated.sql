@@ -82,6 +82,8 @@ SET statement_timeout = '100ms';
 SELECT differs();
 RESET statement_timeout;
 SELECT differs();
+-- the cancel is not the device's failure
+SELECT operation, calls, failures, fallbacks, success_rate FROM hybrid_stats WHERE device = 1;
 RESET hybrid.gpu_timeout;
 -- an error where the user insists on the device
 SELECT hybrid_reset_stats();

@@ -176,6 +176,27 @@ SELECT item.id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1)
 ROLLBACK;
 SELECT item.id FROM item WHERE ctid = ANY (SELECT id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1));
 
+-- more queries than heaps fit work_mem: the rows are read again for each group of queries, also
+-- where they come by tid or through a query
+CREATE VIEW shown AS SELECT ctid, v FROM item;
+CREATE TABLE few_heaps AS SELECT array_agg(v ORDER BY id) AS queries FROM item WHERE id % 9 = 0;
+CREATE FUNCTION grouped(relation regclass, work text, rows text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('work_mem', work, true);
+	RETURN (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		FROM few_heaps, hybrid_knn(relation, 'v', queries, 100, 'l2', rows) k);
+END $$;
+SELECT array_length(queries, 1) > 40 AS many FROM few_heaps;
+SELECT grouped('item', '64kB') = grouped('item', '64MB') AS by_scan,
+	grouped('shown', '64kB') = grouped('item', '64MB') AS by_query,
+	grouped('item', '64kB', 'SELECT ctid FROM item WHERE id % 2 = 0') =
+		grouped('item', '64MB', 'SELECT ctid FROM item WHERE id % 2 = 0') AS by_tid,
+	grouped('shown', '64kB', 'SELECT ctid FROM item WHERE id % 2 = 0') =
+		grouped('item', '64MB', 'SELECT ctid FROM item WHERE id % 2 = 0') AS by_query_and_tid;
+DROP FUNCTION grouped;
+DROP TABLE few_heaps;
+DROP VIEW shown;
+
 DROP TABLE item, moved, parent, base, of_domain, mixed, secret CASCADE;
 DROP DOMAIN embedding;
 DROP FUNCTION differences;

@@ -14,7 +14,7 @@
 #define SPINS 64 /* polls before the first wait: many tasks end in microseconds */
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
-#define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
+#define GRACE_NS UINT64_C(50000000)    /* for a cancelled task to end */
 
 static HyStatus wait_for(HyExecutor *executor, HyMember *member, const HyTask *task,
                          HyTicket ticket, HyDeviceRun *run);
@@ -22,6 +22,7 @@ static void
 wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step);
 static HyStatus
 give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status, HyDeviceRun *run);
+static bool answer_in_range(const HyTask *task);
 static uint64_t now_ns(const HyExecutor *executor);
 
 void
@@ -39,13 +40,21 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT ||
 	    (st == HY_CANCELLED && !hy_cancelled(task->cancel)))
 		st = HY_BUG;
+	if (st == HY_OK && !answer_in_range(task))
+	{
+		snprintf(run->failure.text, sizeof(run->failure.text),
+		         "it named rows that it was not given");
+		st = HY_BUG;
+	}
+	if (run->timings.bytes_up > INT64_MAX || run->timings.bytes_down > INT64_MAX)
+		run->timings.bytes_up = run->timings.bytes_down = 0;
 	run->status = st;
 	if (st == HY_OK)
 		run->finished_ns = now_ns(executor);
 	else if (run->failure.text[0] == '\0' && !run->hung)
 	{
 		member->backend->last_error(member->device, &run->failure);
-		run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+		hy_clean_text(run->failure.text, sizeof(run->failure.text));
 	}
 }
 
@@ -123,6 +132,34 @@ give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status
 		}
 		executor->clock->wait(executor->clock->arg, LONGEST_WAIT_NS);
 	}
+}
+
+/*
+ * answer_in_range: whoever asked reads rows by the numbers in a top-k answer, so a device that
+ * makes them up must not get away with it.  That distances are right cannot be checked.
+ */
+static bool
+answer_in_range(const HyTask *task)
+{
+	const HyTopKTask *t = &task->u.topk;
+	int64_t q;
+	int32_t i;
+
+	if (task->op != HY_OP_TOPK)
+		return true;
+	for (q = 0; q < t->queries.rows; q++)
+	{
+		if (t->counts[q] < 0 || t->counts[q] > t->k)
+			return false;
+		for (i = 0; i < t->counts[q]; i++)
+		{
+			int64_t row = t->out[q * t->k + i].row;
+
+			if (row < 0 || row >= t->targets.rows)
+				return false;
+		}
+	}
+	return true;
 }
 
 static uint64_t

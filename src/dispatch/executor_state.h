@@ -50,6 +50,7 @@ typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis holds to */
+	bool refused;    /* the last try of a device ended on the CPU */
 	uint32_t since_cpu;
 	uint32_t since_device; /* calls of this class since that side last ran one */
 } HyRoute;
@@ -95,9 +96,9 @@ typedef struct HyChoice
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
-/* hy_route_note: the task went to this device for this reason. */
-extern void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason);
+/* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
+extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
+                          HyReason reason, bool fallback);
 
 /* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
@@ -137,6 +138,9 @@ extern void hy_count_attempt(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
+
+/* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
+extern void hy_clean_text(char *text, size_t size);
 
 /* hy_log: one line, printf-style. */
 extern void

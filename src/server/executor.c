@@ -35,7 +35,7 @@ static int log_lost;
 
 static void create_executor(void);
 static void drop_executor(void);
-static void load_plugins(void);
+static void load_plugins(char *names);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
@@ -102,16 +102,21 @@ static void
 create_executor(void)
 {
 	static bool exit_hooked = false;
+	char *names;
 
 	if (executor_context == NULL)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(executor_context); /* of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
+	/* what can raise comes before there is an executor that would pass for a whole one */
+	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
+	names = MemoryContextStrdup(executor_context, configured_plugins);
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");
 	configured_generation = 0;
-	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
-	load_plugins();
+	load_plugins(names);
+	pfree(names);
 	if (!exit_hooked)
 	{
 		before_shmem_exit(close_at_exit, (Datum) 0);
@@ -129,11 +134,11 @@ drop_executor(void)
 	MemoryContextReset(executor_context);
 }
 
+/* names is taken apart */
 static void
-load_plugins(void)
+load_plugins(char *names)
 {
 	static HyHost host;
-	char *names = MemoryContextStrdup(executor_context, configured_plugins);
 	char *state = NULL;
 	char *name;
 
@@ -160,7 +165,6 @@ load_plugins(void)
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
-	pfree(names);
 }
 
 static bool

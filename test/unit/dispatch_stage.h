@@ -184,6 +184,8 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	{
 		HyShape shape = hy_task_shape(&stage.task);
 
+		if (!stage.virtual_time && stage.clock.time < stage.end_ns)
+			stage.clock.time = stage.end_ns;
 		if (stage.task.op == HY_OP_DISTANCE)
 			memset(stage.task.u.distance.out, 0xcc,
 			       (size_t) hy_shape_items(&shape) * sizeof(double));
