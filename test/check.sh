@@ -198,6 +198,9 @@ run_step()
 # else the lines of TAP or pg_regress in a step's output
 count()
 {
+	passed=0 failed=0
+	# it could not be written: the step has not run, and its status says so
+	[ -r "$1" ] || return 0
 	if grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$1"; then
 		passed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $1 } END { print n }' "$1")
 		failed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $3 } END { print n }' "$1")
@@ -262,7 +265,7 @@ all_failed=0
 child=
 broken=()
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; exit 130' INT TERM
-mkdir -p "$logs"
+mkdir -p "$logs" || exit 1
 for step in "${steps[@]}"; do
 	log=$logs/$step.log
 	begin=$SECONDS
