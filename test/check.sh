@@ -33,7 +33,22 @@ strict="-Wall -Wextra -Werror -isystem /usr/include/postgresql/$major/server"
 
 step_build()
 {
+	local said
+
 	make -s -j"$jobs" COPT="$strict" all
+	# what install puts there, uninstall takes away
+	make -s COPT="$strict" install DESTDIR="$private/root" >/dev/null
+	make -s COPT="$strict" uninstall DESTDIR="$private/root" >/dev/null
+	if find "$private/root" -type f | grep .; then
+		echo "make uninstall leaves these behind"
+		return 1
+	fi
+	# a machine without PostgreSQL's development files, and perhaps without a compiler, is told
+	if said=$(make -s PG_CONFIG=/nonexistent CC=/nonexistent 2>&1) ||
+		[[ $said != *"development files are missing"* ]]; then
+		echo "make without pg_config: $said"
+		return 1
+	fi
 }
 
 # The whole of it under another compiler, in a copy of the tree.
