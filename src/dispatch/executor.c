@@ -219,7 +219,9 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyStatus st = member->backend->open(member->number, &limits, &member->device);
+	bool changed = st != member->open_status;
 
+	member->open_status = st;
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
@@ -238,8 +240,10 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
-	       member->name, (int) member->number, hy_status_name(st));
+	if (changed)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_status_name(st));
 	return st;
 }
 
