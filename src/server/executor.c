@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
@@ -35,6 +36,7 @@ static int log_lost;
 static void create_executor(void);
 static void drop_executor(void);
 static void load_plugins(void);
+static bool was_named(const List *seen, const char *name);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
@@ -127,6 +129,7 @@ load_plugins(void)
 	char *names = MemoryContextStrdup(executor_context, configured_plugins);
 	char *state = NULL;
 	char *name;
+	List *seen = NIL;
 
 	host.abi = HY_BACKEND_ABI;
 	host.clock = &hy_monotonic_clock;
@@ -137,8 +140,13 @@ load_plugins(void)
 	for (name = strtok_r(names, ", ", &state); name != NULL; name = strtok_r(NULL, ", ", &state))
 	{
 		char why[HY_TEXT_LENGTH];
-		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
+		const HyBackend *backend;
 
+		/* twice in the list would be each of its devices twice, fighting for one context */
+		if (was_named(seen, name))
+			continue;
+		seen = lappend(seen, name);
+		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
 		{
 			int lines = log_count;
@@ -151,7 +159,21 @@ load_plugins(void)
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
+	list_free(seen);
 	pfree(names);
+}
+
+static bool
+was_named(const List *seen, const char *name)
+{
+	const ListCell *cell;
+
+	foreach (cell, seen)
+	{
+		if (strcmp((const char *) lfirst(cell), name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool
