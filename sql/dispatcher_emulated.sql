@@ -126,5 +126,7 @@ SELECT count(*) FROM hybrid_devices;
 SET hybrid.emulated_devices = 3;
 SET hybrid.plugins = 'hybrid_emulated';
 SELECT device, backend, state FROM hybrid_devices WHERE device > 0 ORDER BY device;
-
+-- a plug-in named twice is there once
+SET hybrid.plugins = 'hybrid_emulated, hybrid_emulated';
+SELECT count(*) FROM hybrid_devices WHERE device > 0;
 DROP TABLE point, answer CASCADE;

@@ -228,15 +228,18 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyStatus st;
+	bool changed;
 
 	member->device = NULL;
 	st = member->backend->open(member->number, &limits, &member->device);
 
-	member->rent_ns = 0;
-	member->free_known = false;
 	/* it says that it opened, and hands out nothing that could be closed */
 	if (st == HY_OK && member->device == NULL)
 		st = HY_BUG;
+	changed = st != member->open_status;
+	member->open_status = st;
+	member->rent_ns = 0;
+	member->free_known = false;
 	if (st == HY_OK)
 	{
 		member->opened_limit = limits.memory;
@@ -253,8 +256,10 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
-	       member->name, (int) member->number, hy_status_name(st));
+	if (changed)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_status_name(st));
 	return st;
 }
 

@@ -33,6 +33,7 @@ typedef struct HyMember
 	double rent_ns;
 	uint64_t open_after_ns; /* an open that failed is not tried again before this */
 	uint64_t open_wait_ns;  /* by how much it was last put off */
+	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
 
 	/* Memory: what was free when last asked, and the size that lately was too much. */
 	bool free_known;

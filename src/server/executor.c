@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
@@ -36,6 +37,7 @@ static int log_lost;
 static void create_executor(void);
 static void drop_executor(void);
 static void load_plugins(char *names);
+static bool was_named(const char *names, const char *name);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
@@ -151,8 +153,12 @@ load_plugins(char *names)
 	for (name = strtok_r(names, ", ", &state); name != NULL; name = strtok_r(NULL, ", ", &state))
 	{
 		char why[HY_TEXT_LENGTH];
-		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
+		const HyBackend *backend;
 
+		/* twice in the list would be each of its devices twice, fighting for one context */
+		if (was_named(names, name))
+			continue;
+		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
 		{
 			int lines = log_count;
@@ -165,6 +171,22 @@ load_plugins(char *names)
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
+}
+
+/* Whether name, a word of names that ends in NUL, as those before it do by now, is one of them too. */
+static bool
+was_named(const char *names, const char *name)
+{
+	const char *word = names + strspn(names, ", ");
+
+	while (word < name)
+	{
+		if (strcmp(word, name) == 0)
+			return true;
+		word += strlen(word) + 1;
+		word += strspn(word, ", ");
+	}
+	return false;
 }
 
 static bool

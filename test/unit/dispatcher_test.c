@@ -427,6 +427,36 @@ test_open_that_fails(void)
 	stage_end();
 }
 
+/* A device that others hold says so at every call; the log says it once, and again after it was open. */
+static void
+test_open_that_fails_is_logged_once(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.open_status = HY_BUSY;
+	for (i = 0; i < 20; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.fallback);
+	}
+	CHECK_INT(stage.opens, 20);
+	CHECK_INT(stage_logged("could not be opened: busy"), 1);
+	stage.open_status = HY_TRANSIENT; /* another reason is another line */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("could not be opened: transient"), 1);
+	stage.open_status = HY_OK;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("opened"), 3);
+	hy_executor_close_devices(stage.executor);
+	stage.open_status = HY_BUSY;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("could not be opened: busy"), 2);
+	stage_end();
+}
+
 static void
 test_new_memory_limit_reopens(void)
 {
@@ -786,6 +816,7 @@ main(void)
 	UNIT_RUN(test_process_lost_for_life);
 	UNIT_RUN(test_one_device_gone);
 	UNIT_RUN(test_open_that_fails);
+	UNIT_RUN(test_open_that_fails_is_logged_once);
 	UNIT_RUN(test_new_memory_limit_reopens);
 	UNIT_RUN(test_cancelled_on_the_cpu);
 	UNIT_RUN(test_tasks_that_contradict_themselves);
