@@ -115,7 +115,11 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		HyMember *member = new_member(executor, backend->name);
 
 		if (member == NULL)
+		{
+			hy_log(executor, "%d of %d devices from %s are left out: there are %d already",
+			       (int) (count - i), (int) count, backend->name, HY_MAX_DEVICES - 1);
 			return HY_QUOTA;
+		}
 		member->backend = backend;
 		member->number = i;
 		if (backend->probe(i, &member->info) != HY_OK)
