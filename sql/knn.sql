@@ -158,6 +158,23 @@ SELECT count(*) FROM hybrid_knn(:hidden_item, 'v', ARRAY['[0,0,0]']::vector[]);
 RESET ROLE;
 DROP SCHEMA hidden CASCADE;
 
+-- a child that comes after the relation was looked at (here through the rows query) brings no rows
+CREATE TABLE early AS SELECT '[5,5]'::vector(2) AS v;
+CREATE TABLE late AS SELECT '[1,1]'::vector(2) AS v;
+ALTER TABLE early ENABLE ROW LEVEL SECURITY;
+CREATE POLICY anyone ON early USING (true);
+GRANT SELECT ON early TO regress_hybrid_reader;
+CREATE FUNCTION attach() RETURNS SETOF tid LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	ALTER TABLE late INHERIT early;
+	RETURN QUERY SELECT '(0,1)'::tid;
+END $$;
+SET ROLE regress_hybrid_reader;
+SELECT * FROM hybrid_knn('early', 'v', ARRAY['[1,1]']::vector[], rows => 'SELECT * FROM attach()');
+RESET ROLE;
+DROP TABLE early CASCADE;
+DROP FUNCTION attach();
+
 -- whatever search_path says
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.fails(vector, vector) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';

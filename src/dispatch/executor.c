@@ -120,8 +120,8 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 
 		if (member == NULL)
 		{
-			hy_log(executor, "%s has %d devices, of which the first %d are used", backend->name,
-			       (int) count, (int) i);
+			hy_log(executor, "%d of %d devices from %s are left out: there are %d already",
+			       (int) (count - i), (int) count, backend->name, HY_MAX_DEVICES - 1);
 			return HY_QUOTA;
 		}
 		member->backend = backend;

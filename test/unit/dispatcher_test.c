@@ -630,7 +630,7 @@ test_too_many_devices(void)
 
 	stage_begin(5);
 	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
-	CHECK_INT(stage_logged("scripted has 5 devices, of which the first 2 are used"), 1);
+	CHECK_INT(stage_logged("3 of 5 devices from scripted are left out"), 1);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
 	hy_executor_add_missing(stage.executor, "one more", "no room");
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
