@@ -14,12 +14,12 @@
 #define SPINS 64 /* polls before the first wait: many tasks end in microseconds */
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
-#define GRACE_NS UINT64_C(50000000)    /* for a cancelled task to end */
+#define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
 
 static HyStatus wait_for(HyExecutor *executor, HyMember *member, const HyTask *task,
                          HyTicket ticket, HyDeviceRun *run);
-static void
-wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step);
+static void wait_a_little(const HyExecutor *executor, const HyMember *member,
+                          const HyTimings *timings, uint64_t left, uint64_t *step);
 static HyStatus
 give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status, HyDeviceRun *run);
 static bool answer_in_range(const HyTask *task);
@@ -85,20 +85,21 @@ wait_for(HyExecutor *executor, HyMember *member, const HyTask *task, HyTicket ti
 			         (unsigned long long) (limit / 1000000));
 			return give_up(executor, member, ticket, HY_TIMEOUT, run);
 		}
-		wait_a_little(executor, &run->timings, limit - passed, &step);
+		wait_a_little(executor, member, &run->timings, limit - passed, &step);
 	}
 }
 
 /* wait_a_little: as long as the device said, or a step that grows; at most what is left. */
 static void
-wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step)
+wait_a_little(const HyExecutor *executor, const HyMember *member, const HyTimings *timings,
+              uint64_t left, uint64_t *step)
 {
 	const HyClock *clock = executor->clock;
 	uint64_t ns = timings->remaining_ns > 0 ? timings->remaining_ns : *step;
 
 	if (ns > left)
 		ns = left;
-	if (timings->may_skip && clock->skip != NULL)
+	if (timings->may_skip && member->info.virtual_time && clock->skip != NULL)
 	{
 		clock->skip(clock->arg, (int64_t) ns);
 		return;
