@@ -56,6 +56,7 @@ typedef struct HyConfig
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 } HyConfig;
 
@@ -79,7 +80,10 @@ typedef struct HyDecision
 	uint64_t bytes_available;
 } HyDecision;
 
-/* HyCounters: per device and operation, since the executor began or was reset. */
+/*
+ * HyCounters: per device and operation, since the executor began or was reset.  Only sums of 64
+ * bits: those of several processes are added up word by word.
+ */
 typedef struct HyCounters
 {
 	int64_t calls; /* tasks this device finished */
@@ -87,6 +91,7 @@ typedef struct HyCounters
 	int64_t failures; /* attempts that failed here, by status below */
 	int64_t by_status[HY_STATUS_COUNT];
 	int64_t fallbacks;                  /* tasks this device gave up to the CPU */
+	int64_t by_cause[HY_STATUS_COUNT];  /* the same, by how the last attempt ended */
 	int64_t by_reason[HY_REASON_COUNT]; /* why tasks came here */
 	uint64_t total_ns;
 	uint64_t bytes_up;

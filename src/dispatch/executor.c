@@ -20,7 +20,7 @@
 #define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
-static void forget_history(HyExecutor *executor);
+static HyStatus open_context(HyExecutor *executor, HyMember *member);
 static void set_text(char *target, size_t size, const char *text);
 
 HyStatus
@@ -61,6 +61,7 @@ hy_executor_destroy(HyExecutor *executor)
 	if (executor == NULL)
 		return;
 	allocator = executor->allocator;
+	hy_executor_flush(executor);
 	hy_executor_close_devices(executor);
 	hy_tracker_destroy(executor->tracker);
 	hy_free(allocator, executor);
@@ -146,7 +147,12 @@ hy_executor_close_devices(HyExecutor *executor)
 	int32_t i;
 
 	for (i = 1; i < executor->members; i++)
+	{
 		hy_member_close(executor, &executor->member[i]);
+		/* one that was abandoned was not closed */
+		if (!hy_executor_foreign(executor))
+			hy_share_give_context(executor, &executor->member[i]);
+	}
 }
 
 int32_t
@@ -199,7 +205,33 @@ hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
 void
 hy_executor_reset(HyExecutor *executor)
 {
-	forget_history(executor);
+	hy_executor_forget(executor);
+	hy_share_reset(executor);
+}
+
+void
+hy_executor_forget(HyExecutor *executor)
+{
+	int32_t i;
+	int op;
+
+	for (i = 0; i < executor->members; i++)
+	{
+		HyMember *member = &executor->member[i];
+
+		memset(member->counters, 0, sizeof(member->counters));
+		for (op = 0; op < HY_OP_COUNT; op++)
+			hy_breaker_init(&member->breakers[op]);
+		member->rent_ns = 0;
+		member->open_after_ns = 0;
+		member->open_wait_ns = 0;
+		member->refused_bytes = 0;
+	}
+	memset(executor->routes, 0, sizeof(executor->routes));
+	executor->spent_ns = 0;
+	executor->regret_ns = 0;
+	executor->events = 0;
+	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
 }
 
@@ -217,29 +249,34 @@ hy_executor_foreign(HyExecutor *executor)
 HyStatus
 hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	HyLimits limits = {.memory = executor->config.memory_limit};
-	HyStatus st = member->backend->open(member->number, &limits, &member->device);
+	HyFailure before = member->open_failure;
+	HyStatus st = open_context(executor, member);
 
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
 	{
-		member->opened_limit = limits.memory;
+		member->opened_limit = executor->config.memory_limit;
 		member->open_wait_ns = 0;
 		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
 		       member->name, (int) member->number);
 		return HY_OK;
 	}
 	member->device = NULL;
-	if (member->open_wait_ns == 0)
+	/* Another session's context may be closed at any time. */
+	if (member->open_wait_ns == 0 || st == HY_QUOTA)
 		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
 	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
 		member->open_wait_ns *= 2;
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
-	       member->name, (int) member->number, hy_status_name(st));
+	/* A full house is no news the second time. */
+	if (st != HY_QUOTA || strcmp(before.text, member->open_failure.text) != 0)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       member->open_failure.text[0] != '\0' ? member->open_failure.text
+		                                            : hy_status_name(st));
 	return st;
 }
 
@@ -251,6 +288,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	if (!hy_executor_foreign(executor))
 	{
 		member->backend->close(member->device);
+		hy_share_give_context(executor, member);
 		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
 		       member->name, (int) member->number);
 	}
@@ -295,29 +333,29 @@ new_member(HyExecutor *executor, const char *name)
 	return member;
 }
 
-static void
-forget_history(HyExecutor *executor)
+/* open_context: the device opened, if there may be one more context; else open_failure says why not. */
+static HyStatus
+open_context(HyExecutor *executor, HyMember *member)
 {
-	int32_t i;
-	int op;
+	HyLimits limits = {.memory = executor->config.memory_limit};
+	HyFailure *failure = &member->open_failure;
+	HyStatus st;
 
-	for (i = 0; i < executor->members; i++)
+	memset(failure, 0, sizeof(*failure));
+	if (!hy_share_take_context(executor, member))
 	{
-		HyMember *member = &executor->member[i];
-
-		memset(member->counters, 0, sizeof(member->counters));
-		for (op = 0; op < HY_OP_COUNT; op++)
-			hy_breaker_init(&member->breakers[op]);
-		member->rent_ns = 0;
-		member->open_after_ns = 0;
-		member->open_wait_ns = 0;
-		member->refused_bytes = 0;
+		snprintf(failure->text, sizeof(failure->text),
+		         "%d contexts are open on it, as many as hybrid.gpu_max_contexts allows",
+		         (int) executor->config.max_contexts);
+		return HY_QUOTA;
 	}
-	memset(executor->routes, 0, sizeof(executor->routes));
-	executor->spent_ns = 0;
-	executor->regret_ns = 0;
-	executor->events = 0;
-	executor->next_event = 0;
+	st = member->backend->open(member->number, &limits, &member->device);
+	if (st == HY_OK)
+		return HY_OK;
+	hy_share_give_context(executor, member);
+	member->backend->last_error(NULL, failure);
+	failure->text[HY_TEXT_LENGTH - 1] = '\0';
+	return st;
 }
 
 /* set_text: a copy cut to size; the source may be a longer sentence than the views have room for. */

@@ -3,7 +3,7 @@
  *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
  *
  * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
- * task on a device, dispatcher.c puts them together, record.c remembers.
+ * task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "dispatch/dispatcher.h"
+#include "dispatch/share.h"
 
 #define HY_ROUTES 512
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
@@ -31,6 +32,8 @@ typedef struct HyMember
 	double rent_ns;
 	uint64_t open_after_ns; /* an open that failed is not tried again before this */
 	uint64_t open_wait_ns;  /* by how much it was last put off */
+	HyFailure open_failure; /* of the last open that failed */
+	bool counted;           /* the context is one of those that the table counts */
 
 	/* Memory: what was free when last asked, and the size that lately was too much. */
 	bool free_known;
@@ -52,6 +55,20 @@ typedef struct HyRoute
 	uint32_t since_device; /* calls of this class since that side last ran one */
 } HyRoute;
 
+/* HyShare: what the table has been told. */
+typedef struct HyShare
+{
+	HySharedTable *table; /* NULL: this executor shares nothing */
+	const HyShareHost *host;
+	uint64_t epoch;
+	uint64_t transitions;
+	uint64_t flushed_ns;     /* when, by the executor's clock */
+	uint64_t flushed_events; /* of HyExecutor.kept */
+	int32_t slot[HY_MAX_DEVICES];
+	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT]; /* that its breaker was not told of */
+	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
+} HyShare;
+
 struct HyExecutor
 {
 	const HyAllocator *allocator;
@@ -64,8 +81,12 @@ struct HyExecutor
 	HyMember member[HY_MAX_DEVICES];
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
-	double spent_ns;  /* by all calls */
-	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
+	double spent_ns;     /* by all calls */
+	double regret_ns;    /* lost by exploring instead of taking the side predicted to be cheaper */
+	int32_t until_flush; /* calls */
+	uint64_t flush_at_ns;
+	HyShare share;
+	uint64_t kept; /* events ever */
 	int32_t events;
 	int32_t next_event;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
@@ -128,8 +149,43 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);
 
+/*
+ * hy_record_tick: a call ended now; the only thing a call pays for the table when none is due.
+ * hy_record_flush is the rest of it.
+ */
+extern void hy_record_flush(HyExecutor *executor, uint64_t now);
+
+static inline void
+hy_record_tick(HyExecutor *executor, uint64_t now)
+{
+	if (__builtin_expect(--executor->until_flush <= 0 || now >= executor->flush_at_ns, 0))
+		hy_record_flush(executor, now);
+}
+
+/*
+ * The member's breaker of op, and the table's where it is shared: as hy_breaker_allow, _record and
+ * _abandon.  hy_share_allow is false also when another process has the one probe.
+ */
+extern bool hy_share_allow(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now);
+extern bool
+hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, bool success);
+extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
+
+/* hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed. */
+extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
+extern void hy_share_give_context(HyExecutor *executor, HyMember *member);
+
+/* hy_share_reset: the table forgets; the executor has. */
+extern void hy_share_reset(HyExecutor *executor);
+
+/* hy_executor_forget: counters, events, history, breakers, of this process. */
+extern void hy_executor_forget(HyExecutor *executor);
+
 /* hy_count_attempt: an attempt on a device ended with status. */
 extern void hy_count_attempt(HyCounters *counters, HyStatus status);
+
+/* hy_count_fallback: a task was given up to the CPU, since its last attempt here ended with status. */
+extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);

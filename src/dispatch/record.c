@@ -29,6 +29,7 @@ void
 hy_event_keep(HyExecutor *executor)
 {
 	executor->next_event = (executor->next_event + 1) % HY_EVENT_SLOTS;
+	executor->kept++;
 	if (executor->events < HY_EVENT_RING)
 		executor->events++;
 }
@@ -55,6 +56,13 @@ hy_count_attempt(HyCounters *counters, HyStatus status)
 	counters->by_status[status]++;
 	if (status != HY_OK)
 		counters->failures++;
+}
+
+void
+hy_count_fallback(HyCounters *counters, HyStatus status)
+{
+	counters->fallbacks++;
+	counters->by_cause[status]++;
 }
 
 void
