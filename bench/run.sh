@@ -123,7 +123,8 @@ postgres=$(psql_in postgres -c 'SHOW server_version' </dev/null | cut -d' ' -f1)
 pgvector=$(psql_in postgres -c "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'" </dev/null)
 
 program kernels bench/kernels.sh
-[ ! -x bench/dispatch.sh ] || program dispatch bench/dispatch.sh
+program dispatch bench/dispatch.sh
+program batch_size bench/batch_size.sh
 
 psql_in postgres -c 'CREATE DATABASE hybrid' </dev/null
 psql_in hybrid -c 'CREATE EXTENSION hybrid' </dev/null

@@ -41,6 +41,18 @@ typedef enum HyReason
 
 #define HY_REASON_COUNT (HY_REASON_PROBE + 1)
 
+/* HyFlush: why a batch was sent off (accumulator.h). */
+typedef enum HyFlush
+{
+	HY_FLUSH_NONE = 0, /* it was not */
+	HY_FLUSH_SIZE,
+	HY_FLUSH_TIME,
+	HY_FLUSH_MEMORY,
+	HY_FLUSH_END
+} HyFlush;
+
+#define HY_FLUSH_COUNT (HY_FLUSH_END + 1)
+
 #define HY_MAX_DEVICES 8
 #define HY_MAX_LATENCIES 40 /* histogram: bucket b counts latencies in [2^b, 2^(b+1)) ns */
 #define HY_EVENT_RING 256
@@ -58,6 +70,9 @@ typedef struct HyConfig
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
+	int64_t batch_max;              /* items of a batch; 0: chosen */
+	int64_t batch_min;              /* items below which waiting ends no batch */
+	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */
 } HyConfig;
 
 /* HyDecision: what was done with one task and why; fixed size, well under 1 KB. */
@@ -97,6 +112,7 @@ typedef struct HyCounters
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	int64_t latency[HY_MAX_LATENCIES];
+	int64_t flushes[HY_FLUSH_COUNT]; /* batches gathered, by what ended them; the CPU's only */
 } HyCounters;
 
 /* HyDeviceState: a device as the views show it. */
@@ -165,13 +181,18 @@ extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVE
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
+extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
 
 /* hy_counters_quantile: the latency in ns below which a share q of the calls lies; 0: no calls. */
 extern double hy_counters_quantile(const HyCounters *counters, double q);
 
-/* hy_reason_name: 'below minimum batch', ...; hy_execution_name: 'auto', 'cpu', ... */
+/*
+ * hy_reason_name: 'below minimum batch', ...; hy_execution_name: 'auto', 'cpu', ...;
+ * hy_flush_name: 'size', 'time', 'memory', 'end'.
+ */
 extern const char *hy_reason_name(HyReason reason);
 extern const char *hy_execution_name(HyExecution execution);
+extern const char *hy_flush_name(HyFlush cause);
 
 #endif

@@ -81,6 +81,9 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
+	config->batch_max = 0;
+	config->batch_min = 8;
+	config->batch_wait_ns = UINT64_C(10000000);
 }
 
 void
@@ -215,6 +218,7 @@ hy_executor_forget(HyExecutor *executor)
 	int32_t i;
 	int op;
 
+	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
 	for (i = 0; i < executor->members; i++)
 	{
 		HyMember *member = &executor->member[i];

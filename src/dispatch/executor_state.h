@@ -10,10 +10,12 @@
 
 #include <sys/types.h>
 
+#include "dispatch/batch_size.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
+#define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
 /* HyMember: a device of the executor, number 0 being the CPU. */
@@ -81,6 +83,7 @@ struct HyExecutor
 	HyMember member[HY_MAX_DEVICES];
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
+	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
 	double spent_ns;     /* by all calls */
 	double regret_ns;    /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t until_flush; /* calls */

@@ -17,6 +17,8 @@ static const char *const reason_names[HY_REASON_COUNT] = {
 static const char *const execution_names[] = {"auto",       "cpu",        "gpu",
                                               "prefer_cpu", "prefer_gpu", "named"};
 
+static const char *const flush_names[] = {"none", "size", "time", "memory", "end"};
+
 _Static_assert(sizeof(HyDecision) < 1024, "a call must cost less than 1 KB of memory");
 
 HyDecision *
@@ -120,6 +122,20 @@ hy_execution_name(HyExecution execution)
 	if ((int) execution < 0 || (int) execution > HY_EXECUTION_NAMED)
 		return "unknown";
 	return execution_names[execution];
+}
+
+const char *
+hy_flush_name(HyFlush cause)
+{
+	if ((int) cause < 0 || (int) cause >= HY_FLUSH_COUNT)
+		return "unknown";
+	return flush_names[cause];
+}
+
+int64_t
+hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause)
+{
+	return executor->member[0].counters[op].flushes[cause];
 }
 
 void

@@ -64,8 +64,8 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 	hy_table_end(table, &host->lock);
 	share->epoch = hy_table_epoch(table);
 	share->flushed_ns = executor->clock->now(executor->clock->arg);
-	executor->until_flush = HY_FLUSH_CALLS;
-	executor->flush_at_ns = share->flushed_ns + HY_FLUSH_NS;
+	executor->until_flush = HY_SHARE_CALLS;
+	executor->flush_at_ns = share->flushed_ns + HY_SHARE_NS;
 	adopt_breakers(executor);
 }
 
@@ -93,8 +93,8 @@ hy_executor_flush(HyExecutor *executor)
 		adopt_breakers(executor);
 	now = executor->clock->now(executor->clock->arg);
 	share->flushed_ns = now;
-	executor->until_flush = HY_FLUSH_CALLS;
-	executor->flush_at_ns = now + HY_FLUSH_NS;
+	executor->until_flush = HY_SHARE_CALLS;
+	executor->flush_at_ns = now + HY_SHARE_NS;
 }
 
 void
@@ -108,10 +108,10 @@ hy_record_flush(HyExecutor *executor, uint64_t now)
 		executor->flush_at_ns = UINT64_MAX;
 		return;
 	}
-	if (now < executor->flush_at_ns && now - share->flushed_ns < HY_FLUSH_LEAST_NS &&
-	    executor->kept - share->flushed_events + HY_FLUSH_CALLS <= HY_EVENT_RING)
+	if (now < executor->flush_at_ns && now - share->flushed_ns < HY_SHARE_LEAST_NS &&
+	    executor->kept - share->flushed_events + HY_SHARE_CALLS <= HY_EVENT_RING)
 	{
-		executor->until_flush = HY_FLUSH_CALLS;
+		executor->until_flush = HY_SHARE_CALLS;
 		return;
 	}
 	hy_executor_flush(executor);

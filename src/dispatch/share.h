@@ -3,7 +3,7 @@
  *		An executor's part in a table of several processes.
  *
  * The executor counts and decides on its own copies and looks at the table only now and then:
- * counters, successes and events are flushed every HY_FLUSH_CALLS calls or HY_FLUSH_NS, whichever
+ * counters, successes and events are flushed every HY_SHARE_CALLS calls or HY_SHARE_NS, whichever
  * comes first, but while calls are so short that this would be all the time, only when the ring of
  * events is full.  What others must know at once, a failure and what a breaker makes of it, goes to
  * the table at once: there the breaker is judged, so that a transition happens once.
@@ -16,9 +16,9 @@
 
 #include "dispatch/shared_table.h"
 
-#define HY_FLUSH_CALLS 64
-#define HY_FLUSH_NS UINT64_C(100000000)
-#define HY_FLUSH_LEAST_NS UINT64_C(1000000) /* not sooner, unless events would be lost */
+#define HY_SHARE_CALLS 64
+#define HY_SHARE_NS UINT64_C(100000000)
+#define HY_SHARE_LEAST_NS UINT64_C(1000000) /* not sooner, unless events would be lost */
 
 /* HyShareHost: what the executor's process brings; lives as long as the executor. */
 typedef struct HyShareHost

@@ -2,8 +2,9 @@
  * knn.c
  *		hybrid_knn: the exact nearest rows of a relation for many queries at once.
  *
- * Rows are read once into packed batches; each batch goes through the dispatcher as one fused
- * search for all queries, and its answers enter a bounded heap for each query.  The heaps are
+ * Rows are read once and gathered into packed batches, of a size that the dispatcher learns
+ * (dispatch/accumulator.h); each batch goes through it as one fused search for all queries, and its
+ * answers enter a bounded heap for each query.  The heaps are
  * ordered by (distance, tid), so neither the size of a batch nor the order of the rows matters.
  * When the heaps of all queries would not fit work_mem, the queries are taken in groups, each with
  * a pass of its own over the rows.
@@ -11,6 +12,7 @@
 #include "postgres.h"
 
 #include "core/topk.h"
+#include "dispatch/accumulator.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "knn/rows.h"
@@ -22,9 +24,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#define BATCH_BYTES (2 * 1024 * 1024)
-#define BATCH_MIN_ROWS 64
-#define BATCH_MAX_ROWS 16384
+#define FIRST_BYTES (256 * 1024)
 
 PG_FUNCTION_INFO_V1(hybrid_knn);
 
@@ -45,21 +45,31 @@ typedef struct Search
 	int queries;
 	HyTopK *best; /* a heap for each query, rows are encoded tids */
 
-	int64 capacity; /* rows of a batch */
-	int64 filled;
+	HyAccumulator gathered;
+	int64 capacity; /* rows that there is room for */
 	float *batch;
 	int64 *tids;
-	int32 batch_k;
-	HyNeighbor *found; /* queries * batch_k */
+	bool ordered;      /* the tids of the batch ascend */
+	HyNeighbor *found; /* queries * the smaller of k and capacity */
 	int32 *counts;     /* queries */
 	const float *x;    /* the group's queries */
 } Search;
+
+/* TidAndRow: where a row of the batch belongs. */
+typedef struct TidAndRow
+{
+	int64 tid;
+	int64 row;
+} TidAndRow;
 
 static void unpack_queries(ArrayType *array, Queries *queries);
 static void check_k(int32 k);
 static int group_size(int32 k, int queries);
 static void search_group(Search *search, HybridRows *rows);
-static void flush_batch(Search *search);
+static void make_room(Search *search);
+static void order_batch(Search *search);
+static int compare_tids(const void *a, const void *b);
+static void flush_batch(Search *search, HyFlush cause);
 static void put_results(FunctionCallInfo fcinfo, Search *search, int first);
 
 static inline int64
@@ -194,48 +204,149 @@ group_size(int32 k, int queries)
 static void
 search_group(Search *search, HybridRows *rows)
 {
+	HyShape shape = {.op = HY_OP_TOPK,
+	                 .dtype = HY_F32,
+	                 .metric = search->metric,
+	                 .dims = search->dims,
+	                 .queries = search->queries,
+	                 .k = search->k};
+	uint64 row_bytes = sizeof(int64) + search->dims * sizeof(float);
 	const HybridVector *vector;
 	ItemPointerData tid;
 	int i;
 
-	search->capacity = BATCH_BYTES / ((int64) search->dims * sizeof(float));
-	search->capacity = Max(BATCH_MIN_ROWS, Min(search->capacity, BATCH_MAX_ROWS));
-	search->filled = 0;
-	search->batch_k = Min(search->k, search->capacity);
+	search->capacity = 0;
 	search->best = palloc(sizeof(HyTopK) * search->queries);
 	for (i = 0; i < search->queries; i++)
 		hy_topk_init(&search->best[i], palloc(sizeof(HyNeighbor) * search->k), search->k);
-	search->batch = palloc((Size) search->capacity * search->dims * sizeof(float));
-	search->tids = palloc(sizeof(int64) * search->capacity);
-	search->found = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                       sizeof(HyNeighbor) * search->queries * search->batch_k);
 	search->counts = palloc(sizeof(int32) * search->queries);
+	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS, row_bytes,
+	                     (uint64) work_mem * 1024 / 2);
 
 	while (hybrid_rows_next(rows, &tid, &vector))
 	{
+		int64 row;
+		HyFlush cause;
+
 		if (vector->dim != search->dims)
 			ereport(ERROR,
 			        (errcode(ERRCODE_DATA_EXCEPTION),
 			         errmsg("different vector dimensions %d and %d", search->dims, vector->dim)));
-		memcpy(search->batch + search->filled * search->dims, vector->x,
-		       search->dims * sizeof(float));
-		search->tids[search->filled++] = encode_tid(&tid);
-		if (search->filled == search->capacity)
-			flush_batch(search);
+		if (hy_accumulator_full(&search->gathered, row_bytes) != HY_FLUSH_NONE)
+			flush_batch(search, HY_FLUSH_MEMORY);
+		row = search->gathered.count;
+		if (row == search->capacity)
+			make_room(search);
+		memcpy(search->batch + row * search->dims, vector->x, search->dims * sizeof(float));
+		search->tids[row] = encode_tid(&tid);
+		search->ordered =
+			row == 0 || (search->ordered && search->tids[row - 1] < search->tids[row]);
+		cause = hy_accumulator_add(&search->gathered, hybrid_executor(), row_bytes);
+		if (cause != HY_FLUSH_NONE)
+			flush_batch(search, cause);
 	}
-	flush_batch(search);
+	flush_batch(search, HY_FLUSH_END);
+}
+
+/* Room for the batch as it is to be, at once where that is not much, else by doubling. */
+static void
+make_room(Search *search)
+{
+	Size row = search->dims * sizeof(float);
+	int64 rows = Max(search->capacity * 2, FIRST_BYTES / (int64) row);
+
+	rows = Min(rows, search->gathered.size);
+	rows = Min(rows, (int64) (search->gathered.memory / row));
+	rows = Max(rows, search->capacity + 1);
+	if (search->capacity == 0)
+	{
+		search->batch = MemoryContextAllocHuge(CurrentMemoryContext, rows * row);
+		search->tids = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * rows);
+		search->found = NULL;
+	}
+	else
+	{
+		search->batch = repalloc_huge(search->batch, rows * row);
+		search->tids = repalloc_huge(search->tids, sizeof(int64) * rows);
+	}
+	if (search->found == NULL || search->capacity < search->k)
+	{
+		if (search->found != NULL)
+			pfree(search->found);
+		search->found = MemoryContextAllocHuge(
+			CurrentMemoryContext, sizeof(HyNeighbor) * search->queries * Min(search->k, rows));
+	}
+	search->capacity = rows;
+}
+
+/*
+ * Puts the batch in order of tid: of equal distances a search keeps the first rows, and which they
+ * are must not depend on the order in which a query returned them.
+ */
+static void
+order_batch(Search *search)
+{
+	int64 count = search->gathered.count;
+	Size width = search->dims * sizeof(float);
+	TidAndRow *order = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(TidAndRow));
+	float *spare = palloc(width);
+	int64 i;
+
+	for (i = 0; i < count; i++)
+	{
+		order[i].tid = search->tids[i];
+		order[i].row = i;
+	}
+	qsort(order, count, sizeof(TidAndRow), compare_tids);
+
+	/* each cycle of the permutation with one row held aside */
+	for (i = 0; i < count; i++)
+	{
+		int64 place = i;
+
+		search->tids[i] = order[i].tid;
+		if (order[i].row == i)
+			continue;
+		memcpy(spare, search->batch + i * search->dims, width);
+		while (order[place].row != i)
+		{
+			int64 from = order[place].row;
+
+			memcpy(search->batch + place * search->dims, search->batch + from * search->dims,
+			       width);
+			order[place].row = place;
+			place = from;
+		}
+		memcpy(search->batch + place * search->dims, spare, width);
+		order[place].row = place;
+	}
+	pfree(spare);
+	pfree(order);
+}
+
+static int
+compare_tids(const void *a, const void *b)
+{
+	int64 x = ((const TidAndRow *) a)->tid;
+	int64 y = ((const TidAndRow *) b)->tid;
+
+	return x < y ? -1 : x > y;
 }
 
 static void
-flush_batch(Search *search)
+flush_batch(Search *search, HyFlush cause)
 {
 	HyTask task = {.op = HY_OP_TOPK, .numeric_class = HY_CLASS_EXACT};
 	HyTopKTask *work = &task.u.topk;
+	int64 filled = search->gathered.count;
+	uint64 ns;
 	int i;
 	int32 n;
 
-	if (search->filled == 0)
+	if (filled == 0)
 		return;
+	if (!search->ordered)
+		order_batch(search);
 	work->metric = search->metric;
 	work->queries.dtype = HY_F32;
 	work->queries.dims = search->dims;
@@ -243,21 +354,21 @@ flush_batch(Search *search)
 	work->queries.stride = search->dims * sizeof(float);
 	work->queries.data = search->x;
 	work->targets = work->queries;
-	work->targets.rows = search->filled;
+	work->targets.rows = filled;
 	work->targets.data = search->batch;
-	work->k = search->batch_k;
+	work->k = (int32) Min(search->k, filled);
 	work->out = search->found;
 	work->counts = search->counts;
-	hybrid_run(&task, "find nearest rows");
+	ns = hybrid_run(&task, "find nearest rows");
 
 	for (i = 0; i < search->queries; i++)
 	{
-		const HyNeighbor *found = search->found + (Size) i * search->batch_k;
+		const HyNeighbor *found = search->found + (Size) i * work->k;
 
 		for (n = 0; n < search->counts[i]; n++)
 			(void) hy_topk_push(&search->best[i], found[n].distance, search->tids[found[n].row]);
 	}
-	search->filled = 0;
+	hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
 }
 
 static void

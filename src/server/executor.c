@@ -66,7 +66,7 @@ hybrid_executor(void)
 	return executor;
 }
 
-void
+uint64
 hybrid_run(HyTask *task, const char *what)
 {
 	HyExecutor *target = hybrid_executor();
@@ -82,10 +82,11 @@ hybrid_run(HyTask *task, const char *what)
 		task->allocator = NULL;
 	flush_log();
 	if (status == HY_OK)
-		return;
+		return decision.actual_ns;
 	if (status != HY_CANCELLED && was_forced(&decision))
 		report_forced(&decision, what);
 	hybrid_check(status, what);
+	return 0;
 }
 
 static void

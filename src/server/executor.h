@@ -16,8 +16,8 @@ extern HyExecutor *hybrid_executor(void);
  * hybrid_run: sends a task through the dispatcher and returns when its outputs are filled; raises
  * on cancel, on a forced device that cannot serve, and on lack of memory.  Fills in the task's
  * cancel and, when it is NULL, its allocator (the current memory context).  what completes "could
- * not ...".
+ * not ...".  Returns the ns that the call took, by the clock of the side that ran it.
  */
-extern void hybrid_run(HyTask *task, const char *what);
+extern uint64 hybrid_run(HyTask *task, const char *what);
 
 #endif

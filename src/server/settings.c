@@ -24,6 +24,9 @@ static char *gpu_min_batch_overrides;
 static double gpu_speedup_threshold;
 static double gpu_success_threshold;
 static int tracker_window;
+static int batch_max;
+static int batch_min;
+static int batch_wait;
 static bool telemetry;
 static int gpu_memory_limit; /* MB */
 static int gpu_timeout;      /* ms */
@@ -58,6 +61,7 @@ StaticAssertDecl(HY_OP_COUNT == 5, "one initial value of overrides for each oper
 static void define_dispatcher_settings(void);
 static void define_device_settings(void);
 static void define_emulated_settings(void);
+static void define_batch_settings(void);
 static bool check_bare_names(char **newval, void **extra, GucSource source);
 static bool check_execution(char **newval, void **extra, GucSource source);
 static bool check_overrides(char **newval, void **extra, GucSource source);
@@ -73,6 +77,7 @@ void
 hybrid_define_settings(void)
 {
 	define_dispatcher_settings();
+	define_batch_settings();
 	define_device_settings();
 	define_emulated_settings();
 
@@ -117,6 +122,9 @@ hybrid_settings_config(HyConfig *config)
 	config->telemetry = telemetry;
 	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
 	config->timeout_ns = (uint64) gpu_timeout * 1000000;
+	config->batch_max = batch_max;
+	config->batch_min = batch_min;
+	config->batch_wait_ns = (uint64) batch_wait * 1000000;
 }
 
 const char *
@@ -158,6 +166,20 @@ define_dispatcher_settings(void)
 		&tracker_window, 100, 1, HY_TRACKER_MAX_WINDOW, PGC_USERSET, 0, NULL, assign_int, NULL);
 	DefineCustomBoolVariable("hybrid.telemetry", "Keep the last decisions for hybrid_events.", NULL,
 	                         &telemetry, true, PGC_USERSET, 0, NULL, assign_bool, NULL);
+}
+
+static void
+define_batch_settings(void)
+{
+	DefineCustomIntVariable("hybrid.batch_max", "Items that are gathered into one batch.",
+	                        "0 means the size that was found best, at least 64.", &batch_max, 0, 0,
+	                        INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.batch_min", "Items below which waiting ends no batch.", NULL,
+	                        &batch_min, 8, 1, INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.batch_wait",
+	                        "Longest that an item waits for its batch to fill.",
+	                        "0 means for ever.", &batch_wait, 10, 0, INT_MAX, PGC_USERSET,
+	                        GUC_UNIT_MS, NULL, assign_int, NULL);
 }
 
 static void

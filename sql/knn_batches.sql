@@ -1,0 +1,63 @@
+-- hybrid_knn gathers rows into batches: the answer must not show how
+\set VERBOSITY terse
+
+-- eight different vectors, so that most distances tie
+CREATE TABLE item (id int, owner text, v vector(4));
+INSERT INTO item SELECT i, 'regress_hybrid_reader', format('[%s,%s,%s,1]', i % 2, i / 2 % 2, i / 4 % 2)::vector
+FROM generate_series(1, 700) i;
+CREATE FUNCTION nearest() RETURNS text LANGUAGE sql AS $$
+	SELECT md5(string_agg(query || ' ' || id || ' ' || distance, ',' ORDER BY query, distance, id))
+	FROM hybrid_knn('item', 'v', ARRAY['[0,0,0,1]', '[1,1,0,1]', '[0.5,0.5,0.5,0]']::vector[], 30) $$;
+SELECT nearest() AS expected \gset
+
+SET hybrid.batch_max = 1;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_max = 7;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_max = 29;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_max = 2147483647;
+SELECT nearest() = :'expected' AS same;
+-- as far as memory goes: 64 kB hold fewer rows than asked for
+SET work_mem = '64kB';
+SELECT nearest() = :'expected' AS same;
+RESET work_mem;
+RESET hybrid.batch_max;
+SET hybrid.batch_min = 1;
+SET hybrid.batch_wait = 0;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_wait = '1ms';
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_min = 2147483647;
+SELECT nearest() = :'expected' AS same;
+RESET hybrid.batch_min;
+RESET hybrid.batch_wait;
+
+-- rows of a query come in its order, here the other way round; ties go by row position all the same
+ALTER TABLE item ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON item USING (owner = current_user AND id > 0);
+CREATE INDEX item_backwards ON item (id DESC);
+CREATE ROLE regress_hybrid_reader;
+GRANT SELECT ON item TO regress_hybrid_reader;
+GRANT EXECUTE ON FUNCTION nearest() TO regress_hybrid_reader;
+SET ROLE regress_hybrid_reader;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT ctid, v FROM item;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_max = 64;
+SELECT nearest() = :'expected' AS same;
+SET hybrid.batch_max = 699;
+SELECT nearest() = :'expected' AS same;
+RESET ROLE;
+
+-- what is refused
+SET hybrid.batch_max = -1;
+SET hybrid.batch_min = 0;
+SET hybrid.batch_wait = '-1ms';
+SET hybrid.batch_wait = 'soon';
+
+RESET ALL;
+DROP FUNCTION nearest();
+DROP TABLE item;
+DROP ROLE regress_hybrid_reader;

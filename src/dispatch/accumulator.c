@@ -1,0 +1,154 @@
+/*
+ * accumulator.c
+ *		When a batch is full: see accumulator.h.
+ */
+#include "dispatch/accumulator.h"
+
+#include "dispatch/executor_state.h"
+
+/* Question: what forecast is asked with. */
+typedef struct Question
+{
+	const HyAccumulator *accumulator;
+	const HyExecutor *executor;
+} Question;
+
+static int64_t
+choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
+static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
+static double forecast(void *arg, int64_t items);
+
+void
+hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
+                     HyBatchAxis axis, uint64_t item_bytes, uint64_t memory)
+{
+	accumulator->shape = *shape;
+	accumulator->axis = axis;
+	accumulator->memory = memory;
+	accumulator->count = 0;
+	accumulator->bytes = 0;
+	accumulator->oldest_ns = 0;
+	accumulator->size = choose_size(accumulator, executor, item_bytes);
+}
+
+HyFlush
+hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes)
+{
+	if (accumulator->count > 0 &&
+	    (bytes > accumulator->memory || accumulator->bytes > accumulator->memory - bytes))
+		return HY_FLUSH_MEMORY;
+	return HY_FLUSH_NONE;
+}
+
+HyFlush
+hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t bytes)
+{
+	const HyConfig *config = &executor->config;
+	bool timed = config->batch_wait_ns > 0 && accumulator->size > 1;
+	uint64_t now = timed ? executor->clock->now(executor->clock->arg) : 0;
+
+	if (accumulator->count == 0)
+		accumulator->oldest_ns = now;
+	accumulator->count++;
+	accumulator->bytes += bytes;
+	if (accumulator->count >= accumulator->size)
+		return HY_FLUSH_SIZE;
+	if (timed && accumulator->count >= config->batch_min &&
+	    now - accumulator->oldest_ns >= config->batch_wait_ns)
+		return HY_FLUSH_TIME;
+	return HY_FLUSH_NONE;
+}
+
+void
+hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause, uint64_t ns)
+{
+	int64_t items = accumulator->count;
+	uint64_t bytes = accumulator->bytes;
+
+	if (items == 0)
+		return;
+	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
+	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
+	accumulator->count = 0;
+	accumulator->bytes = 0;
+	accumulator->size = choose_size(accumulator, executor, bytes / (uint64_t) items);
+}
+
+static int64_t
+choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
+{
+	Question question = {accumulator, executor};
+	int64_t most = INT64_MAX;
+
+	if (executor->config.batch_max > 0)
+		return executor->config.batch_max;
+	if (item_bytes > 0 && accumulator->memory / item_bytes < (uint64_t) most)
+		most = (int64_t) (accumulator->memory / item_bytes);
+	return hy_batch_size_choose(find_size(accumulator, executor), most < 1 ? 1 : most, forecast,
+	                            &question);
+}
+
+/*
+ * find_size: what is known of this kind of batch; of two kinds that share a slot the later wins.
+ * The user's wish belongs to the kind, since another side has another best size.
+ */
+static HyBatchSize *
+find_size(const HyAccumulator *accumulator, HyExecutor *executor)
+{
+	const HyShape *shape = &accumulator->shape;
+	bool targets = accumulator->axis == HY_BATCH_TARGETS;
+	int64_t other = targets ? shape->queries : shape->targets;
+	uint64_t kind = 1;
+	HyBatchSize *size;
+
+	kind = kind << 3 | (uint64_t) shape->op;
+	kind = kind << 1 | (uint64_t) shape->dtype;
+	kind = kind << 2 | (uint64_t) shape->metric;
+	kind = kind << 14 | (uint64_t) shape->dims;
+	kind = kind << 1 | (uint64_t) targets;
+	kind =
+		kind << 6 | (uint64_t) (other > 0 ? 64 - __builtin_clzll((unsigned long long) other) : 0);
+	kind = kind << 6 | (uint64_t) (shape->k > 0 ? 64 - __builtin_clzll((unsigned) shape->k) : 0);
+	kind = kind << 4 | (uint64_t) executor->config.execution;
+	kind = kind << 1 | (uint64_t) executor->config.force_cpu;
+
+	/* Fibonacci hashing */
+	size =
+		&executor->batch_sizes[kind * UINT64_C(11400714819323198485) >> (64 - HY_BATCH_KIND_BITS)];
+	if (size->kind != kind)
+		hy_batch_size_begin(size, kind);
+	return size;
+}
+
+/* forecast: of the cheapest side that the user allows. */
+static double
+forecast(void *arg, int64_t items)
+{
+	const HyAccumulator *accumulator = ((Question *) arg)->accumulator;
+	const HyExecutor *executor = ((Question *) arg)->executor;
+	HyExecution execution = executor->config.execution;
+	bool cpu_only = executor->config.force_cpu || execution == HY_EXECUTION_CPU ||
+	                execution == HY_EXECUTION_PREFER_CPU;
+	bool device_only = execution == HY_EXECUTION_GPU || execution == HY_EXECUTION_PREFER_GPU;
+	HyShape shape = accumulator->shape;
+	double best = -1;
+	int32_t i;
+
+	if (accumulator->axis == HY_BATCH_TARGETS)
+		shape.targets = items;
+	else
+		shape.queries = items;
+	for (i = 0; i < executor->members; i++)
+	{
+		const HyMember *member = &executor->member[i];
+		double ns;
+
+		if (member->backend == NULL || member->latched || (i > 0 && cpu_only) ||
+		    (i == 0 && device_only && executor->members > 1))
+			continue;
+		ns = hy_tracker_predict(executor->tracker, &shape, i);
+		if (ns >= 0 && (best < 0 || ns < best))
+			best = ns;
+	}
+	return best;
+}

@@ -1,0 +1,63 @@
+/*
+ * accumulator.h
+ *		Gathers what comes item by item (rows of a scan, seed sets) into batches worth dispatching.
+ *
+ * The caller keeps the items; the accumulator says when the batch is full and remembers why.  A
+ * batch ends, in this order of causes,
+ *
+ *		memory	when another item would not fit the bytes the caller allows
+ *		size	at batch_max items, or where that is 0 at the size found best (batch_size.h)
+ *		time	once it holds batch_min items and its oldest has waited for batch_wait
+ *		end		when the caller has no more
+ *
+ * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there.
+ * The executor is passed in each time: between two items its owner may have replaced it.
+ */
+#ifndef HY_ACCUMULATOR_H
+#define HY_ACCUMULATOR_H
+
+#include "dispatch/dispatcher.h"
+
+/* HyBatchAxis: which side of the shape the items make longer. */
+typedef enum HyBatchAxis
+{
+	HY_BATCH_TARGETS = 0,
+	HY_BATCH_QUERIES /* or seed sets */
+} HyBatchAxis;
+
+typedef struct HyAccumulator
+{
+	HyShape shape; /* of a batch, the growing side aside */
+	HyBatchAxis axis;
+	uint64_t memory;    /* bytes a batch may hold */
+	int64_t size;       /* items this batch is to have */
+	int64_t count;      /* items it has */
+	uint64_t bytes;     /* that they take */
+	uint64_t oldest_ns; /* when the first of them came */
+} HyAccumulator;
+
+/*
+ * hy_accumulator_begin: batches of this shape (the side of axis is not looked at), of items that
+ * take item_bytes each (a guess, where they differ) and memory bytes at most.
+ */
+extern void
+hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyShape *shape,
+                     HyBatchAxis axis, uint64_t item_bytes, uint64_t memory);
+
+/*
+ * hy_accumulator_full: whether the batch has to go before an item of so many bytes is added;
+ * HY_FLUSH_NONE or HY_FLUSH_MEMORY.  An empty batch takes any item.
+ */
+extern HyFlush hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes);
+
+/* hy_accumulator_add: an item of so many bytes came; why the batch has to go now, or not. */
+extern HyFlush hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t bytes);
+
+/*
+ * hy_accumulator_flushed: the batch went for this cause and took ns; the next one begins.  The
+ * cause is counted unless the batch was empty.
+ */
+extern void hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush cause,
+                                   uint64_t ns);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * accumulator_test.c
+ *		When a batch is full, with time that stands still: each cause by itself, and their order.
+ */
+#include "dispatch/accumulator.h"
+
+#include "dispatch_stage.h"
+
+#define ITEM 64
+
+static const HyShape shape = {
+	.op = HY_OP_TOPK, .metric = HY_METRIC_L2, .dims = STAGE_DIMS, .queries = 4, .k = 10};
+
+static HyAccumulator batch;
+
+static void
+begin(int64_t batch_max, uint64_t memory)
+{
+	stage_begin(0);
+	stage.config.batch_max = batch_max;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_accumulator_begin(&batch, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, memory);
+}
+
+static HyFlush
+add(void)
+{
+	return hy_accumulator_add(&batch, stage.executor, ITEM);
+}
+
+static int64_t
+flushes(HyFlush cause)
+{
+	return hy_executor_flushes(stage.executor, HY_OP_TOPK, cause);
+}
+
+static void
+a_batch_goes_at_its_size(void)
+{
+	int round, i;
+
+	begin(16, 1 << 20);
+	for (round = 1; round <= 3; round++)
+	{
+		for (i = 1; i < 16; i++)
+			CHECK_INT(add(), HY_FLUSH_NONE);
+		CHECK_INT(add(), HY_FLUSH_SIZE);
+		CHECK_INT(batch.count, 16);
+		hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_SIZE, 1000);
+		CHECK_INT(batch.count, 0);
+		CHECK_INT(flushes(HY_FLUSH_SIZE), round);
+	}
+	CHECK_INT(flushes(HY_FLUSH_TIME), 0);
+	stage_end();
+}
+
+static void
+a_batch_goes_when_its_oldest_item_has_waited(void)
+{
+	int i;
+
+	begin(1000, 1 << 20);
+	stage.clock.time += 1000000000; /* before the first item nobody waits */
+	for (i = 0; i < 8; i++)
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	stage.clock.time += stage.config.batch_wait_ns - 1;
+	CHECK_INT(add(), HY_FLUSH_NONE);
+	stage.clock.time += 1;
+	CHECK_INT(add(), HY_FLUSH_TIME);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_TIME, 1000);
+	CHECK_INT(flushes(HY_FLUSH_TIME), 1);
+
+	/* the next batch counts from its own oldest item */
+	for (i = 0; i < 20; i++)
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	stage.clock.time += stage.config.batch_wait_ns;
+	CHECK_INT(add(), HY_FLUSH_TIME);
+	stage_end();
+}
+
+static void
+waiting_ends_no_batch_below_the_minimum(void)
+{
+	int i;
+
+	begin(1000, 1 << 20);
+	for (i = 1; i < 8; i++)
+	{
+		CHECK_INT(add(), HY_FLUSH_NONE);
+		stage.clock.time += stage.config.batch_wait_ns;
+	}
+	CHECK_INT(add(), HY_FLUSH_TIME);
+	stage_end();
+}
+
+static void
+no_wait_means_for_ever(void)
+{
+	int i;
+
+	stage_begin(0);
+	stage.config.batch_max = 100;
+	stage.config.batch_wait_ns = 0;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_accumulator_begin(&batch, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, 1 << 20);
+	for (i = 1; i < 100; i++)
+	{
+		CHECK_INT(add(), HY_FLUSH_NONE);
+		stage.clock.time += UINT64_C(1000000000000);
+	}
+	CHECK_INT(add(), HY_FLUSH_SIZE);
+	stage_end();
+}
+
+static void
+a_batch_goes_before_its_memory_is_passed(void)
+{
+	int i;
+
+	begin(1000, 10 * ITEM + 1);
+	for (i = 0; i < 10; i++)
+	{
+		CHECK_INT(hy_accumulator_full(&batch, ITEM), HY_FLUSH_NONE);
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	}
+	CHECK_INT(hy_accumulator_full(&batch, 1), HY_FLUSH_NONE);
+	CHECK_INT(hy_accumulator_full(&batch, 2), HY_FLUSH_MEMORY);
+	CHECK_INT(hy_accumulator_full(&batch, UINT64_MAX), HY_FLUSH_MEMORY);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_MEMORY, 1000);
+	CHECK_INT(flushes(HY_FLUSH_MEMORY), 1);
+	/* one item too many for the whole memory is taken alone */
+	CHECK_INT(hy_accumulator_full(&batch, UINT64_MAX), HY_FLUSH_NONE);
+	stage_end();
+}
+
+static void
+the_end_is_counted_where_there_is_a_batch(void)
+{
+	begin(100, 1 << 20);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_END, 0);
+	CHECK_INT(flushes(HY_FLUSH_END), 0);
+	(void) add();
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_END, 1000);
+	CHECK_INT(flushes(HY_FLUSH_END), 1);
+	hy_executor_reset(stage.executor);
+	CHECK_INT(flushes(HY_FLUSH_END), 0);
+	stage_end();
+}
+
+/* rows: so many rows through the accumulator, each batch dispatched; the ns they took. */
+static uint64_t
+rows(int64_t count)
+{
+	uint64_t begun = stage.clock.time;
+	int64_t row;
+
+	for (row = 0; row < count; row++)
+	{
+		HyFlush cause = add();
+
+		if (row == count - 1 && cause == HY_FLUSH_NONE)
+			cause = HY_FLUSH_END;
+		if (cause != HY_FLUSH_NONE)
+		{
+			HyDecision decision;
+
+			CHECK_INT(stage_dispatch(batch.count, &decision), HY_OK);
+			hy_accumulator_flushed(&batch, stage.executor, cause, decision.actual_ns);
+		}
+	}
+	return stage.clock.time - begun;
+}
+
+/*
+ * Batches are dispatched for real, and the device becomes cheaper by size: 20 us and 1 ns an item
+ * against the CPU's 100 ns.  The size found serves as well as any fixed one.
+ */
+static void
+the_size_found_is_as_good_as_the_best_fixed_one(void)
+{
+	static const HyShape one = {
+		.op = HY_OP_DISTANCE, .metric = HY_METRIC_L2, .dims = STAGE_DIMS, .queries = 1};
+	const int64_t count = 1 << 17;
+	uint64_t best = UINT64_MAX;
+	uint64_t found;
+	int64_t fixed;
+
+	for (fixed = 64; fixed <= 1 << 13; fixed *= 2)
+	{
+		uint64_t ns;
+
+		stage_begin(1);
+		stage.config.batch_max = fixed;
+		hy_executor_configure(stage.executor, &stage.config);
+		hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+		rows(count);
+		ns = rows(count);
+		best = ns < best ? ns : best;
+		stage_end();
+	}
+	stage_begin(1);
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+	rows(4 * count);
+	found = rows(count);
+	CHECK_MSG((double) best >= 0.9 * (double) found, "it took %llu ns, the best fixed size %llu",
+	          (unsigned long long) found, (unsigned long long) best);
+	stage_end();
+}
+
+static void
+a_batch_too_large_for_memory_is_chosen_smaller(void)
+{
+	begin(0, 100 * ITEM);
+	CHECK_INT(batch.size, 64);
+	stage_end();
+	begin(0, 10 * ITEM);
+	CHECK_INT(batch.size, 10);
+	stage_end();
+	begin(0, 0);
+	CHECK_INT(batch.size, 1);
+	CHECK_INT(add(), HY_FLUSH_SIZE);
+	stage_end();
+	begin(1, 1 << 20);
+	CHECK_INT(add(), HY_FLUSH_SIZE);
+	stage_end();
+}
+
+static void
+kinds_learn_apart(void)
+{
+	HyAccumulator other;
+	HyShape wide = shape;
+	int i, round;
+
+	begin(0, ITEM << 15);
+	CHECK_INT(batch.size, HY_BATCH_START);
+	/* with nothing gained by size, the smallest is found */
+	for (round = 0; round < 40 && batch.size > 64; round++)
+	{
+		int64_t n = batch.size;
+
+		for (i = 0; i < n; i++)
+			(void) add();
+		hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_SIZE, (uint64_t) (n * n));
+	}
+	CHECK_INT(batch.size, 64);
+	wide.dims = 768;
+	hy_accumulator_begin(&other, stage.executor, &wide, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+	CHECK_INT(other.size, HY_BATCH_START);
+	hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_QUERIES, ITEM, ITEM << 15);
+	CHECK_INT(other.size, HY_BATCH_START);
+	hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+	CHECK_INT(other.size, 64);
+	stage.config.force_cpu = true;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+	CHECK_INT(other.size, HY_BATCH_START);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(a_batch_goes_at_its_size);
+	UNIT_RUN(a_batch_goes_when_its_oldest_item_has_waited);
+	UNIT_RUN(waiting_ends_no_batch_below_the_minimum);
+	UNIT_RUN(no_wait_means_for_ever);
+	UNIT_RUN(a_batch_goes_before_its_memory_is_passed);
+	UNIT_RUN(the_end_is_counted_where_there_is_a_batch);
+	UNIT_RUN(the_size_found_is_as_good_as_the_best_fixed_one);
+	UNIT_RUN(a_batch_too_large_for_memory_is_chosen_smaller);
+	UNIT_RUN(kinds_learn_apart);
+	return unit_finish();
+}
