@@ -25,6 +25,7 @@ typedef struct BreakerUse
 	int32_t slot;
 } BreakerUse;
 
+static bool nothing_new(const HyExecutor *executor);
 static void flush_counters(HyShare *share, const HyExecutor *executor);
 static void flush_successes(HyExecutor *executor);
 static void flush_events(HyExecutor *executor);
@@ -75,7 +76,7 @@ hy_executor_flush(HyExecutor *executor)
 	HyShare *share = &executor->share;
 	uint64_t now;
 
-	if (share->table == NULL || hy_executor_foreign(executor))
+	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
@@ -93,6 +94,7 @@ hy_executor_flush(HyExecutor *executor)
 		adopt_breakers(executor);
 	now = executor->clock->now(executor->clock->arg);
 	share->flushed_ns = now;
+	share->postponed = false;
 	executor->until_flush = HY_SHARE_CALLS;
 	executor->flush_at_ns = now + HY_SHARE_NS;
 }
@@ -100,7 +102,7 @@ hy_executor_flush(HyExecutor *executor)
 void
 hy_record_flush(HyExecutor *executor, uint64_t now)
 {
-	const HyShare *share = &executor->share;
+	HyShare *share = &executor->share;
 
 	if (share->table == NULL)
 	{
@@ -112,6 +114,7 @@ hy_record_flush(HyExecutor *executor, uint64_t now)
 	    executor->kept - share->flushed_events + HY_SHARE_CALLS <= HY_EVENT_RING)
 	{
 		executor->until_flush = HY_SHARE_CALLS;
+		share->postponed = true;
 		return;
 	}
 	hy_executor_flush(executor);
@@ -222,6 +225,18 @@ hy_share_give_context(HyExecutor *executor, HyMember *member)
 	hy_table_give_context(share->table, slot_of(executor, member));
 	hy_table_end(share->table, &share->host->lock);
 	member->counted = false;
+}
+
+/* nothing_new: neither here nor in the table; most transactions call nothing. */
+static bool
+nothing_new(const HyExecutor *executor)
+{
+	const HyShare *share = &executor->share;
+
+	return executor->until_flush == HY_SHARE_CALLS && !share->postponed &&
+	       executor->kept == share->flushed_events &&
+	       hy_table_epoch(share->table) == share->epoch &&
+	       hy_table_transitions(share->table) == share->transitions;
 }
 
 static void

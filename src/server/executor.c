@@ -4,11 +4,15 @@
  *
  * Created when the first batch or the first look at a view needs it, never in the postmaster.
  * What it wants to log is kept until it has returned, so that no ereport runs inside pure code.
+ *
+ * Where there is a shared table, what the executor counts is flushed to it at the end of every
+ * transaction and of the backend, besides when the executor itself finds it time.
  */
 #include "postgres.h"
 
 #include <unistd.h>
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
@@ -16,6 +20,7 @@
 #include "server/memory.h"
 #include "server/report.h"
 #include "server/settings.h"
+#include "server/shared.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
@@ -38,6 +43,7 @@ static void load_plugins(void);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
+static void flush_at_end(XactEvent event, void *arg);
 static void close_at_exit(int code, Datum arg);
 static bool was_forced(const HyDecision *decision);
 static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
@@ -92,7 +98,7 @@ hybrid_run(HyTask *task, const char *what)
 static void
 create_executor(void)
 {
-	static bool exit_hooked = false;
+	static bool hooked = false;
 
 	if (executor_context == NULL)
 		executor_context =
@@ -104,14 +110,17 @@ create_executor(void)
 	configured_generation = 0;
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	load_plugins();
-	if (!exit_hooked)
+	if (hybrid_shared_table() != NULL)
+		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
+	if (!hooked)
 	{
+		RegisterXactCallback(flush_at_end, NULL);
 		before_shmem_exit(close_at_exit, (Datum) 0);
-		exit_hooked = true;
+		hooked = true;
 	}
 }
 
-/* The list of plug-ins has changed: begin anew, with counters at zero. */
+/* The list of plug-ins has changed: begin anew, with the session's counters at zero. */
 static void
 drop_executor(void)
 {
@@ -193,12 +202,24 @@ flush_log(void)
 }
 
 static void
+flush_at_end(XactEvent event, void *arg)
+{
+	(void) arg;
+	/* before a commit something may still raise an error */
+	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
+	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
+		hy_executor_flush(executor);
+}
+
+static void
 close_at_exit(int code, Datum arg)
 {
 	(void) code;
 	(void) arg;
-	if (executor != NULL)
-		hy_executor_close_devices(executor);
+	if (executor == NULL)
+		return;
+	hy_executor_flush(executor);
+	hy_executor_close_devices(executor);
 }
 
 /* Whether hybrid.execution asked for a device and nothing else would do. */

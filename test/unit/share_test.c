@@ -151,6 +151,9 @@ test_counters_add_up(void)
 	/* again: nothing is told twice */
 	for (i = 0; i < PARTIES; i++)
 		hy_executor_flush(parties[i].executor);
+	locks = 0;
+	hy_executor_flush(parties[0].executor);
+	CHECK_INT(locks, 0);
 	sum = shared_counters(0);
 	CHECK_INT(sum.calls, 30);
 	CHECK_INT(sum.items, 30 * 31 / 2);
@@ -201,6 +204,13 @@ test_when_it_flushes(void)
 	for (i = 0; i < 128; i++)
 		stage_dispatch(1, NULL);
 	CHECK_INT(shared_counters(0).calls, 1152);
+	/* put off, and then the session ends its transaction */
+	stage.cpu_item_ns = 100;
+	for (i = 0; i < HY_SHARE_CALLS; i++)
+		stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 1152);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(shared_counters(0).calls, 1152 + HY_SHARE_CALLS);
 	end();
 }
 
