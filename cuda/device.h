@@ -46,7 +46,8 @@ typedef struct HyCudaSlot
 typedef struct HyCudaTask
 {
 	bool active;
-	bool stopping;  /* queue nothing more */
+	bool stopping;  /* queue nothing more, hand nothing out */
+	bool dropped;   /* a piece was done and not handed out */
 	bool exhausted; /* every piece is queued */
 	HyTicket ticket;
 	HyDistanceTask distance;

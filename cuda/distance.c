@@ -143,6 +143,9 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	HyStatus status;
 
 	*done = false;
+	/* how long a queued piece will take is CUDA's secret */
+	if (timings != NULL)
+		memset(timings, 0, sizeof(*timings));
 	if (!current->active || ticket != current->ticket)
 		return hy_cuda_refuse(device, HY_INVALID, "no task has ticket %llu",
 		                      (unsigned long long) ticket);
@@ -168,7 +171,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	*done = true;
 	current->active = false;
 	/* A stop that came when nothing was left to do stopped nothing. */
-	if (current->stopping && !current->exhausted)
+	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
 	{
@@ -390,7 +393,9 @@ collect(HyDevice *device)
 		}
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "running the distance kernel");
-		for (q = 0; q < chunk->query_count; q++)
+		/* Who has cancelled has his memory back. */
+		task->dropped = task->dropped || task->stopping;
+		for (q = 0; q < chunk->query_count && !task->stopping; q++)
 			memcpy(task->distance.out + (chunk->first_query + q) * task->work.rows +
 			           chunk->first_row,
 			       slot->pinned_down + q * chunk->row_count,

@@ -2,7 +2,7 @@
 # Every test there is, one step after the other.
 #
 #	test/check.sh [STEP ...]			all steps, or those named (check.sh --list)
-#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm and crash, after a build
+#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, after a build
 #
 # A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
 # What failed is named once more at the end.
@@ -16,8 +16,8 @@ major=15
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang layers symbols format lint unit machines cuda fuzz
-	regress regress-emulated regress-scalar isolation tap storm crash)
-soak_steps=(fuzz storm crash)
+	regress regress-emulated regress-scalar isolation tap storm crash load)
+soak_steps=(fuzz storm crash load)
 
 # Nothing of the caller's session may change what is tested.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES "${!PG@}" CFLAGS CPPFLAGS LDFLAGS CC COPT
@@ -158,6 +158,7 @@ step_tap()
 
 step_storm() { test/soak.sh storm "${SOAK_SECONDS:-20}"; }
 step_crash() { test/soak.sh crash "${SOAK_SECONDS:-20}"; }
+step_load() { test/soak.sh load "${SOAK_SECONDS:-20}"; }
 
 # ---------------------------------------------------------------------------------------------
 # What the steps use

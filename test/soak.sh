@@ -3,11 +3,13 @@
 #
 #	test/soak.sh storm SECONDS		writers, readers and vacuum at once, on a device that fails at random
 #	test/soak.sh crash SECONDS		kill -9 in the middle of writes, again and again
+#	test/soak.sh load SECONDS		as many calls as can be, on devices that fail at random: their rate, and
+#									that memory stays where it is
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-what=${1:?usage: test/soak.sh storm|crash SECONDS}
-seconds=${2:?usage: test/soak.sh storm|crash SECONDS}
+what=${1:?usage: test/soak.sh storm|crash|load SECONDS}
+seconds=${2:?usage: test/soak.sh storm|crash|load SECONDS}
 private=$(mktemp -d /tmp/hybrid-soak.XXXXXX)
 server=$private/pg
 pids=()
@@ -240,11 +242,98 @@ crash()
 	equal "no process of the server crashed by itself" "$(grep -cE 'PANIC|was terminated by signal (11|6)' "$server/server.log" || true)" 0
 }
 
+# client NUMBER EXECUTION FAULTS: one session that calls and calls; at last what it counted, and by how
+# much its memory grew after the first quarter of the time
+client()
+{
+	local slice=$((seconds / 20)) slices=20 i
+
+	[ "$slice" -gt 0 ] || { slice=1; slices=$seconds; }
+	{
+		cat <<-SQL
+			SET hybrid.execution = $2;
+			SET hybrid.emulated_faults = '$3';
+			-- kilobytes that this process holds
+			CREATE FUNCTION pg_temp.resident() RETURNS bigint LANGUAGE sql AS \$\$
+				SELECT substring(pg_read_file('/proc/self/status') FROM 'VmRSS:\s*(\d+)')::bigint \$\$;
+			CREATE TEMP TABLE book (at timestamptz, kb bigint, calls numeric);
+			CREATE TEMP VIEW page AS SELECT clock_timestamp() AS at, pg_temp.resident() AS kb, sum(calls) AS calls
+				FROM hybrid_stats;
+			CREATE FUNCTION pg_temp.work(seconds int, number int) RETURNS void LANGUAGE plpgsql AS \$\$
+			DECLARE
+				until timestamptz := clock_timestamp() + make_interval(secs => seconds);
+				wanted float8[] := '{5,0,5}';
+				targets vector[] := ARRAY['[0,0]', '[3,4]', '[6,8]'];
+				many vector[] := ARRAY(SELECT format('[%s,%s]', n, number)::vector FROM generate_series(1, 500) AS n);
+			BEGIN
+				WHILE clock_timestamp() < until LOOP
+					FOR i IN 1 .. 500 LOOP
+						IF hybrid_distances('[3,4]', targets) <> wanted THEN
+							RAISE EXCEPTION 'wrong distances';
+						END IF;
+					END LOOP;
+					PERFORM hybrid_distances('[1,1]', many);
+					IF (SELECT count(*) FROM hybrid_knn('few', 'v', ARRAY['[0,0]', '[1,1]']::vector[], 3)) <> 6 THEN
+						RAISE EXCEPTION 'wrong neighbours';
+					END IF;
+					IF (SELECT count(*) FROM hybrid_spread('TABLE edge', ARRAY[1::bigint], hops => 2)) <> 3 THEN
+						RAISE EXCEPTION 'wrong activation';
+					END IF;
+				END LOOP;
+			END \$\$;
+		SQL
+		for ((i = 0; i < slices; i++)); do
+			echo "SELECT pg_temp.work($slice, $1) \\g /dev/null"
+			echo "INSERT INTO book TABLE page;"
+		done
+		echo "SELECT max(calls) || ' ' || max(kb) - (SELECT max(kb) FROM (SELECT kb FROM book ORDER BY at LIMIT (SELECT greatest(count(*) / 4, 1) FROM book)) AS s)
+			|| ' ' || (SELECT count(*) FROM hybrid_stats WHERE backend = 'emulated' AND calls > 0 AND failures > 0) FROM book;"
+	} | sql -f - 2>&1
+}
+
+load()
+{
+	local i total=0 calls grown failing faults='fail_rate=0.05,seed=7; in=poll,fail_rate=0.02,status=context_lost; op=distance,fail_rate=0.1,status=nomem'
+
+	test/server.sh up "$server" "hybrid.plugins = 'hybrid_emulated'" "hybrid.gpu_min_batch = 1"
+	sql <<-'SQL'
+		CREATE EXTENSION hybrid;
+		CREATE TABLE few AS SELECT n AS id, format('[%s,%s]', n, n)::vector(2) AS v FROM generate_series(1, 20) AS n;
+		CREATE TABLE edge AS SELECT * FROM (VALUES (1::bigint, 2::bigint, 1::real), (2, 3, 1), (3, 4, 1)) AS e (source, target, weight);
+		ANALYZE few, edge;
+	SQL
+	client 1 auto "$faults" >"$private/client.1" &
+	pids=($!)
+	client 2 prefer_gpu "$faults" >"$private/client.2" &
+	pids+=($!)
+	wait "${pids[@]}" || true
+	pids=()
+	for i in 1 2; do
+		calls=0 grown=0 failing=0
+		read -r calls grown failing <"$private/client.$i" || true
+		if ! [[ $calls =~ ^[0-9]+$ && $grown =~ ^-?[0-9]+$ ]]; then
+			echo "not ok - client $i came to its end"
+			sed 's/^/#   /' "$private/client.$i" | head -n 10
+			status=1
+			continue
+		fi
+		echo "ok - client $i came to its end: $calls calls"
+		total=$((total + calls))
+		equal "client $i: devices ran and failed" "$([ "$failing" -gt 0 ] && echo yes || echo no)" yes
+		# what the allocator keeps for itself wavers by some pages; a leak of a byte a call would show
+		equal "client $i: memory is flat ($grown kB more)" "$([ "$grown" -le 1024 ] && echo yes || echo no)" yes
+	done
+	echo "#   $((total / seconds)) dispatched operations a second"
+	equal "at least 10,000 dispatched operations a second" "$([ "$total" -ge $((seconds * 10000)) ] && echo yes || echo no)" yes
+	equal "no process of the server crashed" "$(grep -cE 'PANIC|was terminated by signal' "$server/server.log" || true)" 0
+}
+
 case $what in
 storm) storm ;;
 crash) crash ;;
+load) load ;;
 *)
-	echo "usage: test/soak.sh storm|crash SECONDS" >&2
+	echo "usage: test/soak.sh storm|crash|load SECONDS" >&2
 	exit 2
 	;;
 esac

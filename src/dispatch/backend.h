@@ -10,8 +10,9 @@
  * Life of a device: probe (cheap, opens nothing) -> open -> submit / poll ... -> close.
  * Life of a task: submit gives a ticket, poll says whether it is done; a poll that says done (or
  * any error) has released the ticket.  cancel asks a running task to stop; poll until it is done.
- * The task's memory is read and written only inside submit and poll, never behind the caller's back:
- * who stops polling a device that does not answer may reuse that memory.
+ * The task's memory is read and written only inside submit and poll, never behind the caller's back,
+ * and not at all once cancel was called: who has cancelled may reuse that memory at once, and ask
+ * later whether the device has heard.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -26,7 +27,7 @@
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 1
+#define HY_BACKEND_ABI 2
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -137,12 +138,16 @@ typedef struct HyLimits
 	uint64_t memory; /* bytes this context may hold; 0: 80% of what is free */
 } HyLimits;
 
-/* HyTimings: of one finished task, in the device's own time. */
+/* HyTimings: of one task, by the host's clock. */
 typedef struct HyTimings
 {
+	/* once done */
 	uint64_t total_ns; /* submit to done; 0 from the CPU, whose caller has a clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
+	/* while not done */
+	uint64_t remaining_ns; /* it will not be done before; 0: not known */
+	bool may_skip;         /* nothing happens until then: skip, there is nothing to sleep for */
 } HyTimings;
 
 /* HyFailure: the last error of a device, in its own terms. */

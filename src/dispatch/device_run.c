@@ -18,6 +18,8 @@
 
 static HyStatus wait_for(HyExecutor *executor, HyMember *member, const HyTask *task,
                          HyTicket ticket, HyDeviceRun *run);
+static void
+wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step);
 static HyStatus
 give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status, HyDeviceRun *run);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -51,7 +53,7 @@ static HyStatus
 wait_for(HyExecutor *executor, HyMember *member, const HyTask *task, HyTicket ticket,
          HyDeviceRun *run)
 {
-	uint64_t limit = executor->config.timeout_ns;
+	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
 	uint64_t step = FIRST_WAIT_NS;
 	int spins = 0;
 
@@ -59,23 +61,42 @@ wait_for(HyExecutor *executor, HyMember *member, const HyTask *task, HyTicket ti
 	{
 		bool done = false;
 		HyStatus st = member->backend->poll(member->device, ticket, &done, &run->timings);
+		uint64_t passed;
 
 		if (st != HY_OK || done)
 			return st;
 		if (hy_cancelled(task->cancel))
 			return give_up(executor, member, ticket, HY_CANCELLED, run);
-		if (++spins < SPINS)
+		if (run->timings.remaining_ns == 0 && ++spins < SPINS)
 			continue;
-		if (limit > 0 && now_ns(executor) - run->started_ns >= limit)
+		passed = now_ns(executor) - run->started_ns;
+		if (passed >= limit)
 		{
 			snprintf(run->failure.text, sizeof(run->failure.text), "no answer within %llu ms",
 			         (unsigned long long) (limit / 1000000));
 			return give_up(executor, member, ticket, HY_TIMEOUT, run);
 		}
-		executor->clock->wait(executor->clock->arg, step);
-		if (step < LONGEST_WAIT_NS)
-			step = step * 2 < LONGEST_WAIT_NS ? step * 2 : LONGEST_WAIT_NS;
+		wait_a_little(executor, &run->timings, limit - passed, &step);
 	}
+}
+
+/* wait_a_little: as long as the device said, or a step that grows; at most what is left. */
+static void
+wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step)
+{
+	const HyClock *clock = executor->clock;
+	uint64_t ns = timings->remaining_ns > 0 ? timings->remaining_ns : *step;
+
+	if (ns > left)
+		ns = left;
+	if (timings->may_skip && clock->skip != NULL)
+	{
+		clock->skip(clock->arg, (int64_t) ns);
+		return;
+	}
+	clock->wait(clock->arg, ns < LONGEST_WAIT_NS ? ns : LONGEST_WAIT_NS);
+	if (timings->remaining_ns == 0 && *step < LONGEST_WAIT_NS)
+		*step = *step * 2 < LONGEST_WAIT_NS ? *step * 2 : LONGEST_WAIT_NS;
 }
 
 /* give_up: asks the device to stop and waits a little for it to do so; returns status. */

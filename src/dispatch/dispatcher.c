@@ -35,8 +35,8 @@ static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *de
                         uint64_t started, uint64_t *finished);
 static HyStatus
 run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
-static HyStatus
-attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyOp op, HyDeviceRun *run);
+static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
+                        HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
 static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
@@ -101,9 +101,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	}
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
-	/* A virtual device's time was set when it ran. */
-	if (!d->virtual_time)
-		d->actual_ns = finished - start;
+	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
@@ -226,7 +224,7 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 {
 	HyMember *member = &executor->member[decision->device];
 	HyCounters *counters = &member->counters[task->op];
-	HyStatus st = attempt(executor, member, task, task->op, run);
+	HyStatus st = attempt(executor, member, task, decision, run);
 	uint64_t ns;
 
 	decision->status = st;
@@ -235,7 +233,7 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 	{
 		hy_member_close(executor, member);
 		if (hy_breaker_would_allow(&member->breakers[task->op], now_ns(executor)))
-			st = attempt(executor, member, task, task->op, run);
+			st = attempt(executor, member, task, decision, run);
 	}
 	if ((st == HY_NOMEM || st == HY_QUOTA) && decision->bytes_required > 0)
 	{
@@ -245,12 +243,6 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 	if (st != HY_OK)
 		return st;
 	ns = run->finished_ns - run->started_ns;
-	if (member->info.virtual_time)
-	{
-		ns = run->timings.total_ns;
-		decision->virtual_time = true;
-		decision->actual_ns = ns;
-	}
 	hy_count_call(counters, decision->items, ns);
 	counters->bytes_up += run->timings.bytes_up;
 	counters->bytes_down += run->timings.bytes_down;
@@ -260,8 +252,10 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 
 /* attempt: opens the device if need be, runs the task, and draws every conclusion but the retry. */
 static HyStatus
-attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyOp op, HyDeviceRun *run)
+attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
+        HyDeviceRun *run)
 {
+	HyOp op = task->op;
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
 
@@ -279,7 +273,10 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyOp op, HyD
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
 	if (ready(executor, member, run))
+	{
+		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
 		hy_device_run(executor, member, task, run);
+	}
 	hy_count_attempt(&member->counters[op], run->status);
 	judge(executor, member, op, run->status, run->hung);
 	return run->status;

@@ -90,7 +90,7 @@ typedef struct HyDecision
 	double predicted_cpu_ns;    /* < 0: no history */
 	double predicted_device_ns; /* < 0: no history or no device */
 	uint64_t actual_ns;         /* of the whole call, as the clock saw it */
-	bool virtual_time;          /* actual_ns is made up by the emulated device's model */
+	bool virtual_time;          /* an emulated device took part: actual_ns is made up */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 } HyDecision;

@@ -7,8 +7,10 @@
  * virtual_time.  Like a real device it works behind the caller's back: outputs are written by the
  * poll that says done, not by submit, and a task that fails there leaves garbage behind.
  *
- * Time: without emulated_wait a ticket is done at the first poll; with it when the host's clock has
- * reached the ticket's end.  Either way the time reported is the made-up one.
+ * Time: a ticket is done when the host's clock has reached its end.  What the emulation itself takes
+ * is taken out of that clock again, so its time passes as the made-up one only; with emulated_wait,
+ * or a clock that cannot skip, both pass.  A device is one engine: a task starts when those before
+ * it have ended, whichever context of the process they came from.
  */
 #include "emulated/emulated.h"
 
@@ -44,8 +46,9 @@ typedef struct Ticket
 	HyTask task;
 	FaultVerdict fault;
 	EmulatedLoad load;
-	uint64_t duration_ns;
-	uint64_t end_ns; /* by the host's clock */
+	uint64_t submitted_ns; /* by the host's clock, like all that follow */
+	uint64_t start_ns;
+	uint64_t end_ns;
 	bool wait;
 } Ticket;
 
@@ -85,7 +88,10 @@ static HyStatus emulated_upload(HyDevice *device, HyBuffer *buffer, uint64_t off
 static HyStatus emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset,
                                   void *data, uint64_t bytes);
 static HyStatus emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
+static HyStatus submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings,
+                       uint64_t now, HyTicket *ticket);
 static HyStatus emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
+static HyStatus end_task(HyDevice *device, Ticket *slot, bool *done, HyTimings *timings);
 static void emulated_cancel(HyDevice *device, HyTicket ticket);
 static void emulated_last_error(const HyDevice *device, HyFailure *failure);
 
@@ -98,12 +104,17 @@ static HyStatus on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix
 static HyStatus compute(const HyDevice *device, const HyTask *task);
 static void scribble(const HyTask *task);
 static Ticket *find_ticket(HyDevice *device, HyTicket ticket);
-static void pass_time(uint64_t ns);
+static void release(HyDevice *device, Ticket *slot);
+static uint64_t now_ns(void);
+static bool skips(bool wait);
+static void take_out(uint64_t since, bool wait);
+static void pass_time(uint64_t ns, bool wait);
 
 static const HyHost *host;
 static HyFailure open_failure;
 static bool process_lost;
 static bool gone[MAX_DEVICES];
+static uint64_t busy_until_ns[MAX_DEVICES]; /* the engine of each device */
 
 static HyBackend backend = {.abi = HY_BACKEND_ABI,
                             .size = sizeof(HyBackend),
@@ -136,6 +147,7 @@ hy_plugin_entry(const HyHost *of)
 	backend.abi = emulated_wrong_abi(of) ? HY_BACKEND_ABI + 1 : HY_BACKEND_ABI;
 	process_lost = false;
 	memset(gone, 0, sizeof(gone));
+	memset(busy_until_ns, 0, sizeof(busy_until_ns));
 	return &backend;
 }
 
@@ -201,8 +213,7 @@ emulated_open(int32_t number, const HyLimits *limits, HyDevice **opened)
 		return fail(&open_failure, HY_NOMEM, NATIVE_MEMORY, "out of host memory");
 	device->number = number;
 	device->limit = limits->memory;
-	if (settings.wait)
-		pass_time(settings.open_ns);
+	pass_time(settings.open_ns, settings.wait);
 	*opened = device;
 	return HY_OK;
 }
@@ -332,10 +343,24 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 static HyStatus
 emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
+	uint64_t now = now_ns();
 	EmulatedSettings settings;
+	HyStatus st;
+
+	emulated_settings(host, &settings);
+	st = submit(device, task, &settings, now, ticket);
+	take_out(now, settings.wait);
+	return st;
+}
+
+static HyStatus
+submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, uint64_t now,
+       HyTicket *ticket)
+{
 	EmulatedLoad load;
 	FaultVerdict fault;
 	Ticket *slot;
+	uint64_t *busy = &busy_until_ns[device->number];
 	HyStatus st;
 	HyShape shape = hy_task_shape(task);
 
@@ -343,7 +368,6 @@ emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 		return fail(&device->failure, HY_INVALID, NATIVE_ARGUMENT, "the task contradicts itself");
 	if (!emulated_caps(device, &shape).ok || shape.k > MAX_K)
 		return fail(&device->failure, HY_UNSUPPORTED, NATIVE_ARGUMENT, "not in the capabilities");
-	emulated_settings(host, &settings);
 	emulated_task_load(task, &load);
 	emulated_fault(host, false, task->op, device->number, load.device_bytes, &fault);
 	if (fault.fresh)
@@ -375,10 +399,15 @@ emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	slot->task = *task;
 	slot->fault = fault;
 	slot->load = load;
-	slot->wait = settings.wait;
-	slot->duration_ns = emulated_duration(&settings, &load, !(device->warm >> task->op & 1),
-	                                      device->serial * MAX_DEVICES + (uint64_t) device->number);
-	slot->end_ns = host->clock->now(host->clock->arg) + slot->duration_ns;
+	slot->wait = settings->wait;
+	slot->submitted_ns = now;
+	slot->start_ns = *busy > now ? *busy : now;
+	slot->end_ns = slot->start_ns +
+	               emulated_duration(settings, &load, !(device->warm >> task->op & 1),
+	                                 device->serial * MAX_DEVICES + (uint64_t) device->number);
+	/* A hang is a wait for something else: it does not keep the engine. */
+	if (fault.kind != FAULT_HANG && fault.kind != FAULT_DEAF)
+		*busy = slot->end_ns;
 	device->warm |= UINT32_C(1) << task->op;
 	*ticket = slot->number;
 	return HY_OK;
@@ -388,24 +417,39 @@ static HyStatus
 emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 {
 	Ticket *slot = find_ticket(device, ticket);
+	uint64_t now = now_ns();
 	HyStatus st;
 
 	*done = false;
+	memset(timings, 0, sizeof(*timings));
 	if (slot == NULL)
 		return fail(&device->failure, HY_INVALID, NATIVE_ARGUMENT, "there is no such ticket");
 	if (slot->fault.kind == FAULT_DEAF)
 		return HY_OK;
 	if (slot->state == TICKET_CANCELLED)
 	{
-		slot->state = TICKET_FREE;
-		device->used -= slot->load.device_bytes;
+		release(device, slot);
 		return HY_CANCELLED;
 	}
-	if (slot->fault.kind == FAULT_HANG ||
-	    (slot->wait && host->clock->now(host->clock->arg) < slot->end_ns))
+	if (slot->fault.kind == FAULT_HANG)
 		return HY_OK;
-	slot->state = TICKET_FREE;
-	device->used -= slot->load.device_bytes;
+	if (now < slot->end_ns)
+	{
+		timings->remaining_ns = slot->end_ns - now;
+		timings->may_skip = skips(slot->wait);
+		return HY_OK;
+	}
+	st = end_task(device, slot, done, timings);
+	take_out(now, slot->wait);
+	return st;
+}
+
+static HyStatus
+end_task(HyDevice *device, Ticket *slot, bool *done, HyTimings *timings)
+{
+	HyStatus st;
+
+	release(device, slot);
 	if (slot->fault.kind == FAULT_STATUS)
 	{
 		scribble(&slot->task);
@@ -417,7 +461,7 @@ emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	if (st != HY_OK)
 		return fail(&device->failure, st, NATIVE_ARGUMENT, hy_status_name(st));
 	*done = true;
-	timings->total_ns = slot->duration_ns;
+	timings->total_ns = slot->end_ns - slot->submitted_ns;
 	timings->bytes_up = slot->load.bytes_up;
 	timings->bytes_down = slot->load.bytes_down;
 	return HY_OK;
@@ -602,15 +646,55 @@ find_ticket(HyDevice *device, HyTicket ticket)
 	return slot->state != TICKET_FREE && slot->number == ticket ? slot : NULL;
 }
 
+/* release: the ticket is free again; one that leaves before its end gives the engine back. */
 static void
-pass_time(uint64_t ns)
+release(HyDevice *device, Ticket *slot)
 {
-	uint64_t since = host->clock->now(host->clock->arg);
+	uint64_t *busy = &busy_until_ns[device->number];
+	uint64_t now = now_ns();
+
+	if (*busy == slot->end_ns && now < slot->end_ns)
+		*busy = slot->start_ns > now ? slot->start_ns : now;
+	slot->state = TICKET_FREE;
+	device->used -= slot->load.device_bytes;
+}
+
+static uint64_t
+now_ns(void)
+{
+	return host->clock->now(host->clock->arg);
+}
+
+/* skips: whether made-up time passes by skipping. */
+static bool
+skips(bool wait)
+{
+	return !wait && host->clock->skip != NULL;
+}
+
+/* take_out: what the host needed since then to play the device shall not count. */
+static void
+take_out(uint64_t since, bool wait)
+{
+	if (skips(wait))
+		host->clock->skip(host->clock->arg, (int64_t) (since - now_ns()));
+}
+
+static void
+pass_time(uint64_t ns, bool wait)
+{
+	uint64_t since;
 	uint64_t passed = 0;
 
+	if (skips(wait))
+	{
+		host->clock->skip(host->clock->arg, (int64_t) ns);
+		return;
+	}
+	since = now_ns();
 	while (passed < ns)
 	{
 		host->clock->wait(host->clock->arg, ns - passed);
-		passed = host->clock->now(host->clock->arg) - since;
+		passed = now_ns() - since;
 	}
 }

@@ -20,10 +20,13 @@ typedef struct EmulatedSettings
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait; /* a ticket is done when the host's clock has reached its end, not at once */
+	bool wait; /* made-up time passes in real time, never by skipping */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
+
+/* emulated_faults_text: the setting emulated_faults, or what the profile stands for; never NULL. */
+extern const char *emulated_faults_text(const HyHost *host);
 
 /* EmulatedLoad: what a task asks of a device. */
 typedef struct EmulatedLoad

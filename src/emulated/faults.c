@@ -80,7 +80,6 @@ static FaultRule rules[MAX_RULES];
 static int rule_count;
 static char syntax_error[HY_TEXT_LENGTH];
 
-static const char *faults_text(const HyHost *host);
 static void parse(const char *text);
 static bool parse_rule(char *text, FaultRule *rule);
 static bool parse_word(const char *key, const char *value, FaultRule *rule);
@@ -96,7 +95,7 @@ void
 emulated_fault(const HyHost *host, bool opening, HyOp op, int32_t device, uint64_t bytes,
                FaultVerdict *verdict)
 {
-	const char *text = faults_text(host);
+	const char *text = emulated_faults_text(host);
 	int i;
 
 	memset(verdict, 0, sizeof(*verdict));
@@ -132,16 +131,7 @@ emulated_fault(const HyHost *host, bool opening, HyOp op, int32_t device, uint64
 bool
 emulated_wrong_abi(const HyHost *host)
 {
-	return strstr(faults_text(host), "wrong_abi") != NULL;
-}
-
-static const char *
-faults_text(const HyHost *host)
-{
-	const char *text =
-		host->setting != NULL ? host->setting(host->setting_arg, "emulated_faults") : NULL;
-
-	return text != NULL ? text : "";
+	return strstr(emulated_faults_text(host), "wrong_abi") != NULL;
 }
 
 static void

@@ -23,6 +23,23 @@
 #define WARM_UP 10.0 /* launches that a first run costs more */
 #define GUESSED_HOPS 10
 
+/* What emulated_profile stands for; it takes the place of the settings of the same names. */
+typedef struct Profile
+{
+	const char *name;
+	double launch_us;
+	double bandwidth_gbs;
+	double rate_gflops;
+	const char *faults; /* where emulated_faults says nothing */
+} Profile;
+
+static const Profile profiles[] = {
+	{"pcie", 20, 25, 5000, ""},
+	{"integrated", 5, 0, 400, ""},
+	{"bad", 300, 2, 25, "fail_rate=0.05,seed=11; in=poll,fail_rate=0.05,seed=12"},
+};
+
+static const Profile *find_profile(const HyHost *host);
 static double setting_number(const HyHost *host, const char *name, double otherwise);
 static bool setting_on(const HyHost *host, const char *name);
 static void
@@ -32,6 +49,8 @@ static double copy_ns(const EmulatedSettings *settings, uint64_t bytes);
 void
 emulated_settings(const HyHost *host, EmulatedSettings *settings)
 {
+	const Profile *profile = find_profile(host);
+
 	settings->devices = (int32_t) setting_number(host, "emulated_devices", 1);
 	settings->launch_ns = setting_number(host, "emulated_launch_us", 20) * 1e3;
 	settings->bytes_per_ns = setting_number(host, "emulated_bandwidth_gbs", 25);
@@ -39,8 +58,27 @@ emulated_settings(const HyHost *host, EmulatedSettings *settings)
 	settings->memory = (uint64_t) (setting_number(host, "emulated_memory_mb", 4096) * 1048576);
 	settings->open_ns = (uint64_t) (setting_number(host, "emulated_open_ms", 0) * 1e6);
 	settings->wait = setting_on(host, "emulated_wait");
+	if (profile != NULL)
+	{
+		settings->launch_ns = profile->launch_us * 1e3;
+		settings->bytes_per_ns = profile->bandwidth_gbs;
+		settings->flop_per_ns = profile->rate_gflops;
+	}
 	if (!(settings->flop_per_ns > 0))
 		settings->flop_per_ns = 1e-3;
+}
+
+const char *
+emulated_faults_text(const HyHost *host)
+{
+	const char *text =
+		host->setting != NULL ? host->setting(host->setting_arg, "emulated_faults") : NULL;
+	const Profile *profile;
+
+	if (text != NULL && text[0] != '\0')
+		return text;
+	profile = find_profile(host);
+	return profile != NULL ? profile->faults : "";
 }
 
 void
@@ -117,6 +155,21 @@ emulated_random(uint64_t seed)
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
+}
+
+static const Profile *
+find_profile(const HyHost *host)
+{
+	const char *name =
+		host->setting != NULL ? host->setting(host->setting_arg, "emulated_profile") : NULL;
+	size_t i;
+
+	for (i = 0; name != NULL && i < sizeof(profiles) / sizeof(profiles[0]); i++)
+	{
+		if (strcmp(name, profiles[i].name) == 0)
+			return &profiles[i];
+	}
+	return NULL;
 }
 
 static double

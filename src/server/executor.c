@@ -27,6 +27,7 @@
 #define LOG_LINES 16
 #define LOG_LENGTH 256
 
+static HyShiftedClock process_clock;
 static HyExecutor *executor;
 static HyAllocator executor_allocator;
 static MemoryContext executor_context;
@@ -49,6 +50,14 @@ static bool was_forced(const HyDecision *decision);
 static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
 
 static const HyLog executor_log = {keep_line, NULL};
+
+const HyClock *
+hybrid_clock(void)
+{
+	if (process_clock.clock.now == NULL)
+		hy_shifted_clock_init(&process_clock);
+	return &process_clock.clock;
+}
 
 HyExecutor *
 hybrid_executor(void)
@@ -104,9 +113,8 @@ create_executor(void)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
 	executor_allocator = hybrid_allocator(executor_context);
-	hybrid_check(
-		hy_executor_create(&executor_allocator, &hy_monotonic_clock, &executor_log, &executor),
-		"start the dispatcher");
+	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
+	             "start the dispatcher");
 	configured_generation = 0;
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	load_plugins();
@@ -139,7 +147,7 @@ load_plugins(void)
 	char *name;
 
 	host.abi = HY_BACKEND_ABI;
-	host.clock = &hy_monotonic_clock;
+	host.clock = hybrid_clock();
 	host.allocator = &hy_malloc_allocator;
 	host.setting = hybrid_setting_text;
 	host.setting_arg = NULL;

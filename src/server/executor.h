@@ -7,7 +7,14 @@
 
 #include "postgres.h"
 
+#include "core/clock.h"
 #include "dispatch/dispatcher.h"
+
+/*
+ * hybrid_clock: what the dispatcher and the plug-ins call time; what they have stamped compares
+ * with this clock only.  Made-up time of emulated devices is part of it.
+ */
+extern const HyClock *hybrid_clock(void);
 
 /* hybrid_executor: with plug-ins loaded and the current settings applied; raises when out of memory. */
 extern HyExecutor *hybrid_executor(void);

@@ -39,6 +39,7 @@ static double emulated_bandwidth_gbs;
 static double emulated_rate_gflops;
 static int emulated_memory_mb;
 static double emulated_open_ms;
+static char *emulated_profile;
 static char *emulated_faults;
 static bool emulated_wait;
 
@@ -64,6 +65,7 @@ static void define_device_settings(void);
 static void define_emulated_settings(void);
 static void define_batch_settings(void);
 static bool check_bare_names(char **newval, void **extra, GucSource source);
+static bool check_profile(char **newval, void **extra, GucSource source);
 static bool check_execution(char **newval, void **extra, GucSource source);
 static bool check_overrides(char **newval, void **extra, GucSource source);
 static void assign_overrides(const char *newval, void *extra);
@@ -223,6 +225,10 @@ define_emulated_settings(void)
 	DefineCustomRealVariable("hybrid.emulated_open_ms", "Time to open a context in milliseconds.",
 	                         NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL,
 	                         NULL);
+	DefineCustomStringVariable(
+		"hybrid.emulated_profile", "Kind of device that is imitated.",
+		"pcie, integrated or bad; empty: as the other emulated settings say.", &emulated_profile,
+		"", PGC_SUSET, 0, check_profile, NULL, NULL);
 	DefineCustomStringVariable("hybrid.emulated_faults", "Failures that the device imitates.",
 	                           "For example 'fail_at=3,status=transient'.", &emulated_faults, "",
 	                           PGC_SUSET, 0, NULL, NULL, NULL);
@@ -249,6 +255,18 @@ check_bare_names(char **newval, void **extra, GucSource source)
 		}
 	}
 	return true;
+}
+
+static bool
+check_profile(char **newval, void **extra, GucSource source)
+{
+	(void) extra;
+	(void) source;
+	if (**newval == '\0' || strcmp(*newval, "pcie") == 0 || strcmp(*newval, "integrated") == 0 ||
+	    strcmp(*newval, "bad") == 0)
+		return true;
+	GUC_check_errdetail("It is one of pcie, integrated, bad, or empty.");
+	return false;
 }
 
 static bool

@@ -8,7 +8,6 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
-#include "core/clock.h"
 #include "server/executor.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -122,7 +121,7 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 {
 	HyExecutor *executor = hybrid_executor();
 	TimestampTz now = GetCurrentTimestamp();
-	uint64 now_ns = hy_monotonic_clock.now(hy_monotonic_clock.arg);
+	uint64 now_ns = hybrid_clock()->now(hybrid_clock()->arg);
 	int32 i;
 
 	InitMaterializedSRF(fcinfo, 0);

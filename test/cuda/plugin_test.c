@@ -523,6 +523,7 @@ a_cancel_stops_between_pieces(void)
 	bool done = false;
 	int polls;
 	int kernels;
+	int touched;
 	Job job;
 
 	job_make(&job, HY_METRIC_L2, HY_F32, 1200, 10, 300, 0);
@@ -536,6 +537,8 @@ a_cancel_stops_between_pieces(void)
 	cuda->cancel(device, ticket + 1); /* of another task: nothing happens */
 	CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
 	cuda->cancel(device, ticket);
+	/* from now on the memory is the caller's */
+	memset(job.out, 0x5a, (size_t) job.count * sizeof(double));
 	for (polls = 0; !done && polls < 100; polls++)
 	{
 		HyStatus status = cuda->poll(device, ticket, &done, &timings);
@@ -543,6 +546,12 @@ a_cancel_stops_between_pieces(void)
 		CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
 	}
 	CHECK(done);
+	for (touched = 0; touched < (int) job.count * (int) sizeof(double); touched++)
+	{
+		if (((const char *) job.out)[touched] != 0x5a)
+			break;
+	}
+	CHECK_INT(touched, (int) job.count * (int) sizeof(double));
 	CHECK(hy_fake_kernels() - kernels <= 3);
 	/* and the next one is not touched by it */
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);

@@ -189,10 +189,13 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 			       (size_t) hy_shape_items(&shape) * sizeof(double));
 		return stage.ends;
 	}
-	if (stage.virtual_time)
-		timings->total_ns = stage.end_ns - stage.clock.time;
-	else if (stage.clock.time < stage.end_ns)
-		stage.clock.time = stage.end_ns;
+	memset(timings, 0, sizeof(*timings));
+	if (stage.clock.time < stage.end_ns)
+	{
+		timings->remaining_ns = stage.end_ns - stage.clock.time;
+		timings->may_skip = stage.virtual_time;
+		return HY_OK;
+	}
 	st = hy_backend_cpu.submit(stage.executor->member[0].device, &stage.task, &cpu_ticket);
 	if (st == HY_OK)
 	{

@@ -107,7 +107,7 @@ open_device(uint64_t limit)
 	return device;
 }
 
-/* run: submit and poll once. */
+/* run: submit, poll, skip what remains, poll. */
 static HyStatus
 run(HyDevice *device, const HyTask *task, bool *done, HyTimings *timings)
 {
@@ -119,6 +119,12 @@ run(HyDevice *device, const HyTask *task, bool *done, HyTimings *timings)
 	st = device_of->submit(device, task, &ticket);
 	if (st == HY_OK)
 		st = device_of->poll(device, ticket, done, timings);
+	if (st == HY_OK && !*done)
+	{
+		CHECK(timings->remaining_ns > 0 && timings->may_skip);
+		host.clock->skip(host.clock->arg, (int64_t) timings->remaining_ns);
+		st = device_of->poll(device, ticket, done, timings);
+	}
 	return st;
 }
 
@@ -147,7 +153,8 @@ test_same_bits_in_virtual_time(void)
 	before = clock_.time;
 	CHECK_INT(run(device, &task, &done, &timings), HY_OK);
 	CHECK(done);
-	CHECK_INT(clock_.time, before);
+	CHECK_INT(clock_.time - before, timings.total_ns);
+	CHECK_INT(clock_.waits, 0);
 	CHECK_INT(memcmp(out, expected, sizeof(out)), 0);
 	CHECK_INT(timings.bytes_up, (ROWS + 2) * DIMS * 4);
 	CHECK_INT(timings.bytes_down, 2 * ROWS * 8);
@@ -177,14 +184,110 @@ test_waiting(void)
 	CHECK_INT(device_of->submit(device, &task, &ticket), HY_OK);
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
 	CHECK(!done);
-	CHECK(out[0] == 0); /* nothing is written before it is done */
-	clock_.time += 1000000000;
+	CHECK(!timings.may_skip); /* waiting is wanted */
+	CHECK(out[0] == 0);       /* nothing is written before it is done */
+	clock_.time += timings.remaining_ns;
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
 	CHECK(done);
 	CHECK_INT(memcmp(out, expected, sizeof(out)), 0);
-	CHECK(timings.total_ns < 1000000000);
+	CHECK_INT(clock_.time - before, timings.total_ns);
+	CHECK_INT(clock_.skips, 0);
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_INVALID);
 	device_of->close(device);
+}
+
+/* Ticking: a clock that moves on by a microsecond whenever somebody looks. */
+typedef struct Ticking
+{
+	HyClock clock;
+	uint64_t time;
+} Ticking;
+
+static uint64_t
+ticking_now(void *arg)
+{
+	return ((Ticking *) arg)->time += 1000;
+}
+
+static void
+ticking_skip(void *arg, int64_t ns)
+{
+	((Ticking *) arg)->time += (uint64_t) ns;
+}
+
+static void
+test_its_own_time_is_taken_out(void)
+{
+	Ticking ticking = {{ticking_now, NULL, ticking_skip, &ticking}, 5000};
+	HyTask task;
+	HyDevice *device;
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+
+	begin();
+	host.clock = &ticking.clock;
+	set("emulated_open_ms", "2");
+	device = open_device(0);
+	CHECK_INT(ticking.time, 5000 + 2000000);
+	task = task_of(ROWS);
+	/* each call looks at the clock first; whatever it looks later is taken back */
+	CHECK_INT(device_of->submit(device, &task, &ticket), HY_OK);
+	CHECK_INT(ticking.time, 2005000 + 1000);
+	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
+	CHECK(!done);
+	CHECK_INT(ticking.time, 2005000 + 2000);
+	ticking.time += timings.remaining_ns;
+	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
+	CHECK(done);
+	CHECK_INT(ticking.time, 2006000 + timings.total_ns + 1000);
+	device_of->close(device);
+}
+
+static void
+test_one_engine(void)
+{
+	HyDevice *first;
+	HyDevice *second;
+	HyTask task;
+	HyTicket ticket[3];
+	HyTimings timings;
+	uint64_t end[3];
+	bool done;
+	int i;
+
+	begin();
+	first = open_device(0);
+	second = open_device(0); /* another context of the same device */
+	task = task_of(ROWS);
+	CHECK_INT(device_of->submit(first, &task, &ticket[0]), HY_OK);
+	CHECK_INT(device_of->submit(second, &task, &ticket[1]), HY_OK);
+	CHECK_INT(device_of->submit(first, &task, &ticket[2]), HY_OK);
+	for (i = 0; i < 3; i++)
+	{
+		CHECK_INT(device_of->poll(i == 1 ? second : first, ticket[i], &done, &timings), HY_OK);
+		CHECK(!done);
+		end[i] = clock_.time + timings.remaining_ns;
+	}
+	CHECK(end[1] > end[0] + 10 * 20000); /* a context of its own warms up by itself */
+	CHECK(end[2] > end[1] + 20000 * 0.9);
+	clock_.time = end[0];
+	CHECK_INT(device_of->poll(second, ticket[1], &done, &timings), HY_OK);
+	CHECK(!done);
+	CHECK_INT(device_of->poll(first, ticket[0], &done, &timings), HY_OK);
+	CHECK(done);
+	/* the last in the queue is cancelled: its time is free again */
+	device_of->cancel(first, ticket[2]);
+	CHECK_INT(device_of->poll(first, ticket[2], &done, &timings), HY_CANCELLED);
+	clock_.time = end[1];
+	CHECK_INT(device_of->poll(second, ticket[1], &done, &timings), HY_OK);
+	CHECK(done);
+	CHECK_INT(timings.total_ns, end[1] - 1000);
+	CHECK_INT(device_of->submit(second, &task, &ticket[1]), HY_OK);
+	CHECK_INT(device_of->poll(second, ticket[1], &done, &timings), HY_OK);
+	CHECK(timings.remaining_ns < 50000);
+	device_of->close(first);
+	device_of->close(second);
 }
 
 /* time_of: of the n-th run of rows items. */
@@ -221,6 +324,35 @@ test_law_of_time(void)
 	set("emulated_rate_gflops", "1000000");
 	set("emulated_bandwidth_gbs", "0.001");
 	CHECK(time_of(ROWS, 2) > UINT64_C(128000) * 1000 * 0.9); /* 128 kB at 1 kB/ms */
+}
+
+static void
+test_profiles(void)
+{
+	HyDevice *device;
+	uint64_t plain;
+	int failed = 0;
+	int i;
+
+	begin();
+	plain = time_of(100, 2);
+	set("emulated_launch_us", "7777"); /* a profile takes its place */
+	set("emulated_profile", "pcie");
+	CHECK_INT(time_of(100, 2), plain);
+	set("emulated_profile", "integrated");
+	CHECK_NEAR((double) time_of(100, 2), 5000 + 40960 * 96 / 400.0, 0.11 * (5000 + 9830));
+	set("emulated_profile", "");
+	CHECK(time_of(100, 2) > 7000000);
+	set("emulated_profile", "bad");
+	device = open_device(0);
+	for (i = 0; i < 400; i++)
+		failed += run_status(device, 10) == HY_TRANSIENT;
+	CHECK(failed > 15 && failed < 80);
+	set("emulated_faults", "fail_at=99999"); /* the user's own faults */
+	for (i = 0; i < 100; i++)
+		CHECK_INT(run_status(device, 10), HY_OK);
+	device_of->close(device);
+	CHECK(time_of(100, 2) > 300000 * 0.9 + 40960 * 96 / 25 * 0.9);
 }
 
 static void
@@ -743,7 +875,10 @@ main(void)
 {
 	UNIT_RUN(test_same_bits_in_virtual_time);
 	UNIT_RUN(test_waiting);
+	UNIT_RUN(test_its_own_time_is_taken_out);
+	UNIT_RUN(test_one_engine);
 	UNIT_RUN(test_law_of_time);
+	UNIT_RUN(test_profiles);
 	UNIT_RUN(test_buffers);
 	UNIT_RUN(test_limits);
 	UNIT_RUN(test_short_of_host_memory);

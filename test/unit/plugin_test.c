@@ -139,7 +139,7 @@ test_refuses_this_host(void)
 {
 	build_backend("refuses", "return 0;");
 	CHECK(load("refuses") == NULL);
-	CHECK_STR(why, "refuses.so cannot serve backend interface 1");
+	CHECK_STR(why, "refuses.so cannot serve backend interface 2");
 }
 
 static void
@@ -147,7 +147,7 @@ test_wrong_abi(void)
 {
 	build_backend("wrong_abi", "b.abi = 7;");
 	CHECK(load("wrong_abi") == NULL);
-	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 1");
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 2");
 }
 
 static void

@@ -229,12 +229,13 @@ unit_memory_init(UnitMemory *memory, int64_t fail_at)
 	memory->fail_at = fail_at;
 }
 
-/* UnitClock: time stands still until somebody waits, or the test adds to time. */
+/* UnitClock: time stands still until somebody waits or skips, or the test adds to time. */
 typedef struct UnitClock
 {
 	HyClock clock;
 	uint64_t time;
 	int64_t waits;
+	int64_t skips;
 } UnitClock;
 
 static UNIT_UNUSED uint64_t
@@ -252,15 +253,26 @@ unit_clock_wait(void *arg, uint64_t ns)
 	clock->time += ns > 0 ? ns : 1;
 }
 
+static UNIT_UNUSED void
+unit_clock_skip(void *arg, int64_t ns)
+{
+	UnitClock *clock = arg;
+
+	clock->skips++;
+	clock->time += (uint64_t) ns;
+}
+
 /* unit_clock_init: use &clock->clock; clock must not move. */
 static UNIT_UNUSED void
 unit_clock_init(UnitClock *clock, uint64_t start)
 {
 	clock->clock.now = unit_clock_now;
 	clock->clock.wait = unit_clock_wait;
+	clock->clock.skip = unit_clock_skip;
 	clock->clock.arg = clock;
 	clock->time = start;
 	clock->waits = 0;
+	clock->skips = 0;
 }
 
 /* UnitCancel: says stop from the cancel_at-th poll on (from 1; 0: never), and counts polls. */
