@@ -21,7 +21,8 @@ typedef enum HyExecution
 	HY_EXECUTION_GPU,
 	HY_EXECUTION_PREFER_CPU,
 	HY_EXECUTION_PREFER_GPU,
-	HY_EXECUTION_NAMED /* HyConfig.backend_name */
+	HY_EXECUTION_NAMED, /* HyConfig.backend_name */
+	HY_EXECUTION_SPLIT  /* both sides at once, where both are able */
 } HyExecution;
 
 /* HyReason: why a side was chosen, one for each rule of the decision, in their order. */
@@ -36,10 +37,11 @@ typedef enum HyReason
 	HY_REASON_NOT_OPEN,    /* a context would not have paid for itself yet */
 	HY_REASON_COST,        /* the cheaper side by history */
 	HY_REASON_EXPLORATION, /* tried to learn what the other side costs */
-	HY_REASON_PROBE        /* half-open breaker: is the device back? */
+	HY_REASON_PROBE,       /* half-open breaker: is the device back? */
+	HY_REASON_SPLIT        /* both sides at once are faster than either */
 } HyReason;
 
-#define HY_REASON_COUNT (HY_REASON_PROBE + 1)
+#define HY_REASON_COUNT (HY_REASON_SPLIT + 1)
 
 /* HyFlush: why a batch was sent off (accumulator.h). */
 typedef enum HyFlush
@@ -70,6 +72,7 @@ typedef struct HyConfig
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
+	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
 	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */
@@ -134,6 +137,14 @@ typedef struct HyLog
 	void *arg;
 } HyLog;
 
+/* HyLoad: how busy the machine is, as far as somebody has looked. */
+typedef struct HyLoad
+{
+	double runnable; /* processes that could run, a core; 0: not known */
+	double memory;   /* share of the host's memory in use, 0 .. 1 */
+	int32_t queue;   /* tasks that wait for a device, of all sessions known */
+} HyLoad;
+
 typedef struct HyExecutor HyExecutor;
 
 /* hy_executor_create: an executor with only the CPU; HY_NOMEM or HY_OK. */
@@ -158,6 +169,13 @@ extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *b
 
 /* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
 extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);
+
+/*
+ * hy_executor_set_load: from now on.  The CPU is expected to be slower by as much as there are more
+ * processes a core than while its history was made.
+ */
+extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
+extern HyLoad hy_executor_load(const HyExecutor *executor);
 
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);

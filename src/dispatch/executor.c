@@ -81,6 +81,7 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
+	config->split_percent = -1;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -156,6 +157,18 @@ hy_executor_close_devices(HyExecutor *executor)
 		if (!hy_executor_foreign(executor))
 			hy_share_give_context(executor, &executor->member[i]);
 	}
+}
+
+void
+hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
+{
+	executor->load = *load;
+}
+
+HyLoad
+hy_executor_load(const HyExecutor *executor)
+{
+	return executor->load;
 }
 
 int32_t
@@ -234,6 +247,7 @@ hy_executor_forget(HyExecutor *executor)
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
 	executor->regret_ns = 0;
+	executor->load_seen = 0;
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);

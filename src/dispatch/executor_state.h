@@ -37,6 +37,9 @@ typedef struct HyMember
 	HyFailure open_failure; /* of the last open that failed */
 	bool counted;           /* the context is one of those that the table counts */
 
+	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
+	double in_flight_ns;
+
 	/* Memory: what was free when last asked, and the size that lately was too much. */
 	bool free_known;
 	uint64_t free_bytes;
@@ -53,8 +56,6 @@ typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis holds to */
-	uint32_t since_cpu;
-	uint32_t since_device; /* calls of this class since that side last ran one */
 } HyRoute;
 
 /* HyShare: what the table has been told. */
@@ -85,8 +86,11 @@ struct HyExecutor
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
 	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
-	double spent_ns;     /* by all calls */
-	double regret_ns;    /* lost by exploring instead of taking the side predicted to be cheaper */
+	HyLoad load;      /* of the machine, as last told */
+	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
+	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
+	double spent_ns;  /* by all calls */
+	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t until_flush; /* calls */
 	uint64_t flush_at_ns;
 	HyShare share;
@@ -108,11 +112,19 @@ typedef struct HyChoice
 	double cpu_ns;    /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
+	bool chunked;      /* rule 7: only pieces of it fit the device */
+	bool split;        /* rule 10: worth running on device and CPU at once */
+	double share;      /* of a split task: the device's part, 0 .. 1 */
+	double split_ns;   /* predicted, < 0: none */
+	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 } HyChoice;
 
-/* hy_decide: chooses a side at time now; changes nothing but the memo of free memory. */
+/*
+ * hy_decide: chooses a side at time now; changes nothing but the memo of free memory.  With task
+ * NULL for any task of that shape, exact.
+ */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 

@@ -11,11 +11,12 @@
 #include <stdio.h>
 
 static const char *const reason_names[HY_REASON_COUNT] = {
-	"user preference", "no device",    "unsupported", "below minimum batch", "unreliable",
-	"out of memory",   "not open yet", "cost",        "exploration",         "probe"};
+	"user preference", "no device",     "unsupported",  "below minimum batch",
+	"unreliable",      "out of memory", "not open yet", "cost",
+	"exploration",     "probe",         "split"};
 
-static const char *const execution_names[] = {"auto",       "cpu",        "gpu",
-                                              "prefer_cpu", "prefer_gpu", "named"};
+static const char *const execution_names[] = {"auto",       "cpu",   "gpu",  "prefer_cpu",
+                                              "prefer_gpu", "named", "split"};
 
 static const char *const flush_names[] = {"none", "size", "time", "memory", "end"};
 
@@ -119,7 +120,7 @@ hy_reason_name(HyReason reason)
 const char *
 hy_execution_name(HyExecution execution)
 {
-	if ((int) execution < 0 || (int) execution > HY_EXECUTION_NAMED)
+	if ((int) execution < 0 || (int) execution > HY_EXECUTION_SPLIT)
 		return "unknown";
 	return execution_names[execution];
 }
