@@ -28,7 +28,9 @@ typedef struct BreakerUse
 static bool nothing_new(const HyExecutor *executor);
 static void flush_counters(HyShare *share, const HyExecutor *executor);
 static void flush_successes(HyExecutor *executor);
-static void flush_events(HyExecutor *executor);
+static void flush_events(HyExecutor *executor, uint64_t now);
+static void flush_models(HyExecutor *executor);
+static void adopt_models(HyExecutor *executor);
 static void adopt_breakers(HyExecutor *executor);
 static void take_breaker(HyExecutor *executor, const HyMember *member, HyOp op, BreakerUse *use);
 static void put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use);
@@ -65,23 +67,44 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 	hy_table_end(table, &host->lock);
 	share->epoch = hy_table_epoch(table);
 	share->flushed_ns = executor->clock->now(executor->clock->arg);
+	share->models_ns = share->flushed_ns;
 	executor->until_flush = HY_SHARE_CALLS;
 	executor->flush_at_ns = share->flushed_ns + HY_SHARE_NS;
 	adopt_breakers(executor);
+	adopt_models(executor);
 }
 
 void
 hy_executor_flush(HyExecutor *executor)
 {
 	HyShare *share = &executor->share;
+
+	if (share->table == NULL || hy_executor_foreign(executor))
+		return;
+	hy_executor_settle(executor);
+	hy_table_begin(share->table, &share->host->lock);
+	flush_models(executor);
+	hy_table_end(share->table, &share->host->lock);
+}
+
+void
+hy_executor_settle(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
 	uint64_t now;
 
 	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
+	now = executor->clock->now(executor->clock->arg);
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
 	flush_successes(executor);
-	flush_events(executor);
+	flush_events(executor, now);
+	if (now - share->models_ns >= HY_SHARE_NS)
+	{
+		share->models_ns = now;
+		flush_models(executor);
+	}
 	hy_table_end(share->table, &share->host->lock);
 	if (hy_table_epoch(share->table) != share->epoch)
 	{
@@ -92,7 +115,6 @@ hy_executor_flush(HyExecutor *executor)
 	}
 	if (hy_table_transitions(share->table) != share->transitions)
 		adopt_breakers(executor);
-	now = executor->clock->now(executor->clock->arg);
 	share->flushed_ns = now;
 	share->postponed = false;
 	executor->until_flush = HY_SHARE_CALLS;
@@ -117,7 +139,7 @@ hy_record_flush(HyExecutor *executor, uint64_t now)
 		share->postponed = true;
 		return;
 	}
-	hy_executor_flush(executor);
+	hy_executor_settle(executor);
 }
 
 int32_t
@@ -292,12 +314,11 @@ flush_successes(HyExecutor *executor)
 }
 
 static void
-flush_events(HyExecutor *executor)
+flush_events(HyExecutor *executor, uint64_t now)
 {
 	HyShare *share = &executor->share;
 	uint64_t count = executor->kept - share->flushed_events;
 	uint64_t room = (uint64_t) hy_table_event_room(share->table);
-	uint64_t now = executor->clock->now(executor->clock->arg);
 	HyTableEvent event;
 	int64_t wall_us;
 	int32_t i;
@@ -318,6 +339,69 @@ flush_events(HyExecutor *executor)
 		event.device = share->slot[event.decision.device];
 		memcpy(event.backend, executor->member[event.decision.device].name, sizeof(event.backend));
 		hy_table_put_event(share->table, &event);
+	}
+}
+
+/*
+ * flush_models: what was learned since the last time, added to what is known there.  The sum is
+ * kept to the window's worth of observations, so that it can still change.
+ */
+static void
+flush_models(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	double window = executor->config.window;
+	HyTrackerRow row;
+	int32_t i;
+
+	for (i = 0; hy_tracker_row(executor->tracker, i, &row); i++)
+	{
+		int32_t slot = row.device < executor->members ? share->slot[row.device] : -1;
+		uint32_t number = hy_shape_kind(&row.shape);
+		HyTableModel model;
+		HyModelState fresh;
+
+		if (slot < 0 || !hy_tracker_take(executor->tracker, &row.shape, row.device, &fresh))
+			continue;
+		if (!hy_table_find_model(share->table, &share->host->lock, slot, number, &model))
+			memset(&model, 0, sizeof(model));
+		model.device = slot;
+		model.number = number;
+		model.shape = row.shape;
+		model.samples = (int64_t) (fresh.weight + 0.5);
+		if (model.state.weight + fresh.weight > window)
+		{
+			HyModelState old = model.state;
+
+			memset(&model.state, 0, sizeof(model.state));
+			if (fresh.weight < window)
+				hy_model_merge(&model.state, &old, window - fresh.weight);
+			hy_model_merge(&model.state, &fresh, window);
+		}
+		else
+			hy_model_merge(&model.state, &fresh, window);
+		hy_table_put_model(share->table, &model);
+	}
+}
+
+static void
+adopt_models(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	int32_t position;
+
+	for (position = 0; position < hy_table_models(share->table); position++)
+	{
+		HyTableModel model;
+		int32_t i;
+
+		if (!hy_table_model(share->table, &share->host->lock, position, &model))
+			continue;
+		for (i = 0; i < executor->members; i++)
+		{
+			if (share->slot[i] == model.device)
+				hy_tracker_import(executor->tracker, &model.shape, i, &model.state);
+		}
 	}
 }
 

@@ -31,13 +31,18 @@ typedef struct HyShareHost
 } HyShareHost;
 
 /*
- * hy_executor_share: joins the table with the devices that the executor has now; open breakers are
- * taken over.  At most once an executor.
+ * hy_executor_share: joins the table with the devices that the executor has now, and starts from
+ * what is known there of their times and their breakers.  At most once an executor.
  */
 extern void hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost *host);
 
-/* hy_executor_flush: the table knows all; a reset by somebody else is followed.  Unshared: nothing. */
+/*
+ * hy_executor_flush: the table knows all that happened here, and a reset by somebody else is
+ * followed.  hy_executor_settle: the same, but what was learned of times may wait for its turn; it
+ * costs nothing when there is nothing new on either side.
+ */
 extern void hy_executor_flush(HyExecutor *executor);
+extern void hy_executor_settle(HyExecutor *executor);
 
 /* hy_executor_table_device: the device's number in the table, HY_TABLE_NO_DEVICE when it has none. */
 extern int32_t hy_executor_table_device(const HyExecutor *executor, int32_t device);

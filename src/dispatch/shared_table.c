@@ -101,7 +101,7 @@ hy_table_size(const HyTableLimits *limits)
 	HyTableLimits n = rounded(limits);
 
 	return lined_up(sizeof(HySharedTable)) + lined_up((size_t) n.devices * sizeof(DeviceCell)) +
-	       lined_up((size_t) n.shapes * sizeof(ModelCell)) +
+	       lined_up((size_t) n.models * sizeof(ModelCell)) +
 	       lined_up((size_t) n.events * sizeof(EventCell));
 }
 
@@ -116,7 +116,7 @@ hy_table_init(void *memory, const HyTableLimits *limits)
 	table->models_at =
 		table->devices_at + lined_up((size_t) table->limits.devices * sizeof(DeviceCell));
 	table->events_at =
-		table->models_at + lined_up((size_t) table->limits.shapes * sizeof(ModelCell));
+		table->models_at + lined_up((size_t) table->limits.models * sizeof(ModelCell));
 	table->epoch = 1;
 	table->magic = MAGIC;
 	return table;
@@ -348,7 +348,7 @@ hy_table_find_model(const HySharedTable *table, const HyTableLock *lock, int32_t
 int32_t
 hy_table_models(const HySharedTable *table)
 {
-	return table->limits.shapes;
+	return table->limits.models;
 }
 
 bool
@@ -400,7 +400,7 @@ rounded(const HyTableLimits *limits)
 {
 	HyTableLimits n = *limits;
 
-	n.shapes = (n.shapes + HY_TABLE_WAYS - 1) / HY_TABLE_WAYS * HY_TABLE_WAYS;
+	n.models = (n.models + HY_TABLE_WAYS - 1) / HY_TABLE_WAYS * HY_TABLE_WAYS;
 	return n;
 }
 
@@ -435,7 +435,7 @@ static int32_t
 set_of(const HySharedTable *table, int32_t device, uint32_t number)
 {
 	uint64_t hash = ((uint64_t) number << 8 ^ (uint64_t) device) * UINT64_C(0x9e3779b97f4a7c15);
-	int32_t sets = table->limits.shapes / HY_TABLE_WAYS;
+	int32_t sets = table->limits.models / HY_TABLE_WAYS;
 
 	if (sets == 0)
 		return -1;
@@ -567,7 +567,7 @@ forget_all(HySharedTable *table)
 			         WORDS(HyBreaker));
 		}
 	}
-	for (i = 0; i < table->limits.shapes; i++)
+	for (i = 0; i < table->limits.models; i++)
 	{
 		ModelCell *cell = model_cell(table, i);
 

@@ -27,13 +27,12 @@ typedef struct HySharedTable HySharedTable;
 typedef struct HyTableLimits
 {
 	int32_t devices;
-	int32_t shapes; /* rounded up to a multiple of HY_TABLE_WAYS */
+	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
 	int32_t events;
 } HyTableLimits;
 
 #define HY_TABLE_WAYS 8
 #define HY_TABLE_NO_DEVICE (-1)
-#define HY_TABLE_MODEL_BYTES 512 /* of one shape on one device */
 
 /* HyTableLock: mutual exclusion of writers, and given back when its holder dies; NULLs: none needed. */
 typedef struct HyTableLock
@@ -53,15 +52,14 @@ typedef struct HyTableDevice
 	int32_t virtual_time;
 } HyTableDevice;
 
-/* HyTableModel: what is known of a shape on a device; the bytes are the model's own. */
+/* HyTableModel: what was learned of a kind of task on a device. */
 typedef struct HyTableModel
 {
 	int32_t device;  /* of the table */
-	uint32_t number; /* which shape, above 0 */
-	HyShape shape;   /* one of its kind, for the views */
+	uint32_t number; /* hy_shape_kind, above 0 */
+	HyShape shape;   /* the last one seen of the kind, for the views */
 	int64_t samples; /* observations by all processes */
-	uint64_t size;   /* of what follows */
-	uint64_t bytes[HY_TABLE_MODEL_BYTES / sizeof(uint64_t)];
+	HyModelState state;
 } HyTableModel;
 
 /* HyOrigin: whose an event is. */

@@ -216,7 +216,7 @@ flush_at_end(XactEvent event, void *arg)
 	/* before a commit something may still raise an error */
 	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
 	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
-		hy_executor_flush(executor);
+		hy_executor_settle(executor);
 }
 
 static void

@@ -18,8 +18,8 @@
 
 #define NAME "hybrid"
 
-/* about 2 MB */
-static const HyTableLimits limits = {.devices = 32, .shapes = 1024, .events = 1024};
+/* about 1 MB */
+static const HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
 
 static HySharedTable *table;
 static LWLock *table_lock;

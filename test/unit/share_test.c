@@ -8,7 +8,7 @@
 
 #define PARTIES 3
 
-static const HyTableLimits limits = {.devices = 4, .shapes = 64, .events = 512};
+static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512};
 
 typedef struct Party
 {
@@ -152,7 +152,7 @@ test_counters_add_up(void)
 	for (i = 0; i < PARTIES; i++)
 		hy_executor_flush(parties[i].executor);
 	locks = 0;
-	hy_executor_flush(parties[0].executor);
+	hy_executor_settle(parties[0].executor);
 	CHECK_INT(locks, 0);
 	sum = shared_counters(0);
 	CHECK_INT(sum.calls, 30);
@@ -403,6 +403,70 @@ test_newcomer(void)
 	end();
 }
 
+/* What two learned of the same kind of task is one sum, and a newcomer predicts by it. */
+static void
+test_models_add_up(void)
+{
+	static const HyLog log = {stage_log, NULL};
+	Party late;
+	HyTableModel model;
+	HyShape shape;
+	HyCoefficients fit;
+	HyTask task;
+	int i;
+
+	begin();
+	stage.config.force_cpu = true;
+	for (i = 1; i <= 20; i++)
+	{
+		turn(i % 2);
+		stage_dispatch(i * 100, NULL);
+	}
+	task = stage_task(5000);
+	shape = hy_task_shape(&task);
+	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	hy_executor_settle(parties[0].executor);
+	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	hy_executor_flush(parties[0].executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	/* each sets its first one aside */
+	CHECK_INT(model.samples, 9);
+	hy_executor_flush(parties[1].executor);
+	hy_executor_flush(parties[1].executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18);
+	CHECK_NEAR(model.state.weight, 18, 1e-9);
+	CHECK(hy_model_solve(&model.state, true, &fit));
+	CHECK_NEAR(hy_cost_predict(&fit, hy_cost_terms(&shape)), 500000, 5000);
+
+	CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log, &late.executor),
+	          HY_OK);
+	late.executor->member[0].backend = &stage_cpu;
+	CHECK(hy_tracker_predict(hy_executor_tracker(late.executor), &shape, 0) < 0);
+	share(&late, 7);
+	CHECK_NEAR(hy_tracker_predict(hy_executor_tracker(late.executor), &shape, 0), 500000, 5000);
+	/* what it was told it does not tell again */
+	hy_executor_flush(late.executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18);
+	hy_executor_destroy(late.executor);
+
+	/* it follows what changes: the window's worth is kept; the calls tell when it is time */
+	stage.cpu_item_ns = 200;
+	turn(2);
+	for (i = 0; i < 600; i++)
+		stage_dispatch(1000 + i, NULL);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(model.samples > 300 && model.samples < 18 + 599);
+	hy_executor_flush(stage.executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18 + 599);
+	CHECK_NEAR(model.state.weight, stage.config.window, 1e-6);
+	CHECK(hy_model_solve(&model.state, true, &fit));
+	CHECK_NEAR(hy_cost_predict(&fit, hy_cost_terms(&shape)), 1000000, 50000);
+	end();
+}
+
 static void
 test_contexts_are_counted(void)
 {
@@ -541,6 +605,7 @@ main(void)
 	UNIT_RUN(test_breaker_is_one);
 	UNIT_RUN(test_successes_count);
 	UNIT_RUN(test_newcomer);
+	UNIT_RUN(test_models_add_up);
 	UNIT_RUN(test_contexts_are_counted);
 	UNIT_RUN(test_reset_is_followed);
 	UNIT_RUN(test_full_table);

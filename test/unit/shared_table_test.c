@@ -24,7 +24,7 @@
 #endif
 #endif
 
-static const HyTableLimits limits = {.devices = 3, .shapes = 16, .events = 8};
+static const HyTableLimits limits = {.devices = 3, .models = 16, .events = 8};
 static const HyTableLock no_lock = {NULL, NULL, NULL};
 
 /* Arena: what the processes of a test share; the lock is given back when its holder dies. */
@@ -134,29 +134,30 @@ static HyTableModel
 model_number(uint32_t number, uint64_t value)
 {
 	HyTableModel model;
-	size_t i;
+	int i;
 
 	memset(&model, 0, sizeof(model));
 	model.device = 1;
 	model.number = number;
 	model.samples = 1;
-	model.size = sizeof(model.bytes);
-	for (i = 0; i < HY_TABLE_MODEL_BYTES / sizeof(uint64_t); i++)
-		model.bytes[i] = value;
+	model.state.weight = (double) value;
+	for (i = 0; i < 6; i++)
+		model.state.information[i] = (double) value;
+	model.state.response[2] = (double) value;
 	return model;
 }
 
 static bool
 model_whole(const HyTableModel *model)
 {
-	size_t i;
+	int i;
 
-	for (i = 1; i < HY_TABLE_MODEL_BYTES / sizeof(uint64_t); i++)
+	for (i = 0; i < 6; i++)
 	{
-		if (model->bytes[i] != model->bytes[0])
+		if (model->state.information[i] != model->state.weight)
 			return false;
 	}
-	return true;
+	return model->state.response[2] == model->state.weight;
 }
 
 static void
@@ -244,7 +245,7 @@ test_models_give_way(void)
 	model.samples = 6;
 	hy_table_put_model(table, &model);
 	CHECK(hy_table_find_model(table, &no_lock, 1, 5, &model));
-	CHECK_INT(model.bytes[0], 51);
+	CHECK_INT(model.state.weight, 51);
 	CHECK_INT(model.samples, 7);
 	CHECK(!hy_table_find_model(table, &no_lock, 2, 5, &model));
 	/* 1,000 more than fit: the newest is always there, and none is there twice */
@@ -253,7 +254,7 @@ test_models_give_way(void)
 		model = model_number(number, number);
 		hy_table_put_model(table, &model);
 		CHECK(hy_table_find_model(table, &no_lock, 1, number, &model));
-		CHECK(model_whole(&model) && model.bytes[0] == number);
+		CHECK(model_whole(&model) && model.state.weight == number);
 		/* used all the time, so never the oldest */
 		model = model_number(99, 99);
 		hy_table_put_model(table, &model);
