@@ -178,6 +178,7 @@ begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision
 	decision->virtual_time = false;
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
+	decision->load = executor->load.runnable;
 }
 
 static void

@@ -96,6 +96,7 @@ typedef struct HyDecision
 	bool virtual_time;          /* an emulated device took part: actual_ns is made up */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
+	double load; /* runnable processes a core, 0: not known */
 } HyDecision;
 
 /*
@@ -194,6 +195,8 @@ extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecis
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
+                               const HyShape *shape); /* as HyBackend */
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */

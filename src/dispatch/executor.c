@@ -200,6 +200,16 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	}
 }
 
+HyCaps
+hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shape)
+{
+	const HyMember *member = &executor->member[device];
+
+	if (member->backend == NULL || member->latched)
+		return (HyCaps){.reason = member->why};
+	return member->backend->caps(member->device, shape);
+}
+
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {

@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
+#include "server/load.h"
 #include "server/memory.h"
 #include "server/report.h"
 #include "server/settings.h"
@@ -39,6 +40,7 @@ static int log_count;
 static int log_lost;
 
 static void create_executor(void);
+static void look_at_load(void);
 static void drop_executor(void);
 static void load_plugins(void);
 static bool is_installed(const char *name);
@@ -63,7 +65,10 @@ HyExecutor *
 hybrid_executor(void)
 {
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
+	{
+		look_at_load();
 		return executor;
+	}
 
 	if (executor != NULL && strcmp(configured_plugins, hybrid_plugins) != 0)
 		drop_executor();
@@ -77,6 +82,7 @@ hybrid_executor(void)
 		hy_executor_configure(executor, &config);
 		configured_generation = hybrid_settings_generation;
 	}
+	look_at_load();
 	flush_log();
 	return executor;
 }
@@ -126,6 +132,21 @@ create_executor(void)
 		before_shmem_exit(close_at_exit, (Datum) 0);
 		hooked = true;
 	}
+}
+
+/* look_at_load: at most once a second, and once a statement: it takes a few system calls. */
+static void
+look_at_load(void)
+{
+	static TimestampTz looked;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	HyLoad load;
+
+	if (likely(now - looked < USECS_PER_SEC && now >= looked))
+		return;
+	looked = now;
+	hybrid_load(&load);
+	hy_executor_set_load(executor, &load);
 }
 
 /* The list of plug-ins has changed: begin anew, with the session's counters at zero. */
