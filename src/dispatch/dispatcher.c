@@ -93,7 +93,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		if (st != HY_OK && st != HY_CANCELLED && !choice.forced)
 		{
 			d->fallback = true;
-			executor->member[d->device].counters[shape.op].fallbacks++;
+			hy_count_fallback(&executor->member[d->device].counters[shape.op], st);
 			st = run_cpu(executor, task, d, now_ns(executor), &finished);
 		}
 		else if (st != HY_OK)
@@ -107,6 +107,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
 	keep(executor, d, decision);
+	hy_record_tick(executor, finished);
 	return st;
 }
 
@@ -177,6 +178,7 @@ begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision
 	decision->virtual_time = false;
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
+	decision->load = executor->load.runnable;
 }
 
 static void
@@ -257,11 +259,17 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	HyOp op = task->op;
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
-	bool probe;
 
 	memset(run, 0, sizeof(*run));
-	hy_breaker_allow(breaker, now_ns(executor), &probe);
-	if (breaker->state != before)
+	if (!hy_share_allow(executor, member, op, now_ns(executor)))
+	{
+		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         "another session found it failing, or is trying it");
+		return run->status;
+	}
+	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
@@ -289,8 +297,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 		run->status = HY_BUG;
 	if (run->status == HY_OK)
 		return true;
-	member->backend->last_error(NULL, &run->failure);
-	hy_clean_text(run->failure.text, sizeof(run->failure.text));
+	run->failure = member->open_failure;
 	return false;
 }
 
@@ -308,7 +315,7 @@ judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hun
 		case HY_QUOTA:
 		case HY_BUSY:
 		case HY_CANCELLED:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			break;
 		case HY_TRANSIENT:
 		case HY_TIMEOUT:
@@ -318,11 +325,11 @@ judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hun
 			report(executor, member, op, false);
 			break;
 		case HY_PROCESS_LOST:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, true, false, "lost this process its context");
 			break;
 		case HY_DEVICE_GONE:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, false, false, "has left");
 			break;
 	}
@@ -336,7 +343,7 @@ report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 {
 	HyBreaker *breaker = &member->breakers[op];
 
-	if (!hy_breaker_record(breaker, now_ns(executor), success, executor->config.success_threshold))
+	if (!hy_share_record(executor, member, op, now_ns(executor), success))
 		return;
 	if (breaker->state == HY_BREAKER_OPEN)
 		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
