@@ -536,6 +536,32 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
 COMMENT ON FUNCTION hybrid_get_events() IS
 'the last decisions of the dispatcher, oldest first: of all sessions for members of pg_monitor where hybrid is preloaded, else of this session; see the view hybrid_events';
 
+CREATE FUNCTION hybrid_get_tracker(
+	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
+	OUT observations bigint, OUT samples float8, OUT launch_us float8, OUT work_ns float8,
+	OUT byte_ns float8, OUT queries bigint, OUT targets bigint, OUT k int,
+	OUT predicted_us float8, OUT speedup float8, OUT break_even bigint, OUT breaker text,
+	OUT success_rate float8, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_tracker'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000 ROWS 20;
+COMMENT ON FUNCTION hybrid_get_tracker() IS
+'what was learned, a row for each kind of batch and device: by all sessions for members of pg_monitor where hybrid is preloaded, else by this session; see the view hybrid_tracker';
+
+CREATE FUNCTION hybrid_explain(
+	operation text, targets bigint, dims int DEFAULT 0, queries bigint DEFAULT 1,
+	metric text DEFAULT 'l2', k int DEFAULT 10, dtype text DEFAULT 'float32',
+	OUT device int, OUT backend text, OUT chosen bool, OUT reason text, OUT status text,
+	OUT detail text, OUT able bool, OUT open bool, OUT predicted_us float8,
+	OUT in_flight_us float8, OUT samples int, OUT device_bytes bigint, OUT bytes_up bigint,
+	OUT bytes_down bigint, OUT bytes_available bigint, OUT share float8, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_explain'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
+COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
+'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has';
+
 CREATE FUNCTION hybrid_reset_stats() RETURNS void
 AS 'MODULE_PATHNAME', 'hybrid_reset_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -628,4 +654,31 @@ COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed 
 COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it';
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
 
-GRANT SELECT ON hybrid_devices, hybrid_capabilities, hybrid_stats, hybrid_events TO PUBLIC;
+CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();
+COMMENT ON VIEW hybrid_tracker IS 'what was learned of each kind of batch on each device; by all sessions or by this one, as scope says';
+COMMENT ON COLUMN hybrid_tracker.scope IS 'cluster: what all sessions learned; backend: this session only';
+COMMENT ON COLUMN hybrid_tracker.device IS 'the session''s number of the device; 0 is the CPU; NULL when this session does not have it';
+COMMENT ON COLUMN hybrid_tracker.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_tracker.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_tracker.operation IS 'distance, topk, assign, score_codes or spread';
+COMMENT ON COLUMN hybrid_tracker.dtype IS 'of the vectors; NULL for spread';
+COMMENT ON COLUMN hybrid_tracker.metric IS 'NULL for spread';
+COMMENT ON COLUMN hybrid_tracker.dims_low IS 'the kind takes vectors of this many dimensions ...';
+COMMENT ON COLUMN hybrid_tracker.dims_high IS '... to this many; 0 for spread';
+COMMENT ON COLUMN hybrid_tracker.resident IS 'the rows already lie on the device';
+COMMENT ON COLUMN hybrid_tracker.observations IS 'batches of this kind that were finished here and learned from';
+COMMENT ON COLUMN hybrid_tracker.samples IS 'how many of these still count, at most hybrid.tracker_window';
+COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: microseconds of a batch, however small';
+COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
+COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds of a byte moved';
+COMMENT ON COLUMN hybrid_tracker.queries IS 'of the last batch of the kind; the columns that follow are of one like it';
+COMMENT ON COLUMN hybrid_tracker.targets IS 'of the last batch of the kind';
+COMMENT ON COLUMN hybrid_tracker.k IS 'of the last batch of the kind';
+COMMENT ON COLUMN hybrid_tracker.predicted_us IS 'what such a batch is expected to take here';
+COMMENT ON COLUMN hybrid_tracker.speedup IS 'what the CPU is expected to take for it, divided by that; NULL where one is not known';
+COMMENT ON COLUMN hybrid_tracker.break_even IS 'items from which on the device is expected to win, with other numbers of targets; NULL: never, or not known';
+COMMENT ON COLUMN hybrid_tracker.breaker IS 'closed: trusted with the operation; open: left alone; half-open: tried again';
+COMMENT ON COLUMN hybrid_tracker.success_rate IS 'among the last attempts of the operation here, at most 100';
+COMMENT ON COLUMN hybrid_tracker.virtual IS 'times are made up by the emulated device''s model';
+
+GRANT SELECT ON hybrid_devices, hybrid_capabilities, hybrid_stats, hybrid_events, hybrid_tracker TO PUBLIC;

@@ -179,6 +179,23 @@ hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReas
 		route->on_device = device != 0;
 }
 
+double
+hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	return side_of(executor, shape, device).ns;
+}
+
+bool
+hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device)
+{
+	HyChoice scratch = {.device = 0};
+
+	if (device == 0)
+		return cpu_able(executor, shape);
+	return able(executor, device, NULL, shape, now, executor->config.execution != HY_EXECUTION_AUTO,
+	            &scratch);
+}
+
 static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {

@@ -28,9 +28,6 @@
 
 static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision);
-static void describe(const HyChoice *choice, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
 static HyStatus
@@ -58,7 +55,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	/* The decision is written where it will stay; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	begin(executor, &shape, start, d);
+	hy_decision_begin(executor, &shape, start, d);
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
@@ -66,7 +63,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
-		describe(&choice, d);
+		hy_decision_describe(&choice, d);
 		st = choice.refusal;
 		if (st != HY_OK && hy_task_check(task) != HY_OK)
 			st = HY_INVALID;
@@ -118,7 +115,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 	uint64_t now = now_ns(executor);
 	HyChoice choice;
 
-	begin(executor, &shape, now, decision);
+	hy_decision_begin(executor, &shape, now, decision);
 	decision->status = check(task, &shape);
 	if (decision->status == HY_OK)
 		decision->status = hy_task_check(task);
@@ -126,7 +123,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 		return;
 	hy_executor_foreign(executor);
 	hy_decide(executor, task, &shape, now, &choice);
-	describe(&choice, decision);
+	hy_decision_describe(&choice, decision);
 	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
 	decision->predicted_cpu_ns = hy_tracker_predict(executor->tracker, &shape, 0);
 	if (choice.candidate != 0)
@@ -158,8 +155,9 @@ keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
 		*decision = *d;
 }
 
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision)
+void
+hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                  HyDecision *decision)
 {
 	decision->time_ns = now;
 	decision->shape = *shape;
@@ -179,10 +177,11 @@ begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
 	decision->load = executor->load.runnable;
+	decision->split_share = -1;
 }
 
-static void
-describe(const HyChoice *choice, HyDecision *decision)
+void
+hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 {
 	decision->device = choice->device;
 	decision->reason = choice->reason;
@@ -190,6 +189,8 @@ describe(const HyChoice *choice, HyDecision *decision)
 	decision->predicted_device_ns = choice->device_ns;
 	decision->bytes_required = choice->bytes_required;
 	decision->bytes_available = choice->bytes_available;
+	if (choice->split)
+		decision->split_share = choice->share;
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",

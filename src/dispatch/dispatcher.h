@@ -96,7 +96,8 @@ typedef struct HyDecision
 	bool virtual_time;          /* an emulated device took part: actual_ns is made up */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
-	double load; /* runnable processes a core, 0: not known */
+	double load;        /* runnable processes a core when it was taken; 0: not known */
+	double split_share; /* the device's part of a task worth splitting, < 0: it is not */
 } HyDecision;
 
 /*

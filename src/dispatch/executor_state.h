@@ -131,6 +131,17 @@ typedef struct HyChoice
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
+/* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
+extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
+
+/* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
+extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
+
+/* hy_decision_begin: a decision about shape, of which nothing is known; describe: what it was. */
+extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                              HyDecision *decision);
+extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
+
 /* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
 extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
                           HyReason reason, bool fallback);
