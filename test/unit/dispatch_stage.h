@@ -184,9 +184,11 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	{
 		HyShape shape = hy_task_shape(&stage.task);
 
-		if (stage.task.op == HY_OP_DISTANCE)
-			memset(stage.task.u.distance.out, 0xcc,
-			       (size_t) hy_shape_items(&shape) * sizeof(double));
+		int64_t q;
+
+		for (q = 0; stage.task.op == HY_OP_DISTANCE && q < shape.queries; q++)
+			memset(stage.task.u.distance.out + q * hy_distance_stride(&stage.task.u.distance), 0xcc,
+			       (size_t) shape.targets * sizeof(double));
 		return stage.ends;
 	}
 	memset(timings, 0, sizeof(*timings));
