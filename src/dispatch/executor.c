@@ -251,13 +251,15 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
-	if (!hy_executor_foreign(executor))
+	/* Closing a device that does not answer might never return. */
+	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		member->backend->close(member->device);
 		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
 		       member->name, (int) member->number);
 	}
 	member->device = NULL;
+	member->leftovers = 0;
 	member->rent_ns = 0;
 	member->free_known = false;
 }
