@@ -82,6 +82,8 @@ SET statement_timeout = '100ms';
 SELECT differs();
 RESET statement_timeout;
 SELECT differs();
+-- the cancel is not the device's failure
+SELECT operation, calls, failures, fallbacks, success_rate FROM hybrid_stats WHERE device = 1;
 RESET hybrid.gpu_timeout;
 -- an error where the user insists on the device
 SELECT hybrid_reset_stats();
@@ -124,5 +126,7 @@ SELECT count(*) FROM hybrid_devices;
 SET hybrid.emulated_devices = 3;
 SET hybrid.plugins = 'hybrid_emulated';
 SELECT device, backend, state FROM hybrid_devices WHERE device > 0 ORDER BY device;
-
+-- a plug-in named twice is there once
+SET hybrid.plugins = 'hybrid_emulated, hybrid_emulated';
+SELECT count(*) FROM hybrid_devices WHERE device > 0;
 DROP TABLE point, answer CASCADE;

@@ -4,6 +4,7 @@
  *
  *	1	force_cpu, execution = cpu			the CPU
  *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8 and 9, and opens at once
+ *										(prefer_gpu waits after an open that failed)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU
@@ -15,13 +16,15 @@
  * With several devices the first in order that is able (rules 3 to 7) is weighed against the CPU.
  *
  * Exploring.  With no history the device is tried, then the CPU, each until one observation more
- * than its cold start is there; there is nothing yet to predict a loss from.  From then on the
- * other side is tried after TRY_FEW calls of the class while it has few observations, after
- * TRY_STALE calls when it has; only if it is predicted to take 1/4 to 4 times as long, and only
- * while all that exploring ever lost stays below 1% of the time spent.  A class that never ran on
- * the device and is predicted from a smaller one is predicted too high, since the launch is
- * scaled along with the work; what it may take lies between the smaller class's time and that
- * time scaled by items, so the geometric mean is taken, and there may be more to win than 4 times.
+ * than its cold start is there; there is nothing yet to predict a loss from.  A device that only
+ * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
+ * limit of 1% below, and end there.  With a history, the other side is tried after TRY_FEW calls of
+ * the class while it has few observations, after TRY_STALE calls when it has; only if it is
+ * predicted to take 1/4 to 4 times as long, and only while all that exploring ever lost stays below
+ * 1% of the time spent.  A class that never ran on the device and is predicted from a smaller one
+ * is predicted too high, since the launch is scaled along with the work; what it may take lies
+ * between the smaller class's time and that time scaled by items, so the geometric mean is taken,
+ * and there may be more to win than 4 times.
  */
 #include "dispatch/executor_state.h"
 
@@ -103,13 +106,17 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->reason = HY_REASON_USER;
 	if (config->execution == HY_EXECUTION_AUTO)
 		weigh(executor, shape, now, choice);
+	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
+	         executor->member[found].device == NULL && now < executor->member[found].open_after_ns)
+		choose_cpu(choice, HY_REASON_NOT_OPEN);
 	if (choice->device != 0 && choice->reason != HY_REASON_USER &&
 	    executor->member[found].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
 }
 
 void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason)
+hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason,
+              bool fallback)
 {
 	uint32_t number = hy_shape_class(shape);
 	HyRoute *route = route_slot(executor, number);
@@ -119,6 +126,13 @@ hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReas
 		memset(route, 0, sizeof(*route));
 		route->number = number;
 	}
+	if (fallback)
+	{
+		device = 0;
+		route->refused = true;
+	}
+	else if (device != 0)
+		route->refused = false;
 	if (reason == HY_REASON_COST)
 		route->on_device = device != 0;
 	route->since_cpu = device == 0 ? 0 : route->since_cpu + 1;
@@ -295,6 +309,9 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice
 	if (device.ns < 0 || device.cold)
 	{
 		choice->instead_ns = cpu.ns;
+		if (route->number == number && route->refused && cpu.ns >= 0 && !cpu.cold &&
+		    executor->regret_ns > REGRET_SHARE * executor->spent_ns)
+			choose_cpu(choice, HY_REASON_COST);
 		return;
 	}
 	if (cpu.ns < 0 || cpu.cold)

@@ -21,6 +21,7 @@
 static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
+static bool answer_in_range(const HyTask *task);
 static void ask_leftovers(HyMember *member);
 static uint64_t now_ns(const HyExecutor *executor);
 
@@ -48,7 +49,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 
 	memset(flight, 0, sizeof(*flight));
 	flight->member = member;
-	flight->cancel = task->cancel;
+	flight->task = task;
 	flight->limit_ns = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = now_ns(executor);
@@ -89,7 +90,7 @@ hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip)
 	*may_skip = false;
 	if (!flight->flying || (ns == 0 && flight->spins < SPINS))
 		return 0;
-	*may_skip = flight->run.timings.may_skip;
+	*may_skip = flight->run.timings.may_skip && flight->member->info.virtual_time;
 	if (ns == 0)
 	{
 		ns = flight->step_ns;
@@ -154,7 +155,7 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 	*status = member->backend->poll(member->device, flight->ticket, &done, timings);
 	if (*status != HY_OK || done)
 		return false;
-	if (hy_cancelled(flight->cancel))
+	if (hy_cancelled(flight->task->cancel))
 	{
 		*status = give_up(executor, flight, HY_CANCELLED);
 		return false;
@@ -205,15 +206,51 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 	flight->flying = false;
 	/* A number out of range, or a cancel that nobody asked for, is the backend's mistake. */
 	if ((int) status < 0 || (int) status >= HY_STATUS_COUNT ||
-	    (status == HY_CANCELLED && !hy_cancelled(flight->cancel)))
+	    (status == HY_CANCELLED && !hy_cancelled(flight->task->cancel)))
 		status = HY_BUG;
+	if (status == HY_OK && !answer_in_range(flight->task))
+	{
+		snprintf(run->failure.text, sizeof(run->failure.text),
+		         "it named rows that it was not given");
+		status = HY_BUG;
+	}
+	if (run->timings.bytes_up > INT64_MAX || run->timings.bytes_down > INT64_MAX)
+		run->timings.bytes_up = run->timings.bytes_down = 0;
 	run->status = status;
 	if (status == HY_OK)
 		run->finished_ns = now_ns(executor);
 	else if (run->failure.text[0] == '\0')
 	{
 		member->backend->last_error(member->device, &run->failure);
-		run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+		hy_clean_text(run->failure.text, sizeof(run->failure.text));
+	}
+	return true;
+}
+
+/*
+ * answer_in_range: whoever asked reads rows by the numbers in a top-k answer, so a device that
+ * makes them up must not get away with it.  That distances are right cannot be checked.
+ */
+static bool
+answer_in_range(const HyTask *task)
+{
+	const HyTopKTask *t = &task->u.topk;
+	int64_t q;
+	int32_t i;
+
+	if (task->op != HY_OP_TOPK)
+		return true;
+	for (q = 0; q < t->queries.rows; q++)
+	{
+		if (t->counts[q] < 0 || t->counts[q] > t->k)
+			return false;
+		for (i = 0; i < t->counts[q]; i++)
+		{
+			int64_t row = t->out[q * t->k + i].row;
+
+			if (row < 0 || row >= t->targets.rows)
+				return false;
+		}
 	}
 	return true;
 }

@@ -101,7 +101,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 			finished = now_ns(executor);
 	}
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
+		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
@@ -298,7 +298,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 	if (run->status == HY_OK)
 		return true;
 	member->backend->last_error(NULL, &run->failure);
-	run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+	hy_clean_text(run->failure.text, sizeof(run->failure.text));
 	return false;
 }
 

@@ -22,6 +22,7 @@
 static HyMember *new_member(HyExecutor *executor, const char *name);
 static void forget_history(HyExecutor *executor);
 static void set_text(char *target, size_t size, const char *text);
+static void check_info(HyDeviceInfo *info);
 
 HyStatus
 hy_executor_create(const HyAllocator *allocator, const HyClock *clock, const HyLog *log,
@@ -108,7 +109,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 
 		/* a machine without devices is no failure, and still has a reason */
 		backend->last_error(NULL, &failure);
-		failure.text[HY_TEXT_LENGTH - 1] = '\0';
+		hy_clean_text(failure.text, sizeof(failure.text));
 		hy_executor_add_missing(executor, backend->name,
 		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
 		return st;
@@ -118,7 +119,11 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		HyMember *member = new_member(executor, backend->name);
 
 		if (member == NULL)
+		{
+			hy_log(executor, "%d of %d devices from %s are left out: there are %d already",
+			       (int) (count - i), (int) count, backend->name, HY_MAX_DEVICES - 1);
 			return HY_QUOTA;
+		}
 		member->backend = backend;
 		member->number = i;
 		if (backend->probe(i, &member->info) != HY_OK)
@@ -127,6 +132,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 			member->latched = true;
 			set_text(member->why, sizeof(member->why), "it does not answer when probed");
 		}
+		check_info(&member->info);
 	}
 	return HY_OK;
 }
@@ -176,8 +182,8 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	    member->backend->mem_info(member->device, &free_bytes, &total_bytes) == HY_OK)
 	{
 		state->info.memory_total = total_bytes;
-		state->info.memory_free = free_bytes;
-		state->memory_used = total_bytes - free_bytes;
+		state->info.memory_free = free_bytes < total_bytes ? free_bytes : total_bytes;
+		state->memory_used = total_bytes > free_bytes ? total_bytes - free_bytes : 0;
 	}
 }
 
@@ -221,8 +227,17 @@ HyStatus
 hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
-	HyStatus st = member->backend->open(member->number, &limits, &member->device);
+	HyStatus st;
+	bool changed;
 
+	member->device = NULL;
+	st = member->backend->open(member->number, &limits, &member->device);
+
+	/* it says that it opened, and hands out nothing that could be closed */
+	if (st == HY_OK && member->device == NULL)
+		st = HY_BUG;
+	changed = st != member->open_status;
+	member->open_status = st;
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
@@ -241,8 +256,10 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
-	       member->name, (int) member->number, hy_status_name(st));
+	if (changed)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_status_name(st));
 	return st;
 }
 
@@ -337,4 +354,30 @@ set_text(char *target, size_t size, const char *text)
 		n = size - 1;
 	memcpy(target, text, n);
 	target[n] = '\0';
+	hy_clean_text(target, size);
+}
+
+void
+hy_clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text != '\0'; text++)
+	{
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+	}
+}
+
+/* check_info: nothing of what a backend says of its device may confuse whoever shows it. */
+static void
+check_info(HyDeviceInfo *info)
+{
+	hy_clean_text(info->name, sizeof(info->name));
+	hy_clean_text(info->architecture, sizeof(info->architecture));
+	if (info->cores < 0)
+		info->cores = 0;
+	if (info->memory_total > INT64_MAX)
+		info->memory_total = 0;
+	if (info->memory_free > INT64_MAX)
+		info->memory_free = info->memory_total;
 }

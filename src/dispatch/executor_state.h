@@ -34,6 +34,7 @@ typedef struct HyMember
 	double rent_ns;
 	uint64_t open_after_ns; /* an open that failed is not tried again before this */
 	uint64_t open_wait_ns;  /* by how much it was last put off */
+	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
 
 	/* Memory: what was free when last asked, and the size that lately was too much. */
 	bool free_known;
@@ -56,6 +57,7 @@ typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis holds to */
+	bool refused;    /* the last try of a device ended on the CPU */
 	uint32_t since_cpu;
 	uint32_t since_device; /* calls of this class since that side last ran one */
 } HyRoute;
@@ -101,9 +103,9 @@ typedef struct HyChoice
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
-/* hy_route_note: the task went to this device for this reason. */
-extern void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason);
+/* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
+extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
+                          HyReason reason, bool fallback);
 
 /* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
@@ -129,11 +131,11 @@ typedef struct HyDeviceRun
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
 } HyDeviceRun;
 
-/* HyFlight: a task under way on a device; its inputs and outputs must outlive it. */
+/* HyFlight: a task under way on a device. */
 typedef struct HyFlight
 {
 	HyMember *member;
-	const HyCancel *cancel;
+	const HyTask *task; /* outlives it, as its inputs and outputs do */
 	HyTicket ticket;
 	bool flying;
 	HyDeviceRun run; /* complete when it flies no more */
@@ -178,6 +180,9 @@ extern void hy_count_attempt(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
+
+/* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
+extern void hy_clean_text(char *text, size_t size);
 
 /* hy_log: one line, printf-style. */
 extern void

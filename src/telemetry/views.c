@@ -81,7 +81,9 @@ hybrid_get_stats(PG_FUNCTION_ARGS)
 		for (op = 0; op < HY_OP_COUNT; op++)
 		{
 			const HyCounters *counters = hy_executor_counters(executor, device, (HyOp) op);
-			int64 attempts = counters->calls + counters->failures;
+			/* a cancel says nothing of whoever was cancelled */
+			int64 failures = counters->failures - counters->by_status[HY_CANCELLED];
+			int64 attempts = counters->calls + failures;
 			Row row = {.columns = 0};
 
 			if (attempts == 0)
@@ -91,7 +93,7 @@ hybrid_get_stats(PG_FUNCTION_ARGS)
 			put_text(&row, hy_op_name((HyOp) op));
 			put(&row, Int64GetDatum(counters->calls));
 			put(&row, Int64GetDatum(counters->items));
-			put(&row, Int64GetDatum(counters->failures));
+			put(&row, Int64GetDatum(failures));
 			put(&row, Int64GetDatum(counters->fallbacks));
 			put(&row, Float8GetDatum((double) counters->calls / (double) attempts));
 			if (counters->calls > 0)

@@ -206,6 +206,113 @@ test_status_out_of_range(void)
 	stage_end();
 }
 
+static int32_t lie_count;
+static int64_t lie_row;
+static HyTimings lie_timings;
+
+static HyStatus
+lying_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyStatus st = stage_poll(device, ticket, done, timings);
+
+	if (st == HY_OK && *done && stage.task.op == HY_OP_TOPK)
+	{
+		stage.task.u.topk.counts[1] = lie_count;
+		stage.task.u.topk.out[stage.task.u.topk.k].row = lie_row;
+	}
+	*timings = lie_timings;
+	return st;
+}
+
+static void
+stage_liar(HyBackend *liar)
+{
+	stage_begin(0);
+	stage.devices = 1;
+	stage.virtual_time = true;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	*liar = stage_backend;
+	liar->poll = lying_poll;
+	CHECK_INT(hy_executor_add_backend(stage.executor, liar), HY_OK);
+	memset(&lie_timings, 0, sizeof(lie_timings));
+}
+
+/* who asked reads rows by the numbers in an answer */
+static void
+test_answer_that_names_no_row(void)
+{
+	static const struct
+	{
+		int32_t count;
+		int64_t row;
+		bool believed;
+	} lies[] = {{3, 0, true},   {3, 99, true},   {4, 0, false},
+	            {-1, 0, false}, {3, 100, false}, {3, -1, false}};
+	HyNeighbor out[2 * 3];
+	int32_t counts[2];
+	size_t i;
+
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+	{
+		HyTask task;
+		HyMatrix targets;
+		HyDecision decision;
+		HyBackend liar;
+
+		stage_liar(&liar);
+		lie_count = lies[i].count;
+		lie_row = lies[i].row;
+		task = stage_task(100);
+		targets = task.u.distance.targets;
+		memset(&task.u, 0, sizeof(task.u));
+		task.op = HY_OP_TOPK;
+		task.u.topk = (HyTopKTask){.metric = HY_METRIC_L2,
+		                           .queries = targets,
+		                           .targets = targets,
+		                           .k = 3,
+		                           .out = out,
+		                           .counts = counts};
+		task.u.topk.queries.rows = 2;
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_OK);
+		CHECK_INT(decision.fallback, !lies[i].believed);
+		CHECK_INT(decision.status, lies[i].believed ? HY_OK : HY_BUG);
+		if (!lies[i].believed)
+		{
+			CHECK_STR(decision.failure.text, "it named rows that it was not given");
+			CHECK_INT(counts[1], 3);
+			CHECK_INT(out[3].row, 1); /* the second query is the second row */
+		}
+		stage_end();
+	}
+}
+
+static void
+test_timings_that_cannot_be(void)
+{
+	const HyCounters *counters;
+	HyDecision decision;
+	HyBackend liar;
+
+	stage_liar(&liar);
+	memset(&lie_timings, 0xff, sizeof(lie_timings));
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	/* a task that claims to go on for ever is waited for no longer than any other */
+	CHECK(decision.virtual_time && decision.actual_ns == stage.config.timeout_ns);
+	counters = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE);
+	CHECK_INT(counters->calls, 2);
+	CHECK_INT(counters->total_ns, 2 * stage.config.timeout_ns);
+	CHECK_INT(counters->bytes_up, 0);
+	CHECK_INT(counters->bytes_down, 0);
+	lie_timings = (HyTimings){.total_ns = 1000, .bytes_up = 30, .bytes_down = 4};
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(counters->bytes_up, 60);
+	CHECK_INT(counters->bytes_down, 8);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -218,5 +325,7 @@ main(void)
 	UNIT_RUN(test_cancel_of_a_device_that_does_not_hear);
 	UNIT_RUN(test_steps_grow_to_a_millisecond);
 	UNIT_RUN(test_status_out_of_range);
+	UNIT_RUN(test_answer_that_names_no_row);
+	UNIT_RUN(test_timings_that_cannot_be);
 	return unit_finish();
 }

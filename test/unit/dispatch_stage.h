@@ -66,6 +66,7 @@ typedef struct Stage
 
 	/* the devices: what is under way on each, and how much slower than the first it is */
 	StageTicket tickets[STAGE_TICKETS];
+	HyTask task; /* that was done last */
 	uint64_t busy_until_ns[HY_MAX_DEVICES];
 	double slowness[HY_MAX_DEVICES]; /* 0: as fast */
 	int32_t script_device;           /* the script is this one's; -1: of any */
@@ -235,6 +236,12 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	}
 	if (stage.hang && stuck)
 		return HY_OK;
+	if (stage.clock.time < slot->end_ns)
+	{
+		timings->remaining_ns = slot->end_ns - stage.clock.time;
+		timings->may_skip = stage.virtual_time;
+		return HY_OK;
+	}
 	if (slot->ends != HY_OK)
 	{
 		HyShape shape = hy_task_shape(&slot->task);
@@ -246,13 +253,8 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 		slot->number = 0;
 		return slot->ends;
 	}
-	if (stage.clock.time < slot->end_ns)
-	{
-		timings->remaining_ns = slot->end_ns - stage.clock.time;
-		timings->may_skip = stage.virtual_time;
-		return HY_OK;
-	}
 	slot->number = 0;
+	stage.task = slot->task;
 	st = hy_backend_cpu.submit(stage.executor->member[0].device, &slot->task, &cpu_ticket);
 	if (st == HY_OK)
 		st = hy_backend_cpu.poll(stage.executor->member[0].device, cpu_ticket, done, &ignored);
