@@ -152,7 +152,12 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 	HyTimings *timings = &flight->run.timings;
 	bool done = false;
 
+	unsigned char truth;
+
 	*status = member->backend->poll(member->device, flight->ticket, &done, timings);
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &timings->may_skip, 1);
+	timings->may_skip = truth != 0;
 	if (*status != HY_OK || done)
 		return false;
 	if (hy_cancelled(flight->task->cancel))

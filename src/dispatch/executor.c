@@ -372,6 +372,11 @@ hy_clean_text(char *text, size_t size)
 static void
 check_info(HyDeviceInfo *info)
 {
+	unsigned char truth;
+
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &info->virtual_time, 1);
+	info->virtual_time = truth != 0;
 	hy_clean_text(info->name, sizeof(info->name));
 	hy_clean_text(info->architecture, sizeof(info->architecture));
 	if (info->cores < 0)
