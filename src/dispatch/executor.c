@@ -321,7 +321,8 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
-	if (!hy_executor_foreign(executor))
+	/* Closing a device that does not answer might never return. */
+	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		member->backend->close(member->device);
 		hy_share_give_context(executor, member);
@@ -329,6 +330,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 		       member->name, (int) member->number);
 	}
 	member->device = NULL;
+	member->leftovers = 0;
 	member->rent_ns = 0;
 	member->free_known = false;
 }
@@ -426,6 +428,11 @@ hy_clean_text(char *text, size_t size)
 static void
 check_info(HyDeviceInfo *info)
 {
+	unsigned char truth;
+
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &info->virtual_time, 1);
+	info->virtual_time = truth != 0;
 	hy_clean_text(info->name, sizeof(info->name));
 	hy_clean_text(info->architecture, sizeof(info->architecture));
 	if (info->cores < 0)

@@ -74,11 +74,23 @@ test_device_that_does_not_hear(void)
 	start = stage.clock.time;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.status, HY_TIMEOUT);
-	CHECK(stage.clock.time - start <= 552000000 + 102400);
+	/* nobody waits for it to hear */
+	CHECK(stage.clock.time - start <= 502000000 + 102400);
+	CHECK_INT(stage_logged("does not answer and is not used again"), 0);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK_STR(decision.failure.text, "an earlier task has not ended yet");
+	CHECK_INT(stage.submits, 1);
+	stage.clock.time += 50000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_STR(decision.failure.text, "it does not answer");
 	CHECK_INT(stage_logged("does not answer and is not used again"), 1);
 	CHECK_INT(stage.closes, 0); /* closing it might block */
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 1);
 	stage_end();
 	CHECK_INT(stage.closes, 0);
 }
@@ -93,8 +105,79 @@ test_cancel_of_a_device_that_does_not_hear(void)
 	unit_cancel_init(&stage.cancel, 2);
 	start = stage.clock.time;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_CANCELLED);
-	CHECK(stage.clock.time - start < 100000000);
-	CHECK_INT(stage_logged("not used again"), 1);
+	CHECK(stage.clock.time - start < 2000000);
+	/* nor does closing it */
+	CHECK_INT(stage.executor->member[1].leftovers, 1);
+	stage_end();
+	CHECK_INT(stage.closes, 0);
+}
+
+static void
+test_device_that_hears_late(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.deaf = true;
+	stage.config.timeout_ns = 500000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	stage.deaf = false; /* it lets go, and is as good as before */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(!decision.fallback);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(stage.opens, 1);
+	stage_end();
+	CHECK_INT(stage.closes, 1);
+}
+
+/* Several tasks at once, while the caller does something else. */
+static void
+test_flights(void)
+{
+	static double out[3][64];
+	static float vectors[65 * STAGE_DIMS];
+	HyFlight flight[3];
+	HyTask task = {.op = HY_OP_DISTANCE};
+	HyMember *member;
+	uint64_t start;
+	bool may_skip;
+	int i;
+
+	stage_begin(3);
+	task.u.distance.queries =
+		(HyMatrix){.dims = STAGE_DIMS, .rows = 1, .stride = STAGE_DIMS * 4, .data = vectors};
+	task.u.distance.targets = task.u.distance.queries;
+	task.u.distance.targets.rows = 64;
+	start = stage.clock.time;
+	/* the scripted backend has one ticket a device, so one flight on each */
+	for (i = 0; i < 3; i++)
+	{
+		member = &stage.executor->member[1 + i];
+		CHECK_INT(hy_member_open(stage.executor, member, start), HY_OK);
+		task.u.distance.out = out[i];
+		hy_flight_start(stage.executor, member, &task, &flight[i]);
+		CHECK(flight[i].flying);
+	}
+	for (i = 0; i < 3; i++)
+		CHECK(!hy_flight_over(stage.executor, &flight[i]));
+	CHECK_INT(hy_flight_patience(stage.executor, &flight[0], &may_skip), 20064);
+	CHECK(!may_skip);
+	CHECK_INT(stage.clock.time, start); /* nobody has waited yet */
+	stage.clock.time += 20063;
+	CHECK(!hy_flight_over(stage.executor, &flight[0]));
+	stage.clock.time += 1;
+	for (i = 0; i < 3; i++)
+	{
+		CHECK(hy_flight_over(stage.executor, &flight[i]));
+		CHECK_INT(flight[i].run.status, HY_OK);
+		CHECK_INT(flight[i].run.finished_ns - flight[i].run.started_ns, 20064);
+		CHECK(hy_flight_over(stage.executor, &flight[i])); /* and stays so */
+	}
+	hy_flight_start(stage.executor, member, &task, &flight[0]);
+	hy_flight_stop(stage.executor, &flight[0]);
+	CHECK_INT(flight[0].run.status, HY_CANCELLED);
+	CHECK_INT(member->leftovers, 0);
 	stage_end();
 }
 
@@ -241,6 +324,8 @@ main(void)
 	UNIT_RUN(test_no_timeout);
 	UNIT_RUN(test_cancel_of_a_hang);
 	UNIT_RUN(test_device_that_does_not_hear);
+	UNIT_RUN(test_device_that_hears_late);
+	UNIT_RUN(test_flights);
 	UNIT_RUN(test_cancel_of_a_device_that_does_not_hear);
 	UNIT_RUN(test_steps_grow_to_a_millisecond);
 	UNIT_RUN(test_status_out_of_range);
