@@ -70,6 +70,7 @@ typedef struct HyConfig
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
@@ -99,7 +100,10 @@ typedef struct HyDecision
 	double split_share; /* the device's part of a task worth splitting, < 0: it is not */
 } HyDecision;
 
-/* HyCounters: per device and operation, since the executor began or was reset. */
+/*
+ * HyCounters: per device and operation, since the executor began or was reset.  Only sums of 64
+ * bits: those of several processes are added up word by word.
+ */
 typedef struct HyCounters
 {
 	int64_t calls; /* tasks this device finished */
@@ -107,11 +111,13 @@ typedef struct HyCounters
 	int64_t failures; /* attempts that failed here, by status below */
 	int64_t by_status[HY_STATUS_COUNT];
 	int64_t fallbacks;                  /* tasks this device gave up to the CPU */
+	int64_t by_cause[HY_STATUS_COUNT];  /* the same, by how the last attempt ended */
 	int64_t by_reason[HY_REASON_COUNT]; /* why tasks came here */
 	uint64_t total_ns;
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	int64_t latency[HY_MAX_LATENCIES];
+	int64_t flushes[HY_FLUSH_COUNT]; /* batches gathered, by what ended them; the CPU's only */
 } HyCounters;
 
 /* HyDeviceState: a device as the views show it. */
@@ -190,6 +196,8 @@ extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecis
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
+                               const HyShape *shape); /* as HyBackend */
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */

@@ -57,9 +57,21 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 bool
 hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 {
-	const HyTracker *tracker = executor->tracker;
-	HyTrackerRow *row = &history->row;
+	const HyTrackerRow *row = &history->row;
 	const HyBreaker *breaker;
+
+	if (!hy_tracker_history(executor->tracker, i, history))
+		return false;
+	breaker = &executor->member[row->device].breakers[row->shape.op];
+	history->breaker = breaker->state;
+	history->success_rate = hy_breaker_rate(breaker);
+	return true;
+}
+
+bool
+hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history)
+{
+	HyTrackerRow *row = &history->row;
 
 	memset(history, 0, sizeof(*history));
 	if (!hy_tracker_row(tracker, i, row))
@@ -70,9 +82,8 @@ hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 	if (row->device > 0)
 		history->break_even =
 			hy_tracker_break_even(tracker, &row->shape, row->device, BREAK_EVEN_LIMIT);
-	breaker = &executor->member[row->device].breakers[row->shape.op];
-	history->breaker = breaker->state;
-	history->success_rate = hy_breaker_rate(breaker);
+	history->breaker = HY_BREAKER_CLOSED;
+	history->success_rate = 1;
 	return true;
 }
 

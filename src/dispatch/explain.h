@@ -43,7 +43,11 @@ typedef struct HyHistory
 	double success_rate;
 } HyHistory;
 
-/* hy_executor_history: row number i, from 0; false when there are not so many. */
+/*
+ * hy_executor_history: row number i, from 0; false when there are not so many.  hy_tracker_history:
+ * the same of a tracker, which has no breakers: closed, no failure.
+ */
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
+extern bool hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history);
 
 #endif

@@ -32,6 +32,7 @@ void
 hy_event_keep(HyExecutor *executor)
 {
 	executor->next_event = (executor->next_event + 1) % HY_EVENT_SLOTS;
+	executor->kept++;
 	if (executor->events < HY_EVENT_RING)
 		executor->events++;
 }
@@ -58,6 +59,13 @@ hy_count_attempt(HyCounters *counters, HyStatus status)
 	counters->by_status[status]++;
 	if (status != HY_OK)
 		counters->failures++;
+}
+
+void
+hy_count_fallback(HyCounters *counters, HyStatus status)
+{
+	counters->fallbacks++;
+	counters->by_cause[status]++;
 }
 
 void
@@ -128,7 +136,7 @@ hy_flush_name(HyFlush cause)
 int64_t
 hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause)
 {
-	return executor->flushes[op][cause];
+	return executor->member[0].counters[op].flushes[cause];
 }
 
 void
