@@ -188,6 +188,9 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->backend = member->name;
 	state->number = member->number;
 	state->info = member->info;
+	/* the CPU's instruction set is a setting */
+	if (device == 0)
+		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL;
 	state->latched = member->latched;
 	state->why = member->why[0] != '\0' ? member->why : NULL;
