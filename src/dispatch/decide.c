@@ -4,6 +4,7 @@
  *
  *	1	force_cpu, execution = cpu			the CPU
  *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8 and 9, and opens at once
+ *										(prefer_gpu waits after an open that failed)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU
@@ -18,7 +19,9 @@
  *
  * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
  * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
- * task says that a device would take more than 4 times as long is it left alone.  From then on
+ * task says that a device would take more than 4 times as long is it left alone.  A device that only
+ * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
+ * limit of 1% below, and end there.  From then on
  * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
  * TRY_UNSEEN while it has hardly run this size, and TRY_STALE otherwise; only if it is predicted to
  * take 1/4 to 4 times as long, and only while all that exploring ever lost stays below 1% of the
@@ -137,6 +140,9 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->reason = HY_REASON_USER;
 	if (automatic)
 		weigh(executor, shape, now, devices, choice);
+	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
+	         executor->member[found].device == NULL && now < executor->member[found].open_after_ns)
+		choose_cpu(choice, HY_REASON_NOT_OPEN);
 	/* What was said of memory last was said of the last device that was looked at. */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now,
@@ -151,7 +157,8 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 }
 
 void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason)
+hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason,
+              bool fallback)
 {
 	uint32_t number = hy_shape_class(shape);
 	HyRoute *route = route_slot(executor, number);
@@ -161,6 +168,13 @@ hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReas
 		memset(route, 0, sizeof(*route));
 		route->number = number;
 	}
+	if (fallback)
+	{
+		device = 0;
+		route->refused = true;
+	}
+	else if (device != 0)
+		route->refused = false;
 	if (reason == HY_REASON_COST)
 		route->on_device = device != 0;
 }
@@ -407,7 +421,11 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		choice->candidate = other->device != 0 ? other->device : sides[best_device].device;
 		choice->device_ns = other->device != 0 ? other->ns : sides[best_device].ns;
 		choice->instead_ns = best != NULL ? best->ns : -1;
-		take(choice, other, HY_REASON_EXPLORATION);
+		if (other->device != 0 && best != NULL && best->device == 0 && route->number == number &&
+		    route->refused && executor->regret_ns > REGRET_SHARE * executor->spent_ns)
+			take(choice, best, HY_REASON_COST);
+		else
+			take(choice, other, HY_REASON_EXPLORATION);
 		return;
 	}
 	/* What is without history now has a hint against it, or waits for a smaller task. */
@@ -458,15 +476,15 @@ side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 	side.ns = side.forecast.ns;
 	if (side.ns < 0)
 		return side;
-	if (device > 0)
-		side.ns += executor->member[device].in_flight_ns;
-	else
+	if (device == 0)
 	{
 		double seen = executor->load_seen > 1 ? executor->load_seen : 1;
 
 		if (executor->load.runnable > seen)
 			side.ns *= executor->load.runnable / seen;
 	}
+	else
+		side.ns += executor->member[device].in_flight_ns;
 	return side;
 }
 

@@ -8,9 +8,10 @@
  *	TRANSIENT, TIMEOUT, BUG, INVALID	the CPU, counted by the breaker (the task was checked before)
  *	CONTEXT_LOST						counted; closed, reopened and retried once; then the CPU
  *	PROCESS_LOST						every device of that backend is latched off; the CPU
- *	DEVICE_GONE, or no answer to cancel	that device is latched off; the CPU
+ *	DEVICE_GONE							that device is latched off; the CPU
  *	CANCELLED							returned
  *
+ * A device that does not even answer a cancel is busy, then latched off (device_run.c).
  * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
  * (gpu or a name) the status is returned where "the CPU" stands above.
  *
@@ -35,7 +36,7 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung);
+static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -97,7 +98,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 			finished = now_ns(executor);
 	}
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
+		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
@@ -280,7 +281,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		hy_device_run(executor, member, task, run);
 	}
 	hy_count_attempt(&member->counters[op], run->status);
-	judge(executor, member, op, run->status, run->hung);
+	judge(executor, member, op, run->status);
 	return run->status;
 }
 
@@ -288,6 +289,13 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 {
+	if (member->device != NULL && !hy_member_settle(executor, member))
+	{
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         member->latched ? "it does not answer" : "an earlier task has not ended yet");
+		return false;
+	}
 	if (member->device != NULL && member->opened_limit != executor->config.memory_limit)
 		hy_member_close(executor, member);
 	if (member->device != NULL)
@@ -304,7 +312,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 
 /* judge: what an outcome says of the device. */
 static void
-judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung)
+judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{
@@ -334,8 +342,6 @@ judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hun
 			hy_member_latch(executor, member, false, false, "has left");
 			break;
 	}
-	if (hung)
-		hy_member_latch(executor, member, false, true, "does not answer");
 }
 
 /* report: an outcome for the breaker, with a line when its state changes. */

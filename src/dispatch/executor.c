@@ -22,6 +22,7 @@
 static HyMember *new_member(HyExecutor *executor, const char *name);
 static HyStatus open_context(HyExecutor *executor, HyMember *member);
 static void set_text(char *target, size_t size, const char *text);
+static void check_info(HyDeviceInfo *info);
 
 HyStatus
 hy_executor_create(const HyAllocator *allocator, const HyClock *clock, const HyLog *log,
@@ -110,7 +111,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 
 		/* a machine without devices is no failure, and still has a reason */
 		backend->last_error(NULL, &failure);
-		failure.text[HY_TEXT_LENGTH - 1] = '\0';
+		hy_clean_text(failure.text, sizeof(failure.text));
 		hy_executor_add_missing(executor, backend->name,
 		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
 		return st;
@@ -120,7 +121,11 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		HyMember *member = new_member(executor, backend->name);
 
 		if (member == NULL)
+		{
+			hy_log(executor, "%d of %d devices from %s are left out: there are %d already",
+			       (int) (count - i), (int) count, backend->name, HY_MAX_DEVICES - 1);
 			return HY_QUOTA;
+		}
 		member->backend = backend;
 		member->number = i;
 		if (backend->probe(i, &member->info) != HY_OK)
@@ -129,6 +134,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 			member->latched = true;
 			set_text(member->why, sizeof(member->why), "it does not answer when probed");
 		}
+		check_info(&member->info);
 	}
 	return HY_OK;
 }
@@ -198,8 +204,8 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	    member->backend->mem_info(member->device, &free_bytes, &total_bytes) == HY_OK)
 	{
 		state->info.memory_total = total_bytes;
-		state->info.memory_free = free_bytes;
-		state->memory_used = total_bytes - free_bytes;
+		state->info.memory_free = free_bytes < total_bytes ? free_bytes : total_bytes;
+		state->memory_used = total_bytes > free_bytes ? total_bytes - free_bytes : 0;
 	}
 }
 
@@ -289,6 +295,7 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	{
 		member->opened_limit = executor->config.memory_limit;
 		member->open_wait_ns = 0;
+		member->open_status = HY_OK;
 		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
 		       member->name, (int) member->number);
 		return HY_OK;
@@ -302,12 +309,13 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	/* A full house is no news the second time. */
-	if (st != HY_QUOTA || strcmp(before.text, member->open_failure.text) != 0)
-		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+	/* The same again is no news. */
+	if (st != member->open_status || strcmp(before.text, member->open_failure.text) != 0)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s%s%s",
 		       (int) (member - executor->member), member->name, (int) member->number,
-		       member->open_failure.text[0] != '\0' ? member->open_failure.text
-		                                            : hy_status_name(st));
+		       hy_status_name(st), member->open_failure.text[0] != '\0' ? ": " : "",
+		       member->open_failure.text);
+	member->open_status = st;
 	return st;
 }
 
@@ -316,7 +324,8 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
-	if (!hy_executor_foreign(executor))
+	/* Closing a device that does not answer might never return. */
+	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		member->backend->close(member->device);
 		hy_share_give_context(executor, member);
@@ -324,6 +333,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 		       member->name, (int) member->number);
 	}
 	member->device = NULL;
+	member->leftovers = 0;
 	member->rent_ns = 0;
 	member->free_known = false;
 }
@@ -380,12 +390,16 @@ open_context(HyExecutor *executor, HyMember *member)
 		         (int) executor->config.max_contexts);
 		return HY_QUOTA;
 	}
+	member->device = NULL;
 	st = member->backend->open(member->number, &limits, &member->device);
+	/* it says that it opened, and hands out nothing that could be closed */
+	if (st == HY_OK && member->device == NULL)
+		st = HY_BUG;
 	if (st == HY_OK)
 		return HY_OK;
 	hy_share_give_context(executor, member);
 	member->backend->last_error(NULL, failure);
-	failure->text[HY_TEXT_LENGTH - 1] = '\0';
+	hy_clean_text(failure->text, sizeof(failure->text));
 	return st;
 }
 
@@ -399,4 +413,35 @@ set_text(char *target, size_t size, const char *text)
 		n = size - 1;
 	memcpy(target, text, n);
 	target[n] = '\0';
+	hy_clean_text(target, size);
+}
+
+void
+hy_clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text != '\0'; text++)
+	{
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+	}
+}
+
+/* check_info: nothing of what a backend says of its device may confuse whoever shows it. */
+static void
+check_info(HyDeviceInfo *info)
+{
+	unsigned char truth;
+
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &info->virtual_time, 1);
+	info->virtual_time = truth != 0;
+	hy_clean_text(info->name, sizeof(info->name));
+	hy_clean_text(info->architecture, sizeof(info->architecture));
+	if (info->cores < 0)
+		info->cores = 0;
+	if (info->memory_total > INT64_MAX)
+		info->memory_total = 0;
+	if (info->memory_free > INT64_MAX)
+		info->memory_free = info->memory_total;
 }

@@ -15,6 +15,7 @@
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
+#define HY_MAX_FLIGHTS 16 /* on a device by one executor */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -34,6 +35,7 @@ typedef struct HyMember
 	double rent_ns;
 	uint64_t open_after_ns; /* an open that failed is not tried again before this */
 	uint64_t open_wait_ns;  /* by how much it was last put off */
+	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
 	HyFailure open_failure; /* of the last open that failed */
 	bool counted;           /* the context is one of those that the table counts */
 
@@ -47,6 +49,11 @@ typedef struct HyMember
 	uint64_t refused_bytes; /* 0: none */
 	uint64_t refused_until_ns;
 
+	/* Tickets that were given up and have not ended yet. */
+	int32_t leftovers;
+	uint64_t left_ns; /* when the first of them was */
+	HyTicket leftover[HY_MAX_FLIGHTS];
+
 	HyBreaker breakers[HY_OP_COUNT];
 	HyCounters counters[HY_OP_COUNT];
 } HyMember;
@@ -56,6 +63,7 @@ typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis holds to */
+	bool refused;    /* the last try of a device ended on the CPU */
 } HyRoute;
 
 /* HyShare: what the table has been told. */
@@ -140,9 +148,9 @@ extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, 
                               HyDecision *decision);
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
-/* hy_route_note: the task went to this device for this reason. */
-extern void
-hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReason reason);
+/* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
+extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
+                          HyReason reason, bool fallback);
 
 /* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
@@ -164,14 +172,49 @@ typedef struct HyDeviceRun
 	HyStatus status;
 	HyTimings timings;
 	HyFailure failure;    /* when status is not HY_OK */
-	bool hung;            /* it did not even answer a cancel */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
 } HyDeviceRun;
 
-/* hy_device_run: submits, waits, cancels when asked to or when the time is up. */
+/* HyFlight: a task under way on a device. */
+typedef struct HyFlight
+{
+	HyMember *member;
+	const HyTask *task; /* outlives it, as its inputs and outputs do */
+	HyTicket ticket;
+	bool flying;
+	HyDeviceRun run; /* complete when it flies no more */
+	uint64_t limit_ns;
+	uint64_t step_ns; /* the next wait where the device does not say */
+	int spins;
+} HyFlight;
+
+/* hy_flight_start: submits to an open device; may be over at once, when submit fails. */
+extern void
+hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight);
+
+/* hy_flight_over: asks the device; cancels when asked to or when the time is up. */
+extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
+
+/* hy_flight_stop: ends it as HY_CANCELLED, or as the loss of the device that this brought out. */
+extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
+
+/* hy_flight_patience: ns for which asking again is of no use; 0: ask at once. */
+extern uint64_t hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip);
+
+/* hy_wait: skips ns, or sleeps for at most that and at most a millisecond. */
+extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
+
+/* hy_device_run: one flight from its start to its end. */
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
+
+/*
+ * hy_member_settle: whether nothing that was given up is still under way on an open device.  A
+ * device that has not let go for too long is latched off.  _wait: gives it that time, latches not.
+ */
+extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
+extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
 
 /* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
 extern HyDecision *hy_event_slot(HyExecutor *executor);
@@ -217,6 +260,9 @@ extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
+
+/* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
+extern void hy_clean_text(char *text, size_t size);
 
 /* hy_log: one line, printf-style. */
 extern void

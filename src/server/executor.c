@@ -14,6 +14,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
@@ -42,7 +43,8 @@ static int log_lost;
 static void create_executor(void);
 static void look_at_load(void);
 static void drop_executor(void);
-static void load_plugins(void);
+static void load_plugins(char *names);
+static bool was_named(const char *names, const char *name);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
@@ -116,16 +118,21 @@ static void
 create_executor(void)
 {
 	static bool hooked = false;
+	char *names;
 
 	if (executor_context == NULL)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(executor_context); /* of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
+	/* what can raise comes before there is an executor that would pass for a whole one */
+	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
+	names = MemoryContextStrdup(executor_context, configured_plugins);
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");
 	configured_generation = 0;
-	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
-	load_plugins();
+	load_plugins(names);
+	pfree(names);
 	if (hybrid_shared_table() != NULL)
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
 	if (!hooked)
@@ -161,11 +168,11 @@ drop_executor(void)
 	MemoryContextReset(executor_context);
 }
 
+/* names is taken apart */
 static void
-load_plugins(void)
+load_plugins(char *names)
 {
 	static HyHost host;
-	char *names = MemoryContextStrdup(executor_context, configured_plugins);
 	char *state = NULL;
 	char *name;
 
@@ -178,8 +185,12 @@ load_plugins(void)
 	for (name = strtok_r(names, ", ", &state); name != NULL; name = strtok_r(NULL, ", ", &state))
 	{
 		char why[HY_TEXT_LENGTH];
-		const HyBackend *backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
+		const HyBackend *backend;
 
+		/* twice in the list would be each of its devices twice, fighting for one context */
+		if (was_named(names, name))
+			continue;
+		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
 		{
 			int lines = log_count;
@@ -192,7 +203,22 @@ load_plugins(void)
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}
-	pfree(names);
+}
+
+/* Whether name, a word of names that ends in NUL, as those before it do by now, is one of them too. */
+static bool
+was_named(const char *names, const char *name)
+{
+	const char *word = names + strspn(names, ", ");
+
+	while (word < name)
+	{
+		if (strcmp(word, name) == 0)
+			return true;
+		word += strlen(word) + 1;
+		word += strspn(word, ", ");
+	}
+	return false;
 }
 
 static bool

@@ -90,7 +90,9 @@ static void
 store_counters(FunctionCallInfo fcinfo, int32 device, const HyTableDevice *key, HyOp op,
                const HyCounters *counters)
 {
-	int64 attempts = counters->calls + counters->failures;
+	/* a cancel says nothing of whoever was cancelled */
+	int64 failures = counters->failures - counters->by_status[HY_CANCELLED];
+	int64 attempts = counters->calls + failures;
 	HybridRow row = {.columns = 0};
 
 	if (attempts == 0 && counters->fallbacks == 0)
@@ -105,7 +107,7 @@ store_counters(FunctionCallInfo fcinfo, int32 device, const HyTableDevice *key, 
 	hybrid_row_put_text(&row, hy_op_name(op));
 	hybrid_row_put(&row, Int64GetDatum(counters->calls));
 	hybrid_row_put(&row, Int64GetDatum(counters->items));
-	hybrid_row_put(&row, Int64GetDatum(counters->failures));
+	hybrid_row_put(&row, Int64GetDatum(failures));
 	hybrid_row_put(&row, Int64GetDatum(counters->fallbacks));
 	if (attempts > 0)
 		hybrid_row_put(&row, Float8GetDatum((double) counters->calls / (double) attempts));
