@@ -98,6 +98,7 @@ struct HyExecutor
 	HyLoad load;      /* of the machine, as last told */
 	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
 	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
+	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t until_flush; /* calls */
@@ -142,6 +143,9 @@ extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32
 
 /* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
+
+/* hy_side_can: the same, by rules 3, 4 and 7 only. */
+extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /* hy_decision_begin: a decision about shape, of which nothing is known; describe: what it was. */
 extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
