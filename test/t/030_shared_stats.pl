@@ -274,6 +274,21 @@ ask($s, 'SELECT calls(40, 100)');
 like(ask($s, q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()}), qr/unreliable/, 'and then it may not');
 finish($s);
 
+# ---- the audit looks, and leaves everything as it was ----
+reset_all();
+$s = session();
+ask($s, $device);
+ask($s, 'SELECT calls(1, m) FROM generate_series(100, 3000, 100) m; SET hybrid.execution = auto');
+my $traces = q{SELECT sum(calls), sum(items), (SELECT sum(observations) || ' ' || sum(samples) || ' ' || string_agg(breaker, ',') FROM hybrid_tracker),
+	(SELECT count(*) FROM hybrid_events) FROM hybrid_stats};
+my $before = ask($s, $traces);
+is(ask($s, 'SELECT shapes > 200, compared > 200, compared >= routed_right, right_share BETWEEN 0.2 AND 1, best_ms > 0, lost_ms >= 0, virtual, detail FROM hybrid_audit()'), 't|t|t|t|t|t|t|', 'an audit');
+is(ask($s, $traces), $before, 'it teaches nothing and is not counted');
+ask($s, 'SET statement_timeout = 200');
+ask($s, 'SELECT count(*) FROM hybrid_audit_shapes()');
+like($s->{err}, qr/canceling statement due to statement timeout/, 'and ends when it is told to');
+finish($s);
+
 # accumulated batches
 reset_all();
 $s = session();
