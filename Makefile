@@ -18,8 +18,8 @@ PURE_DIRS = src/core src/dispatch
 SERVER_DIRS = src/server src/types src/knn src/index src/graph src/telemetry
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) $(SERVER_DIRS)))))
 
-# dispatcher_emulated needs the emulated device, which only `make check` installs.
-REGRESS = $(filter-out dispatcher_emulated,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
+# Those that end in _emulated need the emulated device, which only `make check` installs.
+REGRESS = $(filter-out %_emulated,$(sort $(patsubst sql/%.sql,%,$(wildcard sql/*.sql))))
 REGRESS_OPTS = --load-extension=hybrid --inputdir=.
 
 # The same bits from every kernel: no contraction of a * b + c, no other liberty.
@@ -45,11 +45,11 @@ ifneq ($(wildcard $(PGXS)),)
 # LLVM bitcode would be built with clang's idea of every kernel; nothing here gains from inlining.
 override with_llvm = no
 include $(PGXS)
-else
-all install installcheck clean:
-	@echo "PostgreSQL's development files are missing (Debian: apt-get install postgresql-server-dev-15)."
-	@echo "'make demo' and 'make check' install what they need."
-	@exit 1
+# At once, not when some of it has been built, or a missing compiler has been met.
+else ifneq ($(filter all install installdirs installcheck uninstall clean distclean,$(PGXS_GOALS)),)
+$(info PostgreSQL's development files are missing (Debian: apt-get install postgresql-server-dev-15).)
+$(info 'make demo' and 'make check' install what they need.)
+$(error $(PG_CONFIG) names no PGXS)
 endif
 endif
 
@@ -115,6 +115,11 @@ soak:
 soak-%:
 	@test/packages.sh check
 	@test/check.sh --soak $*
+
+# What one job cleans, another would be building.
+ifneq ($(filter clean distclean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 
 FORCE:
 .PHONY: all demo check soak bench bench-compare FORCE

@@ -63,6 +63,13 @@ install-cuda: hybrid_cuda.so installdirs
 .PHONY: install-cuda
 endif
 endif
+# whether or not nvcc is still there
+ifneq ($(wildcard $(PGXS)),)
+uninstall: uninstall-cuda
+uninstall-cuda:
+	rm -f '$(DESTDIR)$(pkglibdir)/hybrid_cuda.so'
+.PHONY: uninstall-cuda
+endif
 
 # Where the toolkit and its compiler are, for scripts; nothing where they are not.
 cuda-home:

@@ -396,7 +396,8 @@ collect(HyDevice *device)
 		/* Who has cancelled has his memory back. */
 		task->dropped = task->dropped || task->stopping;
 		for (q = 0; q < chunk->query_count && !task->stopping; q++)
-			memcpy(task->distance.out + (chunk->first_query + q) * task->work.rows +
+			memcpy(task->distance.out +
+			           (chunk->first_query + q) * hy_distance_stride(&task->distance) +
 			           chunk->first_row,
 			       slot->pinned_down + q * chunk->row_count,
 			       (size_t) chunk->row_count * sizeof(double));

@@ -3,6 +3,9 @@
 \set VERBOSITY terse
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.execution = auto;
+-- all rows are one batch, so that calls can be counted
+SET hybrid.batch_max = 1000000;
+SET hybrid.batch_wait = 0;
 SELECT device, backend, state, detail, virtual FROM hybrid_devices WHERE device = 1;
 CREATE TABLE point (id int PRIMARY KEY, v vector(16));
 INSERT INTO point SELECT i, (SELECT array_agg((i * j * 7919) % 101) FROM generate_series(1, 16) j)::vector FROM generate_series(1, 1024) i;
@@ -82,6 +85,8 @@ SET statement_timeout = '100ms';
 SELECT differs();
 RESET statement_timeout;
 SELECT differs();
+-- the cancel is not the device's failure
+SELECT operation, calls, failures, fallbacks, success_rate FROM hybrid_stats WHERE device = 1;
 RESET hybrid.gpu_timeout;
 -- an error where the user insists on the device
 SELECT hybrid_reset_stats();
@@ -124,5 +129,7 @@ SELECT count(*) FROM hybrid_devices;
 SET hybrid.emulated_devices = 3;
 SET hybrid.plugins = 'hybrid_emulated';
 SELECT device, backend, state FROM hybrid_devices WHERE device > 0 ORDER BY device;
-
+-- a plug-in named twice is there once
+SET hybrid.plugins = 'hybrid_emulated, hybrid_emulated';
+SELECT count(*) FROM hybrid_devices WHERE device > 0;
 DROP TABLE point, answer CASCADE;

@@ -130,5 +130,10 @@ SELECT count(*), min(activation), max(hop)
 FROM hybrid_spread('SELECT 0, i FROM generate_series(1, 100000) i', '{0}', decay => 1, fan => 0, hops => 1);
 RESET work_mem;
 
+-- the tolerance is a share of all that was put in, also where no edge leads: of 101, not of 1
+SELECT id, activation, hop
+FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 20) i', '{1,999}', '{1,100}', decay => 0.5, hops => NULL, tolerance => 0.001)
+ORDER BY id;
+
 DROP TABLE rel;
 DROP DOMAIN node_id, share;

@@ -158,6 +158,23 @@ SELECT count(*) FROM hybrid_knn(:hidden_item, 'v', ARRAY['[0,0,0]']::vector[]);
 RESET ROLE;
 DROP SCHEMA hidden CASCADE;
 
+-- a child that comes after the relation was looked at (here through the rows query) brings no rows
+CREATE TABLE early AS SELECT '[5,5]'::vector(2) AS v;
+CREATE TABLE late AS SELECT '[1,1]'::vector(2) AS v;
+ALTER TABLE early ENABLE ROW LEVEL SECURITY;
+CREATE POLICY anyone ON early USING (true);
+GRANT SELECT ON early TO regress_hybrid_reader;
+CREATE FUNCTION attach() RETURNS SETOF tid LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	ALTER TABLE late INHERIT early;
+	RETURN QUERY SELECT '(0,1)'::tid;
+END $$;
+SET ROLE regress_hybrid_reader;
+SELECT * FROM hybrid_knn('early', 'v', ARRAY['[1,1]']::vector[], rows => 'SELECT * FROM attach()');
+RESET ROLE;
+DROP TABLE early CASCADE;
+DROP FUNCTION attach();
+
 -- whatever search_path says
 CREATE SCHEMA trap;
 CREATE FUNCTION trap.fails(vector, vector) RETURNS float8 LANGUAGE plpgsql AS 'BEGIN RAISE ''trapped''; END';
@@ -175,6 +192,27 @@ INSERT INTO item VALUES (502, '[100,100,100]');
 SELECT item.id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1) k JOIN item ON item.ctid = k.id;
 ROLLBACK;
 SELECT item.id FROM item WHERE ctid = ANY (SELECT id FROM hybrid_knn('item', 'v', ARRAY['[100,100,100]']::vector[], 1));
+
+-- more queries than heaps fit work_mem: the rows are read again for each group of queries, also
+-- where they come by tid or through a query
+CREATE VIEW shown AS SELECT ctid, v FROM item;
+CREATE TABLE few_heaps AS SELECT array_agg(v ORDER BY id) AS queries FROM item WHERE id % 9 = 0;
+CREATE FUNCTION grouped(relation regclass, work text, rows text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('work_mem', work, true);
+	RETURN (SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		FROM few_heaps, hybrid_knn(relation, 'v', queries, 100, 'l2', rows) k);
+END $$;
+SELECT array_length(queries, 1) > 40 AS many FROM few_heaps;
+SELECT grouped('item', '64kB') = grouped('item', '64MB') AS by_scan,
+	grouped('shown', '64kB') = grouped('item', '64MB') AS by_query,
+	grouped('item', '64kB', 'SELECT ctid FROM item WHERE id % 2 = 0') =
+		grouped('item', '64MB', 'SELECT ctid FROM item WHERE id % 2 = 0') AS by_tid,
+	grouped('shown', '64kB', 'SELECT ctid FROM item WHERE id % 2 = 0') =
+		grouped('item', '64MB', 'SELECT ctid FROM item WHERE id % 2 = 0') AS by_query_and_tid;
+DROP FUNCTION grouped;
+DROP TABLE few_heaps;
+DROP VIEW shown;
 
 DROP TABLE item, moved, parent, base, of_domain, mixed, secret CASCADE;
 DROP DOMAIN embedding;

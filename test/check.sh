@@ -33,7 +33,22 @@ strict="-Wall -Wextra -Werror -isystem /usr/include/postgresql/$major/server"
 
 step_build()
 {
+	local said
+
 	make -s -j"$jobs" COPT="$strict" all
+	# what install puts there, uninstall takes away
+	make -s COPT="$strict" install DESTDIR="$private/root" >/dev/null
+	make -s COPT="$strict" uninstall DESTDIR="$private/root" >/dev/null
+	if find "$private/root" -type f | grep .; then
+		echo "make uninstall leaves these behind"
+		return 1
+	fi
+	# a machine without PostgreSQL's development files, and perhaps without a compiler, is told
+	if said=$(make -s PG_CONFIG=/nonexistent CC=/nonexistent 2>&1) ||
+		[[ $said != *"development files are missing"* ]]; then
+		echo "make without pg_config: $said"
+		return 1
+	fi
 }
 
 # The whole of it under another compiler, in a copy of the tree.
@@ -78,7 +93,12 @@ step_lint()
 	git_files | xargs -0 codespell --builtin clear --skip='*.out,LICENSE' --ignore-words test/codespell.txt
 }
 
-step_unit() { test/unit/run.sh plain sanitize clang; }
+step_unit()
+{
+	test/unit/run.sh plain sanitize clang
+	# what several processes write at once
+	test/unit/run.sh thread -k shared_table
+}
 step_machines() { test/unit/other_machines.sh; }
 # without a GPU: the plug-in against a fake device
 step_cuda() { test/cuda/run.sh; }
@@ -199,6 +219,9 @@ run_step()
 # else the lines of TAP or pg_regress in a step's output
 count()
 {
+	passed=0 failed=0
+	# it could not be written: the step has not run, and its status says so
+	[ -r "$1" ] || return 0
 	if grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$1"; then
 		passed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $1 } END { print n }' "$1")
 		failed=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ { n += $3 } END { print n }' "$1")
@@ -263,7 +286,7 @@ all_failed=0
 child=
 broken=()
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; exit 130' INT TERM
-mkdir -p "$logs"
+mkdir -p "$logs" || exit 1
 for step in "${steps[@]}"; do
 	log=$logs/$step.log
 	begin=$SECONDS

@@ -89,6 +89,11 @@ hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, 
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
                                    const HyMatrix *targets, double *out, const HyCancel *cancel);
 
+/* hy_distance_window: the same into out[q * stride + t], stride >= targets->rows. */
+extern HyStatus
+hy_distance_window(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
+                   int64_t stride, const HyCancel *cancel);
+
 /* hy_half_to_float, hy_float_to_half: exact widening; rounding to nearest even (to infinity above
  * 65,520). */
 extern float hy_half_to_float(uint16_t half);

@@ -46,10 +46,17 @@ HyStatus
 hy_distance_matrix(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
                    const HyCancel *cancel)
 {
+	return hy_distance_window(metric, queries, targets, out, targets->rows, cancel);
+}
+
+HyStatus
+hy_distance_window(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
+                   int64_t stride, const HyCancel *cancel)
+{
 	MatrixSink sink;
 
 	sink.out = out;
-	sink.columns = targets->rows;
+	sink.columns = stride;
 	return hy_distance_blocks(metric, queries, targets, store_row, &sink, cancel);
 }
 

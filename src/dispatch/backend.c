@@ -91,7 +91,8 @@ hy_task_check(const HyTask *task)
 			const HyDistanceTask *d = &task->u.distance;
 
 			sane = pair_makes_sense(d->metric, &d->queries, &d->targets) &&
-			       (d->out != NULL || d->queries.rows == 0 || d->targets.rows == 0);
+			       (d->out != NULL || d->queries.rows == 0 || d->targets.rows == 0) &&
+			       (d->out_stride == 0 || d->out_stride >= d->targets.rows);
 			break;
 		}
 		case HY_OP_TOPK:

@@ -53,7 +53,8 @@ typedef struct HyDistanceTask
 	HyMetric metric;
 	HyMatrix queries; /* fp32, host */
 	HyMatrix targets;
-	double *out; /* queries.rows * targets.rows, host */
+	double *out;        /* queries.rows * targets.rows, host */
+	int64_t out_stride; /* from one query's distances to the next; 0: targets.rows */
 } HyDistanceTask;
 
 typedef struct HyTopKTask
@@ -219,6 +220,13 @@ extern HyShape hy_task_shape(const HyTask *task);
 
 /* hy_shape_items: results asked for: Q x N, or edges x seed sets; saturates at INT64_MAX. */
 extern int64_t hy_shape_items(const HyShape *shape);
+
+/* hy_distance_stride: doubles from one query's distances to the next. */
+static inline int64_t
+hy_distance_stride(const HyDistanceTask *task)
+{
+	return task->out_stride > 0 ? task->out_stride : task->targets.rows;
+}
 
 /* hy_task_check: HY_INVALID when the task contradicts itself, else HY_OK. */
 extern HyStatus hy_task_check(const HyTask *task);

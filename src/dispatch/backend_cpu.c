@@ -248,7 +248,8 @@ run_task(const HyTask *task)
 
 			if (d->targets.rows > 0 && d->targets.data == NULL)
 				return HY_UNSUPPORTED;
-			return hy_distance_matrix(d->metric, &d->queries, &d->targets, d->out, task->cancel);
+			return hy_distance_window(d->metric, &d->queries, &d->targets, d->out,
+			                          hy_distance_stride(d), task->cancel);
 		}
 		case HY_OP_TOPK:
 		{

@@ -1,10 +1,12 @@
 /*
  * device_run.c
- *		One task on one device: submit, wait, give up.
+ *		Tasks on devices: submit, ask, give up.
  *
- * A task's memory is touched only inside the backend's calls, so a ticket that is never polled
- * again can no longer write into it: that is what makes it safe to walk away from a device that
- * does not even answer a cancel.
+ * A flight is one task on one device.  It is started, asked again and again whether it is over, and
+ * meanwhile the caller may do other work, or have other flights.  A device that is told to stop may
+ * need a moment; nobody waits for that.  What was promised of cancel (backend.h) makes it safe to
+ * leave: the ticket stays with the member as a leftover, the device is busy until it is gone, and
+ * one that keeps it for GRACE_NS is taken to hang.
  */
 #include "dispatch/executor_state.h"
 
@@ -16,113 +18,265 @@
 #define LONGEST_WAIT_NS 1000000
 #define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
 
-static HyStatus wait_for(HyExecutor *executor, HyMember *member, const HyTask *task,
-                         HyTicket ticket, HyDeviceRun *run);
-static void
-wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step);
-static HyStatus
-give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status, HyDeviceRun *run);
+static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
+static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
+static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
+static bool answer_in_range(const HyTask *task);
+static void ask_leftovers(HyMember *member);
 static uint64_t now_ns(const HyExecutor *executor);
 
 void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run)
 {
-	HyTicket ticket;
+	HyFlight flight;
+
+	hy_flight_start(executor, member, task, &flight);
+	while (!hy_flight_over(executor, &flight))
+	{
+		bool may_skip;
+		uint64_t ns = hy_flight_patience(executor, &flight, &may_skip);
+
+		if (ns > 0)
+			hy_wait(executor, ns, may_skip);
+	}
+	*run = flight.run;
+}
+
+void
+hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight)
+{
 	HyStatus st;
 
-	memset(run, 0, sizeof(*run));
-	run->started_ns = now_ns(executor);
-	st = member->backend->submit(member->device, task, &ticket);
+	memset(flight, 0, sizeof(*flight));
+	flight->member = member;
+	flight->task = task;
+	flight->limit_ns = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
+	flight->step_ns = FIRST_WAIT_NS;
+	flight->run.started_ns = now_ns(executor);
+	st = member->backend->submit(member->device, task, &flight->ticket);
 	if (st == HY_OK)
-		st = wait_for(executor, member, task, ticket, run);
-	/* A number out of range, or a cancel that nobody asked for, is the backend's mistake. */
-	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT ||
-	    (st == HY_CANCELLED && !hy_cancelled(task->cancel)))
-		st = HY_BUG;
-	run->status = st;
-	if (st == HY_OK)
-		run->finished_ns = now_ns(executor);
-	else if (run->failure.text[0] == '\0' && !run->hung)
-	{
-		member->backend->last_error(member->device, &run->failure);
-		run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
-	}
+		flight->flying = true;
+	else
+		conclude(executor, flight, st);
 }
 
-static HyStatus
-wait_for(HyExecutor *executor, HyMember *member, const HyTask *task, HyTicket ticket,
-         HyDeviceRun *run)
+bool
+hy_flight_over(HyExecutor *executor, HyFlight *flight)
 {
-	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
-	uint64_t step = FIRST_WAIT_NS;
-	int spins = 0;
+	HyStatus st;
 
-	for (;;)
-	{
-		bool done = false;
-		HyStatus st = member->backend->poll(member->device, ticket, &done, &run->timings);
-		uint64_t passed;
-
-		if (st != HY_OK || done)
-			return st;
-		if (hy_cancelled(task->cancel))
-			return give_up(executor, member, ticket, HY_CANCELLED, run);
-		if (run->timings.remaining_ns == 0 && ++spins < SPINS)
-			continue;
-		passed = now_ns(executor) - run->started_ns;
-		if (passed >= limit)
-		{
-			snprintf(run->failure.text, sizeof(run->failure.text), "no answer within %llu ms",
-			         (unsigned long long) (limit / 1000000));
-			return give_up(executor, member, ticket, HY_TIMEOUT, run);
-		}
-		wait_a_little(executor, &run->timings, limit - passed, &step);
-	}
+	if (!flight->flying)
+		return true;
+	if (fly_on(executor, flight, &st))
+		return false;
+	return conclude(executor, flight, st);
 }
 
-/* wait_a_little: as long as the device said, or a step that grows; at most what is left. */
-static void
-wait_a_little(HyExecutor *executor, const HyTimings *timings, uint64_t left, uint64_t *step)
+void
+hy_flight_stop(HyExecutor *executor, HyFlight *flight)
+{
+	if (!flight->flying)
+		return;
+	flight->run.status = give_up(executor, flight, HY_CANCELLED);
+	flight->flying = false;
+}
+
+uint64_t
+hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip)
+{
+	uint64_t ns = flight->run.timings.remaining_ns;
+	uint64_t passed;
+
+	*may_skip = false;
+	if (!flight->flying || (ns == 0 && flight->spins < SPINS))
+		return 0;
+	*may_skip = flight->run.timings.may_skip && flight->member->info.virtual_time;
+	if (ns == 0)
+	{
+		ns = flight->step_ns;
+		if (flight->step_ns < LONGEST_WAIT_NS)
+			flight->step_ns = ns * 2 < LONGEST_WAIT_NS ? ns * 2 : LONGEST_WAIT_NS;
+	}
+	passed = now_ns(executor) - flight->run.started_ns;
+	if (passed >= flight->limit_ns)
+		return 0;
+	return ns < flight->limit_ns - passed ? ns : flight->limit_ns - passed;
+}
+
+void
+hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip)
 {
 	const HyClock *clock = executor->clock;
-	uint64_t ns = timings->remaining_ns > 0 ? timings->remaining_ns : *step;
 
-	if (ns > left)
-		ns = left;
-	if (timings->may_skip && clock->skip != NULL)
-	{
+	if (may_skip && clock->skip != NULL)
 		clock->skip(clock->arg, (int64_t) ns);
-		return;
-	}
-	clock->wait(clock->arg, ns < LONGEST_WAIT_NS ? ns : LONGEST_WAIT_NS);
-	if (timings->remaining_ns == 0 && *step < LONGEST_WAIT_NS)
-		*step = *step * 2 < LONGEST_WAIT_NS ? *step * 2 : LONGEST_WAIT_NS;
+	else
+		clock->wait(clock->arg, ns < LONGEST_WAIT_NS ? ns : LONGEST_WAIT_NS);
 }
 
-/* give_up: asks the device to stop and waits a little for it to do so; returns status. */
-static HyStatus
-give_up(HyExecutor *executor, HyMember *member, HyTicket ticket, HyStatus status, HyDeviceRun *run)
+bool
+hy_member_settle(HyExecutor *executor, HyMember *member)
+{
+	ask_leftovers(member);
+	if (member->leftovers == 0)
+		return true;
+	if (now_ns(executor) - member->left_ns >= GRACE_NS)
+	{
+		member->leftovers = 0;
+		hy_member_latch(executor, member, false, true, "does not answer");
+	}
+	return false;
+}
+
+bool
+hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 {
 	uint64_t since = now_ns(executor);
 
-	member->backend->cancel(member->device, ticket);
 	for (;;)
 	{
-		bool done = false;
-		HyStatus st = member->backend->poll(member->device, ticket, &done, &run->timings);
-
-		/* It may have died of it; that is worth more than a timeout. */
-		if (st == HY_PROCESS_LOST || st == HY_DEVICE_GONE || st == HY_CONTEXT_LOST)
-			return status == HY_CANCELLED ? status : st;
-		if (st != HY_OK || done)
-			return status;
+		ask_leftovers(member);
+		if (member->leftovers == 0)
+			return true;
 		if (now_ns(executor) - since >= GRACE_NS)
-		{
-			run->hung = true;
-			return status;
-		}
+			return false;
 		executor->clock->wait(executor->clock->arg, LONGEST_WAIT_NS);
 	}
+}
+
+/* fly_on: polls; true while it goes on, else *status says how it ended. */
+static bool
+fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
+{
+	HyMember *member = flight->member;
+	HyTimings *timings = &flight->run.timings;
+	bool done = false;
+
+	unsigned char truth;
+
+	*status = member->backend->poll(member->device, flight->ticket, &done, timings);
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &timings->may_skip, 1);
+	timings->may_skip = truth != 0;
+	if (*status != HY_OK || done)
+		return false;
+	if (hy_cancelled(flight->task->cancel))
+	{
+		*status = give_up(executor, flight, HY_CANCELLED);
+		return false;
+	}
+	if (timings->remaining_ns == 0 && ++flight->spins < SPINS)
+		return true;
+	if (now_ns(executor) - flight->run.started_ns < flight->limit_ns)
+		return true;
+	snprintf(flight->run.failure.text, sizeof(flight->run.failure.text), "no answer within %llu ms",
+	         (unsigned long long) (flight->limit_ns / 1000000));
+	*status = give_up(executor, flight, HY_TIMEOUT);
+	return false;
+}
+
+/* give_up: tells the device to stop, and looks once whether it has; returns status, or worse. */
+static HyStatus
+give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
+{
+	HyMember *member = flight->member;
+	HyTimings ignored;
+	bool done = false;
+	HyStatus st;
+
+	member->backend->cancel(member->device, flight->ticket);
+	st = member->backend->poll(member->device, flight->ticket, &done, &ignored);
+	if (st == HY_OK && !done)
+	{
+		if (member->leftovers == 0)
+			member->left_ns = now_ns(executor);
+		if (member->leftovers < HY_MAX_FLIGHTS)
+			member->leftover[member->leftovers++] = flight->ticket;
+		return status;
+	}
+	/* It may have died of it; that is worth more than a timeout. */
+	if (status != HY_CANCELLED &&
+	    (st == HY_PROCESS_LOST || st == HY_DEVICE_GONE || st == HY_CONTEXT_LOST))
+		return st;
+	return status;
+}
+
+/* conclude: the flight ended so; true. */
+static bool
+conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
+{
+	HyDeviceRun *run = &flight->run;
+	HyMember *member = flight->member;
+
+	flight->flying = false;
+	/* A number out of range, or a cancel that nobody asked for, is the backend's mistake. */
+	if ((int) status < 0 || (int) status >= HY_STATUS_COUNT ||
+	    (status == HY_CANCELLED && !hy_cancelled(flight->task->cancel)))
+		status = HY_BUG;
+	if (status == HY_OK && !answer_in_range(flight->task))
+	{
+		snprintf(run->failure.text, sizeof(run->failure.text),
+		         "it named rows that it was not given");
+		status = HY_BUG;
+	}
+	if (run->timings.bytes_up > INT64_MAX || run->timings.bytes_down > INT64_MAX)
+		run->timings.bytes_up = run->timings.bytes_down = 0;
+	run->status = status;
+	if (status == HY_OK)
+		run->finished_ns = now_ns(executor);
+	else if (run->failure.text[0] == '\0')
+	{
+		member->backend->last_error(member->device, &run->failure);
+		hy_clean_text(run->failure.text, sizeof(run->failure.text));
+	}
+	return true;
+}
+
+/*
+ * answer_in_range: whoever asked reads rows by the numbers in a top-k answer, so a device that
+ * makes them up must not get away with it.  That distances are right cannot be checked.
+ */
+static bool
+answer_in_range(const HyTask *task)
+{
+	const HyTopKTask *t = &task->u.topk;
+	int64_t q;
+	int32_t i;
+
+	if (task->op != HY_OP_TOPK)
+		return true;
+	for (q = 0; q < t->queries.rows; q++)
+	{
+		if (t->counts[q] < 0 || t->counts[q] > t->k)
+			return false;
+		for (i = 0; i < t->counts[q]; i++)
+		{
+			int64_t row = t->out[q * t->k + i].row;
+
+			if (row < 0 || row >= t->targets.rows)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* ask_leftovers: forgets those that have ended. */
+static void
+ask_leftovers(HyMember *member)
+{
+	int32_t kept = 0;
+	int32_t i;
+
+	for (i = 0; i < member->leftovers; i++)
+	{
+		HyTimings ignored;
+		bool done = false;
+
+		if (member->backend->poll(member->device, member->leftover[i], &done, &ignored) == HY_OK &&
+		    !done)
+			member->leftover[kept++] = member->leftover[i];
+	}
+	member->leftovers = kept;
 }
 
 static uint64_t

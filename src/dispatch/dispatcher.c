@@ -8,9 +8,10 @@
  *	TRANSIENT, TIMEOUT, BUG, INVALID	the CPU, counted by the breaker (the task was checked before)
  *	CONTEXT_LOST						counted; closed, reopened and retried once; then the CPU
  *	PROCESS_LOST						every device of that backend is latched off; the CPU
- *	DEVICE_GONE, or no answer to cancel	that device is latched off; the CPU
+ *	DEVICE_GONE							that device is latched off; the CPU
  *	CANCELLED							returned
  *
+ * A device that does not even answer a cancel is busy, then latched off (device_run.c).
  * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
  * (gpu or a name) the status is returned where "the CPU" stands above.
  *
@@ -28,9 +29,6 @@
 
 static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision);
-static void describe(const HyChoice *choice, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
 static HyStatus
@@ -38,7 +36,7 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung);
+static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -58,7 +56,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	/* The decision is written where it will stay; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	begin(executor, &shape, start, d);
+	hy_decision_begin(executor, &shape, start, d);
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
@@ -66,7 +64,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
-		describe(&choice, d);
+		hy_decision_describe(&choice, d);
 		st = choice.refusal;
 		if (st != HY_OK && hy_task_check(task) != HY_OK)
 			st = HY_INVALID;
@@ -93,20 +91,21 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		if (st != HY_OK && st != HY_CANCELLED && !choice.forced)
 		{
 			d->fallback = true;
-			executor->member[d->device].counters[shape.op].fallbacks++;
+			hy_count_fallback(&executor->member[d->device].counters[shape.op], st);
 			st = run_cpu(executor, task, d, now_ns(executor), &finished);
 		}
 		else if (st != HY_OK)
 			finished = now_ns(executor);
 	}
 	if (st == HY_OK && choice.candidate != 0)
-		hy_route_note(executor, &shape, d->fallback ? 0 : d->device, d->reason);
+		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
 	keep(executor, d, decision);
+	hy_record_tick(executor, finished);
 	return st;
 }
 
@@ -117,7 +116,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 	uint64_t now = now_ns(executor);
 	HyChoice choice;
 
-	begin(executor, &shape, now, decision);
+	hy_decision_begin(executor, &shape, now, decision);
 	decision->status = check(task, &shape);
 	if (decision->status == HY_OK)
 		decision->status = hy_task_check(task);
@@ -125,7 +124,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 		return;
 	hy_executor_foreign(executor);
 	hy_decide(executor, task, &shape, now, &choice);
-	describe(&choice, decision);
+	hy_decision_describe(&choice, decision);
 	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
 	decision->predicted_cpu_ns = hy_tracker_predict(executor->tracker, &shape, 0);
 	if (choice.candidate != 0)
@@ -157,8 +156,9 @@ keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
 		*decision = *d;
 }
 
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision)
+void
+hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                  HyDecision *decision)
 {
 	decision->time_ns = now;
 	decision->shape = *shape;
@@ -177,10 +177,12 @@ begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision
 	decision->virtual_time = false;
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
+	decision->load = executor->load.runnable;
+	decision->split_share = -1;
 }
 
-static void
-describe(const HyChoice *choice, HyDecision *decision)
+void
+hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 {
 	decision->device = choice->device;
 	decision->reason = choice->reason;
@@ -188,6 +190,8 @@ describe(const HyChoice *choice, HyDecision *decision)
 	decision->predicted_device_ns = choice->device_ns;
 	decision->bytes_required = choice->bytes_required;
 	decision->bytes_available = choice->bytes_available;
+	if (choice->split)
+		decision->split_share = choice->share;
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
@@ -257,11 +261,17 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	HyOp op = task->op;
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
-	bool probe;
 
 	memset(run, 0, sizeof(*run));
-	hy_breaker_allow(breaker, now_ns(executor), &probe);
-	if (breaker->state != before)
+	if (!hy_share_allow(executor, member, op, now_ns(executor)))
+	{
+		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         "another session found it failing, or is trying it");
+		return run->status;
+	}
+	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
@@ -271,7 +281,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		hy_device_run(executor, member, task, run);
 	}
 	hy_count_attempt(&member->counters[op], run->status);
-	judge(executor, member, op, run->status, run->hung);
+	judge(executor, member, op, run->status);
 	return run->status;
 }
 
@@ -279,6 +289,13 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 {
+	if (member->device != NULL && !hy_member_settle(executor, member))
+	{
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         member->latched ? "it does not answer" : "an earlier task has not ended yet");
+		return false;
+	}
 	if (member->device != NULL && member->opened_limit != executor->config.memory_limit)
 		hy_member_close(executor, member);
 	if (member->device != NULL)
@@ -289,14 +306,13 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 		run->status = HY_BUG;
 	if (run->status == HY_OK)
 		return true;
-	member->backend->last_error(NULL, &run->failure);
-	run->failure.text[HY_TEXT_LENGTH - 1] = '\0';
+	run->failure = member->open_failure;
 	return false;
 }
 
 /* judge: what an outcome says of the device. */
 static void
-judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hung)
+judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{
@@ -308,7 +324,7 @@ judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hun
 		case HY_QUOTA:
 		case HY_BUSY:
 		case HY_CANCELLED:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			break;
 		case HY_TRANSIENT:
 		case HY_TIMEOUT:
@@ -318,16 +334,14 @@ judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status, bool hun
 			report(executor, member, op, false);
 			break;
 		case HY_PROCESS_LOST:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, true, false, "lost this process its context");
 			break;
 		case HY_DEVICE_GONE:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, false, false, "has left");
 			break;
 	}
-	if (hung)
-		hy_member_latch(executor, member, false, true, "does not answer");
 }
 
 /* report: an outcome for the breaker, with a line when its state changes. */
@@ -336,7 +350,7 @@ report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 {
 	HyBreaker *breaker = &member->breakers[op];
 
-	if (!hy_breaker_record(breaker, now_ns(executor), success, executor->config.success_threshold))
+	if (!hy_share_record(executor, member, op, now_ns(executor), success))
 		return;
 	if (breaker->state == HY_BREAKER_OPEN)
 		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",

@@ -20,8 +20,9 @@
 #define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
-static void forget_history(HyExecutor *executor);
+static HyStatus open_context(HyExecutor *executor, HyMember *member);
 static void set_text(char *target, size_t size, const char *text);
+static void check_info(HyDeviceInfo *info);
 
 HyStatus
 hy_executor_create(const HyAllocator *allocator, const HyClock *clock, const HyLog *log,
@@ -61,6 +62,7 @@ hy_executor_destroy(HyExecutor *executor)
 	if (executor == NULL)
 		return;
 	allocator = executor->allocator;
+	hy_executor_flush(executor);
 	hy_executor_close_devices(executor);
 	hy_tracker_destroy(executor->tracker);
 	hy_free(allocator, executor);
@@ -80,6 +82,7 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
+	config->split_percent = -1;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -108,7 +111,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 
 		/* a machine without devices is no failure, and still has a reason */
 		backend->last_error(NULL, &failure);
-		failure.text[HY_TEXT_LENGTH - 1] = '\0';
+		hy_clean_text(failure.text, sizeof(failure.text));
 		hy_executor_add_missing(executor, backend->name,
 		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
 		return st;
@@ -118,7 +121,11 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		HyMember *member = new_member(executor, backend->name);
 
 		if (member == NULL)
+		{
+			hy_log(executor, "%d of %d devices from %s are left out: there are %d already",
+			       (int) (count - i), (int) count, backend->name, HY_MAX_DEVICES - 1);
 			return HY_QUOTA;
+		}
 		member->backend = backend;
 		member->number = i;
 		if (backend->probe(i, &member->info) != HY_OK)
@@ -127,6 +134,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 			member->latched = true;
 			set_text(member->why, sizeof(member->why), "it does not answer when probed");
 		}
+		check_info(&member->info);
 	}
 	return HY_OK;
 }
@@ -149,7 +157,24 @@ hy_executor_close_devices(HyExecutor *executor)
 	int32_t i;
 
 	for (i = 1; i < executor->members; i++)
+	{
 		hy_member_close(executor, &executor->member[i]);
+		/* one that was abandoned was not closed */
+		if (!hy_executor_foreign(executor))
+			hy_share_give_context(executor, &executor->member[i]);
+	}
+}
+
+void
+hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
+{
+	executor->load = *load;
+}
+
+HyLoad
+hy_executor_load(const HyExecutor *executor)
+{
+	return executor->load;
 }
 
 int32_t
@@ -176,9 +201,19 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	    member->backend->mem_info(member->device, &free_bytes, &total_bytes) == HY_OK)
 	{
 		state->info.memory_total = total_bytes;
-		state->info.memory_free = free_bytes;
-		state->memory_used = total_bytes - free_bytes;
+		state->info.memory_free = free_bytes < total_bytes ? free_bytes : total_bytes;
+		state->memory_used = total_bytes > free_bytes ? total_bytes - free_bytes : 0;
 	}
+}
+
+HyCaps
+hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shape)
+{
+	const HyMember *member = &executor->member[device];
+
+	if (member->backend == NULL || member->latched)
+		return (HyCaps){.reason = member->why};
+	return member->backend->caps(member->device, shape);
 }
 
 const HyCounters *
@@ -202,7 +237,35 @@ hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
 void
 hy_executor_reset(HyExecutor *executor)
 {
-	forget_history(executor);
+	hy_executor_forget(executor);
+	hy_share_reset(executor);
+}
+
+void
+hy_executor_forget(HyExecutor *executor)
+{
+	int32_t i;
+	int op;
+
+	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
+	for (i = 0; i < executor->members; i++)
+	{
+		HyMember *member = &executor->member[i];
+
+		memset(member->counters, 0, sizeof(member->counters));
+		for (op = 0; op < HY_OP_COUNT; op++)
+			hy_breaker_init(&member->breakers[op]);
+		member->rent_ns = 0;
+		member->open_after_ns = 0;
+		member->open_wait_ns = 0;
+		member->refused_bytes = 0;
+	}
+	memset(executor->routes, 0, sizeof(executor->routes));
+	executor->spent_ns = 0;
+	executor->regret_ns = 0;
+	executor->load_seen = 0;
+	executor->events = 0;
+	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
 }
 
@@ -220,29 +283,36 @@ hy_executor_foreign(HyExecutor *executor)
 HyStatus
 hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	HyLimits limits = {.memory = executor->config.memory_limit};
-	HyStatus st = member->backend->open(member->number, &limits, &member->device);
+	HyFailure before = member->open_failure;
+	HyStatus st = open_context(executor, member);
 
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
 	{
-		member->opened_limit = limits.memory;
+		member->opened_limit = executor->config.memory_limit;
 		member->open_wait_ns = 0;
+		member->open_status = HY_OK;
 		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
 		       member->name, (int) member->number);
 		return HY_OK;
 	}
 	member->device = NULL;
-	if (member->open_wait_ns == 0)
+	/* Another session's context may be closed at any time. */
+	if (member->open_wait_ns == 0 || st == HY_QUOTA)
 		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
 	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
 		member->open_wait_ns *= 2;
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	hy_log(executor, "device %d (%s %d) could not be opened: %s", (int) (member - executor->member),
-	       member->name, (int) member->number, hy_status_name(st));
+	/* The same again is no news. */
+	if (st != member->open_status || strcmp(before.text, member->open_failure.text) != 0)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s%s%s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_status_name(st), member->open_failure.text[0] != '\0' ? ": " : "",
+		       member->open_failure.text);
+	member->open_status = st;
 	return st;
 }
 
@@ -251,13 +321,16 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
-	if (!hy_executor_foreign(executor))
+	/* Closing a device that does not answer might never return. */
+	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		member->backend->close(member->device);
+		hy_share_give_context(executor, member);
 		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
 		       member->name, (int) member->number);
 	}
 	member->device = NULL;
+	member->leftovers = 0;
 	member->rent_ns = 0;
 	member->free_known = false;
 }
@@ -298,31 +371,33 @@ new_member(HyExecutor *executor, const char *name)
 	return member;
 }
 
-static void
-forget_history(HyExecutor *executor)
+/* open_context: the device opened, if there may be one more context; else open_failure says why not. */
+static HyStatus
+open_context(HyExecutor *executor, HyMember *member)
 {
-	int32_t i;
-	int op;
+	HyLimits limits = {.memory = executor->config.memory_limit};
+	HyFailure *failure = &member->open_failure;
+	HyStatus st;
 
-	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
-	memset(executor->flushes, 0, sizeof(executor->flushes));
-	for (i = 0; i < executor->members; i++)
+	memset(failure, 0, sizeof(*failure));
+	if (!hy_share_take_context(executor, member))
 	{
-		HyMember *member = &executor->member[i];
-
-		memset(member->counters, 0, sizeof(member->counters));
-		for (op = 0; op < HY_OP_COUNT; op++)
-			hy_breaker_init(&member->breakers[op]);
-		member->rent_ns = 0;
-		member->open_after_ns = 0;
-		member->open_wait_ns = 0;
-		member->refused_bytes = 0;
+		snprintf(failure->text, sizeof(failure->text),
+		         "%d contexts are open on it, as many as hybrid.gpu_max_contexts allows",
+		         (int) executor->config.max_contexts);
+		return HY_QUOTA;
 	}
-	memset(executor->routes, 0, sizeof(executor->routes));
-	executor->spent_ns = 0;
-	executor->regret_ns = 0;
-	executor->events = 0;
-	executor->next_event = 0;
+	member->device = NULL;
+	st = member->backend->open(member->number, &limits, &member->device);
+	/* it says that it opened, and hands out nothing that could be closed */
+	if (st == HY_OK && member->device == NULL)
+		st = HY_BUG;
+	if (st == HY_OK)
+		return HY_OK;
+	hy_share_give_context(executor, member);
+	member->backend->last_error(NULL, failure);
+	hy_clean_text(failure->text, sizeof(failure->text));
+	return st;
 }
 
 /* set_text: a copy cut to size; the source may be a longer sentence than the views have room for. */
@@ -335,4 +410,35 @@ set_text(char *target, size_t size, const char *text)
 		n = size - 1;
 	memcpy(target, text, n);
 	target[n] = '\0';
+	hy_clean_text(target, size);
+}
+
+void
+hy_clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text != '\0'; text++)
+	{
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+	}
+}
+
+/* check_info: nothing of what a backend says of its device may confuse whoever shows it. */
+static void
+check_info(HyDeviceInfo *info)
+{
+	unsigned char truth;
+
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &info->virtual_time, 1);
+	info->virtual_time = truth != 0;
+	hy_clean_text(info->name, sizeof(info->name));
+	hy_clean_text(info->architecture, sizeof(info->architecture));
+	if (info->cores < 0)
+		info->cores = 0;
+	if (info->memory_total > INT64_MAX)
+		info->memory_total = 0;
+	if (info->memory_free > INT64_MAX)
+		info->memory_free = info->memory_total;
 }

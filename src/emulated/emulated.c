@@ -586,7 +586,8 @@ compute(const HyDevice *device, const HyTask *task)
 		if (st == HY_OK)
 			st = on_host(device, &d->targets, &targets);
 		if (st == HY_OK)
-			st = hy_distance_matrix(d->metric, &queries, &targets, d->out, task->cancel);
+			st = hy_distance_window(d->metric, &queries, &targets, d->out, hy_distance_stride(d),
+			                        task->cancel);
 		return st;
 	}
 	if (task->op == HY_OP_TOPK)
@@ -609,12 +610,15 @@ static void
 scribble(const HyTask *task)
 {
 	HyShape shape = hy_task_shape(task);
-	size_t items = (size_t) hy_shape_items(&shape);
+	size_t items;
+	int64_t q;
 
 	switch (task->op)
 	{
 		case HY_OP_DISTANCE:
-			memset(task->u.distance.out, 0xcc, items / 2 * sizeof(double));
+			for (q = 0; q < shape.queries; q++)
+				memset(task->u.distance.out + q * hy_distance_stride(&task->u.distance), 0xcc,
+				       (size_t) (shape.targets + 1) / 2 * sizeof(double));
 			break;
 		case HY_OP_TOPK:
 			if (shape.queries > 0)

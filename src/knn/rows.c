@@ -82,8 +82,9 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 	rows->attnum = find_column(rows->relation, column, vector_type);
 	rows->by_query = !may_scan(rows->relation);
 	if (rows->by_query)
+		/* ONLY: a child may be attached from here on */
 		rows->text = psprintf(
-			"SELECT ctid, %s FROM %s", quote_identifier(column),
+			"SELECT ctid, %s FROM ONLY %s", quote_identifier(column),
 			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rows->relation)),
 		                               RelationGetRelationName(rows->relation)));
 	if (filter != NULL)

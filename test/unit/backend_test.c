@@ -23,7 +23,7 @@ distance_task(void)
 {
 	HyTask task = {.op = HY_OP_DISTANCE};
 
-	task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, matrix(2), matrix(5), out};
+	task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, matrix(2), matrix(5), out, 0};
 	return task;
 }
 

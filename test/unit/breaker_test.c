@@ -78,6 +78,25 @@ test_window_forgets(void)
 	CHECK_INT(b.count, HY_BREAKER_WINDOW);
 }
 
+/* successes leave the window too */
+static void
+test_window_forgets_successes(void)
+{
+	HyBreaker b;
+	int i;
+
+	hy_breaker_init(&b);
+	for (i = 0; i < 3 * HY_BREAKER_WINDOW; i++)
+		CHECK(!hy_breaker_record(&b, 0, true, 0.95));
+	CHECK(hy_breaker_rate(&b) == 1.0);
+	/* two failures, a success, and so on: never a streak; the 6th failure makes it 94% */
+	for (i = 1; i <= 7; i++)
+		CHECK(!hy_breaker_record(&b, 0, i % 3 == 0, 0.95));
+	CHECK_NEAR(hy_breaker_rate(&b), 0.95, 1e-12);
+	CHECK(hy_breaker_record(&b, 0, false, 0.95));
+	CHECK_INT(b.state, HY_BREAKER_OPEN);
+}
+
 static void
 trip(HyBreaker *b, uint64_t now)
 {
@@ -116,6 +135,30 @@ test_open_to_half_open_to_closed(void)
 	/* what opened it is forgotten: two failures do not open it again */
 	CHECK(!hy_breaker_record(&b, S, false, 0.95));
 	CHECK(!hy_breaker_record(&b, S, false, 0.95));
+	CHECK_INT(b.state, HY_BREAKER_CLOSED);
+}
+
+/* three in a row close it, not three in all */
+static void
+test_successes_before_it_reopened_do_not_count(void)
+{
+	HyBreaker b;
+	bool probe;
+	int i;
+
+	hy_breaker_init(&b);
+	trip(&b, 0);
+	for (i = 1; i <= 3; i++)
+	{
+		CHECK(hy_breaker_allow(&b, S, &probe));
+		CHECK_INT(hy_breaker_record(&b, S, i < 3, 0.95), i == 3);
+	}
+	CHECK_INT(b.state, HY_BREAKER_OPEN);
+	for (i = 1; i <= 3; i++)
+	{
+		CHECK(hy_breaker_allow(&b, 3 * S, &probe));
+		CHECK_INT(hy_breaker_record(&b, 3 * S, true, 0.95), i == 3);
+	}
 	CHECK_INT(b.state, HY_BREAKER_CLOSED);
 }
 
@@ -201,7 +244,9 @@ main(void)
 	UNIT_RUN(test_streak_opens);
 	UNIT_RUN(test_rate_opens_from_20_on);
 	UNIT_RUN(test_window_forgets);
+	UNIT_RUN(test_window_forgets_successes);
 	UNIT_RUN(test_open_to_half_open_to_closed);
+	UNIT_RUN(test_successes_before_it_reopened_do_not_count);
 	UNIT_RUN(test_reopening_doubles_to_five_minutes);
 	UNIT_RUN(test_probe_that_never_reports);
 	UNIT_RUN(test_abandoned_probe_counts_for_nothing);

@@ -234,6 +234,10 @@ test_free_memory_of_an_open_device(void)
 	CHECK_INT(decided(1024).reason, HY_REASON_MEMORY); /* asked at most every 100 ms */
 	stage.clock.time += 100000000;
 	CHECK(decided(1024).reason != HY_REASON_MEMORY);
+	stage.free_bytes = 12800; /* 80%: 10,240 */
+	stage.clock.time += 100000000;
+	CHECK(decided(1024).reason != HY_REASON_MEMORY);
+	CHECK_INT(decided(1025).reason, HY_REASON_MEMORY);
 	stage_end();
 }
 
@@ -310,17 +314,19 @@ test_cost_with_hysteresis(void)
 
 	teach(1024, 14900, 10000);
 	expect(decided(1024), 0, HY_REASON_COST); /* 1.49 does not enter */
+	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, true);
+	expect(decided(1024), 0, HY_REASON_COST); /* nor does a try that ended on the CPU */
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 15000, 10000);
-	expect(decided(1024), 1, HY_REASON_COST); /* 1.5 does */
-	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST);
+	teach(1024, 15010, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.501 does */
+	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 10000, 10000);
-	expect(decided(1024), 1, HY_REASON_COST); /* 1.0 does not leave */
+	teach(1024, 10010, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.001 does not leave */
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 9999, 10000);
-	expect(decided(1024), 0, HY_REASON_COST); /* below it does */
-	hy_route_note(stage.executor, &shape, 0, HY_REASON_COST);
+	teach(1024, 9990, 10000);
+	expect(decided(1024), 0, HY_REASON_COST); /* below 1 does */
+	hy_route_note(stage.executor, &shape, 0, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
 	teach(1024, 14900, 10000);
 	expect(decided(1024), 0, HY_REASON_COST); /* and 1.49 does not come back */
@@ -403,6 +409,32 @@ test_regret_is_bounded(void)
 	stage.executor->regret_ns = 0;
 	CHECK(run_many(300, 1024) >= 1);
 	CHECK(stage.executor->regret_ns <= 0.01 * stage.executor->spent_ns);
+	stage_end();
+}
+
+static void
+test_refusals_are_bounded_too(void)
+{
+	HyDecision decision;
+	int i;
+
+	/* A device that takes its time to say that it is busy never gets a history. */
+	stage_begin(1);
+	stage.always_fail = true;
+	stage.fail_in_poll = true;
+	stage.script[0] = HY_BUSY;
+	run_many(3, 1024);
+	stage.executor->spent_ns = 0;
+	stage.executor->regret_ns = 0;
+	CHECK(run_many(2000, 1024) >= 5);
+	/* the last one may have passed the limit, by what it took */
+	CHECK(stage.executor->regret_ns <= 0.01 * stage.executor->spent_ns + 21024);
+	/* when it is no longer busy, it is found out */
+	stage.always_fail = false;
+	stage.scripted = STAGE_SCRIPT;
+	for (i = 0; i < 50; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	expect(decision, 1, HY_REASON_COST);
 	stage_end();
 }
 
@@ -543,6 +575,7 @@ main(void)
 	UNIT_RUN(test_first_steps_without_history);
 	UNIT_RUN(test_exploration_is_cheap);
 	UNIT_RUN(test_regret_is_bounded);
+	UNIT_RUN(test_refusals_are_bounded_too);
 	UNIT_RUN(test_no_exploration_beyond_four_times);
 	UNIT_RUN(test_stale_side_is_tried_again);
 	UNIT_RUN(test_cpu_is_tried_as_well);

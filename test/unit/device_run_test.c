@@ -74,11 +74,23 @@ test_device_that_does_not_hear(void)
 	start = stage.clock.time;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.status, HY_TIMEOUT);
-	CHECK(stage.clock.time - start <= 552000000 + 102400);
+	/* nobody waits for it to hear */
+	CHECK(stage.clock.time - start <= 502000000 + 102400);
+	CHECK_INT(stage_logged("does not answer and is not used again"), 0);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK_STR(decision.failure.text, "an earlier task has not ended yet");
+	CHECK_INT(stage.submits, 1);
+	stage.clock.time += 50000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_STR(decision.failure.text, "it does not answer");
 	CHECK_INT(stage_logged("does not answer and is not used again"), 1);
 	CHECK_INT(stage.closes, 0); /* closing it might block */
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 1);
 	stage_end();
 	CHECK_INT(stage.closes, 0);
 }
@@ -93,8 +105,79 @@ test_cancel_of_a_device_that_does_not_hear(void)
 	unit_cancel_init(&stage.cancel, 2);
 	start = stage.clock.time;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_CANCELLED);
-	CHECK(stage.clock.time - start < 100000000);
-	CHECK_INT(stage_logged("not used again"), 1);
+	CHECK(stage.clock.time - start < 2000000);
+	/* nor does closing it */
+	CHECK_INT(stage.executor->member[1].leftovers, 1);
+	stage_end();
+	CHECK_INT(stage.closes, 0);
+}
+
+static void
+test_device_that_hears_late(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.deaf = true;
+	stage.config.timeout_ns = 500000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	stage.deaf = false; /* it lets go, and is as good as before */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(!decision.fallback);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(stage.opens, 1);
+	stage_end();
+	CHECK_INT(stage.closes, 1);
+}
+
+/* Several tasks at once, while the caller does something else. */
+static void
+test_flights(void)
+{
+	static double out[3][64];
+	static float vectors[65 * STAGE_DIMS];
+	HyFlight flight[3];
+	HyTask task = {.op = HY_OP_DISTANCE};
+	HyMember *member;
+	uint64_t start;
+	bool may_skip;
+	int i;
+
+	stage_begin(3);
+	task.u.distance.queries =
+		(HyMatrix){.dims = STAGE_DIMS, .rows = 1, .stride = STAGE_DIMS * 4, .data = vectors};
+	task.u.distance.targets = task.u.distance.queries;
+	task.u.distance.targets.rows = 64;
+	start = stage.clock.time;
+	/* the scripted backend has one ticket a device, so one flight on each */
+	for (i = 0; i < 3; i++)
+	{
+		member = &stage.executor->member[1 + i];
+		CHECK_INT(hy_member_open(stage.executor, member, start), HY_OK);
+		task.u.distance.out = out[i];
+		hy_flight_start(stage.executor, member, &task, &flight[i]);
+		CHECK(flight[i].flying);
+	}
+	for (i = 0; i < 3; i++)
+		CHECK(!hy_flight_over(stage.executor, &flight[i]));
+	CHECK_INT(hy_flight_patience(stage.executor, &flight[0], &may_skip), 20064);
+	CHECK(!may_skip);
+	CHECK_INT(stage.clock.time, start); /* nobody has waited yet */
+	stage.clock.time += 20063;
+	CHECK(!hy_flight_over(stage.executor, &flight[0]));
+	stage.clock.time += 1;
+	for (i = 0; i < 3; i++)
+	{
+		CHECK(hy_flight_over(stage.executor, &flight[i]));
+		CHECK_INT(flight[i].run.status, HY_OK);
+		CHECK_INT(flight[i].run.finished_ns - flight[i].run.started_ns, 20064);
+		CHECK(hy_flight_over(stage.executor, &flight[i])); /* and stays so */
+	}
+	hy_flight_start(stage.executor, member, &task, &flight[0]);
+	hy_flight_stop(stage.executor, &flight[0]);
+	CHECK_INT(flight[0].run.status, HY_CANCELLED);
+	CHECK_INT(member->leftovers, 0);
 	stage_end();
 }
 
@@ -123,6 +206,117 @@ test_status_out_of_range(void)
 	stage_end();
 }
 
+static int32_t lie_count;
+static int64_t lie_row;
+static HyTimings lie_timings;
+
+static HyStatus
+lying_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyStatus st = stage_poll(device, ticket, done, timings);
+
+	if (st == HY_OK && *done && stage.task.op == HY_OP_TOPK)
+	{
+		stage.task.u.topk.counts[1] = lie_count;
+		stage.task.u.topk.out[stage.task.u.topk.k].row = lie_row;
+	}
+	*timings = lie_timings;
+	return st;
+}
+
+static void
+stage_liar(HyBackend *liar)
+{
+	stage_begin(0);
+	stage.devices = 1;
+	stage.virtual_time = true;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	*liar = stage_backend;
+	liar->poll = lying_poll;
+	CHECK_INT(hy_executor_add_backend(stage.executor, liar), HY_OK);
+	memset(&lie_timings, 0, sizeof(lie_timings));
+}
+
+/* who asked reads rows by the numbers in an answer */
+static void
+test_answer_that_names_no_row(void)
+{
+	static const struct
+	{
+		int32_t count;
+		int64_t row;
+		bool believed;
+	} lies[] = {{3, 0, true},   {3, 99, true},   {4, 0, false},
+	            {-1, 0, false}, {3, 100, false}, {3, -1, false}};
+	HyNeighbor out[2 * 3];
+	int32_t counts[2];
+	size_t i;
+
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+	{
+		HyTask task;
+		HyMatrix targets;
+		HyDecision decision;
+		HyBackend liar;
+
+		stage_liar(&liar);
+		lie_count = lies[i].count;
+		lie_row = lies[i].row;
+		task = stage_task(100);
+		targets = task.u.distance.targets;
+		memset(&task.u, 0, sizeof(task.u));
+		task.op = HY_OP_TOPK;
+		task.u.topk = (HyTopKTask){.metric = HY_METRIC_L2,
+		                           .queries = targets,
+		                           .targets = targets,
+		                           .k = 3,
+		                           .out = out,
+		                           .counts = counts};
+		task.u.topk.queries.rows = 2;
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_OK);
+		CHECK_INT(decision.fallback, !lies[i].believed);
+		CHECK_INT(decision.status, lies[i].believed ? HY_OK : HY_BUG);
+		if (!lies[i].believed)
+		{
+			CHECK_STR(decision.failure.text, "it named rows that it was not given");
+			CHECK_INT(counts[1], 3);
+			CHECK_INT(out[3].row, 1); /* the second query is the second row */
+		}
+		stage_end();
+	}
+}
+
+static void
+test_timings_that_cannot_be(void)
+{
+	const HyCounters *counters;
+	HyDecision decision;
+	HyBackend liar;
+
+	stage_liar(&liar);
+	lie_timings = (HyTimings){.total_ns = UINT64_MAX,
+	                          .remaining_ns = UINT64_MAX,
+	                          .bytes_up = UINT64_MAX,
+	                          .bytes_down = UINT64_MAX,
+	                          .may_skip = true};
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	/* a task that claims to go on for ever is waited for no longer than any other */
+	CHECK(decision.virtual_time && decision.actual_ns == stage.config.timeout_ns);
+	counters = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE);
+	CHECK_INT(counters->calls, 2);
+	CHECK_INT(counters->total_ns, 2 * stage.config.timeout_ns);
+	CHECK_INT(counters->bytes_up, 0);
+	CHECK_INT(counters->bytes_down, 0);
+	lie_timings = (HyTimings){.total_ns = 1000, .bytes_up = 30, .bytes_down = 4};
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(counters->bytes_up, 60);
+	CHECK_INT(counters->bytes_down, 8);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -130,8 +324,12 @@ main(void)
 	UNIT_RUN(test_no_timeout);
 	UNIT_RUN(test_cancel_of_a_hang);
 	UNIT_RUN(test_device_that_does_not_hear);
+	UNIT_RUN(test_device_that_hears_late);
+	UNIT_RUN(test_flights);
 	UNIT_RUN(test_cancel_of_a_device_that_does_not_hear);
 	UNIT_RUN(test_steps_grow_to_a_millisecond);
 	UNIT_RUN(test_status_out_of_range);
+	UNIT_RUN(test_answer_that_names_no_row);
+	UNIT_RUN(test_timings_that_cannot_be);
 	return unit_finish();
 }

@@ -15,7 +15,18 @@
 
 #define STAGE_LINES 64
 #define STAGE_SCRIPT 8
+#define STAGE_TICKETS 128
 #define STAGE_DIMS 16
+
+typedef struct StageTicket
+{
+	HyTicket number; /* 0: free */
+	int32_t device;
+	HyTask task;
+	HyStatus ends;
+	uint64_t end_ns;
+	bool cancelled;
+} StageTicket;
 
 typedef struct Stage
 {
@@ -53,11 +64,15 @@ typedef struct Stage
 	int opens, closes, submits, cancels;
 	bool device_open;
 
-	/* the device's one ticket */
-	HyTask task;
-	HyStatus ends;
-	uint64_t end_ns;
-	bool cancelled;
+	/* the devices: what is under way on each, and how much slower than the first it is */
+	StageTicket tickets[STAGE_TICKETS];
+	HyTask task; /* that was done last */
+	uint64_t busy_until_ns[HY_MAX_DEVICES];
+	double slowness[HY_MAX_DEVICES]; /* 0: as fast */
+	int32_t script_device;           /* the script is this one's; -1: of any */
+	int32_t stuck_device;            /* hang and deaf too */
+	int64_t most_items;              /* more are out of memory; 0: no limit */
+	char handle[HY_MAX_DEVICES];
 
 	/* a task to run: distances of one query to rows */
 	int64_t rows;
@@ -91,13 +106,12 @@ stage_probe(int32_t device, HyDeviceInfo *info)
 static UNIT_UNUSED HyStatus
 stage_open(int32_t device, const HyLimits *limits, HyDevice **opened)
 {
-	(void) device;
 	(void) limits;
 	stage.opens++;
 	if (stage.open_status != HY_OK)
 		return stage.open_status;
 	stage.device_open = true;
-	*opened = (HyDevice *) &stage;
+	*opened = (HyDevice *) &stage.handle[device];
 	return HY_OK;
 }
 
@@ -141,78 +155,120 @@ stage_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 	return HY_OK;
 }
 
+/* stage_number: the device that a handle stands for. */
+static UNIT_UNUSED int32_t
+stage_number(const HyDevice *device)
+{
+	return (int32_t) ((const char *) device - stage.handle);
+}
+
 static UNIT_UNUSED HyStatus
 stage_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
 	HyShape shape = hy_task_shape(task);
+	int32_t number = stage_number(device);
+	uint64_t *busy = &stage.busy_until_ns[number];
+	StageTicket *slot = stage.tickets;
 	HyStatus st = HY_OK;
 
-	(void) device;
-	if (stage.always_fail)
-		st = stage.script[0];
-	else if (stage.scripted < STAGE_SCRIPT)
-		st = stage.script[stage.scripted++];
+	if (stage.script_device < 0 || stage.script_device == number)
+	{
+		if (stage.always_fail)
+			st = stage.script[0];
+		else if (stage.scripted < STAGE_SCRIPT)
+			st = stage.script[stage.scripted++];
+	}
 	stage.submits++;
+	if (stage.most_items > 0 && hy_shape_items(&shape) > stage.most_items)
+		st = HY_NOMEM;
 	if (st != HY_OK && !stage.fail_in_poll)
 		return st;
-	stage.task = *task;
-	stage.ends = st;
-	stage.cancelled = false;
-	stage.end_ns =
-		stage.clock.time + (uint64_t) (stage.device_launch_ns +
-	                                   stage.device_item_ns * (double) hy_shape_items(&shape));
-	*ticket = (HyTicket) stage.submits;
+	while (slot->number != 0)
+	{
+		if (++slot == stage.tickets + STAGE_TICKETS)
+			return HY_BUSY;
+	}
+	*slot = (StageTicket){.number = (HyTicket) stage.submits, .device = number};
+	slot->task = *task;
+	slot->ends = st;
+	/* one engine a device */
+	if (*busy < stage.clock.time)
+		*busy = stage.clock.time;
+	*busy += (uint64_t) ((stage.device_launch_ns +
+	                      stage.device_item_ns * (double) hy_shape_items(&shape)) *
+	                     (stage.slowness[number] > 0 ? stage.slowness[number] : 1));
+	slot->end_ns = *busy;
+	*ticket = slot->number;
 	return HY_OK;
+}
+
+static UNIT_UNUSED StageTicket *
+stage_find(const HyDevice *device, HyTicket ticket)
+{
+	StageTicket *slot;
+
+	for (slot = stage.tickets; slot < stage.tickets + STAGE_TICKETS; slot++)
+	{
+		if (slot->number == ticket && ticket != 0 && slot->device == stage_number(device))
+			return slot;
+	}
+	return NULL;
 }
 
 static UNIT_UNUSED HyStatus
 stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 {
+	StageTicket *slot = stage_find(device, ticket);
+	bool stuck = stage.stuck_device < 0 || stage.stuck_device == stage_number(device);
 	HyTicket cpu_ticket;
+	HyTimings ignored;
 	HyStatus st;
 
-	(void) device;
-	if (ticket != (HyTicket) stage.submits)
+	if (slot == NULL)
 		return HY_INVALID;
-	if (stage.deaf)
-		return HY_OK;
-	if (stage.cancelled)
-		return HY_CANCELLED;
-	if (stage.hang)
-		return HY_OK;
-	if (stage.ends != HY_OK)
-	{
-		HyShape shape = hy_task_shape(&stage.task);
-
-		if (stage.task.op == HY_OP_DISTANCE)
-			memset(stage.task.u.distance.out, 0xcc,
-			       (size_t) hy_shape_items(&shape) * sizeof(double));
-		return stage.ends;
-	}
 	memset(timings, 0, sizeof(*timings));
-	if (stage.clock.time < stage.end_ns)
+	if (stage.deaf && stuck)
+		return HY_OK;
+	if (slot->cancelled)
 	{
-		timings->remaining_ns = stage.end_ns - stage.clock.time;
+		slot->number = 0;
+		return HY_CANCELLED;
+	}
+	if (stage.hang && stuck)
+		return HY_OK;
+	if (stage.clock.time < slot->end_ns)
+	{
+		timings->remaining_ns = slot->end_ns - stage.clock.time;
 		timings->may_skip = stage.virtual_time;
 		return HY_OK;
 	}
-	st = hy_backend_cpu.submit(stage.executor->member[0].device, &stage.task, &cpu_ticket);
-	if (st == HY_OK)
+	if (slot->ends != HY_OK)
 	{
-		HyTimings ignored;
+		HyShape shape = hy_task_shape(&slot->task);
+		int64_t q;
 
-		st = hy_backend_cpu.poll(stage.executor->member[0].device, cpu_ticket, done, &ignored);
+		for (q = 0; slot->task.op == HY_OP_DISTANCE && q < shape.queries; q++)
+			memset(slot->task.u.distance.out + q * hy_distance_stride(&slot->task.u.distance), 0xcc,
+			       (size_t) shape.targets * sizeof(double));
+		slot->number = 0;
+		return slot->ends;
 	}
+	slot->number = 0;
+	stage.task = slot->task;
+	st = hy_backend_cpu.submit(stage.executor->member[0].device, &slot->task, &cpu_ticket);
+	if (st == HY_OK)
+		st = hy_backend_cpu.poll(stage.executor->member[0].device, cpu_ticket, done, &ignored);
 	return st;
 }
 
 static UNIT_UNUSED void
 stage_cancel(HyDevice *device, HyTicket ticket)
 {
-	(void) device;
-	(void) ticket;
+	StageTicket *slot = stage_find(device, ticket);
+
 	stage.cancels++;
-	stage.cancelled = true;
+	if (slot != NULL)
+		slot->cancelled = true;
 }
 
 static UNIT_UNUSED void
@@ -331,6 +387,8 @@ stage_begin(int32_t devices)
 	stage.max_k = INT32_MAX;
 	stage.free_bytes = UINT64_C(1) << 40;
 	stage.item_bytes = 8;
+	stage.script_device = -1;
+	stage.stuck_device = -1;
 	stage_cpu = hy_backend_cpu;
 	stage_cpu.submit = stage_cpu_submit;
 	CHECK_INT(

@@ -253,6 +253,53 @@ test_out_of_memory_is_not_tried_again_at_once(void)
 	stage_end();
 }
 
+/* a probe that says nothing of the device leaves the way open for the next */
+static void
+test_probe_that_runs_out_of_memory(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.always_fail = true;
+	stage.script[0] = HY_TRANSIENT;
+	for (i = 0; i < 3; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage.clock.time += HY_BREAKER_FIRST_NS;
+	stage.script[0] = HY_NOMEM;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(breaker()->state, HY_BREAKER_HALF_OPEN);
+	stage.always_fail = false;
+	stage.scripted = STAGE_SCRIPT;
+	CHECK_INT(stage_dispatch(512, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(breaker()->probes, 1);
+	stage_end();
+}
+
+/* events are written in place, over what was there 257 calls ago */
+static void
+test_an_error_is_not_shown_again(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(64, &decision), HY_OK);
+	CHECK_STR(decision.failure.text, "as the script says");
+	stage.config.force_cpu = true;
+	for (i = 0; i < 2 * HY_EVENT_SLOTS; i++)
+	{
+		CHECK_INT(stage_dispatch(64, &decision), HY_OK);
+		CHECK_STR(decision.failure.text, "");
+		CHECK_INT(decision.failure.native_code, 0);
+	}
+	stage_end();
+}
+
 static void
 test_lost_context_is_reopened_once(void)
 {
@@ -350,12 +397,67 @@ test_open_that_fails(void)
 		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
 	}
 	CHECK_INT(stage.opens, 1);
+	/* the second wait is twice as long */
 	stage.clock.time += 1000000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	stage.clock.time += 1900000000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
+	CHECK_INT(stage.opens, 2);
+	/* preferring the device does not shorten it, nor is there a line in the log for each call */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	for (i = 0; i < 10; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
+	}
+	CHECK_INT(stage.opens, 2);
+	CHECK_INT(stage_logged("could not be opened"), 1);
+	stage.config.execution = HY_EXECUTION_GPU; /* insisting does */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_BUSY);
+	CHECK_INT(stage.opens, 3);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.clock.time += UINT64_C(10000000000);
 	stage.open_status = HY_OK;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.device, 1);
 	CHECK(!decision.fallback);
 	adds_up();
+	stage_end();
+}
+
+/* A device that others hold says so at every try; the log says it once, and again after it was open. */
+static void
+test_open_that_fails_is_logged_once(void)
+{
+	const uint64_t longest_wait = UINT64_C(300000000000);
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.open_status = HY_BUSY;
+	for (i = 0; i < 20; i++)
+	{
+		stage.clock.time += longest_wait;
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.fallback);
+	}
+	CHECK_INT(stage.opens, 20);
+	CHECK_INT(stage_logged("could not be opened: busy"), 1);
+	stage.open_status = HY_TRANSIENT; /* another reason is another line */
+	stage.clock.time += longest_wait;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("could not be opened: transient"), 1);
+	stage.open_status = HY_OK;
+	stage.clock.time += longest_wait;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("opened"), 3);
+	hy_executor_close_devices(stage.executor);
+	stage.open_status = HY_BUSY;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage_logged("could not be opened: busy"), 2);
 	stage_end();
 }
 
@@ -532,6 +634,7 @@ test_too_many_devices(void)
 
 	stage_begin(5);
 	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
+	CHECK_INT(stage_logged("3 of 5 devices from scripted are left out"), 1);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
 	hy_executor_add_missing(stage.executor, "one more", "no room");
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
@@ -575,6 +678,105 @@ test_backends_that_do_not_fit(void)
 	stage_end();
 }
 
+static HyStatus
+absurd_probe(int32_t device, HyDeviceInfo *info)
+{
+	(void) device;
+	memset(info, 0xff, sizeof(*info));
+	info->virtual_time = true;                   /* any other bits would be no bool */
+	memset(info->name, 'n', sizeof(info->name)); /* and no end of it */
+	memset(info->architecture, '\t', sizeof(info->architecture) - 1);
+	info->architecture[3] = '\0';
+	return HY_OK;
+}
+
+static HyStatus
+absurd_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	(void) device;
+	*free_bytes = UINT64_MAX;
+	*total_bytes = 1000000;
+	return HY_OK;
+}
+
+static HyStatus
+open_nothing(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	(void) device;
+	(void) limits;
+	*opened = NULL;
+	return HY_OK;
+}
+
+static HyStatus
+open_out_of_range(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	(void) device;
+	(void) limits;
+	*opened = NULL;
+	return (HyStatus) 999;
+}
+
+static void
+says_foreign_words(const HyDevice *device, HyFailure *failure)
+{
+	(void) device;
+	memset(failure, 0xe9, sizeof(*failure));
+}
+
+static void
+test_backends_that_talk_nonsense(void)
+{
+	HyBackend wrong = stage_backend;
+	HyDeviceState state;
+	HyDecision decision;
+	int i;
+
+	stage_begin(0);
+	stage.devices = 1;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	wrong.probe = absurd_probe;
+	wrong.mem_info = absurd_mem_info;
+	wrong.last_error = says_foreign_words;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &wrong), HY_OK);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK_INT(strlen(state.info.name), HY_NAME_LENGTH - 1);
+	CHECK_STR(state.info.architecture, "???");
+	CHECK_INT(state.info.cores, 0);
+	CHECK_INT(state.info.memory_total, 0);
+	CHECK_INT(state.info.memory_free, 0);
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(strlen(decision.failure.text), HY_TEXT_LENGTH - 1);
+	CHECK_INT(strspn(decision.failure.text, "?"), HY_TEXT_LENGTH - 1);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK(state.open);
+	CHECK_INT(state.info.memory_total, 1000000);
+	CHECK_INT(state.info.memory_free, 1000000);
+	CHECK_INT(state.memory_used, 0);
+	adds_up();
+	stage_end();
+
+	for (i = 0; i <= 1; i++)
+	{
+		stage_begin(0);
+		stage.devices = 1;
+		stage.config.execution = HY_EXECUTION_PREFER_GPU;
+		wrong = stage_backend;
+		wrong.open = i == 0 ? open_nothing : open_out_of_range;
+		CHECK_INT(hy_executor_add_backend(stage.executor, &wrong), HY_OK);
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.fallback);
+		CHECK_INT(decision.status, HY_BUG);
+		CHECK_INT(stage.submits, 0);
+		CHECK_INT(breaker()->count, 1);
+		adds_up();
+		stage_end();
+		CHECK_INT(stage.closes, 0);
+	}
+}
+
 static void
 test_random_failures_never_cost_an_answer(void)
 {
@@ -613,10 +815,13 @@ main(void)
 	UNIT_RUN(test_breaker_from_open_to_closed);
 	UNIT_RUN(test_probe_reason_in_auto);
 	UNIT_RUN(test_out_of_memory_is_not_tried_again_at_once);
+	UNIT_RUN(test_probe_that_runs_out_of_memory);
+	UNIT_RUN(test_an_error_is_not_shown_again);
 	UNIT_RUN(test_lost_context_is_reopened_once);
 	UNIT_RUN(test_process_lost_for_life);
 	UNIT_RUN(test_one_device_gone);
 	UNIT_RUN(test_open_that_fails);
+	UNIT_RUN(test_open_that_fails_is_logged_once);
 	UNIT_RUN(test_new_memory_limit_reopens);
 	UNIT_RUN(test_cancelled_on_the_cpu);
 	UNIT_RUN(test_tasks_that_contradict_themselves);
@@ -626,6 +831,7 @@ main(void)
 	UNIT_RUN(test_nothing_is_allocated_in_a_call);
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_backends_that_do_not_fit);
+	UNIT_RUN(test_backends_that_talk_nonsense);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
 	return unit_finish();
 }

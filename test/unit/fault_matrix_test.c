@@ -132,7 +132,7 @@ task_of(HyOp op)
 	HyTask task = {.op = op, .allocator = &memory.allocator};
 
 	if (op == HY_OP_DISTANCE)
-		task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, queries, targets, distances};
+		task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, queries, targets, distances, 0};
 	else if (op == HY_OP_TOPK)
 		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts};
 	else

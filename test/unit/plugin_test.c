@@ -116,6 +116,54 @@ test_text_file(void)
 	CHECK_MSG(strstr(why, "text.so cannot be loaded: ") == why, "%s", why);
 }
 
+/* an interrupted copy: wherever it ends, a sentence and no signal */
+static void
+test_cut_short(void)
+{
+	char path[256];
+	long whole;
+	long kept;
+	FILE *file;
+
+	build_backend("cut", "");
+	snprintf(path, sizeof(path), "%s/cut.so", directory);
+	file = fopen(path, "r");
+	CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
+	whole = ftell(file);
+	fclose(file);
+	/* not its very end, which holds what only debuggers read */
+	for (kept = whole / 2; kept >= 0; kept = kept > 16 ? kept * 3 / 4 : kept - 1)
+	{
+		CHECK_INT(truncate(path, kept), 0);
+		CHECK(load("cut") == NULL);
+		CHECK_MSG(strstr(why, "cut.so is not complete: ") == why ||
+		              strstr(why, "cut.so cannot be loaded: ") == why,
+		          "%ld of %ld bytes: %s", kept, whole, why);
+	}
+}
+
+static void
+test_each_function_left_out(void)
+{
+	static const char *const functions[] = {"device_count", "probe",    "open",       "close",
+	                                        "caps",         "estimate", "mem_info",   "buf_alloc",
+	                                        "buf_free",     "upload",   "download",   "submit",
+	                                        "poll",         "cancel",   "last_error", "name"};
+	size_t i;
+
+	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+	{
+		char name[32];
+		char statement[64];
+
+		snprintf(name, sizeof(name), "no_%s", functions[i]);
+		snprintf(statement, sizeof(statement), "b.%s = 0;", functions[i]);
+		build_backend(name, statement);
+		CHECK_MSG(load(name) == NULL, "%s", name);
+		CHECK_MSG(strstr(why, ".so leaves a function or its name out") != NULL, "%s", why);
+	}
+}
+
 static void
 test_unresolved_symbol(void)
 {
@@ -161,12 +209,9 @@ test_wrong_size(void)
 static void
 test_incomplete(void)
 {
-	build_backend("no_submit", "b.submit = 0;");
-	CHECK(load("no_submit") == NULL);
-	CHECK_STR(why, "no_submit.so leaves a function or its name out");
-	build_backend("no_name", "b.name = \"\";");
-	CHECK(load("no_name") == NULL);
-	CHECK_STR(why, "no_name.so leaves a function or its name out");
+	build_backend("empty_name", "b.name = \"\";");
+	CHECK(load("empty_name") == NULL);
+	CHECK_STR(why, "empty_name.so leaves a function or its name out");
 }
 
 static void
@@ -179,6 +224,25 @@ test_short_room_for_why(void)
 	CHECK_STR(little, "absent.");
 }
 
+static void
+test_names_with_a_meaning(void)
+{
+	static const char *const names[] = {"cpu", "gpu", "auto", "prefer_gpu"};
+	char statement[64];
+	char expected[160];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		snprintf(statement, sizeof(statement), "b.name = \"%s\";", names[i]);
+		build_backend(names[i], statement);
+		CHECK(load(names[i]) == NULL);
+		snprintf(expected, sizeof(expected),
+		         "%s.so calls itself \"%s\", which means something else", names[i], names[i]);
+		CHECK_STR(why, expected);
+	}
+}
+
 int
 main(void)
 {
@@ -189,14 +253,17 @@ main(void)
 		return 2;
 	UNIT_RUN(test_good_plugin);
 	UNIT_RUN(test_names_that_are_not_bare);
+	UNIT_RUN(test_names_with_a_meaning);
 	UNIT_RUN(test_missing);
 	UNIT_RUN(test_text_file);
+	UNIT_RUN(test_cut_short);
 	UNIT_RUN(test_unresolved_symbol);
 	UNIT_RUN(test_no_entry);
 	UNIT_RUN(test_refuses_this_host);
 	UNIT_RUN(test_wrong_abi);
 	UNIT_RUN(test_wrong_size);
 	UNIT_RUN(test_incomplete);
+	UNIT_RUN(test_each_function_left_out);
 	UNIT_RUN(test_short_room_for_why);
 	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
 	CHECK_INT(system(command), 0);
