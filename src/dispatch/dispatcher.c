@@ -39,7 +39,6 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -256,6 +255,20 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
         HyDeviceRun *run)
 {
 	HyOp op = task->op;
+
+	if (hy_attempt_begin(executor, member, op, run))
+	{
+		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
+		hy_device_run(executor, member, task, run);
+	}
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return run->status;
+}
+
+bool
+hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run)
+{
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
 	bool probe;
@@ -266,14 +279,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
-	if (ready(executor, member, run))
-	{
-		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
-		hy_device_run(executor, member, task, run);
-	}
-	hy_count_attempt(&member->counters[op], run->status);
-	judge(executor, member, op, run->status);
-	return run->status;
+	return ready(executor, member, run);
 }
 
 /* ready: the device is open, under the memory limit now in force; else run says why not. */
@@ -302,9 +308,8 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 	return false;
 }
 
-/* judge: what an outcome says of the device. */
-static void
-judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
+void
+hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{

@@ -69,6 +69,7 @@ typedef struct HyConfig
 	bool telemetry;                 /* keep events; counters are always kept */
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
+	int32_t queue_depth;            /* most pieces in flight on a device */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
 	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */

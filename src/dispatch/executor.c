@@ -81,6 +81,7 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
+	config->queue_depth = 2;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -336,6 +337,7 @@ forget_history(HyExecutor *executor)
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
 		member->refused_bytes = 0;
+		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;

@@ -42,6 +42,8 @@ typedef struct HyMember
 	uint64_t free_at_ns;
 	uint64_t refused_bytes; /* 0: none */
 	uint64_t refused_until_ns;
+	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t cap_step;
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -130,6 +132,21 @@ typedef struct HyDeviceRun
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
 } HyDeviceRun;
+
+/*
+ * hy_member_budget: bytes that what is in flight on the device may take together; refused: so much
+ * was too much; fitted: so much was not.
+ */
+extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
+extern void hy_member_refused(HyMember *member, uint64_t bytes);
+extern void hy_member_fitted(HyMember *member, uint64_t bytes);
+
+/*
+ * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
+ * false: *run says why not.  hy_attempt_judge: what its outcome says of the device.
+ */
+extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
+extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight
