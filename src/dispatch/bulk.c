@@ -28,7 +28,7 @@
 #define STARTS_WORTH 24      /* a device piece shorter than so many starts is not halved */
 #define GUESSED_START_NS 1e4 /* of a device whose start is not known */
 #define LATE 0.8             /* the CPU takes a piece back if it needs this much of what remains */
-#define QUEUE_WAIT_NS 50000  /* between two looks at the queue */
+#define PIECE_STARTS 3       /* others or not, a piece lasts at least so many starts */
 
 /* Range: rows that nobody works at. */
 typedef struct Range
@@ -48,6 +48,7 @@ typedef struct Piece
 	int64_t first;
 	int64_t count;
 	double predicted_ns; /* < 0: not known */
+	int32_t place;       /* in the device's queue */
 	uint64_t bytes;      /* of device memory, as estimated */
 	HyTask task;
 	HyFlight flight;
@@ -61,6 +62,8 @@ struct Lane
 	HyMember *member;
 	bool open;     /* takes more */
 	bool reopened; /* its context was lost once */
+	bool asked;    /* for a place in the queue */
+	int32_t place; /* that it was asked for */
 	bool begun;    /* the breaker has let a piece through that is not launched yet */
 	int32_t depth; /* most pieces in flight */
 	int32_t flying;
@@ -111,9 +114,11 @@ static void piece_failed(HyBulk *bulk, Piece *piece);
 static bool reopen(HyBulk *bulk, Lane *lane);
 static void stop_lane(HyBulk *bulk, Lane *lane);
 static void stop_all(HyBulk *bulk, HyStatus status);
+static void drop_wishes(HyBulk *bulk, Lane *lane);
 static void give_back(HyBulk *bulk, int64_t first, int64_t count, bool failed);
 static bool feed_devices(HyBulk *bulk);
 static bool launch(HyBulk *bulk, Lane *lane);
+static bool its_turn(HyBulk *bulk, Lane *lane, int64_t rows);
 static bool begin_lane(HyBulk *bulk, Lane *lane);
 static Piece *free_piece(HyBulk *bulk);
 static bool feed_cpu(HyBulk *bulk);
@@ -199,7 +204,7 @@ hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 		}
 	}
 	if (*wait_ns == UINT64_MAX)
-		*wait_ns = QUEUE_WAIT_NS;
+		*wait_ns = HY_QUEUE_LOOK_NS;
 	return false;
 }
 
@@ -421,6 +426,8 @@ settle(HyBulk *bulk, Piece *piece)
 
 	piece->used = false;
 	lane->flying--;
+	piece->flight.run.shared = hy_device_shared(bulk->executor, piece->place);
+	hy_device_leave(bulk->executor, piece->place);
 	if (st != HY_OK)
 		hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
 	if (st == HY_OK)
@@ -447,16 +454,18 @@ piece_done(HyBulk *bulk, Piece *piece)
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
-	hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
+	if (!run->shared)
+		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
 	if (piece->bytes > lane->largest)
 		lane->largest = piece->bytes;
 	lane->last_end_ns = run->finished_ns;
 	lane->rows += piece->count;
+	bulk->report.rows[lane->device] = lane->rows;
 	lane->busy_ns += ns;
 	lane->bytes_up += run->timings.bytes_up;
 	lane->bytes_down += run->timings.bytes_down;
 	bulk->report.pieces++;
-	if (lane->row_ns > 0)
+	if (lane->row_ns > 0 && !run->shared)
 	{
 		/* half of what was wrong with the prediction is believed at once */
 		double factor = ns / lane_ns(lane, (double) piece->count);
@@ -465,7 +474,7 @@ piece_done(HyBulk *bulk, Piece *piece)
 		lane->start_ns *= factor;
 		lane->row_ns *= factor;
 	}
-	else
+	else if (lane->row_ns <= 0)
 	{
 		lane->start_ns = ns / 2 < GUESSED_START_NS ? ns / 2 : GUESSED_START_NS;
 		lane->row_ns = (ns - lane->start_ns) / (double) piece->count;
@@ -565,6 +574,7 @@ stop_lane(HyBulk *bulk, Lane *lane)
 		if (!piece->used || piece->lane != lane)
 			continue;
 		hy_flight_stop(bulk->executor, &piece->flight);
+		hy_device_leave(bulk->executor, piece->place);
 		piece->used = false;
 		lane->flying--;
 		give_back(bulk, piece->first, piece->count, false);
@@ -581,14 +591,26 @@ stop_all(HyBulk *bulk, HyStatus status)
 	{
 		Lane *lane = &bulk->lane[i];
 
-		if (lane->begun || lane->flying > 0)
+		if (lane->flying > 0)
 			hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
-		lane->begun = false;
 		stop_lane(bulk, lane);
+		drop_wishes(bulk, lane);
 	}
 	bulk->report.status = status;
 	bulk->report.finished_ns = now_ns(bulk);
 	bulk->over = true;
+}
+
+/* drop_wishes: neither the breaker nor the queue need wait for the lane any longer. */
+static void
+drop_wishes(HyBulk *bulk, Lane *lane)
+{
+	if (lane->begun)
+		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+	lane->begun = false;
+	if (lane->asked)
+		hy_device_leave(bulk->executor, lane->place);
+	lane->asked = false;
 }
 
 /* give_back: rows that somebody has to do again; next to others of their kind they become one. */
@@ -674,6 +696,8 @@ launch(HyBulk *bulk, Lane *lane)
 	now = now_ns(bulk); /* opening takes its time */
 	if (rows > lane->most_rows)
 		rows = lane->most_rows;
+	if (!its_turn(bulk, lane, rows))
+		return false;
 	piece = free_piece(bulk);
 	if (piece == NULL)
 		return false;
@@ -713,7 +737,9 @@ launch(HyBulk *bulk, Lane *lane)
 	shape = hy_shape_slice(&bulk->shape, rows);
 	piece->bytes = lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
 	lane->flying++;
+	piece->place = lane->place;
 	lane->begun = false;
+	lane->asked = false;
 	if (lane->free_ns < now)
 		lane->free_ns = now;
 	if (piece->predicted_ns > 0)
@@ -753,6 +779,20 @@ begin_lane(HyBulk *bulk, Lane *lane)
 	}
 	lane->open = false;
 	return false;
+}
+
+/* its_turn: whether the queue of the device lets the lane submit a piece of so many rows. */
+static bool
+its_turn(HyBulk *bulk, Lane *lane, int64_t rows)
+{
+	double ns = lane->row_ns > 0 ? lane_ns(lane, (double) rows) : 0;
+
+	if (!lane->asked)
+	{
+		lane->place = hy_device_ask(bulk->executor, lane->member, ns, rows == bulk->slicing.extent);
+		lane->asked = lane->place != -1;
+	}
+	return lane->asked && hy_device_granted(bulk->executor, lane->place);
 }
 
 static Piece *
@@ -833,6 +873,7 @@ run_cpu_piece(HyBulk *bulk, int64_t first, int64_t count)
 	}
 	ns = until > from ? (double) (until - from) : 1;
 	bulk->cpu.rows += count;
+	bulk->report.rows[0] = bulk->cpu.rows;
 	bulk->cpu.busy_ns += ns;
 	bulk->cpu.row_ns = bulk->cpu.row_ns > 0 ? 0.5 * bulk->cpu.row_ns + 0.5 * ns / (double) count
 	                                        : ns / (double) count;
@@ -879,6 +920,7 @@ take_back(HyBulk *bulk)
 	if (latest == NULL)
 		return false;
 	hy_flight_stop(bulk->executor, &latest->flight);
+	hy_device_leave(bulk->executor, latest->place);
 	hy_attempt_judge(bulk->executor, latest->lane->member, bulk->shape.op, HY_CANCELLED);
 	latest->used = false;
 	latest->lane->flying--;
@@ -938,11 +980,14 @@ device_rows(HyBulk *bulk, Lane *lane, int64_t left, uint64_t now)
 {
 	bool cpu = bulk->cpu.open && bulk->boundary < 0;
 	double rows = (double) left;
-	double longest = HUGE_VAL;
+	double longest = bulk->plan.rescue || cpu ? LONGEST_PIECE_NS : HUGE_VAL;
+	double quantum = 0;
 	int lanes = cpu;
 	int known;
 	int i;
 
+	if (bulk->executor->queued)
+		quantum = hy_queue_quantum(&bulk->executor->seat, lane->device, now);
 	for (i = 0; i < bulk->lanes; i++)
 		lanes += bulk->lane[i].open;
 	if (lane->row_ns <= 0)
@@ -950,7 +995,7 @@ device_rows(HyBulk *bulk, Lane *lane, int64_t left, uint64_t now)
 		/* One piece says how fast it is; alone, it may as well have all. */
 		if (lane->flying > 0)
 			return 0;
-		if (lanes > 1)
+		if (lanes > 1 || quantum > 0)
 			rows = ceil((double) bulk->slicing.extent / PROBE_PARTS);
 	}
 	else
@@ -972,13 +1017,16 @@ device_rows(HyBulk *bulk, Lane *lane, int64_t left, uint64_t now)
 			if (lane_ns(lane, rows) > STARTS_WORTH * least)
 				rows /= 2;
 		}
-		if (bulk->plan.rescue || cpu)
-			longest = LONGEST_PIECE_NS;
+		if (quantum > 0 && quantum < longest)
+			longest = quantum;
+		if (longest < PIECE_STARTS * lane->start_ns)
+			longest = PIECE_STARTS * lane->start_ns;
 		if (lane_ns(lane, rows) > longest)
 		{
-			double parts = ceil(lane_ns(lane, rows) / longest);
+			double most = floor((longest - lane->start_ns) / lane->row_ns);
 
-			rows = ceil(rows / parts);
+			/* in equal parts */
+			rows = most > 1 ? ceil(rows / ceil(rows / most)) : 1;
 		}
 	}
 	rows = ceil(rows);
@@ -1123,9 +1171,8 @@ finish(HyBulk *bulk)
 		HyCounters *counters = &lane->member->counters[bulk->shape.op];
 		HyShape shape = hy_shape_slice(&bulk->shape, lane->rows);
 
-		bulk->report.rows[lane->device] = lane->rows;
-		if (lane->begun)
-			hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		if (i >= 0)
+			drop_wishes(bulk, lane);
 		if (lane->rows == 0)
 			continue;
 		if (i >= 0)

@@ -245,7 +245,8 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 	hy_count_call(counters, decision->items, ns);
 	counters->bytes_up += run->timings.bytes_up;
 	counters->bytes_down += run->timings.bytes_down;
-	hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
+	if (!run->shared)
+		hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
 	return HY_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "dispatch/backend.h"
 #include "dispatch/breaker.h"
+#include "dispatch/queue.h"
 #include "dispatch/tracker.h"
 
 typedef enum HyExecution
@@ -153,6 +154,12 @@ extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *b
 
 /* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
 extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);
+
+/*
+ * hy_executor_use_queue: from now on tasks for devices wait for their turn in this queue, which others
+ * use too; NULL: there are no others.  The seat's queue outlives its use.
+ */
+extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);

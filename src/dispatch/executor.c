@@ -151,6 +151,14 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 }
 
 void
+hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
+{
+	executor->queued = seat != NULL;
+	if (seat != NULL)
+		executor->seat = *seat;
+}
+
+void
 hy_executor_close_devices(HyExecutor *executor)
 {
 	int32_t i;

@@ -14,7 +14,9 @@
 #include "dispatch/dispatcher.h"
 
 #define HY_ROUTES 512
-#define HY_MAX_FLIGHTS 16 /* on a device by one executor */
+#define HY_NO_QUEUE (-2)
+#define HY_QUEUE_LOOK_NS 50000 /* between two looks at the queue */
+#define HY_MAX_FLIGHTS 16      /* on a device by one executor */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -78,6 +80,8 @@ struct HyExecutor
 	HyRoute routes[HY_ROUTES];
 	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
 	int64_t flushes[HY_OP_COUNT][HY_FLUSH_COUNT];
+	bool queued; /* tasks for devices go through the queue of seat */
+	HyQueueSeat seat;
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t events;
@@ -131,6 +135,7 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
+	bool shared;          /* behind tasks of others: its time is not its own */
 } HyDeviceRun;
 
 /*
@@ -180,6 +185,17 @@ extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 /* hy_device_run: one flight from its start to its end. */
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
+
+/*
+ * hy_device_ask: a place in the queue for a task of about ns on this device; HY_NO_QUEUE where the
+ * executor has none, -1 where the queue is full.
+ */
+extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
+
+/* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
+extern bool hy_device_granted(HyExecutor *executor, int32_t place);
+extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
  * hy_member_settle: whether nothing that was given up is still under way on an open device.  A

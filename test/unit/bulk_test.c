@@ -562,7 +562,7 @@ test_random_failures_never_cost_an_answer(void)
 	int64_t fell_back = 0;
 	int64_t stolen = 0;
 
-	for (round = 0; round < 600; round++)
+	for (round = 0; round < 250; round++)
 	{
 		static const HyStatus usual[] = {
 			HY_OK,   HY_OK, HY_OK, HY_OK,           HY_NOMEM,       HY_TRANSIENT,
@@ -593,13 +593,13 @@ test_random_failures_never_cost_an_answer(void)
 		plan.with_cpu = plan.devices < 2 || unit_random_below(&random, 2) != 0;
 		plan.percent =
 			unit_random_below(&random, 4) == 0 ? (int32_t) unit_random_below(&random, 101) : -1;
-		bulk((int64_t) (1 + unit_random_below(&random, 30000)), plan);
+		bulk((int64_t) (1 + unit_random_below(&random, 12000)), plan);
 		CHECK_INT(report.status, HY_OK);
 		fell_back += report.fallback;
 		stolen += report.stolen;
 		stage_end();
 	}
-	CHECK(fell_back > 50 && stolen > 5);
+	CHECK(fell_back > 20 && stolen > 2);
 }
 
 int
