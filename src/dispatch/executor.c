@@ -83,6 +83,7 @@ hy_config_default(HyConfig *config)
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
 	config->split_percent = -1;
+	config->queue_depth = 2;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -149,6 +150,14 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 		return;
 	member->latched = true;
 	set_text(member->why, sizeof(member->why), why);
+}
+
+void
+hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
+{
+	executor->queued = seat != NULL;
+	if (seat != NULL)
+		executor->seat = *seat;
 }
 
 void
@@ -262,6 +271,7 @@ hy_executor_forget(HyExecutor *executor)
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
 		member->refused_bytes = 0;
+		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
