@@ -42,7 +42,6 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -350,7 +349,8 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 	hy_count_call(counters, decision->items, ns);
 	counters->bytes_up += run->timings.bytes_up;
 	counters->bytes_down += run->timings.bytes_down;
-	hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
+	if (!run->shared)
+		hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
 	return HY_OK;
 }
 
@@ -360,6 +360,19 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
         HyDeviceRun *run)
 {
 	HyOp op = task->op;
+
+	if (!hy_attempt_begin(executor, member, op, run))
+		return run->status;
+	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
+	hy_device_run(executor, member, task, run);
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return run->status;
+}
+
+bool
+hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run)
+{
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
 
@@ -370,7 +383,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
 		         "another session found it failing, or is trying it");
-		return run->status;
+		return false;
 	}
 	if (breaker->state != before)
 		executor->generation++;
@@ -379,13 +392,10 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
 	if (ready(executor, member, run))
-	{
-		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
-		hy_device_run(executor, member, task, run);
-	}
+		return true;
 	hy_count_attempt(&member->counters[op], run->status);
-	judge(executor, member, op, run->status);
-	return run->status;
+	hy_attempt_judge(executor, member, op, run->status);
+	return false;
 }
 
 /* ready: the device is open, under the memory limit now in force; else run says why not. */
@@ -413,9 +423,8 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 	return false;
 }
 
-/* judge: what an outcome says of the device. */
-static void
-judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
+void
+hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{

@@ -83,6 +83,7 @@ hy_config_default(HyConfig *config)
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
 	config->split_percent = -1;
+	config->queue_depth = 2;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -154,6 +155,14 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 }
 
 void
+hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
+{
+	executor->queued = seat != NULL;
+	if (seat != NULL)
+		executor->seat = *seat;
+}
+
+void
 hy_executor_close_devices(HyExecutor *executor)
 {
 	int32_t i;
@@ -198,6 +207,9 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->backend = member->name;
 	state->number = member->number;
 	state->info = member->info;
+	/* the CPU's instruction set is a setting */
+	if (device == 0)
+		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL;
 	state->latched = member->latched;
 	state->why = member->why[0] != '\0' ? member->why : NULL;
@@ -268,6 +280,7 @@ hy_executor_forget(HyExecutor *executor)
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
 		member->refused_bytes = 0;
+		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;

@@ -16,7 +16,9 @@
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
-#define HY_MAX_FLIGHTS 16 /* on a device by one executor */
+#define HY_NO_QUEUE (-2)
+#define HY_QUEUE_LOOK_NS 50000 /* between two looks at the queue */
+#define HY_MAX_FLIGHTS 16      /* on a device by one executor */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -49,6 +51,8 @@ typedef struct HyMember
 	uint64_t free_at_ns;
 	uint64_t refused_bytes; /* 0: none */
 	uint64_t refused_until_ns;
+	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t cap_step;
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -115,6 +119,8 @@ struct HyExecutor
 	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
 	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
 	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
+	bool queued;      /* tasks for devices go through the queue of seat */
+	HyQueueSeat seat;
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	HyShare share;
@@ -193,7 +199,24 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
+	bool shared;          /* behind tasks of others: its time is not its own */
 } HyDeviceRun;
+
+/*
+ * hy_member_budget: bytes that what is in flight on the device may take together; refused: so much
+ * was too much; fitted: so much was not.
+ */
+extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
+extern void hy_member_refused(HyMember *member, uint64_t bytes);
+extern void hy_member_fitted(HyMember *member, uint64_t bytes);
+
+/*
+ * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
+ * false: *run says why not, and the attempt, if it was one, is counted and judged.
+ * hy_attempt_judge: what its outcome says of the device.
+ */
+extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
+extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight
@@ -227,6 +250,17 @@ extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 /* hy_device_run: one flight from its start to its end. */
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
+
+/*
+ * hy_device_ask: a place in the queue for a task of about ns on this device; HY_NO_QUEUE where the
+ * executor has none, -1 where the queue is full.
+ */
+extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
+
+/* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
+extern bool hy_device_granted(HyExecutor *executor, int32_t place);
+extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
  * hy_member_settle: whether nothing that was given up is still under way on an open device.  A
