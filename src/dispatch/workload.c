@@ -135,7 +135,7 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 static void
 fill(HyWorkload *workload)
 {
-	float *at = (float *) workload->block;
+	float *at = (void *) workload->block;
 	uint64_t floats = workload->used / sizeof(float);
 	uint64_t i;
 
