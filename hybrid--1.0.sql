@@ -494,47 +494,191 @@ Raises on an edge with a NULL, or with a weight that is NaN, infinite or negativ
 CREATE FUNCTION hybrid_get_devices(
 	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
 	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
-	OUT detail text, OUT virtual bool)
+	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_devices'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_get_devices() IS
-'devices this session can use, and why not; memory in bytes; opens none';
+'devices this session can use, and why not; memory in bytes; opens none; see the view hybrid_devices';
+
+CREATE FUNCTION hybrid_get_capabilities(
+	OUT device int, OUT backend text, OUT operation text, OUT dtype text, OUT metric text,
+	OUT supported bool, OUT max_dims int, OUT max_targets bigint, OUT max_k int, OUT exact bool,
+	OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_capabilities'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 66;
+COMMENT ON FUNCTION hybrid_get_capabilities() IS
+'what each device of this session can run, a row for each operation, type and metric; opens none; see the view hybrid_capabilities';
 
 CREATE FUNCTION hybrid_get_stats(
-	OUT device int, OUT backend text, OUT operation text, OUT calls bigint, OUT items bigint,
-	OUT failures bigint, OUT fallbacks bigint, OUT success_rate float8, OUT mean_us float8,
-	OUT p50_us float8, OUT p99_us float8, OUT total_ms float8, OUT bytes_up bigint,
-	OUT bytes_down bigint, OUT virtual bool)
+	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT calls bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
+	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
+	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
+	OUT reasons jsonb, OUT statuses jsonb, OUT fallback_causes jsonb, OUT flushes jsonb)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_stats'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 10;
 COMMENT ON FUNCTION hybrid_get_stats() IS
-'counters of this session, a row for each device and operation that was used; times in microseconds, made up by a model where virtual is true';
+'counters, a row for each device and operation that was used: of all sessions for members of pg_monitor where hybrid is preloaded, else of this session; see the view hybrid_stats';
 
 CREATE FUNCTION hybrid_get_events(
-	OUT at timestamptz, OUT operation text, OUT dtype text, OUT metric text, OUT dims int,
-	OUT queries bigint, OUT targets bigint, OUT k int, OUT items bigint, OUT strategy text,
-	OUT device int, OUT backend text, OUT reason text, OUT fallback bool, OUT status text,
-	OUT native_code int, OUT error text, OUT predicted_cpu_us float8,
-	OUT predicted_device_us float8, OUT actual_us float8, OUT virtual bool,
-	OUT bytes_required bigint, OUT bytes_available bigint)
+	OUT scope text, OUT at timestamptz, OUT pid int, OUT role name, OUT operation text,
+	OUT dtype text, OUT metric text, OUT dims int, OUT queries bigint, OUT targets bigint,
+	OUT k int, OUT items bigint, OUT strategy text, OUT device int, OUT backend text,
+	OUT reason text, OUT fallback bool, OUT status text, OUT native_code int, OUT error text,
+	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT actual_us float8,
+	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT load float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_events'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 256;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
 COMMENT ON FUNCTION hybrid_get_events() IS
-'the last decisions of this session''s dispatcher, oldest first: what was run where, why, and how long it took in microseconds';
+'the last decisions of the dispatcher, oldest first: of all sessions for members of pg_monitor where hybrid is preloaded, else of this session; see the view hybrid_events';
+
+CREATE FUNCTION hybrid_get_tracker(
+	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
+	OUT observations bigint, OUT samples float8, OUT launch_us float8, OUT work_ns float8,
+	OUT byte_ns float8, OUT queries bigint, OUT targets bigint, OUT k int,
+	OUT predicted_us float8, OUT speedup float8, OUT break_even bigint, OUT breaker text,
+	OUT success_rate float8, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_get_tracker'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000 ROWS 20;
+COMMENT ON FUNCTION hybrid_get_tracker() IS
+'what was learned, a row for each kind of batch and device: by all sessions for members of pg_monitor where hybrid is preloaded, else by this session; see the view hybrid_tracker';
+
+CREATE FUNCTION hybrid_explain(
+	operation text, targets bigint, dims int DEFAULT 0, queries bigint DEFAULT 1,
+	metric text DEFAULT 'l2', k int DEFAULT 10, dtype text DEFAULT 'float32',
+	OUT device int, OUT backend text, OUT chosen bool, OUT reason text, OUT status text,
+	OUT detail text, OUT able bool, OUT open bool, OUT predicted_us float8,
+	OUT in_flight_us float8, OUT samples int, OUT device_bytes bigint, OUT bytes_up bigint,
+	OUT bytes_down bigint, OUT bytes_available bigint, OUT share float8, OUT virtual bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_explain'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
+COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
+'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has';
 
 CREATE FUNCTION hybrid_reset_stats() RETURNS void
 AS 'MODULE_PATHNAME', 'hybrid_reset_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION hybrid_reset_stats() IS
-'forgets this session''s counters, events, measured times and open breakers';
+'forgets counters, events, measured times and open breakers: of all sessions where hybrid is preloaded, else of this session; for superusers and who was granted EXECUTE';
+REVOKE EXECUTE ON FUNCTION hybrid_reset_stats() FROM PUBLIC;
 
 CREATE VIEW hybrid_devices AS SELECT * FROM @extschema@.hybrid_get_devices();
 COMMENT ON VIEW hybrid_devices IS 'devices of this session, and why one cannot be used';
+COMMENT ON COLUMN hybrid_devices.device IS 'the session''s number of the device; 0 is the CPU';
+COMMENT ON COLUMN hybrid_devices.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_devices.name IS 'what the device calls itself; empty when it was never found';
+COMMENT ON COLUMN hybrid_devices.architecture IS 'instruction set or compute capability';
+COMMENT ON COLUMN hybrid_devices.cores IS 'processor cores or multiprocessors';
+COMMENT ON COLUMN hybrid_devices.memory_total IS 'bytes; 0 where it is not known before the device is open';
+COMMENT ON COLUMN hybrid_devices.memory_free IS 'bytes; NULL where it is not known';
+COMMENT ON COLUMN hybrid_devices.memory_used IS 'bytes in use by all its users, once it is open';
+COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), given up (not used again by this session) or unavailable';
+COMMENT ON COLUMN hybrid_devices.detail IS 'why it cannot be used';
+COMMENT ON COLUMN hybrid_devices.virtual IS 'an emulated device: its times are made up by a model';
+COMMENT ON COLUMN hybrid_devices.contexts IS 'contexts open on it: by all sessions where limits is enforced, else by this one';
+COMMENT ON COLUMN hybrid_devices.limits IS 'whether hybrid.gpu_max_contexts is enforced over all sessions; that takes hybrid in shared_preload_libraries';
+COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run for each core, over the last minute';
+
+CREATE VIEW hybrid_capabilities AS SELECT * FROM @extschema@.hybrid_get_capabilities();
+COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session can run';
+COMMENT ON COLUMN hybrid_capabilities.device IS 'the session''s number of the device; 0 is the CPU';
+COMMENT ON COLUMN hybrid_capabilities.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_capabilities.operation IS 'distance, topk, assign, score_codes or spread';
+COMMENT ON COLUMN hybrid_capabilities.dtype IS 'of the vectors; NULL for spread';
+COMMENT ON COLUMN hybrid_capabilities.metric IS 'NULL for spread';
+COMMENT ON COLUMN hybrid_capabilities.supported IS 'whether it can run on the device at all';
+COMMENT ON COLUMN hybrid_capabilities.max_dims IS 'most dimensions of a vector';
+COMMENT ON COLUMN hybrid_capabilities.max_targets IS 'most rows or edges in one batch; NULL: as memory allows';
+COMMENT ON COLUMN hybrid_capabilities.max_k IS 'most neighbours; NULL: any number, or it has none';
+COMMENT ON COLUMN hybrid_capabilities.exact IS 'whether results have the same bits as the CPU''s; else they are candidates that the CPU checks';
+COMMENT ON COLUMN hybrid_capabilities.reason IS 'why it is not supported';
+
 CREATE VIEW hybrid_stats AS SELECT * FROM @extschema@.hybrid_get_stats();
-COMMENT ON VIEW hybrid_stats IS 'what this session''s dispatcher ran, by device and operation';
+COMMENT ON VIEW hybrid_stats IS 'what the dispatcher ran, by device and operation; of all sessions or of this one, as scope says';
+COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only';
+COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; NULL when this session does not have it';
+COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
+COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished';
+COMMENT ON COLUMN hybrid_stats.items IS 'results asked for in these';
+COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device';
+COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that the device gave up and the CPU then did';
+COMMENT ON COLUMN hybrid_stats.success_rate IS 'finished batches among all attempts, 0 to 1';
+COMMENT ON COLUMN hybrid_stats.mean_us IS 'mean time of a finished batch in microseconds';
+COMMENT ON COLUMN hybrid_stats.p50_us IS 'median time of a finished batch in microseconds, to within its power of two';
+COMMENT ON COLUMN hybrid_stats.p99_us IS '99th percentile of the same';
+COMMENT ON COLUMN hybrid_stats.total_ms IS 'time spent in finished batches in milliseconds';
+COMMENT ON COLUMN hybrid_stats.bytes_up IS 'bytes moved to the device';
+COMMENT ON COLUMN hybrid_stats.bytes_down IS 'bytes moved back';
+COMMENT ON COLUMN hybrid_stats.virtual IS 'times are made up by the emulated device''s model';
+COMMENT ON COLUMN hybrid_stats.reasons IS 'why batches were sent here: count by reason';
+COMMENT ON COLUMN hybrid_stats.statuses IS 'how attempts ended here: count by status';
+COMMENT ON COLUMN hybrid_stats.fallback_causes IS 'what ended the last attempt of a batch that fell back: count by status';
+COMMENT ON COLUMN hybrid_stats.flushes IS 'in the CPU''s rows, what ended the gathering of batches: count by size, time, memory, end';
+
 CREATE VIEW hybrid_events AS SELECT * FROM @extschema@.hybrid_get_events();
-COMMENT ON VIEW hybrid_events IS 'the last decisions of this session''s dispatcher, oldest first';
-GRANT SELECT ON hybrid_devices, hybrid_stats, hybrid_events TO PUBLIC;
+COMMENT ON VIEW hybrid_events IS 'the last decisions of the dispatcher, oldest first; of all sessions or of this one, as scope says';
+COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only';
+COMMENT ON COLUMN hybrid_events.at IS 'when the call began';
+COMMENT ON COLUMN hybrid_events.pid IS 'process id of the session';
+COMMENT ON COLUMN hybrid_events.role IS 'role that the session logged in as';
+COMMENT ON COLUMN hybrid_events.operation IS 'distance, topk, assign, score_codes or spread';
+COMMENT ON COLUMN hybrid_events.dtype IS 'of the vectors; NULL for spread';
+COMMENT ON COLUMN hybrid_events.metric IS 'NULL for spread';
+COMMENT ON COLUMN hybrid_events.dims IS 'dimensions of the vectors; 0 for spread';
+COMMENT ON COLUMN hybrid_events.queries IS 'queries, or seed sets';
+COMMENT ON COLUMN hybrid_events.targets IS 'rows compared with, or edges';
+COMMENT ON COLUMN hybrid_events.k IS 'neighbours asked for; 0 where the operation has none';
+COMMENT ON COLUMN hybrid_events.items IS 'results asked for: queries x targets';
+COMMENT ON COLUMN hybrid_events.strategy IS 'hybrid.execution at that time; cpu under hybrid.force_cpu';
+COMMENT ON COLUMN hybrid_events.device IS 'the session''s number of the device it was sent to first; NULL when this session does not have it';
+COMMENT ON COLUMN hybrid_events.backend IS 'what drives that device';
+COMMENT ON COLUMN hybrid_events.reason IS 'why it was sent there';
+COMMENT ON COLUMN hybrid_events.fallback IS 'the device failed and the CPU answered';
+COMMENT ON COLUMN hybrid_events.status IS 'how the first attempt ended';
+COMMENT ON COLUMN hybrid_events.native_code IS 'the device''s own error number; 0: none';
+COMMENT ON COLUMN hybrid_events.error IS 'the device''s own words, or why there is no device';
+COMMENT ON COLUMN hybrid_events.predicted_cpu_us IS 'what the CPU was expected to take in microseconds; NULL: not known';
+COMMENT ON COLUMN hybrid_events.predicted_device_us IS 'what the device was expected to take in microseconds; NULL: not known';
+COMMENT ON COLUMN hybrid_events.actual_us IS 'what the whole call took in microseconds';
+COMMENT ON COLUMN hybrid_events.virtual IS 'actual_us is made up by the emulated device''s model';
+COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed on the device';
+COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it';
+COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
+
+CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();
+COMMENT ON VIEW hybrid_tracker IS 'what was learned of each kind of batch on each device; by all sessions or by this one, as scope says';
+COMMENT ON COLUMN hybrid_tracker.scope IS 'cluster: what all sessions learned; backend: this session only';
+COMMENT ON COLUMN hybrid_tracker.device IS 'the session''s number of the device; 0 is the CPU; NULL when this session does not have it';
+COMMENT ON COLUMN hybrid_tracker.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_tracker.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_tracker.operation IS 'distance, topk, assign, score_codes or spread';
+COMMENT ON COLUMN hybrid_tracker.dtype IS 'of the vectors; NULL for spread';
+COMMENT ON COLUMN hybrid_tracker.metric IS 'NULL for spread';
+COMMENT ON COLUMN hybrid_tracker.dims_low IS 'the kind takes vectors of this many dimensions ...';
+COMMENT ON COLUMN hybrid_tracker.dims_high IS '... to this many; 0 for spread';
+COMMENT ON COLUMN hybrid_tracker.resident IS 'the rows already lie on the device';
+COMMENT ON COLUMN hybrid_tracker.observations IS 'batches of this kind that were finished here and learned from';
+COMMENT ON COLUMN hybrid_tracker.samples IS 'how many of these still count, at most hybrid.tracker_window';
+COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: microseconds of a batch, however small';
+COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
+COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds of a byte moved';
+COMMENT ON COLUMN hybrid_tracker.queries IS 'of the last batch of the kind; the columns that follow are of one like it';
+COMMENT ON COLUMN hybrid_tracker.targets IS 'of the last batch of the kind';
+COMMENT ON COLUMN hybrid_tracker.k IS 'of the last batch of the kind';
+COMMENT ON COLUMN hybrid_tracker.predicted_us IS 'what such a batch is expected to take here';
+COMMENT ON COLUMN hybrid_tracker.speedup IS 'what the CPU is expected to take for it, divided by that; NULL where one is not known';
+COMMENT ON COLUMN hybrid_tracker.break_even IS 'items from which on the device is expected to win, with other numbers of targets; NULL: never, or not known';
+COMMENT ON COLUMN hybrid_tracker.breaker IS 'closed: trusted with the operation; open: left alone; half-open: tried again';
+COMMENT ON COLUMN hybrid_tracker.success_rate IS 'among the last attempts of the operation here, at most 100';
+COMMENT ON COLUMN hybrid_tracker.virtual IS 'times are made up by the emulated device''s model';
+
+GRANT SELECT ON hybrid_devices, hybrid_capabilities, hybrid_stats, hybrid_events, hybrid_tracker TO PUBLIC;

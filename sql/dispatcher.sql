@@ -3,6 +3,7 @@
 SET hybrid.plugins = '';
 SET hybrid.execution = auto;
 SET hybrid.force_cpu = off;
+SELECT hybrid_reset_stats();
 
 SELECT device, backend, state, detail, virtual FROM hybrid_devices;
 SELECT count(*) FROM hybrid_events;

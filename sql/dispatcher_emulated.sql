@@ -3,6 +3,9 @@
 \set VERBOSITY terse
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.execution = auto;
+-- all rows are one batch, so that calls can be counted
+SET hybrid.batch_max = 1000000;
+SET hybrid.batch_wait = 0;
 SELECT device, backend, state, detail, virtual FROM hybrid_devices WHERE device = 1;
 CREATE TABLE point (id int PRIMARY KEY, v vector(16));
 INSERT INTO point SELECT i, (SELECT array_agg((i * j * 7919) % 101) FROM generate_series(1, 16) j)::vector FROM generate_series(1, 1024) i;

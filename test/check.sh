@@ -93,7 +93,12 @@ step_lint()
 	git_files | xargs -0 codespell --builtin clear --skip='*.out,LICENSE' --ignore-words test/codespell.txt
 }
 
-step_unit() { test/unit/run.sh plain sanitize clang; }
+step_unit()
+{
+	test/unit/run.sh plain sanitize clang
+	# what several processes write at once
+	test/unit/run.sh thread -k shared_table
+}
 step_machines() { test/unit/other_machines.sh; }
 # without a GPU: the plug-in against a fake device
 step_cuda() { test/cuda/run.sh; }

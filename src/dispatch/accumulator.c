@@ -67,7 +67,7 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 
 	if (items == 0)
 		return;
-	executor->flushes[accumulator->shape.op][cause]++;
+	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
 	accumulator->count = 0;
 	accumulator->bytes = 0;

@@ -9,22 +9,25 @@
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU
  *	6	the breaker is open					the CPU
- *	7	more memory than the budget			the CPU
- *	8	not open yet: ski rental; open: the cheaper side by history, with hysteresis
- *	9	exploration: sides without history first, then now and then the other side
+ *	7	more memory than the budget			in pieces, or the CPU where not even the smallest fits
+ *	8	not open yet: ski rental; open: the cheapest side by history, with hysteresis
+ *	9	exploration: sides without history first, then now and then another side
+ *	10	split: device and CPU at once, where that is predicted to take 0.9 of the better one
  *
- * With several devices the first in order that is able (rules 3 to 7) is weighed against the CPU.
+ * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with what it is predicted to
+ * take plus what is in flight there; without a prediction the one with the least in flight goes.
  *
- * Exploring.  With no history the device is tried, then the CPU, each until one observation more
- * than its cold start is there; there is nothing yet to predict a loss from.  A device that only
+ * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
+ * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
+ * task says that a device would take more than 4 times as long is it left alone.  A device that only
  * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
- * limit of 1% below, and end there.  With a history, the other side is tried after TRY_FEW calls of
- * the class while it has few observations, after TRY_STALE calls when it has; only if it is
- * predicted to take 1/4 to 4 times as long, and only while all that exploring ever lost stays below
- * 1% of the time spent.  A class that never ran on the device and is predicted from a smaller one
- * is predicted too high, since the launch is scaled along with the work; what it may take lies
- * between the smaller class's time and that time scaled by items, so the geometric mean is taken,
- * and there may be more to win than 4 times.
+ * limit of 1% below, and end there.  From then on
+ * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
+ * TRY_UNSEEN while it has hardly run this size, and TRY_STALE otherwise; only if it is predicted to
+ * take 1/4 to 4 times as long, and only while all that exploring ever lost stays below 1% of the
+ * time spent.  A device that has only seen much smaller tasks is predicted too high, since what is
+ * launch and what is work cannot be told apart; what it may take lies between the largest seen and
+ * that scaled by size, so the geometric mean is taken, and there may be more to win than 4 times.
  */
 #include "dispatch/executor_state.h"
 
@@ -32,12 +35,26 @@
 #include <string.h>
 
 #define TRY_FEW 8
+#define TRY_UNSEEN 32
 #define TRY_STALE 256
-#define FEW_SAMPLES 5
+#define FEW_SAMPLES 2
+#define FEW_WEIGHT 12
 #define RATIO_LIMIT 4.0
 #define REGRET_SHARE 0.01
+#define SPLIT_GAIN 0.9
+#define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
+#define SPLIT_JOIN_NS 5e4
+#define SPLIT_STEPS 12
 #define FREE_SHARE 0.8
 #define FREE_STALE_NS UINT64_C(100000000)
+
+/* Side: one that could have the task, and what that would take. */
+typedef struct Side
+{
+	int32_t device;
+	HyForecast forecast;
+	double ns; /* with what is waited for and with the load, < 0: not known */
+} Side;
 
 static void choose_cpu(HyChoice *choice, HyReason reason);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
@@ -46,10 +63,19 @@ static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
                         bool forced, HyChoice *choice);
+static HyShape smallest_piece(const HyShape *shape);
 static bool cpu_able(const HyExecutor *executor, const HyShape *shape);
-static void weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice);
-static bool worth_trying(const HyExecutor *executor, const HyForecast *best,
-                         const HyForecast *other, uint32_t since, bool other_is_device);
+static void
+weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice);
+static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
+static bool may_open(const HyMember *member, uint64_t now);
+static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
+static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
+static void take(HyChoice *choice, const Side *side, HyReason reason);
+static void
+consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice);
+static double
+part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part);
 static HyStatus refusal_status(HyReason reason);
 static HyRoute *route_slot(HyExecutor *executor, uint32_t number);
 
@@ -58,7 +84,9 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
           HyChoice *choice)
 {
 	const HyConfig *config = &executor->config;
-	bool skip_minimum = config->execution != HY_EXECUTION_AUTO;
+	bool automatic =
+		config->execution == HY_EXECUTION_AUTO || config->execution == HY_EXECUTION_SPLIT;
+	uint32_t devices = 0;
 	int32_t device = 0;
 	int32_t found = 0;
 
@@ -66,6 +94,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->cpu_ns = -1;
 	choice->device_ns = -1;
 	choice->instead_ns = -1;
+	choice->split_ns = -1;
 	choice->reason = HY_REASON_NO_DEVICE;
 	if (config->force_cpu || config->execution == HY_EXECUTION_CPU ||
 	    (config->execution == HY_EXECUTION_NAMED &&
@@ -85,11 +114,16 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	/* The reason kept is that of the device that came furthest. */
 	while ((device = named_device(executor, device)) != 0)
 	{
-		if (able(executor, device, task, shape, now, skip_minimum, choice))
+		if (!able(executor, device, task, shape, now, config->execution != HY_EXECUTION_AUTO,
+		          choice))
 		{
-			found = device;
-			break;
+			choice->unable |= UINT32_C(1) << device;
+			continue;
 		}
+		devices |= UINT32_C(1) << device;
+		if (found == 0 ||
+		    executor->member[device].in_flight_ns < executor->member[found].in_flight_ns)
+			found = device;
 	}
 	if (found == 0)
 	{
@@ -104,14 +138,22 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->device = found;
 	choice->candidate = found;
 	choice->reason = HY_REASON_USER;
-	if (config->execution == HY_EXECUTION_AUTO)
-		weigh(executor, shape, now, choice);
+	if (automatic)
+		weigh(executor, shape, now, devices, choice);
 	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
 	         executor->member[found].device == NULL && now < executor->member[found].open_after_ns)
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
+	/* What was said of memory last was said of the last device that was looked at. */
+	if (choice->candidate != 0)
+		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now,
+		                   choice->forced, choice);
 	if (choice->device != 0 && choice->reason != HY_REASON_USER &&
-	    executor->member[found].breakers[shape->op].state != HY_BREAKER_CLOSED)
+	    executor->member[choice->device].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
+	if (automatic && choice->device != 0 && choice->reason == HY_REASON_PROBE)
+		return;
+	if (automatic && choice->candidate != 0 && choice->reason != HY_REASON_EXPLORATION)
+		consider_split(executor, shape, config->execution == HY_EXECUTION_SPLIT, choice);
 }
 
 void
@@ -135,8 +177,23 @@ hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device, HyReas
 		route->refused = false;
 	if (reason == HY_REASON_COST)
 		route->on_device = device != 0;
-	route->since_cpu = device == 0 ? 0 : route->since_cpu + 1;
-	route->since_device = device != 0 ? 0 : route->since_device + 1;
+}
+
+double
+hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	return side_of(executor, shape, device).ns;
+}
+
+bool
+hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device)
+{
+	HyChoice scratch = {.device = 0};
+
+	if (device == 0)
+		return cpu_able(executor, shape);
+	return able(executor, device, NULL, shape, now, executor->config.execution != HY_EXECUTION_AUTO,
+	            &scratch);
 }
 
 static void
@@ -194,7 +251,7 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		why =
 			executor->foreign ? "the process was forked after the device was set up" : member->why;
 	}
-	else if (hy_task_check(task) != HY_OK)
+	else if (task != NULL && hy_task_check(task) != HY_OK)
 	{
 		/* The CPU will say so as well; a backend shall not be asked about nonsense. */
 		reason = HY_REASON_UNSUPPORTED;
@@ -205,7 +262,8 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		HyCaps caps = member->backend->caps(member->device, shape);
 
 		if (!caps.ok || shape->targets > caps.max_targets || shape->k > caps.max_k ||
-		    (task->numeric_class == HY_CLASS_EXACT && caps.numeric_class != HY_CLASS_EXACT))
+		    ((task == NULL || task->numeric_class == HY_CLASS_EXACT) &&
+		     caps.numeric_class != HY_CLASS_EXACT))
 		{
 			reason = HY_REASON_UNSUPPORTED;
 			why = !caps.ok && caps.reason != NULL                ? caps.reason
@@ -272,7 +330,31 @@ fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64
 		available = member->refused_bytes - 1;
 	choice->bytes_required = estimate.device_bytes;
 	choice->bytes_available = available;
-	return estimate.device_bytes <= available;
+	choice->chunked = false;
+	if (estimate.device_bytes <= available)
+		return true;
+	if (executor->cuts)
+	{
+		HyShape piece = smallest_piece(shape);
+
+		choice->chunked =
+			member->backend->estimate(member->device, &piece).device_bytes <= available;
+	}
+	return choice->chunked;
+}
+
+/* smallest_piece: what is left of a task that is cut as often as it can be. */
+static HyShape
+smallest_piece(const HyShape *shape)
+{
+	HyShape piece = *shape;
+
+	if (piece.queries > 1)
+		piece.queries = 1;
+	/* the nearest of all targets must be looked for among all; an edge belongs to its graph */
+	if (piece.op == HY_OP_DISTANCE && piece.targets > 1)
+		piece.targets = 1;
+	return piece;
 }
 
 static bool
@@ -283,80 +365,269 @@ cpu_able(const HyExecutor *executor, const HyShape *shape)
 	return cpu->backend->caps(cpu->device, shape).ok;
 }
 
-/* weigh: rules 8 and 9, the candidate against the CPU. */
+/* weigh: rules 8 and 9, the able devices against the CPU. */
 static void
-weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, HyChoice *choice)
+weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice)
 {
-	const HyMember *member = &executor->member[choice->candidate];
+	Side sides[HY_MAX_DEVICES]; /* the CPU, then the devices that could have it at once */
+	Side closed = {.device = 0};
+	const Side *best;
+	const Side *other;
+	double enter = executor->config.speedup_threshold;
 	uint32_t number = hy_shape_class(shape);
 	const HyRoute *route = route_slot(executor, number);
-	const HyRoute fresh = {0};
-	HyForecast cpu = hy_tracker_forecast(executor->tracker, shape, 0);
-	HyForecast device = hy_tracker_forecast(executor->tracker, shape, choice->candidate);
-	double enter = executor->config.speedup_threshold;
-	double ratio;
-	bool on_device;
+	int count = 1;
+	int best_device = 0;
+	int32_t d;
+	int i;
 
-	choice->cpu_ns = cpu.ns;
-	choice->device_ns = device.ns;
-	if (member->device == NULL &&
-	    (member->rent_ns < (double) member->info.open_cost_ns || now < member->open_after_ns))
+	sides[0] = side_of(executor, shape, 0);
+	for (d = 1; d < executor->members; d++)
 	{
+		const HyMember *member = &executor->member[d];
+		Side side;
+
+		if (!(devices >> d & 1))
+			continue;
+		side = side_of(executor, shape, d);
+		if (member->device != NULL || may_open(member, now))
+		{
+			sides[count] = side;
+			/* the cheapest, a device without history last */
+			if (side.ns >= 0 && (best_device == 0 || side.ns < sides[best_device].ns))
+				best_device = count;
+			count++;
+		}
+		else if (closed.device == 0 || (side.ns >= 0 && (closed.ns < 0 || side.ns < closed.ns)))
+			closed = side;
+	}
+	choice->cpu_ns = sides[0].ns;
+	if (count == 1)
+	{
+		choice->candidate = closed.device;
+		choice->device_ns = closed.ns;
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
 		return;
 	}
-	choice->reason = HY_REASON_EXPLORATION;
-	if (device.ns < 0 || device.cold)
+	other = untried(executor, sides, count);
+	if (other != NULL)
 	{
-		choice->instead_ns = cpu.ns;
-		if (route->number == number && route->refused && cpu.ns >= 0 && !cpu.cold &&
-		    executor->regret_ns > REGRET_SHARE * executor->spent_ns)
-			choose_cpu(choice, HY_REASON_COST);
+		for (best = NULL, i = 0; i < count; i++)
+		{
+			if (sides[i].ns >= 0 && !sides[i].forecast.cold &&
+			    (best == NULL || sides[i].ns < best->ns))
+				best = &sides[i];
+		}
+		choice->candidate = other->device != 0 ? other->device : sides[best_device].device;
+		choice->device_ns = other->device != 0 ? other->ns : sides[best_device].ns;
+		choice->instead_ns = best != NULL ? best->ns : -1;
+		if (other->device != 0 && best != NULL && best->device == 0 && route->number == number &&
+		    route->refused && executor->regret_ns > REGRET_SHARE * executor->spent_ns)
+			take(choice, best, HY_REASON_COST);
+		else
+			take(choice, other, HY_REASON_EXPLORATION);
 		return;
 	}
-	if (cpu.ns < 0 || cpu.cold)
+	/* What is without history now has a hint against it, or waits for a smaller task. */
+	if (best_device == 0)
 	{
-		choose_cpu(choice, HY_REASON_EXPLORATION);
-		choice->instead_ns = device.ns;
+		choice->candidate = sides[1].device;
+		take(choice, &sides[0], HY_REASON_COST);
 		return;
 	}
-
-	if (route->number != number)
-		route = &fresh;
-	/* A time of 0 is a clock that stood still; it must not divide. */
-	ratio = cpu.ns / (device.ns > 1 ? device.ns : 1);
-	on_device = ratio >= (route->on_device && enter > 1.0 ? 1.0 : enter);
-	if (worth_trying(executor, on_device ? &device : &cpu, on_device ? &cpu : &device,
-	                 on_device ? route->since_cpu : route->since_device, !on_device))
+	if (sides[0].ns < 0)
 	{
-		choice->instead_ns = on_device ? device.ns : cpu.ns;
-		if (on_device)
-			choose_cpu(choice, HY_REASON_EXPLORATION);
+		choice->candidate = sides[best_device].device;
+		choice->device_ns = sides[best_device].ns;
+		take(choice, &sides[best_device], HY_REASON_COST);
 		return;
 	}
-	choice->reason = HY_REASON_COST;
-	if (!on_device)
-		choose_cpu(choice, HY_REASON_COST);
+	choice->candidate = sides[best_device].device;
+	choice->device_ns = sides[best_device].ns;
+	if (route->number == number && route->on_device && enter > 1.0)
+		enter = 1.0;
+	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
+	for (other = NULL, i = 0; i < count; i++)
+	{
+		if (&sides[i] != best && worth_trying(executor, best, &sides[i]) &&
+		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
+			other = &sides[i];
+	}
+	if (other == NULL)
+	{
+		take(choice, best, HY_REASON_COST);
+		return;
+	}
+	choice->instead_ns = best->ns;
+	if (other->device != 0)
+	{
+		choice->candidate = other->device;
+		choice->device_ns = other->ns;
+	}
+	take(choice, other, HY_REASON_EXPLORATION);
 }
 
-/* worth_trying: rule 9, whether the side that is predicted to be worse gets this call. */
-static bool
-worth_trying(const HyExecutor *executor, const HyForecast *best, const HyForecast *other,
-             uint32_t since, bool other_is_device)
+static Side
+side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 {
+	Side side = {.device = device,
+	             .forecast = hy_tracker_forecast(executor->tracker, shape, device)};
+
+	side.ns = side.forecast.ns;
+	if (side.ns < 0)
+		return side;
+	if (device == 0)
+	{
+		double seen = executor->load_seen > 1 ? executor->load_seen : 1;
+
+		if (executor->load.runnable > seen)
+			side.ns *= executor->load.runnable / seen;
+	}
+	else
+		side.ns += executor->member[device].in_flight_ns;
+	return side;
+}
+
+static bool
+may_open(const HyMember *member, uint64_t now)
+{
+	return member->rent_ns >= (double) member->info.open_cost_ns && now >= member->open_after_ns;
+}
+
+/*
+ * untried: a side of which nothing is known but perhaps a cold start, devices first; NULL when all
+ * are known or hopeless.  The CPU, whose time grows with the task, waits a little for one that is as
+ * small as any seen.
+ */
+static const Side *
+untried(const HyExecutor *executor, const Side *sides, int count)
+{
+	const Side *found = NULL;
+	double best = -1;
+	bool smallest = true;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (sides[i].ns < 0 || sides[i].forecast.cold)
+			continue;
+		if (best < 0 || sides[i].ns < best)
+			best = sides[i].ns;
+		if (sides[i].forecast.above > 0)
+			smallest = false;
+	}
+	for (i = 1; i < count; i++)
+	{
+		double hint = sides[i].forecast.hint_ns;
+
+		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
+			continue;
+		if (best >= 0 && sides[i].ns < 0 && hint > RATIO_LIMIT * best)
+			continue;
+		if (found == NULL || executor->member[sides[i].device].in_flight_ns <
+		                         executor->member[found->device].in_flight_ns)
+			found = &sides[i];
+	}
+	if (found == NULL && (sides[0].ns < 0 || sides[0].forecast.cold) &&
+	    (smallest || sides[0].forecast.unseen >= TRY_FEW))
+		found = &sides[0];
+	return found;
+}
+
+/* worth_trying: rule 9, whether a side that is predicted to be worse could get this call. */
+static bool
+worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
+{
+	const HyForecast *forecast = &other->forecast;
 	double expected = other->ns;
 	double regret;
 
-	if (since < (other->samples < FEW_SAMPLES ? TRY_FEW : TRY_STALE))
+	if (expected < 0 || forecast->cold)
 		return false;
-	if (other_is_device && other->samples == 0 && other->steps > 0)
-		expected /= sqrt((double) (UINT64_C(1) << other->steps));
+	if (forecast->unseen < (forecast->weight < FEW_WEIGHT     ? TRY_FEW
+	                        : forecast->samples < FEW_SAMPLES ? TRY_UNSEEN
+	                                                          : TRY_STALE))
+		return false;
+	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
+		expected = sqrt(expected * forecast->largest_ns);
 	else if (expected * RATIO_LIMIT < best->ns)
 		return false;
 	if (expected > best->ns * RATIO_LIMIT)
 		return false;
 	regret = expected > best->ns ? expected - best->ns : 0;
 	return executor->regret_ns + regret <= REGRET_SHARE * executor->spent_ns;
+}
+
+static void
+take(HyChoice *choice, const Side *side, HyReason reason)
+{
+	choice->device = side->device;
+	choice->reason = reason;
+}
+
+/*
+ * consider_split: rule 10, the candidate and the CPU at once.  The device's share is the one at
+ * which both are predicted to end together, or what the user has fixed.
+ */
+static void
+consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice)
+{
+	double better =
+		choice->device != 0 && choice->device_ns >= 0 ? choice->device_ns : choice->cpu_ns;
+	double low = 0;
+	double high = 1;
+	double device_ns;
+	double cpu_ns;
+	int i;
+
+	if (!executor->cuts || !cpu_able(executor, shape) || hy_shape_items(shape) < 2 ||
+	    executor->member[choice->candidate].device == NULL)
+		return;
+	if (choice->device_ns >= 0 && choice->cpu_ns >= 0)
+	{
+		if (choice->device_ns < better)
+			better = choice->device_ns;
+		if (!asked_for && better < SPLIT_FROM_NS)
+			return;
+		for (i = 0; i < SPLIT_STEPS; i++)
+		{
+			double part = (low + high) / 2;
+
+			if (part_ns(executor, shape, choice->candidate, part) >
+			    part_ns(executor, shape, 0, 1 - part))
+				high = part;
+			else
+				low = part;
+		}
+		choice->share = (low + high) / 2;
+	}
+	else if (!asked_for)
+		return;
+	else
+		choice->share = 0.5;
+	if (executor->config.split_percent >= 0)
+		choice->share = executor->config.split_percent / 100.0;
+	device_ns = part_ns(executor, shape, choice->candidate, choice->share);
+	cpu_ns = part_ns(executor, shape, 0, 1 - choice->share);
+	if (device_ns >= 0 && cpu_ns >= 0)
+		choice->split_ns = SPLIT_JOIN_NS + (device_ns > cpu_ns ? device_ns : cpu_ns);
+	choice->split = asked_for || (choice->split_ns >= 0 && choice->split_ns <= SPLIT_GAIN * better);
+}
+
+/* part_ns: what a side is predicted to take for a part of a task, < 0: not known. */
+static double
+part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
+{
+	HyShape piece = *shape;
+
+	/* as it would be cut: an answer of top-k and an activation need all targets */
+	if (shape->op == HY_OP_DISTANCE && shape->targets >= shape->queries)
+		piece.targets = (int64_t) ((double) shape->targets * part + 0.5);
+	else
+		piece.queries = (int64_t) ((double) shape->queries * part + 0.5);
+	if (piece.targets <= 0 || piece.queries <= 0)
+		return 0;
+	return side_of(executor, &piece, device).ns;
 }
 
 static HyStatus

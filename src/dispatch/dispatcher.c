@@ -29,9 +29,6 @@
 
 static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision);
-static void describe(const HyChoice *choice, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
 static HyStatus
@@ -58,7 +55,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	/* The decision is written where it will stay; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	begin(executor, &shape, start, d);
+	hy_decision_begin(executor, &shape, start, d);
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
@@ -66,7 +63,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
-		describe(&choice, d);
+		hy_decision_describe(&choice, d);
 		st = choice.refusal;
 		if (st != HY_OK && hy_task_check(task) != HY_OK)
 			st = HY_INVALID;
@@ -93,7 +90,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 		if (st != HY_OK && st != HY_CANCELLED && !choice.forced)
 		{
 			d->fallback = true;
-			executor->member[d->device].counters[shape.op].fallbacks++;
+			hy_count_fallback(&executor->member[d->device].counters[shape.op], st);
 			st = run_cpu(executor, task, d, now_ns(executor), &finished);
 		}
 		else if (st != HY_OK)
@@ -107,6 +104,7 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
 	keep(executor, d, decision);
+	hy_record_tick(executor, finished);
 	return st;
 }
 
@@ -117,7 +115,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 	uint64_t now = now_ns(executor);
 	HyChoice choice;
 
-	begin(executor, &shape, now, decision);
+	hy_decision_begin(executor, &shape, now, decision);
 	decision->status = check(task, &shape);
 	if (decision->status == HY_OK)
 		decision->status = hy_task_check(task);
@@ -125,7 +123,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 		return;
 	hy_executor_foreign(executor);
 	hy_decide(executor, task, &shape, now, &choice);
-	describe(&choice, decision);
+	hy_decision_describe(&choice, decision);
 	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
 	decision->predicted_cpu_ns = hy_tracker_predict(executor->tracker, &shape, 0);
 	if (choice.candidate != 0)
@@ -157,8 +155,9 @@ keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
 		*decision = *d;
 }
 
-static void
-begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision *decision)
+void
+hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                  HyDecision *decision)
 {
 	decision->time_ns = now;
 	decision->shape = *shape;
@@ -177,10 +176,12 @@ begin(const HyExecutor *executor, const HyShape *shape, uint64_t now, HyDecision
 	decision->virtual_time = false;
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
+	decision->load = executor->load.runnable;
+	decision->split_share = -1;
 }
 
-static void
-describe(const HyChoice *choice, HyDecision *decision)
+void
+hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 {
 	decision->device = choice->device;
 	decision->reason = choice->reason;
@@ -188,6 +189,8 @@ describe(const HyChoice *choice, HyDecision *decision)
 	decision->predicted_device_ns = choice->device_ns;
 	decision->bytes_required = choice->bytes_required;
 	decision->bytes_available = choice->bytes_available;
+	if (choice->split)
+		decision->split_share = choice->share;
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
@@ -262,6 +265,8 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
 		hy_device_run(executor, member, task, run);
 	}
+	if (run->barred)
+		return run->status;
 	hy_count_attempt(&member->counters[op], run->status);
 	hy_attempt_judge(executor, member, op, run->status);
 	return run->status;
@@ -272,11 +277,18 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 {
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
-	bool probe;
 
 	memset(run, 0, sizeof(*run));
-	hy_breaker_allow(breaker, now_ns(executor), &probe);
-	if (breaker->state != before)
+	if (!hy_share_allow(executor, member, op, now_ns(executor)))
+	{
+		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
+		run->status = HY_BUSY;
+		run->barred = true;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         "another session found it failing, or is trying it");
+		return false;
+	}
+	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
@@ -304,8 +316,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 		run->status = HY_BUG;
 	if (run->status == HY_OK)
 		return true;
-	member->backend->last_error(NULL, &run->failure);
-	hy_clean_text(run->failure.text, sizeof(run->failure.text));
+	run->failure = member->open_failure;
 	return false;
 }
 
@@ -322,7 +333,7 @@ hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus statu
 		case HY_QUOTA:
 		case HY_BUSY:
 		case HY_CANCELLED:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			break;
 		case HY_TRANSIENT:
 		case HY_TIMEOUT:
@@ -332,11 +343,11 @@ hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus statu
 			report(executor, member, op, false);
 			break;
 		case HY_PROCESS_LOST:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, true, false, "lost this process its context");
 			break;
 		case HY_DEVICE_GONE:
-			hy_breaker_abandon(&member->breakers[op]);
+			hy_share_abandon(executor, member, op);
 			hy_member_latch(executor, member, false, false, "has left");
 			break;
 	}
@@ -348,7 +359,7 @@ report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 {
 	HyBreaker *breaker = &member->breakers[op];
 
-	if (!hy_breaker_record(breaker, now_ns(executor), success, executor->config.success_threshold))
+	if (!hy_share_record(executor, member, op, now_ns(executor), success))
 		return;
 	if (breaker->state == HY_BREAKER_OPEN)
 		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",

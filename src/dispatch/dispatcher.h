@@ -22,7 +22,8 @@ typedef enum HyExecution
 	HY_EXECUTION_GPU,
 	HY_EXECUTION_PREFER_CPU,
 	HY_EXECUTION_PREFER_GPU,
-	HY_EXECUTION_NAMED /* HyConfig.backend_name */
+	HY_EXECUTION_NAMED, /* HyConfig.backend_name */
+	HY_EXECUTION_SPLIT  /* both sides at once, where both are able */
 } HyExecution;
 
 /* HyReason: why a side was chosen, one for each rule of the decision, in their order. */
@@ -37,10 +38,11 @@ typedef enum HyReason
 	HY_REASON_NOT_OPEN,    /* a context would not have paid for itself yet */
 	HY_REASON_COST,        /* the cheaper side by history */
 	HY_REASON_EXPLORATION, /* tried to learn what the other side costs */
-	HY_REASON_PROBE        /* half-open breaker: is the device back? */
+	HY_REASON_PROBE,       /* half-open breaker: is the device back? */
+	HY_REASON_SPLIT        /* both sides at once are faster than either */
 } HyReason;
 
-#define HY_REASON_COUNT (HY_REASON_PROBE + 1)
+#define HY_REASON_COUNT (HY_REASON_SPLIT + 1)
 
 /* HyFlush: why a batch was sent off (accumulator.h). */
 typedef enum HyFlush
@@ -69,8 +71,10 @@ typedef struct HyConfig
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t queue_depth;            /* most pieces in flight on a device */
+	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
 	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */
@@ -94,9 +98,14 @@ typedef struct HyDecision
 	bool virtual_time;          /* an emulated device took part: actual_ns is made up */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
+	double load;        /* runnable processes a core when it was taken; 0: not known */
+	double split_share; /* the device's part of a task worth splitting, < 0: it is not */
 } HyDecision;
 
-/* HyCounters: per device and operation, since the executor began or was reset. */
+/*
+ * HyCounters: per device and operation, since the executor began or was reset.  Only sums of 64
+ * bits: those of several processes are added up word by word.
+ */
 typedef struct HyCounters
 {
 	int64_t calls; /* tasks this device finished */
@@ -104,11 +113,13 @@ typedef struct HyCounters
 	int64_t failures; /* attempts that failed here, by status below */
 	int64_t by_status[HY_STATUS_COUNT];
 	int64_t fallbacks;                  /* tasks this device gave up to the CPU */
+	int64_t by_cause[HY_STATUS_COUNT];  /* the same, by how the last attempt ended */
 	int64_t by_reason[HY_REASON_COUNT]; /* why tasks came here */
 	uint64_t total_ns;
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	int64_t latency[HY_MAX_LATENCIES];
+	int64_t flushes[HY_FLUSH_COUNT]; /* batches gathered, by what ended them; the CPU's only */
 } HyCounters;
 
 /* HyDeviceState: a device as the views show it. */
@@ -129,6 +140,14 @@ typedef struct HyLog
 	void (*line)(void *arg, const char *text);
 	void *arg;
 } HyLog;
+
+/* HyLoad: how busy the machine is, as far as somebody has looked. */
+typedef struct HyLoad
+{
+	double runnable; /* processes that could run, a core; 0: not known */
+	double memory;   /* share of the host's memory in use, 0 .. 1 */
+	int32_t queue;   /* tasks that wait for a device, of all sessions known */
+} HyLoad;
 
 typedef struct HyExecutor HyExecutor;
 
@@ -161,6 +180,13 @@ extern void hy_executor_add_missing(HyExecutor *executor, const char *name, cons
  */
 extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
+/*
+ * hy_executor_set_load: from now on.  The CPU is expected to be slower by as much as there are more
+ * processes a core than while its history was made.
+ */
+extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
+extern HyLoad hy_executor_load(const HyExecutor *executor);
+
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);
 
@@ -178,6 +204,8 @@ extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecis
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
+                               const HyShape *shape); /* as HyBackend */
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */

@@ -20,7 +20,7 @@
 #define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
-static void forget_history(HyExecutor *executor);
+static HyStatus open_context(HyExecutor *executor, HyMember *member);
 static void set_text(char *target, size_t size, const char *text);
 static void check_info(HyDeviceInfo *info);
 
@@ -62,6 +62,7 @@ hy_executor_destroy(HyExecutor *executor)
 	if (executor == NULL)
 		return;
 	allocator = executor->allocator;
+	hy_executor_flush(executor);
 	hy_executor_close_devices(executor);
 	hy_tracker_destroy(executor->tracker);
 	hy_free(allocator, executor);
@@ -82,6 +83,7 @@ hy_config_default(HyConfig *config)
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
 	config->queue_depth = 2;
+	config->split_percent = -1;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -164,7 +166,24 @@ hy_executor_close_devices(HyExecutor *executor)
 	int32_t i;
 
 	for (i = 1; i < executor->members; i++)
+	{
 		hy_member_close(executor, &executor->member[i]);
+		/* one that was abandoned was not closed */
+		if (!hy_executor_foreign(executor))
+			hy_share_give_context(executor, &executor->member[i]);
+	}
+}
+
+void
+hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
+{
+	executor->load = *load;
+}
+
+HyLoad
+hy_executor_load(const HyExecutor *executor)
+{
+	return executor->load;
 }
 
 int32_t
@@ -196,6 +215,16 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	}
 }
 
+HyCaps
+hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shape)
+{
+	const HyMember *member = &executor->member[device];
+
+	if (member->backend == NULL || member->latched)
+		return (HyCaps){.reason = member->why};
+	return member->backend->caps(member->device, shape);
+}
+
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {
@@ -217,7 +246,36 @@ hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
 void
 hy_executor_reset(HyExecutor *executor)
 {
-	forget_history(executor);
+	hy_executor_forget(executor);
+	hy_share_reset(executor);
+}
+
+void
+hy_executor_forget(HyExecutor *executor)
+{
+	int32_t i;
+	int op;
+
+	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
+	for (i = 0; i < executor->members; i++)
+	{
+		HyMember *member = &executor->member[i];
+
+		memset(member->counters, 0, sizeof(member->counters));
+		for (op = 0; op < HY_OP_COUNT; op++)
+			hy_breaker_init(&member->breakers[op]);
+		member->rent_ns = 0;
+		member->open_after_ns = 0;
+		member->open_wait_ns = 0;
+		member->refused_bytes = 0;
+		member->cap_bytes = 0;
+	}
+	memset(executor->routes, 0, sizeof(executor->routes));
+	executor->spent_ns = 0;
+	executor->regret_ns = 0;
+	executor->load_seen = 0;
+	executor->events = 0;
+	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
 }
 
@@ -235,40 +293,36 @@ hy_executor_foreign(HyExecutor *executor)
 HyStatus
 hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	HyLimits limits = {.memory = executor->config.memory_limit};
-	HyStatus st;
-	bool changed;
+	HyFailure before = member->open_failure;
+	HyStatus st = open_context(executor, member);
 
-	member->device = NULL;
-	st = member->backend->open(member->number, &limits, &member->device);
-
-	/* it says that it opened, and hands out nothing that could be closed */
-	if (st == HY_OK && member->device == NULL)
-		st = HY_BUG;
-	changed = st != member->open_status;
-	member->open_status = st;
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
 	{
-		member->opened_limit = limits.memory;
+		member->opened_limit = executor->config.memory_limit;
 		member->open_wait_ns = 0;
+		member->open_status = HY_OK;
 		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
 		       member->name, (int) member->number);
 		return HY_OK;
 	}
 	member->device = NULL;
-	if (member->open_wait_ns == 0)
+	/* Another session's context may be closed at any time. */
+	if (member->open_wait_ns == 0 || st == HY_QUOTA)
 		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
 	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
 		member->open_wait_ns *= 2;
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	if (changed)
-		hy_log(executor, "device %d (%s %d) could not be opened: %s",
+	/* The same again is no news. */
+	if (st != member->open_status || strcmp(before.text, member->open_failure.text) != 0)
+		hy_log(executor, "device %d (%s %d) could not be opened: %s%s%s",
 		       (int) (member - executor->member), member->name, (int) member->number,
-		       hy_status_name(st));
+		       hy_status_name(st), member->open_failure.text[0] != '\0' ? ": " : "",
+		       member->open_failure.text);
+	member->open_status = st;
 	return st;
 }
 
@@ -281,6 +335,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
 		member->backend->close(member->device);
+		hy_share_give_context(executor, member);
 		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
 		       member->name, (int) member->number);
 	}
@@ -326,32 +381,33 @@ new_member(HyExecutor *executor, const char *name)
 	return member;
 }
 
-static void
-forget_history(HyExecutor *executor)
+/* open_context: the device opened, if there may be one more context; else open_failure says why not. */
+static HyStatus
+open_context(HyExecutor *executor, HyMember *member)
 {
-	int32_t i;
-	int op;
+	HyLimits limits = {.memory = executor->config.memory_limit};
+	HyFailure *failure = &member->open_failure;
+	HyStatus st;
 
-	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
-	memset(executor->flushes, 0, sizeof(executor->flushes));
-	for (i = 0; i < executor->members; i++)
+	memset(failure, 0, sizeof(*failure));
+	if (!hy_share_take_context(executor, member))
 	{
-		HyMember *member = &executor->member[i];
-
-		memset(member->counters, 0, sizeof(member->counters));
-		for (op = 0; op < HY_OP_COUNT; op++)
-			hy_breaker_init(&member->breakers[op]);
-		member->rent_ns = 0;
-		member->open_after_ns = 0;
-		member->open_wait_ns = 0;
-		member->refused_bytes = 0;
-		member->cap_bytes = 0;
+		snprintf(failure->text, sizeof(failure->text),
+		         "%d contexts are open on it, as many as hybrid.gpu_max_contexts allows",
+		         (int) executor->config.max_contexts);
+		return HY_QUOTA;
 	}
-	memset(executor->routes, 0, sizeof(executor->routes));
-	executor->spent_ns = 0;
-	executor->regret_ns = 0;
-	executor->events = 0;
-	executor->next_event = 0;
+	member->device = NULL;
+	st = member->backend->open(member->number, &limits, &member->device);
+	/* it says that it opened, and hands out nothing that could be closed */
+	if (st == HY_OK && member->device == NULL)
+		st = HY_BUG;
+	if (st == HY_OK)
+		return HY_OK;
+	hy_share_give_context(executor, member);
+	member->backend->last_error(NULL, failure);
+	hy_clean_text(failure->text, sizeof(failure->text));
+	return st;
 }
 
 /* set_text: a copy cut to size; the source may be a longer sentence than the views have room for. */

@@ -3,7 +3,7 @@
  *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
  *
  * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
- * task on a device, dispatcher.c puts them together, record.c remembers.
+ * task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -12,6 +12,7 @@
 
 #include "dispatch/batch_size.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/share.h"
 
 #define HY_ROUTES 512
 #define HY_NO_QUEUE (-2)
@@ -37,6 +38,11 @@ typedef struct HyMember
 	uint64_t open_after_ns; /* an open that failed is not tried again before this */
 	uint64_t open_wait_ns;  /* by how much it was last put off */
 	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
+	HyFailure open_failure; /* of the last open that failed */
+	bool counted;           /* the context is one of those that the table counts */
+
+	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
+	double in_flight_ns;
 
 	/* Memory: what was free when last asked, and the size that lately was too much. */
 	bool free_known;
@@ -62,9 +68,23 @@ typedef struct HyRoute
 	uint32_t number; /* hy_shape_class, 0: empty */
 	bool on_device;  /* the side that hysteresis holds to */
 	bool refused;    /* the last try of a device ended on the CPU */
-	uint32_t since_cpu;
-	uint32_t since_device; /* calls of this class since that side last ran one */
 } HyRoute;
+
+/* HyShare: what the table has been told. */
+typedef struct HyShare
+{
+	HySharedTable *table; /* NULL: this executor shares nothing */
+	const HyShareHost *host;
+	uint64_t epoch;
+	uint64_t transitions;
+	uint64_t flushed_ns;     /* when, by the executor's clock */
+	uint64_t flushed_events; /* of HyExecutor.kept */
+	uint64_t models_ns;      /* when the models were flushed */
+	bool postponed;          /* there are calls from before until_flush was set */
+	int32_t slot[HY_MAX_DEVICES];
+	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT]; /* that its breaker was not told of */
+	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
+} HyShare;
 
 struct HyExecutor
 {
@@ -79,11 +99,17 @@ struct HyExecutor
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
 	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
-	int64_t flushes[HY_OP_COUNT][HY_FLUSH_COUNT];
 	bool queued; /* tasks for devices go through the queue of seat */
 	HyQueueSeat seat;
+	HyLoad load;      /* of the machine, as last told */
+	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
+	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
+	int32_t until_flush; /* calls */
+	uint64_t flush_at_ns;
+	HyShare share;
+	uint64_t kept; /* events ever */
 	int32_t events;
 	int32_t next_event;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
@@ -101,13 +127,32 @@ typedef struct HyChoice
 	double cpu_ns;    /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
+	bool chunked;      /* rule 7: only pieces of it fit the device */
+	bool split;        /* rule 10: worth running on device and CPU at once */
+	double share;      /* of a split task: the device's part, 0 .. 1 */
+	double split_ns;   /* predicted, < 0: none */
+	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 } HyChoice;
 
-/* hy_decide: chooses a side at time now; changes nothing but the memo of free memory. */
+/*
+ * hy_decide: chooses a side at time now; changes nothing but the memo of free memory.  With task
+ * NULL for any task of that shape, exact.
+ */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
+
+/* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
+extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
+
+/* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
+extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
+
+/* hy_decision_begin: a decision about shape, of which nothing is known; describe: what it was. */
+extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
+                              HyDecision *decision);
+extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
 /* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
 extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
@@ -135,6 +180,7 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
+	bool barred;          /* it was not even tried: no failure of the device */
 	bool shared;          /* behind tasks of others: its time is not its own */
 } HyDeviceRun;
 
@@ -208,8 +254,43 @@ extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);
 
+/*
+ * hy_record_tick: a call ended now; the only thing a call pays for the table when none is due.
+ * hy_record_flush is the rest of it.
+ */
+extern void hy_record_flush(HyExecutor *executor, uint64_t now);
+
+static inline void
+hy_record_tick(HyExecutor *executor, uint64_t now)
+{
+	if (__builtin_expect(--executor->until_flush <= 0 || now >= executor->flush_at_ns, 0))
+		hy_record_flush(executor, now);
+}
+
+/*
+ * The member's breaker of op, and the table's where it is shared: as hy_breaker_allow, _record and
+ * _abandon.  hy_share_allow is false also when another process has the one probe.
+ */
+extern bool hy_share_allow(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now);
+extern bool
+hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, bool success);
+extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
+
+/* hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed. */
+extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
+extern void hy_share_give_context(HyExecutor *executor, HyMember *member);
+
+/* hy_share_reset: the table forgets; the executor has. */
+extern void hy_share_reset(HyExecutor *executor);
+
+/* hy_executor_forget: counters, events, history, breakers, of this process. */
+extern void hy_executor_forget(HyExecutor *executor);
+
 /* hy_count_attempt: an attempt on a device ended with status. */
 extern void hy_count_attempt(HyCounters *counters, HyStatus status);
+
+/* hy_count_fallback: a task was given up to the CPU, since its last attempt here ended with status. */
+extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);

@@ -19,6 +19,7 @@
 static bool bare_name(const char *name);
 static bool cut_short(const char *path);
 static bool complete(const HyBackend *backend);
+static bool reserved(const char *name);
 
 const HyBackend *
 hy_plugin_load(const char *directory, const char *name, const HyHost *host, char *why,
@@ -84,6 +85,9 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		         (unsigned) backend->size, sizeof(HyBackend));
 	else if (!complete(backend))
 		snprintf(why, length, "%s.so leaves a function or its name out", name);
+	else if (reserved(backend->name))
+		snprintf(why, length, "%s.so calls itself \"%s\", which means something else", name,
+		         backend->name);
 	else
 		return backend;
 	return NULL;
@@ -141,4 +145,19 @@ complete(const HyBackend *b)
 	       b->caps != NULL && b->estimate != NULL && b->mem_info != NULL && b->buf_alloc != NULL &&
 	       b->buf_free != NULL && b->upload != NULL && b->download != NULL && b->submit != NULL &&
 	       b->poll != NULL && b->cancel != NULL && b->last_error != NULL;
+}
+
+/* Names that hybrid.execution gives another meaning, or that the CPU has already. */
+static bool
+reserved(const char *name)
+{
+	static const char *const names[] = {"auto", "cpu", "gpu", "prefer_cpu", "prefer_gpu", "split"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
 }

@@ -11,11 +11,12 @@
 #include <stdio.h>
 
 static const char *const reason_names[HY_REASON_COUNT] = {
-	"user preference", "no device",    "unsupported", "below minimum batch", "unreliable",
-	"out of memory",   "not open yet", "cost",        "exploration",         "probe"};
+	"user preference", "no device",     "unsupported",  "below minimum batch",
+	"unreliable",      "out of memory", "not open yet", "cost",
+	"exploration",     "probe",         "split"};
 
-static const char *const execution_names[] = {"auto",       "cpu",        "gpu",
-                                              "prefer_cpu", "prefer_gpu", "named"};
+static const char *const execution_names[] = {"auto",       "cpu",   "gpu",  "prefer_cpu",
+                                              "prefer_gpu", "named", "split"};
 
 static const char *const flush_names[] = {"none", "size", "time", "memory", "end"};
 
@@ -31,6 +32,7 @@ void
 hy_event_keep(HyExecutor *executor)
 {
 	executor->next_event = (executor->next_event + 1) % HY_EVENT_SLOTS;
+	executor->kept++;
 	if (executor->events < HY_EVENT_RING)
 		executor->events++;
 }
@@ -57,6 +59,13 @@ hy_count_attempt(HyCounters *counters, HyStatus status)
 	counters->by_status[status]++;
 	if (status != HY_OK)
 		counters->failures++;
+}
+
+void
+hy_count_fallback(HyCounters *counters, HyStatus status)
+{
+	counters->fallbacks++;
+	counters->by_cause[status]++;
 }
 
 void
@@ -111,7 +120,7 @@ hy_reason_name(HyReason reason)
 const char *
 hy_execution_name(HyExecution execution)
 {
-	if ((int) execution < 0 || (int) execution > HY_EXECUTION_NAMED)
+	if ((int) execution < 0 || (int) execution > HY_EXECUTION_SPLIT)
 		return "unknown";
 	return execution_names[execution];
 }
@@ -127,7 +136,7 @@ hy_flush_name(HyFlush cause)
 int64_t
 hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause)
 {
-	return executor->flushes[op][cause];
+	return executor->member[0].counters[op].flushes[cause];
 }
 
 void

@@ -1,74 +1,106 @@
 /*
  * tracker.c
- *		A windowed mean a shape class and device: see tracker.h.
+ *		A regression a kind of task and device, and the mean of each size class: see tracker.h.
  *
- * Classes live in a fixed array found through an open-addressed index; a class costs a few hundred
- * bytes, and its ring of observations is allocated when the device is first seen to run it, so
- * that calls on known ground allocate nothing.  When memory is short an observation is dropped:
- * history is a help, never a need.
+ * Kinds live in a fixed array found through an open-addressed index; what belongs to a device is
+ * allocated when it is first seen to run the kind, so that calls on known ground allocate nothing.
+ * When memory is short an observation is dropped: history is a help, never a need.
  *
- * Sums are integers (whole nanoseconds), so adding the newest and taking away the oldest for ever
- * leaves no drift to correct.
- *
- * Outliers: once a mean rests on at least CLIP_FROM observations, a new one enters as no more than
- * half as much again and no less than half.  A device whose speed really changed still moves the
- * mean by up to half in every window.
+ * A size class is the power of two that the work falls into, and roughly how many queries and
+ * neighbours there are, on which transfers and merging depend.  It keeps mean work, bytes and time.
+ * The regression is linear, so what it says of the means is the mean of what it says: their
+ * quotient corrects it for that class whatever coefficients are in force by then.
  */
 #include "dispatch/tracker.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define INDEX_SIZE 2048 /* slots of the index, a power of two, four times HY_TRACKER_CLASSES */
+#define INDEX_SIZE 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
 #define CLIP_FROM 5
 #define CLIP_FLOOR_NS 100 /* below this the clock's grain is larger than half of the mean */
-#define LONGEST_NS (UINT64_C(1) << 52) /* 52 days; 1,000 of them still fit a sum */
+#define LONGEST_NS 4e15   /* 52 days */
+#define MOVED 0.02        /* a prediction that changed by more is another one */
+#define ELSEWHERE 0.5     /* observations that a correction from other sizes counts for */
+#define WIDEST 1e6        /* of a correction, either way */
 
-/* Layout of a class number: one bit that says 'used', the kind, then log2 of the items. */
-#define ITEM_BITS 6
-#define ITEM_MASK ((UINT32_C(1) << ITEM_BITS) - 1)
-#define CLASS_USED (UINT32_C(1) << 31)
+/* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
+#define SIZE_BITS 6
+#define SIZE_MASK ((UINT32_C(1) << SIZE_BITS) - 1)
+#define KIND_USED (UINT32_C(1) << 31)
+
+typedef struct Size
+{
+	uint32_t number; /* 0: free */
+	uint32_t manner; /* how many queries and neighbours, roughly */
+	uint64_t last;
+	double samples; /* in the window */
+	double ns;      /* means over them */
+	double work;
+	double bytes;
+} Size;
 
 typedef struct Side
 {
-	uint64_t *ring;   /* capacity observations; NULL: never seen */
-	int32_t capacity; /* the window when it was allocated */
-	int32_t count;
-	int32_t next;
-	bool waiting; /* first_ns is all there is */
-	uint64_t first_ns;
-	uint64_t sum; /* of the count observations in the ring */
+	HyModelState model;
+	HyModelState fresh; /* learned since hy_tracker_take */
+	HyCoefficients fit;
+	bool known; /* fit holds something */
+	int64_t observations;
+	int64_t last;    /* of the kind's tasks */
+	double smallest; /* work, of what was not set aside; 0: nothing was */
+	double largest;
+	double least; /* work, of all */
+	Size sizes[HY_TRACKER_SIZES];
 } Side;
 
-typedef struct Class
+typedef struct Kind
 {
 	uint32_t number; /* 0: free */
 	uint64_t last_used;
-	Side sides[HY_TRACKER_DEVICES];
-} Class;
+	int64_t tasks;
+	HyShape shape;
+	Side *sides[HY_TRACKER_DEVICES];
+} Kind;
 
 struct HyTracker
 {
 	const HyAllocator *allocator;
 	int32_t window;
 	int32_t used;
+	uint32_t generation;
 	uint64_t serial;
-	/* which sizes were ever seen, so that looking for a neighbour costs nothing where none is */
-	uint64_t sizes[HY_TRACKER_DEVICES][HY_OP_COUNT];
-	int16_t index[INDEX_SIZE]; /* class + 1; 0: empty */
-	Class classes[HY_TRACKER_CLASSES];
+	int16_t index[INDEX_SIZE]; /* kind + 1; 0: empty */
+	Kind kinds[HY_TRACKER_KINDS];
 };
 
-static int log2_floor(uint64_t n);
+/* Contest: two sides at a number of targets, for the break-even. */
+typedef struct Contest
+{
+	const HyTracker *tracker;
+	HyShape shape;
+	int32_t device;
+} Contest;
+
+static int log2_floor(double n);
 static uint32_t index_slot(uint32_t number);
-static const Class *find_class(const HyTracker *tracker, uint32_t number);
-static Class *claim_class(HyTracker *tracker, uint32_t number);
+static const Kind *find_kind(const HyTracker *tracker, uint32_t number);
+static Kind *claim_kind(HyTracker *tracker, const HyShape *shape);
 static void rebuild_index(HyTracker *tracker);
-static void forget_class(Class *class);
-static void side_record(const HyTracker *tracker, Side *side, uint64_t ns);
-static uint64_t clipped(const Side *side, uint64_t ns);
-static bool side_fit(const HyTracker *tracker, Side *side);
-static void side_trim(Side *side, int32_t window);
-static double side_mean(const Side *side);
+static void forget_kind(const HyTracker *tracker, Kind *kind);
+static Side *claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
+static const Side *find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static uint32_t size_number(const HyShape *shape, double work);
+static uint32_t size_manner(const HyShape *shape);
+static Size *claim_size(HyTracker *tracker, Side *side, const HyShape *shape, double work);
+static const Size *find_size(const Side *side, const HyShape *shape, double work);
+static void observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
+static double clipped(const Side *side, const Size *size, HyCostTerms terms, double ns);
+static double log_correction(const Side *side, const Size *size);
+static double corrected(const Side *side, const HyShape *shape, HyCostTerms terms);
+static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
+static bool device_wins(void *arg, int64_t targets);
 
 HyTracker *
 hy_tracker_create(const HyAllocator *allocator, int32_t window)
@@ -92,10 +124,10 @@ hy_tracker_destroy(HyTracker *tracker)
 	if (tracker == NULL)
 		return;
 	allocator = tracker->allocator;
-	for (i = 0; i < HY_TRACKER_CLASSES; i++)
+	for (i = 0; i < HY_TRACKER_KINDS; i++)
 	{
 		for (d = 0; d < HY_TRACKER_DEVICES; d++)
-			hy_free(allocator, tracker->classes[i].sides[d].ring);
+			hy_free(allocator, tracker->kinds[i].sides[d]);
 	}
 	hy_free(allocator, tracker);
 }
@@ -103,22 +135,12 @@ hy_tracker_destroy(HyTracker *tracker)
 void
 hy_tracker_set_window(HyTracker *tracker, int32_t window)
 {
-	int i;
-	int d;
-
 	if (window < 1)
 		window = 1;
 	if (window > HY_TRACKER_MAX_WINDOW)
 		window = HY_TRACKER_MAX_WINDOW;
-	if (window == tracker->window)
-		return;
+	/* Means that rest on more become as easy to move as those of the new window. */
 	tracker->window = window;
-	/* A larger window finds its memory when the next observation comes. */
-	for (i = 0; i < tracker->used; i++)
-	{
-		for (d = 0; d < HY_TRACKER_DEVICES; d++)
-			side_trim(&tracker->classes[i].sides[d], window);
-	}
 }
 
 void
@@ -126,27 +148,68 @@ hy_tracker_reset(HyTracker *tracker)
 {
 	int i;
 
-	for (i = 0; i < HY_TRACKER_CLASSES; i++)
-		forget_class(&tracker->classes[i]);
+	for (i = 0; i < HY_TRACKER_KINDS; i++)
+		forget_kind(tracker, &tracker->kinds[i]);
 	memset(tracker->index, 0, sizeof(tracker->index));
-	memset(tracker->sizes, 0, sizeof(tracker->sizes));
 	tracker->used = 0;
+	tracker->generation++;
 }
 
 void
 hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns)
 {
-	uint32_t number = hy_shape_class(shape);
-	Class *class;
+	hy_tracker_record_many(tracker, shape, device, (double) ns, 1);
+}
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES)
+void
+hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device, double ns,
+                       int32_t count)
+{
+	Side *side = claim_side(tracker, shape, device);
+	HyCostTerms terms = hy_cost_terms(shape);
+	Kind *kind;
+	Size *size;
+	double before;
+	double after;
+
+	if (side == NULL || count < 1)
 		return;
-	class = (Class *) find_class(tracker, number);
-	if (class == NULL)
-		class = claim_class(tracker, number);
-	class->last_used = ++tracker->serial;
-	tracker->sizes[device][shape->op] |= UINT64_C(1) << (number & ITEM_MASK);
-	side_record(tracker, &class->sides[device], ns < LONGEST_NS ? ns : LONGEST_NS);
+	if (!(ns >= 1))
+		ns = 1;
+	if (ns > LONGEST_NS)
+		ns = LONGEST_NS;
+	kind = (Kind *) find_kind(tracker, hy_shape_kind(shape));
+	kind->last_used = ++tracker->serial;
+	kind->tasks += count;
+	kind->shape = *shape;
+	side->last = kind->tasks;
+	side->observations += count;
+	if (side->least == 0 || terms.work < side->least)
+		side->least = terms.work;
+	before = side->known ? corrected(side, shape, terms) : -1;
+
+	if (side->model.first_ns == 0)
+	{
+		(void) hy_model_learn(&side->model, terms, ns, 1, tracker->window);
+		count--;
+	}
+	if (count > 0)
+	{
+		size = claim_size(tracker, side, shape, terms.work);
+		if (size->samples >= CLIP_FROM)
+			ns = clipped(side, size, terms, ns);
+		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
+		hy_model_count(&side->fresh, terms, ns, count);
+		observe_size(size, terms, ns, count, tracker->window);
+		if (side->largest == 0 || terms.work < side->smallest)
+			side->smallest = terms.work;
+		if (terms.work > side->largest)
+			side->largest = terms.work;
+	}
+	side->known = hy_model_solve(&side->model, device == 0, &side->fit);
+	after = corrected(side, shape, terms);
+	if (!(fabs(after - before) <= MOVED * before))
+		tracker->generation++;
 }
 
 double
@@ -158,11 +221,7 @@ hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t devic
 int32_t
 hy_tracker_samples(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	const Class *class = find_class(tracker, hy_shape_class(shape));
-
-	if (class == NULL || device < 0 || device >= HY_TRACKER_DEVICES)
-		return 0;
-	return class->sides[device].count;
+	return hy_tracker_forecast(tracker, shape, device).samples;
 }
 
 double
@@ -173,122 +232,210 @@ hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t devic
 
 	if (cpu < 0 || other < 0)
 		return -1;
-	/* A side that takes no time at all is a clock that stood still. */
-	return cpu / (other > 1 ? other : 1);
+	return cpu / other;
+}
+
+int64_t
+hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device, int64_t limit)
+{
+	Contest contest = {.tracker = tracker, .shape = *shape, .device = device};
+
+	if (hy_tracker_speedup(tracker, shape, device) < 0)
+		return -1;
+	return hy_cost_break_even(device_wins, &contest, limit);
 }
 
 HyForecast
 hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	HyForecast forecast = {.ns = -1};
-	uint32_t number = hy_shape_class(shape);
-	uint32_t kind = number & ~ITEM_MASK;
-	int size = (int) (number & ITEM_MASK);
-	uint64_t sizes;
-	int away;
+	HyForecast forecast = {.ns = -1, .hint_ns = -1};
+	HyCostTerms terms = hy_cost_terms(shape);
+	const Side *side = find_side(tracker, shape, device);
+	const Kind *kind;
+	const Size *size;
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES)
-		return forecast;
-	sizes = tracker->sizes[device][shape->op];
-	for (away = 0; away < 64 && sizes != 0; away++)
+	kind = find_kind(tracker, hy_shape_kind(shape));
+	if (side == NULL || !side->known)
 	{
-		int turn;
+		forecast.hint_ns = borrowed(tracker, shape, device);
+		forecast.unseen = kind != NULL ? kind->tasks : 0;
+		return forecast;
+	}
+	forecast.ns = corrected(side, shape, terms);
+	forecast.weight = side->model.weight;
+	forecast.cold = !(side->model.weight > 0);
+	forecast.unseen = kind->tasks - side->last;
+	forecast.above = log2_floor(terms.work) - log2_floor(side->least);
+	size = find_size(side, shape, terms.work);
+	if (size != NULL)
+		forecast.samples = (int32_t) size->samples;
+	if (side->largest > 0)
+	{
+		HyCostTerms largest = terms;
 
-		/* Smaller first: at the same distance it is the one seen more often. */
-		for (turn = 0; turn < (away == 0 ? 1 : 2); turn++)
+		forecast.span = log2_floor(side->largest) - log2_floor(side->smallest);
+		if (terms.work > side->largest)
 		{
-			int other = turn == 0 ? size - away : size + away;
-			const Class *class;
-			const Side *side;
-
-			if (other < 0 || other > 63 || !(sizes >> other & 1))
-				continue;
-			sizes &= ~(UINT64_C(1) << other);
-			class = find_class(tracker, kind | (uint32_t) other);
-			if (class == NULL)
-				continue;
-			side = &class->sides[device];
-			if (side->count == 0 && !side->waiting)
-				continue;
-			forecast.steps = size - other;
-			forecast.ns = side_mean(side);
-			if (forecast.steps >= 0)
-				forecast.ns *= (double) (UINT64_C(1) << forecast.steps);
-			else
-				forecast.ns /= (double) (UINT64_C(1) << -forecast.steps);
-			forecast.samples = away == 0 ? side->count : 0;
-			forecast.cold = side->count == 0;
-			return forecast;
+			forecast.steps = log2_floor(terms.work) - log2_floor(side->largest);
+			largest.work = side->largest;
+			/* all that the shape has more of is time that may not be needed */
+			largest.bytes = terms.bytes * (side->largest / terms.work);
+			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
 		}
+		else if (terms.work < side->smallest)
+			forecast.steps = log2_floor(terms.work) - log2_floor(side->smallest);
 	}
 	return forecast;
 }
 
 uint32_t
-hy_shape_class(const HyShape *shape)
+hy_tracker_generation(const HyTracker *tracker)
 {
-	int64_t items = hy_shape_items(shape);
+	return tracker->generation;
+}
+
+bool
+hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
+{
+	int k;
+	int32_t d;
+
+	for (k = 0; k < tracker->used; k++)
+	{
+		const Kind *kind = &tracker->kinds[k];
+
+		for (d = 0; d < HY_TRACKER_DEVICES; d++)
+		{
+			const Side *side = kind->sides[d];
+
+			if (kind->number == 0 || side == NULL || i-- > 0)
+				continue;
+			memset(row, 0, sizeof(*row));
+			row->shape = kind->shape;
+			if (kind->shape.dims > 0)
+			{
+				row->dims_low = INT32_C(1) << log2_floor(kind->shape.dims);
+				row->dims_high = 2 * row->dims_low - 1;
+			}
+			row->device = d;
+			row->observations = side->observations;
+			row->unseen = kind->tasks - side->last;
+			row->samples = side->model.weight;
+			row->cold = side->known && !(side->model.weight > 0);
+			row->known = side->known;
+			row->fit = side->fit;
+			row->model = side->model;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
+                  const HyModelState *model)
+{
+	Side *side = claim_side(tracker, shape, device);
+	double before;
+
+	if (side == NULL)
+		return false;
+	before = side->model.weight;
+	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
+	side->known = hy_model_solve(&side->model, device == 0, &side->fit);
+	tracker->generation++;
+	return side->model.weight > before;
+}
+
+bool
+hy_tracker_take(HyTracker *tracker, const HyShape *shape, int32_t device, HyModelState *fresh)
+{
+	Side *side = (Side *) find_side(tracker, shape, device);
+
+	if (side == NULL || !(side->fresh.weight > 0))
+		return false;
+	*fresh = side->fresh;
+	memset(&side->fresh, 0, sizeof(side->fresh));
+	return true;
+}
+
+uint32_t
+hy_shape_kind(const HyShape *shape)
+{
 	uint32_t kind;
 
 	kind = (uint32_t) shape->op;
 	kind = kind << 1 | (uint32_t) shape->dtype;
 	kind = kind << 2 | (uint32_t) shape->metric;
-	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + log2_floor((uint64_t) shape->dims) : 0);
+	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + log2_floor(shape->dims) : 0);
 	kind = kind << 1 | (uint32_t) shape->resident;
-	return CLASS_USED | kind << ITEM_BITS |
-	       (uint32_t) (items > 0 ? log2_floor((uint64_t) items) : 0);
+	return KIND_USED | kind << SIZE_BITS;
 }
 
-static int
-log2_floor(uint64_t n)
+uint32_t
+hy_shape_class(const HyShape *shape)
 {
-	return 63 - __builtin_clzll(n);
+	return hy_shape_kind(shape) | (uint32_t) log2_floor((double) hy_shape_items(shape));
+}
+
+/* log2_floor: of n >= 1, 0 for anything less. */
+static int
+log2_floor(double n)
+{
+	int exponent;
+
+	if (!(n >= 1))
+		return 0;
+	frexp(n, &exponent);
+	return exponent > 64 ? 63 : exponent - 1;
 }
 
 static uint32_t
 index_slot(uint32_t number)
 {
-	/* Fibonacci hashing: the classes in use differ in a few low bits. */
-	return (number * UINT32_C(2654435769)) >> 21;
+	/* Fibonacci hashing: the kinds in use differ in a few bits. */
+	return (number * UINT32_C(2654435769)) >> 23;
 }
 
-static const Class *
-find_class(const HyTracker *tracker, uint32_t number)
+static const Kind *
+find_kind(const HyTracker *tracker, uint32_t number)
 {
 	uint32_t slot = index_slot(number);
 
 	for (; tracker->index[slot] != 0; slot = (slot + 1) % INDEX_SIZE)
 	{
-		const Class *class = &tracker->classes[tracker->index[slot] - 1];
+		const Kind *kind = &tracker->kinds[tracker->index[slot] - 1];
 
-		if (class->number == number)
-			return class;
+		if (kind->number == number)
+			return kind;
 	}
 	return NULL;
 }
 
-/* claim_class: a class for number, which has none; the least recently used gives way. */
-static Class *
-claim_class(HyTracker *tracker, uint32_t number)
+/* claim_kind: a kind for shape, which has none; the least recently used gives way. */
+static Kind *
+claim_kind(HyTracker *tracker, const HyShape *shape)
 {
 	int chosen = tracker->used;
 	int i;
 
-	if (tracker->used < HY_TRACKER_CLASSES)
+	if (tracker->used < HY_TRACKER_KINDS)
 		tracker->used++;
 	else
 	{
 		chosen = 0;
-		for (i = 1; i < HY_TRACKER_CLASSES; i++)
+		for (i = 1; i < HY_TRACKER_KINDS; i++)
 		{
-			if (tracker->classes[i].last_used < tracker->classes[chosen].last_used)
+			if (tracker->kinds[i].last_used < tracker->kinds[chosen].last_used)
 				chosen = i;
 		}
-		forget_class(&tracker->classes[chosen]);
+		forget_kind(tracker, &tracker->kinds[chosen]);
 	}
-	tracker->classes[chosen].number = number;
+	tracker->kinds[chosen].number = hy_shape_kind(shape);
+	tracker->kinds[chosen].shape = *shape;
+	tracker->kinds[chosen].last_used = ++tracker->serial;
 	rebuild_index(tracker);
-	return &tracker->classes[chosen];
+	return &tracker->kinds[chosen];
 }
 
 /* rebuild_index: taking one entry out of a probe sequence is subtler than a rare rebuild. */
@@ -300,7 +447,7 @@ rebuild_index(HyTracker *tracker)
 	memset(tracker->index, 0, sizeof(tracker->index));
 	for (i = 0; i < tracker->used; i++)
 	{
-		uint32_t slot = index_slot(tracker->classes[i].number);
+		uint32_t slot = index_slot(tracker->kinds[i].number);
 
 		while (tracker->index[slot] != 0)
 			slot = (slot + 1) % INDEX_SIZE;
@@ -308,107 +455,224 @@ rebuild_index(HyTracker *tracker)
 	}
 }
 
-/* forget_class: rings stay allocated, for the class that comes next. */
 static void
-forget_class(Class *class)
+forget_kind(const HyTracker *tracker, Kind *kind)
 {
 	int d;
 
-	class->number = 0;
-	class->last_used = 0;
 	for (d = 0; d < HY_TRACKER_DEVICES; d++)
-	{
-		Side *side = &class->sides[d];
+		hy_free(tracker->allocator, kind->sides[d]);
+	memset(kind, 0, sizeof(*kind));
+}
 
-		side->count = 0;
-		side->next = 0;
-		side->sum = 0;
-		side->waiting = false;
+static Side *
+claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	Kind *kind;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES)
+		return NULL;
+	kind = (Kind *) find_kind(tracker, hy_shape_kind(shape));
+	if (kind == NULL)
+		kind = claim_kind(tracker, shape);
+	if (kind->sides[device] == NULL)
+	{
+		kind->sides[device] = hy_alloc_zero(tracker->allocator, sizeof(Side));
+		if (kind->sides[device] != NULL)
+			kind->sides[device]->last = kind->tasks;
 	}
+	return kind->sides[device];
+}
+
+static const Side *
+find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	const Kind *kind;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES)
+		return NULL;
+	kind = find_kind(tracker, hy_shape_kind(shape));
+	return kind != NULL ? kind->sides[device] : NULL;
+}
+
+static uint32_t
+size_number(const HyShape *shape, double work)
+{
+	return UINT32_C(1) << 30 | size_manner(shape) << 8 | (uint32_t) log2_floor(work);
+}
+
+/* size_manner: each fourfold of queries (to 64) and of neighbours counts. */
+static uint32_t
+size_manner(const HyShape *shape)
+{
+	uint32_t queries = (uint32_t) log2_floor((double) shape->queries) / 2;
+	uint32_t k = (uint32_t) log2_floor(shape->k) / 2;
+
+	return k << 2 | (queries < 3 ? queries : 3);
+}
+
+static Size *
+claim_size(HyTracker *tracker, Side *side, const HyShape *shape, double work)
+{
+	uint32_t number = size_number(shape, work);
+	Size *chosen = &side->sizes[0];
+	int i;
+
+	for (i = 0; i < HY_TRACKER_SIZES; i++)
+	{
+		Size *size = &side->sizes[i];
+
+		if (size->number == number)
+		{
+			chosen = size;
+			break;
+		}
+		if (size->last < chosen->last)
+			chosen = size;
+	}
+	if (chosen->number != number)
+	{
+		memset(chosen, 0, sizeof(*chosen));
+		chosen->number = number;
+		chosen->manner = size_manner(shape);
+	}
+	chosen->last = tracker->serial;
+	return chosen;
+}
+
+static const Size *
+find_size(const Side *side, const HyShape *shape, double work)
+{
+	uint32_t number = size_number(shape, work);
+	int i;
+
+	for (i = 0; i < HY_TRACKER_SIZES; i++)
+	{
+		if (side->sizes[i].number == number)
+			return &side->sizes[i];
+	}
+	return NULL;
 }
 
 static void
-side_record(const HyTracker *tracker, Side *side, uint64_t ns)
+observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t window)
 {
-	int32_t window = tracker->window;
+	double share;
 
-	if (side->count == 0 && !side->waiting)
-	{
-		side->waiting = true;
-		side->first_ns = ns;
-		return;
-	}
-	if (side->capacity < window && !side_fit(tracker, side))
-	{
-		if (side->capacity == 0)
-			return;
-		window = side->capacity;
-	}
-	side->waiting = false;
-	if (side->count >= CLIP_FROM)
-		ns = clipped(side, ns);
-	if (side->count >= window)
-		side_trim(side, window - 1);
-	side->ring[side->next] = ns;
-	side->next = side->next + 1 == side->capacity ? 0 : side->next + 1;
-	side->count++;
-	side->sum += ns;
+	size->samples = size->samples + count < window ? size->samples + count : window;
+	share = count / size->samples;
+	if (share > 1)
+		share = 1;
+	size->ns += share * (ns - size->ns);
+	size->work += share * (terms.work - size->work);
+	size->bytes += share * (terms.bytes - size->bytes);
 }
 
-/* clipped: ns, or the end of the band around the mean that it lies outside of. */
-static uint64_t
-clipped(const Side *side, uint64_t ns)
+/* clipped: ns, or the end of the band around what is expected that it lies outside of. */
+static double
+clipped(const Side *side, const Size *size, HyCostTerms terms, double ns)
 {
-	uint64_t total = ns * (uint64_t) side->count;
-	uint64_t mean;
-	uint64_t half;
+	HyCostTerms means = {size->work, size->bytes};
+	double expected =
+		size->ns * hy_cost_predict(&side->fit, terms) / hy_cost_predict(&side->fit, means);
+	double half = expected / 2 > CLIP_FLOOR_NS ? expected / 2 : CLIP_FLOOR_NS;
 
-	/* A division takes longer than all the rest, and most observations need none. */
-	if (2 * total >= side->sum && 2 * total <= 3 * side->sum)
-		return ns;
-	mean = side->sum / (uint64_t) side->count;
-	half = mean / 2 > CLIP_FLOOR_NS ? mean / 2 : CLIP_FLOOR_NS;
-	if (ns > mean + half)
-		return mean + half;
-	if (ns + half < mean)
-		return mean - half;
+	if (ns > expected + half)
+		return expected + half;
+	if (ns < expected - half)
+		return expected - half;
 	return ns;
 }
 
-/* side_fit: makes the ring hold the tracker's window; false when there is no memory for it. */
-static bool
-side_fit(const HyTracker *tracker, Side *side)
-{
-	uint64_t *ring = hy_alloc_array(tracker->allocator, (size_t) tracker->window, sizeof(*ring));
-	int32_t i;
-
-	if (ring == NULL)
-		return false;
-	for (i = 0; i < side->count; i++)
-		ring[i] = side->ring[(side->next - side->count + i + side->capacity) % side->capacity];
-	hy_free(tracker->allocator, side->ring);
-	side->ring = ring;
-	side->capacity = tracker->window;
-	side->next = side->count;
-	return true;
-}
-
-/* side_trim: keeps the newest window observations. */
-static void
-side_trim(Side *side, int32_t window)
-{
-	for (; side->count > window; side->count--)
-	{
-		int32_t oldest = side->next - side->count;
-
-		side->sum -= side->ring[oldest < 0 ? oldest + side->capacity : oldest];
-	}
-}
-
+/*
+ * corrected: the regression's prediction, times what the own size class and those nearest below and
+ * above it were seen to take against it.  A class counts for its observations, the neighbours
+ * together for half of one; beyond the sizes seen the last one's correction fades.
+ */
 static double
-side_mean(const Side *side)
+corrected(const Side *side, const HyShape *shape, HyCostTerms terms)
 {
-	if (side->count == 0)
-		return (double) side->first_ns;
-	return (double) side->sum / side->count;
+	uint32_t number = size_number(shape, terms.work);
+	uint32_t manner = size_manner(shape);
+	const Size *own = NULL;
+	const Size *below = NULL;
+	const Size *above = NULL;
+	double correction = 0;
+	int i;
+
+	for (i = 0; i < HY_TRACKER_SIZES; i++)
+	{
+		const Size *size = &side->sizes[i];
+
+		if (size->number == 0 || size->manner != manner)
+			continue;
+		if (size->number == number)
+			own = size;
+		else if (size->number < number && (below == NULL || size->number > below->number))
+			below = size;
+		else if (size->number > number && (above == NULL || size->number < above->number))
+			above = size;
+	}
+	if (below != NULL && above != NULL)
+		correction = (log_correction(side, below) * (above->number - number) +
+		              log_correction(side, above) * (number - below->number)) /
+		             (above->number - below->number);
+	else if (below != NULL)
+		correction = log_correction(side, below) / sqrt(number - below->number);
+	else if (above != NULL)
+		correction = log_correction(side, above) / sqrt(above->number - number);
+	if (own != NULL)
+		correction = (ELSEWHERE * correction + own->samples * log_correction(side, own)) /
+		             (ELSEWHERE + own->samples);
+	return hy_cost_predict(&side->fit, terms) * exp(correction);
+}
+
+/* log_correction: what a size class was seen to take against what the regression says of it. */
+static double
+log_correction(const Side *side, const Size *size)
+{
+	HyCostTerms means = {size->work, size->bytes};
+	double factor = size->ns / hy_cost_predict(&side->fit, means);
+
+	return log(factor < WIDEST ? factor > 1 / WIDEST ? factor : 1 / WIDEST : WIDEST);
+}
+
+/* borrowed: what the nearest kind of the same operation and residency would say, < 0: none is known. */
+static double
+borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	const Side *nearest = NULL;
+	int least = INT32_MAX;
+	int i;
+
+	if (device < 0 || device >= HY_TRACKER_DEVICES)
+		return -1;
+	for (i = 0; i < tracker->used; i++)
+	{
+		const Kind *kind = &tracker->kinds[i];
+		const Side *side = kind->sides[device];
+		int away;
+
+		if (side == NULL || !(side->model.weight > 0) || kind->shape.op != shape->op ||
+		    kind->shape.resident != shape->resident)
+			continue;
+		away = 4 * abs(log2_floor(kind->shape.dims) - log2_floor(shape->dims)) +
+		       2 * (kind->shape.dtype != shape->dtype) + (kind->shape.metric != shape->metric);
+		if (away < least)
+		{
+			least = away;
+			nearest = side;
+		}
+	}
+	return nearest != NULL ? hy_cost_predict(&nearest->fit, hy_cost_terms(shape)) : -1;
+}
+
+static bool
+device_wins(void *arg, int64_t targets)
+{
+	Contest *contest = arg;
+
+	contest->shape.targets = targets;
+	return hy_tracker_predict(contest->tracker, &contest->shape, contest->device) <=
+	       hy_tracker_predict(contest->tracker, &contest->shape, 0);
 }

@@ -1,30 +1,39 @@
 /*
  * tracker.h
- *		What each side was seen to need: a window of observations a shape and device.
+ *		What each side was seen to need, and what it will need by that.
  *
- * A shape class is (op, dtype, metric, dims class, resident) and the power of two its items fall
- * into, since one mean over all batch sizes compares nothing.  A side without observations in the
- * class itself is predicted from the nearest class of the same kind that has some, scaled by items.
- * Failures never enter; the first observation of a class is set aside (cold start) until a second
- * arrives.
+ * A kind of task is (op, dtype, metric, dims class, residency).  For each kind and device there is a
+ * regression (cost_model.h), and beside it the mean time of every size class seen, since the law of
+ * real hardware is not of the regression's form: what a class was seen to take against what the
+ * regression says of it corrects the prediction there and, fading, at the sizes around it.
+ *
+ * Means and regression follow the last tracker_window observations.  Failures never enter; the first
+ * observation of a kind on a device is set aside (cold start); once a size class has some, what is
+ * more than half as much again as expected, or less than half, enters as that.
+ *
+ * Memory is bounded: the least recently used kind gives way, and within one the least recently used
+ * size class.
  */
 #ifndef HY_TRACKER_H
 #define HY_TRACKER_H
 
 #include "core/allocator.h"
 #include "dispatch/backend.h"
+#include "dispatch/cost_model.h"
 
-#define HY_TRACKER_CLASSES 512 /* fixed; the least recently used is reused */
+#define HY_TRACKER_KINDS 128
+#define HY_TRACKER_SIZES 32 /* size classes a kind and device */
 #define HY_TRACKER_MAX_WINDOW 1000
 #define HY_TRACKER_DEVICES 8
+#define HY_TRACKER_PRIOR 10 /* observations that an imported model counts for, at most */
 
 typedef struct HyTracker HyTracker;
 
-/* hy_tracker_create: window observations a class and device; NULL when out of memory. */
+/* hy_tracker_create: forgets over window observations; NULL when out of memory. */
 extern HyTracker *hy_tracker_create(const HyAllocator *allocator, int32_t window);
 extern void hy_tracker_destroy(HyTracker *tracker);
 
-/* hy_tracker_set_window: 1 .. HY_TRACKER_MAX_WINDOW; keeps the newest observations. */
+/* hy_tracker_set_window: 1 .. HY_TRACKER_MAX_WINDOW. */
 extern void hy_tracker_set_window(HyTracker *tracker, int32_t window);
 extern void hy_tracker_reset(HyTracker *tracker);
 
@@ -32,31 +41,88 @@ extern void hy_tracker_reset(HyTracker *tracker);
 extern void
 hy_tracker_record(HyTracker *tracker, const HyShape *shape, int32_t device, uint64_t ns);
 
+/* hy_tracker_record_many: count such tasks, ns each. */
+extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
+                                   double ns, int32_t count);
+
 /* hy_tracker_predict: expected ns of this shape on device, < 0 with no history to go by. */
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_samples: observations in the window of the shape's own class; one that is set aside
- * predicts while nothing else does, and is not counted.
+ * hy_tracker_samples: observations in the window of the shape's own size class; one that is set
+ * aside predicts while nothing else does, and is not counted.
  */
 extern int32_t hy_tracker_samples(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /* hy_tracker_speedup: predicted CPU time / predicted device time, < 0 when either is unknown. */
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
+/*
+ * hy_tracker_break_even: the smallest number of targets, at most limit, from which on a task that
+ * is like shape otherwise is predicted to end no later on device than on the CPU; -1: none is, or
+ * one of them has no history.
+ */
+extern int64_t hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device,
+                                     int64_t limit);
+
 /* HyForecast: a prediction and what it rests on. */
 typedef struct HyForecast
 {
-	double ns;       /* as hy_tracker_predict */
-	int32_t samples; /* as hy_tracker_samples */
-	int32_t steps;   /* how many powers of two larger the shape is than the class it rests on */
-	bool cold;       /* it rests on one first observation only */
+	double ns;         /* as hy_tracker_predict */
+	double hint_ns;    /* where ns < 0: by a like kind of task on this device, or < 0 */
+	double weight;     /* observations behind the regression */
+	double largest_ns; /* what the largest size seen takes, when the shape is larger; else 0 */
+	int64_t unseen;    /* tasks of the kind, on any side, since this one last had one */
+	int32_t samples;   /* as hy_tracker_samples */
+	int32_t steps;     /* how many powers of two the shape lies beyond the sizes seen; < 0: below */
+	int32_t span;      /* powers of two from the smallest to the largest size seen */
+	int32_t above;     /* powers of two that the shape lies above the smallest size seen */
+	bool cold;         /* it rests on one first observation only */
 } HyForecast;
 
 extern HyForecast
 hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
-/* hy_shape_class: the class of a shape as a number above 0, for tables that keep one thing a class. */
+/* hy_tracker_generation: another number once any prediction may have changed by more than 2%. */
+extern uint32_t hy_tracker_generation(const HyTracker *tracker);
+
+/* HyTrackerRow: one kind of task on one device, for the views and for keeping. */
+typedef struct HyTrackerRow
+{
+	HyShape shape;    /* the last one seen of the kind, on any device */
+	int32_t dims_low; /* the dims class: from .. to; 0 where the operation has none */
+	int32_t dims_high;
+	int32_t device;
+	int64_t observations; /* since the tracker began or was reset */
+	int64_t unseen;       /* tasks of the kind since this device last had one */
+	double samples;       /* observations in force, at most the window */
+	bool cold;            /* only the first, set aside */
+	bool known;           /* fit holds something */
+	HyCoefficients fit;
+	HyModelState model;
+} HyTrackerRow;
+
+/* hy_tracker_row: row number i, from 0; false when there are not so many. */
+extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row);
+
+/*
+ * hy_tracker_import: what is known from elsewhere of tasks of the kind of shape on device, worth at
+ * most HY_TRACKER_PRIOR observations; false when it was not taken (no memory, or nonsense).
+ */
+extern bool hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
+                              const HyModelState *model);
+
+/*
+ * hy_tracker_take: what was learned of the kind of shape on device since this was last asked, for
+ * merging elsewhere; false when nothing was.
+ */
+extern bool
+hy_tracker_take(HyTracker *tracker, const HyShape *shape, int32_t device, HyModelState *fresh);
+
+/* hy_shape_kind: the kind of a shape as a number above 0. */
+extern uint32_t hy_shape_kind(const HyShape *shape);
+
+/* hy_shape_class: kind and size class together, above 0, for tables that keep one thing a class. */
 extern uint32_t hy_shape_class(const HyShape *shape);
 
 #endif

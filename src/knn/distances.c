@@ -7,6 +7,7 @@
 #include "catalog/pg_type.h"
 #include "core/distance.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "server/executor.h"
 #include "server/report.h"
 #include "types/vector.h"
@@ -51,6 +52,7 @@ hybrid_distances(PG_FUNCTION_ARGS)
 	{
 		HybridVector *target;
 
+		CHECK_FOR_INTERRUPTS();
 		if (nulls[i])
 			continue;
 		target = DatumGetHybridVector(elements[i]);

@@ -157,6 +157,7 @@ unpack_queries(ArrayType *array, Queries *queries)
 	{
 		HybridVector *query;
 
+		CHECK_FOR_INTERRUPTS();
 		if (nulls[i])
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			                errmsg("queries must not contain NULL")));

@@ -4,19 +4,25 @@
  *
  * Created when the first batch or the first look at a view needs it, never in the postmaster.
  * What it wants to log is kept until it has returned, so that no ereport runs inside pure code.
+ *
+ * Where there is a shared table, what the executor counts is flushed to it at the end of every
+ * transaction and of the backend, besides when the executor itself finds it time.
  */
 #include "postgres.h"
 
 #include <unistd.h>
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
+#include "server/load.h"
 #include "server/memory.h"
 #include "server/report.h"
 #include "server/settings.h"
+#include "server/shared.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
@@ -35,12 +41,14 @@ static int log_count;
 static int log_lost;
 
 static void create_executor(void);
+static void look_at_load(void);
 static void drop_executor(void);
 static void load_plugins(char *names);
 static bool was_named(const char *names, const char *name);
 static bool is_installed(const char *name);
 static void keep_line(void *arg, const char *text);
 static void flush_log(void);
+static void flush_at_end(XactEvent event, void *arg);
 static void close_at_exit(int code, Datum arg);
 static bool was_forced(const HyDecision *decision);
 static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
@@ -59,7 +67,10 @@ HyExecutor *
 hybrid_executor(void)
 {
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
+	{
+		look_at_load();
 		return executor;
+	}
 
 	if (executor != NULL && strcmp(configured_plugins, hybrid_plugins) != 0)
 		drop_executor();
@@ -73,6 +84,7 @@ hybrid_executor(void)
 		hy_executor_configure(executor, &config);
 		configured_generation = hybrid_settings_generation;
 	}
+	look_at_load();
 	flush_log();
 	return executor;
 }
@@ -103,7 +115,7 @@ hybrid_run(HyTask *task, const char *what)
 static void
 create_executor(void)
 {
-	static bool exit_hooked = false;
+	static bool hooked = false;
 	char *names;
 
 	if (executor_context == NULL)
@@ -119,14 +131,32 @@ create_executor(void)
 	configured_generation = 0;
 	load_plugins(names);
 	pfree(names);
-	if (!exit_hooked)
+	if (hybrid_shared_table() != NULL)
+		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
+	if (!hooked)
 	{
+		RegisterXactCallback(flush_at_end, NULL);
 		before_shmem_exit(close_at_exit, (Datum) 0);
-		exit_hooked = true;
+		hooked = true;
 	}
 }
 
-/* The list of plug-ins has changed: begin anew, with counters at zero. */
+/* look_at_load: at most once a second, and once a statement: it takes a few system calls. */
+static void
+look_at_load(void)
+{
+	static TimestampTz looked;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	HyLoad load;
+
+	if (likely(now - looked < USECS_PER_SEC && now >= looked))
+		return;
+	looked = now;
+	hybrid_load(&load);
+	hy_executor_set_load(executor, &load);
+}
+
+/* The list of plug-ins has changed: begin anew, with the session's counters at zero. */
 static void
 drop_executor(void)
 {
@@ -227,12 +257,24 @@ flush_log(void)
 }
 
 static void
+flush_at_end(XactEvent event, void *arg)
+{
+	(void) arg;
+	/* before a commit something may still raise an error */
+	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
+	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
+		hy_executor_settle(executor);
+}
+
+static void
 close_at_exit(int code, Datum arg)
 {
 	(void) code;
 	(void) arg;
-	if (executor != NULL)
-		hy_executor_close_devices(executor);
+	if (executor == NULL)
+		return;
+	hy_executor_flush(executor);
+	hy_executor_close_devices(executor);
 }
 
 /* Whether hybrid.execution asked for a device and nothing else would do. */

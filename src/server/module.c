@@ -11,6 +11,7 @@
 #include "index/handler.h"
 #include "server/compat.h"
 #include "server/settings.h"
+#include "server/shared.h"
 
 PG_MODULE_MAGIC;
 
@@ -20,5 +21,6 @@ void
 _PG_init(void)
 {
 	hybrid_define_settings();
+	hybrid_shared_init();
 	hybrid_index_init();
 }

@@ -29,7 +29,8 @@ static int batch_min;
 static int batch_wait;
 static bool telemetry;
 static int gpu_memory_limit; /* MB */
-static int gpu_timeout;      /* ms */
+static int gpu_max_contexts;
+static int gpu_timeout; /* ms */
 static int simd;
 
 static int emulated_devices;
@@ -123,6 +124,7 @@ hybrid_settings_config(HyConfig *config)
 	config->window = tracker_window;
 	config->telemetry = telemetry;
 	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
+	config->max_contexts = gpu_max_contexts;
 	config->timeout_ns = (uint64) gpu_timeout * 1000000;
 	config->batch_max = batch_max;
 	config->batch_min = batch_min;
@@ -195,6 +197,10 @@ define_device_settings(void)
 	                        "Most device memory that one backend may hold.",
 	                        "0 means 80% of what is free.", &gpu_memory_limit, 0, 0, INT_MAX,
 	                        PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_max_contexts",
+	                        "Most contexts that all sessions together hold on a device.",
+	                        "0 means any number. Held only where the library is preloaded.",
+	                        &gpu_max_contexts, 0, 0, INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
 	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);

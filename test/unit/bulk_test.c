@@ -80,7 +80,7 @@ test_split_of_two_equal_sides(void)
 	stage.device_item_ns = 100;
 	teach(1);
 	ns = bulk(100000, (HyBulkPlan){2, true, true, -1});
-	CHECK_MSG(10e6 / ns >= 1.9, "%.2f times", 10e6 / ns);
+	CHECK_MSG(10e6 / ns >= 1.85, "%.2f times", 10e6 / ns);
 	CHECK(!report.fallback);
 	CHECK(report.rows[0] > 45000 && report.rows[1] > 45000);
 	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->calls, 1);

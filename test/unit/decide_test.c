@@ -317,15 +317,15 @@ test_cost_with_hysteresis(void)
 	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, true);
 	expect(decided(1024), 0, HY_REASON_COST); /* nor does a try that ended on the CPU */
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 15000, 10000);
-	expect(decided(1024), 1, HY_REASON_COST); /* 1.5 does */
+	teach(1024, 15010, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.501 does */
 	hy_route_note(stage.executor, &shape, 1, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 10000, 10000);
-	expect(decided(1024), 1, HY_REASON_COST); /* 1.0 does not leave */
+	teach(1024, 10010, 10000);
+	expect(decided(1024), 1, HY_REASON_COST); /* 1.001 does not leave */
 	hy_tracker_reset(stage.executor->tracker);
-	teach(1024, 9999, 10000);
-	expect(decided(1024), 0, HY_REASON_COST); /* below it does */
+	teach(1024, 9990, 10000);
+	expect(decided(1024), 0, HY_REASON_COST); /* below 1 does */
 	hy_route_note(stage.executor, &shape, 0, HY_REASON_COST, false);
 	hy_tracker_reset(stage.executor->tracker);
 	teach(1024, 14900, 10000);

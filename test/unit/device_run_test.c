@@ -295,7 +295,11 @@ test_timings_that_cannot_be(void)
 	HyBackend liar;
 
 	stage_liar(&liar);
-	memset(&lie_timings, 0xff, sizeof(lie_timings));
+	lie_timings = (HyTimings){.total_ns = UINT64_MAX,
+	                          .remaining_ns = UINT64_MAX,
+	                          .bytes_up = UINT64_MAX,
+	                          .bytes_down = UINT64_MAX,
+	                          .may_skip = true};
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	/* a task that claims to go on for ever is waited for no longer than any other */

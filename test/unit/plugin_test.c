@@ -224,6 +224,25 @@ test_short_room_for_why(void)
 	CHECK_STR(little, "absent.");
 }
 
+static void
+test_names_with_a_meaning(void)
+{
+	static const char *const names[] = {"cpu", "gpu", "auto", "prefer_gpu"};
+	char statement[64];
+	char expected[160];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		snprintf(statement, sizeof(statement), "b.name = \"%s\";", names[i]);
+		build_backend(names[i], statement);
+		CHECK(load(names[i]) == NULL);
+		snprintf(expected, sizeof(expected),
+		         "%s.so calls itself \"%s\", which means something else", names[i], names[i]);
+		CHECK_STR(why, expected);
+	}
+}
+
 int
 main(void)
 {
@@ -234,6 +253,7 @@ main(void)
 		return 2;
 	UNIT_RUN(test_good_plugin);
 	UNIT_RUN(test_names_that_are_not_bare);
+	UNIT_RUN(test_names_with_a_meaning);
 	UNIT_RUN(test_missing);
 	UNIT_RUN(test_text_file);
 	UNIT_RUN(test_cut_short);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and runs the unit tests, with no server.
 #
-#	test/unit/run.sh [plain] [sanitize] [clang] [-k NAME]
+#	test/unit/run.sh [plain] [sanitize] [clang] [thread] [-k NAME]
 #
 # Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
 # in build/unit/VARIANT and rebuilt when a file they were made from is newer.  Ends with a line
@@ -15,13 +15,13 @@ variants=
 only=
 while [ $# -gt 0 ]; do
 	case $1 in
-		plain | sanitize | clang) variants="$variants $1" ;;
+		plain | sanitize | clang | thread) variants="$variants $1" ;;
 		-k)
 			only=$2
 			shift
 			;;
 		*)
-			echo "usage: $0 [plain] [sanitize] [clang] [-k NAME]" >&2
+			echo "usage: $0 [plain] [sanitize] [clang] [thread] [-k NAME]" >&2
 			exit 2
 			;;
 	esac
@@ -47,6 +47,7 @@ build() {
 			compiler="${CC:-gcc} -O1 -fno-omit-frame-pointer -fsanitize=address,undefined"
 			compiler="$compiler -fno-sanitize-recover=all"
 			;;
+		thread) compiler="${CC:-gcc} -O1 -fno-omit-frame-pointer -fsanitize=thread" ;;
 	esac
 	mkdir -p "$dir"
 	sources=

@@ -1,6 +1,6 @@
 /*
  * tracker_test.c
- *		The windowed means behind the dispatcher's predictions.
+ *		The means and regressions behind the dispatcher's predictions.
  */
 #include "dispatch/tracker.h"
 #include "unit.h"
@@ -34,30 +34,40 @@ test_first_is_set_aside(void)
 	HyShape shape = shape_of(1000);
 
 	hy_tracker_record(t, &shape, 1, 5000000);
-	CHECK(hy_tracker_predict(t, &shape, 1) == 5000000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 1), 5000000, 5);
 	CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
 	CHECK(hy_tracker_forecast(t, &shape, 1).cold);
 	hy_tracker_record(t, &shape, 1, 20000);
-	CHECK(hy_tracker_predict(t, &shape, 1) == 20000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 1), 20000, 0.1);
 	CHECK_INT(hy_tracker_samples(t, &shape, 1), 1);
 	CHECK(!hy_tracker_forecast(t, &shape, 1).cold);
 	hy_tracker_destroy(t);
 }
 
 static void
-test_moving_average_of_100(void)
+test_moving_average(void)
 {
 	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
 	HyShape shape = shape_of(1000);
 	int i;
 
 	hy_tracker_record(t, &shape, 0, 1);
-	/* 1000 .. 1249: within 50% of any mean on the way */
-	for (i = 0; i < 250; i++)
+	/* while the window fills, a plain mean: 1000 .. 1098 */
+	for (i = 0; i < 99; i++)
 		hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
+	CHECK_INT(hy_tracker_samples(t, &shape, 0), 99);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1049, 1);
+	/* then it forgets: of a step, 1 - (1 - 1/100)^100 is there after a window, all after ten */
+	for (i = 0; i < 5000; i++)
+		hy_tracker_record(t, &shape, 0, 1000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000, 0.5);
+	for (i = 0; i < 100; i++)
+		hy_tracker_record(t, &shape, 0, 1200);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1200 - 200 * 0.366, 3);
+	for (i = 0; i < 900; i++)
+		hy_tracker_record(t, &shape, 0, 1200);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1200, 1);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 100);
-	/* the newest hundred: 1150 .. 1249 */
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1199.5, 1e-9);
 	hy_tracker_destroy(t);
 }
 
@@ -68,26 +78,28 @@ test_window_shrinks_and_grows(void)
 	HyShape shape = shape_of(1000);
 	int i;
 
-	for (i = 0; i <= 150; i++)
-		hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
+	for (i = 0; i <= 1000; i++)
+		hy_tracker_record(t, &shape, 0, 1000);
 	hy_tracker_set_window(t, 10);
+	for (i = 0; i < 10; i++)
+		hy_tracker_record(t, &shape, 0, 1200);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 10);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1145.5, 1e-9); /* 1141 .. 1150 */
-	hy_tracker_record(t, &shape, 0, 1151);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 10);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1146.5, 1e-9);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1200 - 200 * 0.349, 15);
+	for (i = 0; i < 200; i++)
+		hy_tracker_record(t, &shape, 0, 1200);
 	hy_tracker_set_window(t, 200);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 10);
-	for (i = 0; i < 190; i++)
-		hy_tracker_record(t, &shape, 0, (uint64_t) (1152 + i));
+	hy_tracker_record(t, &shape, 0, 1200);
+	CHECK_INT(hy_tracker_samples(t, &shape, 0), 11);
+	for (i = 0; i < 400; i++)
+		hy_tracker_record(t, &shape, 0, 1200);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 200);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (1142 + 1341) / 2.0, 1e-9);
 	hy_tracker_set_window(t, 0);
+	hy_tracker_record(t, &shape, 0, 1300);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 1);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1341, 1e-9);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1300, 1);
 	hy_tracker_set_window(t, 1000000);
 	for (i = 0; i < 2000; i++)
-		hy_tracker_record(t, &shape, 0, 1341);
+		hy_tracker_record(t, &shape, 0, 1300);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), HY_TRACKER_MAX_WINDOW);
 	hy_tracker_destroy(t);
 }
@@ -102,117 +114,322 @@ test_outliers_are_clipped(void)
 	for (i = 0; i < 10; i++)
 		hy_tracker_record(t, &shape, 0, 1000); /* the first is set aside: 9 in the window */
 	hy_tracker_record(t, &shape, 0, 1000000);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (9 * 1000 + 1500) / 10.0, 1e-9);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (9 * 1000 + 1500) / 10.0, 5);
 	hy_tracker_record(t, &shape, 0, 0);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (8 * 1000 + 1500 + 525) / 10.0, 1e-9);
-	/* just outside of the band, and just inside */
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1050 - 52.5, 25);
+	/* one that is within the band is taken as it is */
 	hy_tracker_reset(t);
 	for (i = 0; i < 10; i++)
 		hy_tracker_record(t, &shape, 0, 1000);
-	hy_tracker_record(t, &shape, 0, 1510);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1050, 1e-9);
-	hy_tracker_record(t, &shape, 0, 526);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (8 * 1000 + 1500 + 526) / 10.0, 1e-9);
+	hy_tracker_record(t, &shape, 0, 1400);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1040, 5);
 	/* a lasting change of speed gets through in the end */
 	for (i = 0; i < 200; i++)
 		hy_tracker_record(t, &shape, 0, 8000);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 8000, 1);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 8000, 100);
 	hy_tracker_destroy(t);
 }
 
 static void
-test_sums_do_not_drift(void)
+test_first_of_a_size_are_not_clipped(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape small = shape_of(1000);
+	HyShape large = shape_of(100000);
+	int i;
+
+	/* launch only, it seems; the larger size takes what no regression over the small one foresaw */
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &small, 1, 1000);
+	hy_tracker_record(t, &large, 1, 200000);
+	CHECK_NEAR(hy_tracker_predict(t, &large, 1) / 2e5, 1, 0.25);
+	CHECK_NEAR(hy_tracker_predict(t, &small, 1), 1000, 50);
+	hy_tracker_destroy(t);
+}
+
+static void
+test_means_do_not_drift(void)
 {
 	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
 	HyShape shape = shape_of(1000);
 	UnitRandom random = {99};
 	int i;
 
-	for (i = 0; i < 1000000; i++)
+	for (i = 0; i < 200000; i++)
 		hy_tracker_record(t, &shape, 0, 1000000000 + unit_random_below(&random, 300000000));
-	for (i = 0; i < 100; i++)
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0) / 1.15e9, 1, 0.03);
+	for (i = 0; i < 5000; i++)
 		hy_tracker_record(t, &shape, 0, 1150000000);
-	CHECK(hy_tracker_predict(t, &shape, 0) == 1150000000.0);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0) / 1.15e9, 1, 1e-4);
 	hy_tracker_destroy(t);
 }
 
 static void
-test_neighbours(void)
+test_other_sizes_by_the_regression(void)
 {
 	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
-	HyShape small = shape_of(1024);
-	HyShape large = shape_of(4096);
-	HyShape other = shape_of(4096);
+	HyShape shape;
 	HyForecast forecast;
+	int i;
 
-	hy_tracker_record(t, &small, 1, 9000);
-	hy_tracker_record(t, &small, 1, 1000);
-	CHECK_NEAR(hy_tracker_predict(t, &large, 1), 4000, 1e-9);
-	forecast = hy_tracker_forecast(t, &large, 1);
+	for (i = 0; i < 60; i++)
+	{
+		shape = shape_of(INT64_C(1) << (4 + i % 10));
+		hy_tracker_record(t, &shape, 1, (uint64_t) (20000 + 2 * shape.targets));
+	}
+	/* between, above and below */
+	for (i = 0; i < 24; i++)
+	{
+		shape = shape_of((INT64_C(3) << i) / 2);
+		CHECK_NEAR(hy_tracker_predict(t, &shape, 1) / (20000 + 2.0 * (double) shape.targets), 1,
+		           0.02);
+	}
+	shape = shape_of(1 << 15);
+	forecast = hy_tracker_forecast(t, &shape, 1);
 	CHECK_INT(forecast.steps, 2);
+	CHECK_INT(forecast.span, 9);
 	CHECK_INT(forecast.samples, 0);
-	/* another kind has no say */
-	other.metric = HY_METRIC_COSINE;
-	CHECK(hy_tracker_predict(t, &other, 1) < 0);
-	other = large;
-	other.dims = 64;
-	CHECK(hy_tracker_predict(t, &other, 1) < 0);
-	other = large;
-	other.resident = true;
-	CHECK(hy_tracker_predict(t, &other, 1) < 0);
-	other = large;
-	other.dtype = HY_F16;
-	CHECK(hy_tracker_predict(t, &other, 1) < 0);
-	other = large;
-	other.op = HY_OP_TOPK;
-	CHECK(hy_tracker_predict(t, &other, 1) < 0);
-	/* the nearer class wins */
-	other = shape_of(2048);
-	hy_tracker_record(t, &other, 1, 1500);
-	hy_tracker_record(t, &other, 1, 1500);
-	CHECK_NEAR(hy_tracker_predict(t, &large, 1), 3000, 1e-9);
-	other = shape_of(256);
-	CHECK_NEAR(hy_tracker_predict(t, &other, 1), 250, 1e-9);
+	CHECK_NEAR(forecast.largest_ns, 20000 + 2 * 8192, 500);
+	shape = shape_of(8);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 1).steps, -1);
+	CHECK(hy_tracker_forecast(t, &shape, 1).largest_ns == 0);
+	shape = shape_of(64);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 1).steps, 0);
+	CHECK(hy_tracker_forecast(t, &shape, 1).samples >= 4);
+	/* another kind has no say, but gives a hint */
+	shape = shape_of(1024);
+	shape.metric = HY_METRIC_COSINE;
+	forecast = hy_tracker_forecast(t, &shape, 1);
+	CHECK(forecast.ns < 0);
+	CHECK_NEAR(forecast.hint_ns, 22048, 300);
+	shape.dims = 64;
+	CHECK(hy_tracker_predict(t, &shape, 1) < 0);
+	shape.dtype = HY_F16;
+	CHECK(hy_tracker_forecast(t, &shape, 1).hint_ns > 0);
+	CHECK(hy_tracker_forecast(t, &shape, 2).hint_ns < 0);
+	shape.resident = true;
+	CHECK(hy_tracker_forecast(t, &shape, 1).hint_ns < 0);
+	shape = shape_of(1024);
+	shape.op = HY_OP_TOPK;
+	CHECK(hy_tracker_forecast(t, &shape, 1).ns < 0);
+	CHECK(hy_tracker_forecast(t, &shape, 1).hint_ns < 0);
 	/* sizes at both ends */
-	other = shape_of(0);
-	hy_tracker_record(t, &other, 1, 10);
-	other.queries = INT64_MAX;
-	other.targets = INT64_MAX;
-	CHECK(hy_tracker_predict(t, &other, 1) > 0);
+	shape = shape_of(0);
+	hy_tracker_record(t, &shape, 1, 10);
+	shape.queries = INT64_MAX;
+	shape.targets = INT64_MAX;
+	CHECK(hy_tracker_predict(t, &shape, 1) > 0);
+	hy_tracker_destroy(t);
+}
+
+/* stairs: a law that no regression over work and bytes has: steps of 4,096 items. */
+static double
+stairs(int64_t items)
+{
+	return 5000 + 30000 * ceil((double) items / 4096);
+}
+
+static void
+test_sizes_seen_correct_the_regression(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape;
+	int i;
+
+	for (i = 0; i < 300; i++)
+	{
+		shape = shape_of(INT64_C(1) << (3 + i % 17));
+		hy_tracker_record(t, &shape, 1, (uint64_t) stairs(shape.targets));
+	}
+	for (i = 3; i < 20; i++)
+	{
+		shape = shape_of(INT64_C(1) << i);
+		CHECK_NEAR(hy_tracker_predict(t, &shape, 1) / stairs(shape.targets), 1, 0.02);
+	}
+	/* one that was left out leans on its neighbours */
+	hy_tracker_reset(t);
+	for (i = 0; i < 300; i++)
+	{
+		if (i % 17 == 8)
+			continue;
+		shape = shape_of(INT64_C(1) << (3 + i % 17));
+		hy_tracker_record(t, &shape, 1, (uint64_t) stairs(shape.targets));
+	}
+	shape = shape_of(1 << 11);
+	CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 1) / stairs(1 << 11), 1, 0.15);
 	hy_tracker_destroy(t);
 }
 
 static void
-test_many_classes(void)
+test_many_at_once(void)
 {
 	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	HyTrackerRow row;
+
+	hy_tracker_record_many(t, &shape, 0, 1000, 64);
+	CHECK_INT(hy_tracker_samples(t, &shape, 0), 63);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000, 5);
+	hy_tracker_record_many(t, &shape, 0, 1000, 64);
+	CHECK_INT(hy_tracker_samples(t, &shape, 0), 100);
+	hy_tracker_record_many(t, &shape, 0, 1000, 0);
+	CHECK(hy_tracker_row(t, 0, &row));
+	CHECK_INT(row.observations, 128);
+	hy_tracker_destroy(t);
+}
+
+static void
+test_break_even_and_rows(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(100);
+	HyTrackerRow row;
+	int64_t at;
+	int i;
+
+	CHECK_INT(hy_tracker_break_even(t, &shape, 1, 1000000), -1);
+	CHECK(!hy_tracker_row(t, 0, &row));
+	for (i = 0; i < 100; i++)
+	{
+		shape = shape_of(INT64_C(1) << (i % 16));
+		hy_tracker_record(t, &shape, 0, (uint64_t) (100 + 10 * shape.targets));
+		hy_tracker_record(t, &shape, 1, (uint64_t) (20100 + 2 * shape.targets));
+	}
+	at = hy_tracker_break_even(t, &shape, 1, 1000000);
+	CHECK_MSG(at > 2450 && at < 2550, "the break-even is %lld", (long long) at);
+	CHECK_INT(hy_tracker_break_even(t, &shape, 1, 2000), -1);
+	CHECK_INT(hy_tracker_break_even(t, &shape, 2, 1000000), -1);
+	CHECK(hy_tracker_row(t, 0, &row));
+	CHECK_INT(row.device, 0);
+	CHECK_INT(row.dims_low, 512);
+	CHECK_INT(row.dims_high, 1023);
+	CHECK_INT(row.shape.op, HY_OP_DISTANCE);
+	CHECK_INT(row.unseen, 1);
+	CHECK(hy_tracker_row(t, 1, &row));
+	CHECK_INT(row.device, 1);
+	CHECK_INT(row.observations, 100);
+	CHECK_INT(row.unseen, 0);
+	CHECK(row.known && !row.cold);
+	CHECK_NEAR(row.fit.launch_ns, 20100, 200);
+	CHECK_NEAR(row.fit.work_ns * 768 + row.fit.byte_ns * (768 * 4 + 8), 2, 0.05);
+	CHECK(!hy_tracker_row(t, 2, &row));
+	hy_tracker_destroy(t);
+}
+
+static void
+test_import_and_take(void)
+{
+	HyTracker *from = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyTracker *to = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyModelState state;
+	HyModelState broken = {.weight = NAN};
+	HyShape shape;
+	HyShape other;
+	int i;
+
+	for (i = 0; i < 200; i++)
+	{
+		shape = shape_of(INT64_C(1) << (i % 16));
+		hy_tracker_record(from, &shape, 1, (uint64_t) (20000 + 5 * shape.targets));
+	}
+	CHECK(hy_tracker_take(from, &shape, 1, &state));
+	CHECK(state.weight == 199);
+	CHECK(!hy_tracker_take(from, &shape, 1, &state)); /* once */
+	CHECK(!hy_tracker_take(from, &shape, 0, &state));
+	CHECK(hy_tracker_import(to, &shape, 1, &state));
+	CHECK(!hy_tracker_import(to, &shape, 1, &broken));
+	CHECK(!hy_tracker_import(to, &shape, HY_TRACKER_DEVICES, &state));
+	other = shape_of(3000);
+	CHECK_NEAR(hy_tracker_predict(to, &other, 1), 35000, 500);
+	CHECK_INT(hy_tracker_samples(to, &other, 1), 0);
+	CHECK(!hy_tracker_forecast(to, &other, 1).cold);
+	/* the first that is seen here is set aside all the same */
+	hy_tracker_record(to, &other, 1, 900000);
+	CHECK_NEAR(hy_tracker_predict(to, &other, 1), 35000, 500);
+	/* and what is seen soon weighs more */
+	for (i = 0; i < 30; i++)
+		hy_tracker_record(to, &other, 1, 50000);
+	CHECK_NEAR(hy_tracker_predict(to, &other, 1), 50000, 1500);
+	hy_tracker_destroy(from);
+	hy_tracker_destroy(to);
+}
+
+static void
+test_generation(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	uint32_t generation = hy_tracker_generation(t);
+	int i;
+
+	for (i = 0; i < 100; i++)
+		hy_tracker_record(t, &shape, 0, 1000);
+	CHECK(hy_tracker_generation(t) != generation);
+	generation = hy_tracker_generation(t);
+	for (i = 0; i < 1000; i++)
+		hy_tracker_record(t, &shape, 0, (uint64_t) (990 + i % 20));
+	CHECK_INT(hy_tracker_generation(t), generation); /* nothing has changed to speak of */
+	for (i = 0; i < 100; i++)
+		hy_tracker_record_many(t, &shape, 0, 1400, 10);
+	CHECK(hy_tracker_generation(t) != generation);
+	generation = hy_tracker_generation(t);
+	hy_tracker_reset(t);
+	CHECK(hy_tracker_generation(t) != generation);
+	hy_tracker_destroy(t);
+}
+
+static void
+test_many_kinds_and_sizes(void)
+{
+	UnitMemory memory;
+	HyTracker *t;
 	HyShape shape;
 	int round;
 	int i;
 
-	/* 14 dims classes x 40 sizes = 560 > HY_TRACKER_CLASSES: the oldest give way */
+	/* 5 x 4 x 14 = 280 kinds > HY_TRACKER_KINDS: the oldest give way */
+	unit_memory_init(&memory, 0);
+	t = hy_tracker_create(&memory.allocator, 100);
 	for (round = 0; round < 2; round++)
 	{
-		for (i = 0; i < 560; i++)
+		for (i = 0; i < 280; i++)
 		{
-			shape = shape_of(INT64_C(1) << (i % 40));
-			shape.dims = 1 << (i / 40);
+			shape = shape_of(1000);
+			shape.op = (HyOp) (i % 5);
+			shape.metric = (HyMetric) (i / 5 % 4);
+			shape.dims = 1 << (i / 20);
 			hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
 			hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
 			CHECK_INT(hy_tracker_samples(t, &shape, 0), 1);
-			CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000 + i, 1e-9);
+			CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000 + i, 10);
 		}
 	}
-	for (i = 0; i < 560; i++)
+	for (i = 0; i < 280; i++)
 	{
-		shape = shape_of(INT64_C(1) << (i % 40));
-		shape.dims = 1 << (i / 40);
-		CHECK_INT(hy_tracker_samples(t, &shape, 0), i < 560 - HY_TRACKER_CLASSES ? 0 : 1);
+		shape = shape_of(1000);
+		shape.op = (HyOp) (i % 5);
+		shape.metric = (HyMetric) (i / 5 % 4);
+		shape.dims = 1 << (i / 20);
+		CHECK_INT(hy_tracker_samples(t, &shape, 0), i < 280 - HY_TRACKER_KINDS ? 0 : 1);
+	}
+	CHECK_INT(memory.outstanding, 1 + HY_TRACKER_KINDS);
+	/* and of the sizes of a kind */
+	for (i = 0; i < 50; i++)
+	{
+		shape = shape_of(INT64_C(1) << i);
+		hy_tracker_record(t, &shape, 0, (uint64_t) shape.targets);
+	}
+	for (i = 0; i < 50; i++)
+	{
+		shape = shape_of(INT64_C(1) << i);
+		CHECK_INT(hy_tracker_samples(t, &shape, 0), i < 50 - HY_TRACKER_SIZES ? 0 : 1);
 	}
 	hy_tracker_reset(t);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 0);
 	CHECK(hy_tracker_predict(t, &shape, 0) < 0);
 	hy_tracker_destroy(t);
+	CHECK_INT(memory.outstanding, 0);
 }
 
 static void
@@ -220,9 +437,10 @@ test_short_of_memory(void)
 {
 	UnitMemory memory;
 	HyShape shape = shape_of(1000);
+	HyModelState state = {.weight = 1};
 	int64_t fail_at;
 
-	for (fail_at = 1; fail_at <= 4; fail_at++)
+	for (fail_at = 1; fail_at <= 3; fail_at++)
 	{
 		HyTracker *t;
 		int i;
@@ -235,13 +453,12 @@ test_short_of_memory(void)
 		{
 			for (i = 0; i < 30; i++)
 			{
-				if (i == 15)
-					hy_tracker_set_window(t, 20);
 				hy_tracker_record(t, &shape, 0, 1000);
+				hy_tracker_record(t, &shape, 1, 1000);
 			}
-			/* without a ring the first observation still predicts; without a larger one, ten */
-			CHECK(hy_tracker_predict(t, &shape, 0) == 1000);
-			CHECK_INT(hy_tracker_samples(t, &shape, 0), fail_at == 2 ? 0 : fail_at == 3 ? 10 : 20);
+			CHECK_INT(hy_tracker_samples(t, &shape, 0), fail_at == 2 ? 0 : 10);
+			CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
+			CHECK(!hy_tracker_import(t, &shape, 1, &state));
 		}
 		hy_tracker_destroy(t);
 		CHECK_INT(memory.outstanding, 0);
@@ -268,12 +485,18 @@ main(void)
 {
 	UNIT_RUN(test_no_history);
 	UNIT_RUN(test_first_is_set_aside);
-	UNIT_RUN(test_moving_average_of_100);
+	UNIT_RUN(test_moving_average);
 	UNIT_RUN(test_window_shrinks_and_grows);
 	UNIT_RUN(test_outliers_are_clipped);
-	UNIT_RUN(test_sums_do_not_drift);
-	UNIT_RUN(test_neighbours);
-	UNIT_RUN(test_many_classes);
+	UNIT_RUN(test_first_of_a_size_are_not_clipped);
+	UNIT_RUN(test_means_do_not_drift);
+	UNIT_RUN(test_other_sizes_by_the_regression);
+	UNIT_RUN(test_sizes_seen_correct_the_regression);
+	UNIT_RUN(test_many_at_once);
+	UNIT_RUN(test_break_even_and_rows);
+	UNIT_RUN(test_import_and_take);
+	UNIT_RUN(test_generation);
+	UNIT_RUN(test_many_kinds_and_sizes);
 	UNIT_RUN(test_short_of_memory);
 	UNIT_RUN(test_devices_out_of_range);
 	return unit_finish();

@@ -1,0 +1,369 @@
+/*
+ * cost_model.c
+ *		The regression behind the dispatcher's predictions: see cost_model.h.
+ *
+ * Sizes run from one item to 10^12 and more, so the columns of the system differ by many powers of
+ * ten: before it is solved it is scaled to a diagonal of ones.  A little is then added to the
+ * diagonal, so that columns that always moved together still have one answer (the smallest).
+ */
+#include "dispatch/cost_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TERMS 3
+#define LONGEST_NS 1e18
+#define LARGEST_TERM 1e30
+#define RIDGE 1e-7
+#define KNOWN_RIDGE 1e-10
+#define LAUNCH_RIDGE 1e-2 /* proportional: the launch has to be seen to be believed */
+
+static const int place[TERMS][TERMS] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+
+static void
+observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
+static int
+scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale);
+static bool solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x);
+static double misfit(double system[TERMS][TERMS], const double *right, const double *x);
+static double within(double value, double low, double high);
+static bool is_sound(const HyModelState *state);
+
+HyCostTerms
+hy_cost_terms(const HyShape *shape)
+{
+	HyCostTerms terms;
+	double queries = shape->queries > 0 ? (double) shape->queries : 0;
+	double targets = shape->targets > 0 ? (double) shape->targets : 0;
+	double dims = shape->dims > 0 ? shape->dims : 1;
+
+	terms.work = queries * targets * dims;
+	if (shape->op == HY_OP_SPREAD)
+		/* an edge is a weight and an end; how many nodes there are a shape does not say */
+		terms.bytes = (shape->resident ? 0 : 8 * targets) + 4 * queries * targets;
+	else
+	{
+		double answers = shape->op == HY_OP_TOPK ? queries * 16 * (shape->k > 0 ? shape->k : 1)
+		                                         : queries * targets * 8;
+
+		terms.bytes = 4 * queries * dims + answers;
+		if (!shape->resident)
+			terms.bytes += targets * dims * (double) hy_dtype_size(shape->dtype);
+	}
+	return terms;
+}
+
+bool
+hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
+{
+	if (count < 1)
+		return false;
+	terms.work = within(terms.work, 0, LARGEST_TERM);
+	terms.bytes = within(terms.bytes, 0, LARGEST_TERM);
+	ns = within(ns, 1, LONGEST_NS);
+	if (state->first_ns == 0)
+	{
+		state->first_ns = ns;
+		state->first = terms;
+		if (--count == 0)
+			return false;
+	}
+	observe(state, terms, ns, count, window > 1 ? window : 1);
+	return true;
+}
+
+void
+hy_model_merge(HyModelState *into, const HyModelState *from, double most)
+{
+	double share;
+	int i;
+
+	if (!is_sound(from) || !(from->weight > 0) || !(most > 0))
+		return;
+	share = from->weight > most ? most / from->weight : 1;
+	for (i = 0; i < 6; i++)
+		into->information[i] += share * from->information[i];
+	for (i = 0; i < TERMS; i++)
+		into->response[i] += share * from->response[i];
+	into->weight += share * from->weight;
+}
+
+void
+hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count)
+{
+	double x[TERMS];
+	int i;
+	int j;
+
+	ns = within(ns, 1, LONGEST_NS);
+	x[0] = 1 / ns;
+	x[1] = within(terms.work, 0, LARGEST_TERM) / ns;
+	x[2] = within(terms.bytes, 0, LARGEST_TERM) / ns;
+	for (i = 0; i < TERMS; i++)
+	{
+		for (j = i; j < TERMS; j++)
+			state->information[place[i][j]] += count * x[i] * x[j];
+		state->response[i] += count * x[i];
+	}
+	state->weight += count;
+}
+
+bool
+hy_model_solve(const HyModelState *state, bool proportional, HyCoefficients *coefficients)
+{
+	HyModelState cold;
+	double system[TERMS][TERMS];
+	double right[TERMS];
+	double scale[TERMS];
+	double best[TERMS] = {0};
+	double least = 0; /* what no coefficient at all comes to */
+	int usable;
+	int subset;
+	int i;
+
+	memset(coefficients, 0, sizeof(*coefficients));
+	if (!(state->weight > 0))
+	{
+		if (!(state->first_ns > 0))
+			return false;
+		memset(&cold, 0, sizeof(cold));
+		observe(&cold, state->first, state->first_ns, 1, 1);
+		state = &cold;
+	}
+	usable = scaled(state, RIDGE, system, scale);
+	if (proportional)
+		system[0][0] += LAUNCH_RIDGE;
+	for (i = 0; i < TERMS; i++)
+		right[i] = state->response[i] * scale[i];
+	for (subset = 1; subset < 1 << TERMS; subset++)
+	{
+		double x[TERMS];
+		double off;
+
+		if ((subset & usable) != subset || !solve_subset(system, right, subset, x))
+			continue;
+		/* written so that a NaN is not feasible */
+		if (!(x[0] >= 0 && x[1] >= 0 && x[2] >= 0))
+			continue;
+		off = misfit(system, right, x);
+		if (off < least)
+		{
+			least = off;
+			memcpy(best, x, sizeof(best));
+		}
+	}
+	coefficients->launch_ns = best[0] * scale[0];
+	coefficients->work_ns = best[1] * scale[1];
+	coefficients->byte_ns = best[2] * scale[2];
+	return least < 0;
+}
+
+double
+hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms)
+{
+	double ns = coefficients->launch_ns +
+	            coefficients->work_ns * within(terms.work, 0, LARGEST_TERM) +
+	            coefficients->byte_ns * within(terms.bytes, 0, LARGEST_TERM);
+
+	return within(ns, 1, LONGEST_NS);
+}
+
+int64_t
+hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
+{
+	int64_t low = 0; /* it is not faster here, or nothing is that small */
+	int64_t high = 1;
+
+	/* From above: what holds at a small size only is no break-even. */
+	if (limit < 1 || !faster(arg, limit))
+		return -1;
+	while (high < limit / 2 && !faster(arg, high))
+	{
+		low = high;
+		high *= 2;
+	}
+	if (high >= limit / 2 && !faster(arg, high))
+	{
+		low = high;
+		high = limit;
+	}
+	while (high - low > 1)
+	{
+		int64_t middle = low + (high - low) / 2;
+
+		if (faster(arg, middle))
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+/*
+ * observe: count equal rows; of what was known along their own direction, and only there, a share
+ * is forgotten.  z = A^-1 x, so that 1 / x'z is what was known along x and r'z what it foretold.
+ */
+static void
+observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
+{
+	double x[TERMS] = {1 / ns, terms.work / ns, terms.bytes / ns};
+	double keep = count == 1 ? 1 - 1.0 / window : pow(1 - 1.0 / window, count);
+	/* as many as a window of such rows would have left */
+	double rows = window == 1 ? 1 : (1 - keep) * window;
+	double system[TERMS][TERMS];
+	double right[TERMS];
+	double scale[TERMS];
+	double z[TERMS];
+	double known = 0;
+	double foretold = 0;
+	int usable = scaled(state, KNOWN_RIDGE, system, scale);
+	int i;
+	int j;
+
+	for (i = 0; i < TERMS; i++)
+		right[i] = x[i] * scale[i];
+	if (usable != 0 && solve_subset(system, right, usable, z))
+	{
+		double length = 0;
+
+		for (i = 0; i < TERMS; i++)
+		{
+			length += z[i] * right[i];
+			foretold += z[i] * scale[i] * state->response[i];
+		}
+		if (length > 0)
+			known = (1 - keep) / length;
+	}
+	if (!isfinite(known) || !isfinite(foretold))
+		known = foretold = 0;
+	for (i = 0; i < TERMS; i++)
+	{
+		for (j = i; j < TERMS; j++)
+			state->information[place[i][j]] += (rows - known) * x[i] * x[j];
+		/* what rounding may do to a sum that is taken from itself */
+		if (state->information[place[i][i]] < 0)
+			state->information[place[i][i]] = 0;
+		state->response[i] += (rows - known * foretold) * x[i];
+	}
+	state->weight = keep * state->weight + rows;
+}
+
+/*
+ * scaled: the system with a diagonal of ones, and a little more on it; the columns that have ever
+ * been seen, as bits.
+ */
+static int
+scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale)
+{
+	int usable = 0;
+	int i;
+	int j;
+
+	for (i = 0; i < TERMS; i++)
+	{
+		double diagonal = state->information[place[i][i]];
+
+		scale[i] = diagonal > 0 ? 1 / sqrt(diagonal) : 0;
+		if (scale[i] > 0 && isfinite(scale[i]))
+			usable |= 1 << i;
+		else
+			scale[i] = 0;
+	}
+	for (i = 0; i < TERMS; i++)
+	{
+		for (j = 0; j < TERMS; j++)
+			system[i][j] = state->information[place[i][j]] * scale[i] * scale[j];
+		system[i][i] += ridge;
+	}
+	return usable;
+}
+
+/* solve_subset: elimination over the chosen columns, the others being 0; false when it cannot. */
+static bool
+solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x)
+{
+	double m[TERMS][TERMS + 1];
+	int column[TERMS] = {0};
+	int n = 0;
+	int i;
+	int j;
+	int k;
+
+	for (i = 0; i < TERMS; i++)
+	{
+		x[i] = 0;
+		if (subset >> i & 1)
+			column[n++] = i;
+	}
+	for (i = 0; i < n; i++)
+	{
+		for (j = 0; j < n; j++)
+			m[i][j] = system[column[i]][column[j]];
+		m[i][n] = right[column[i]];
+	}
+	/* The system is symmetric and positive definite: no pivot has to be looked for. */
+	for (i = 0; i < n; i++)
+	{
+		if (!(m[i][i] > KNOWN_RIDGE / 16))
+			return false;
+		for (j = i + 1; j < n; j++)
+		{
+			double factor = m[j][i] / m[i][i];
+
+			for (k = i; k <= n; k++)
+				m[j][k] -= factor * m[i][k];
+		}
+	}
+	for (i = n - 1; i >= 0; i--)
+	{
+		double sum = m[i][n];
+
+		for (j = i + 1; j < n; j++)
+			sum -= m[i][j] * x[column[j]];
+		x[column[i]] = sum / m[i][i];
+	}
+	return true;
+}
+
+/* misfit: the sum of squares, less what it is with no coefficients. */
+static double
+misfit(double system[TERMS][TERMS], const double *right, const double *x)
+{
+	double sum = 0;
+	int i;
+	int j;
+
+	for (i = 0; i < TERMS; i++)
+	{
+		for (j = 0; j < TERMS; j++)
+			sum += x[i] * system[i][j] * x[j];
+		sum -= 2 * right[i] * x[i];
+	}
+	return sum;
+}
+
+/* within: value, or the end that it lies beyond; a NaN is the low end. */
+static double
+within(double value, double low, double high)
+{
+	return value > high ? high : value > low ? value : low;
+}
+
+static bool
+is_sound(const HyModelState *state)
+{
+	int i;
+
+	for (i = 0; i < 6; i++)
+	{
+		if (!isfinite(state->information[i]))
+			return false;
+	}
+	for (i = 0; i < TERMS; i++)
+	{
+		if (!isfinite(state->response[i]))
+			return false;
+	}
+	return isfinite(state->weight) && state->information[0] >= 0 && state->information[3] >= 0 &&
+	       state->information[5] >= 0;
+}

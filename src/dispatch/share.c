@@ -1,0 +1,516 @@
+/*
+ * share.c
+ *		An executor's part in a table of several processes: see share.h.
+ *
+ * What is counted here and what the table was told are both kept; a flush adds the difference, so
+ * whatever is counted is flushed without further ado, and never twice.
+ *
+ * Breakers: successes of a trusted device wait for the next flush, since they change nothing.
+ * Everything else (a failure, a device that is not trusted) is judged in the table under its lock,
+ * and the executor's copy becomes the table's.
+ */
+#include "dispatch/executor_state.h"
+
+#include <string.h>
+
+#define ASK_AGAIN_NS UINT64_C(100000000) /* whether another process's probe is over */
+#define WORDS (sizeof(HyCounters) / sizeof(uint64_t))
+
+/* BreakerUse: a breaker taken out of the table, in the executor's time. */
+typedef struct BreakerUse
+{
+	HyBreaker breaker;
+	HyBreakerState before;
+	uint64_t shift; /* executor's clock - table's clock */
+	int32_t slot;
+} BreakerUse;
+
+static bool nothing_new(const HyExecutor *executor);
+static void flush_counters(HyShare *share, const HyExecutor *executor);
+static void flush_successes(HyExecutor *executor);
+static void flush_events(HyExecutor *executor, uint64_t now);
+static void flush_models(HyExecutor *executor);
+static void adopt_models(HyExecutor *executor);
+static void adopt_breakers(HyExecutor *executor);
+static void take_breaker(HyExecutor *executor, const HyMember *member, HyOp op, BreakerUse *use);
+static void put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use);
+static void put_off(HyBreaker *breaker, uint64_t now);
+static uint64_t clock_shift(const HyExecutor *executor);
+static int32_t slot_of(const HyExecutor *executor, const HyMember *member);
+static bool difference(const HyCounters *now, const HyCounters *before, HyCounters *delta);
+
+void
+hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost *host)
+{
+	HyShare *share = &executor->share;
+	int32_t i;
+
+	share->table = table;
+	share->host = host;
+	hy_table_begin(table, &host->lock);
+	for (i = 0; i < executor->members; i++)
+	{
+		const HyMember *member = &executor->member[i];
+		HyTableDevice key;
+
+		share->slot[i] = HY_TABLE_NO_DEVICE;
+		if (member->backend == NULL)
+			continue;
+		memset(&key, 0, sizeof(key));
+		memcpy(key.backend, member->name, sizeof(key.backend));
+		memcpy(key.name, member->info.name, sizeof(key.name));
+		memcpy(key.architecture, member->info.architecture, sizeof(key.architecture));
+		key.number = member->number;
+		key.virtual_time = member->info.virtual_time;
+		share->slot[i] = hy_table_register(table, &key);
+	}
+	hy_table_end(table, &host->lock);
+	share->epoch = hy_table_epoch(table);
+	share->flushed_ns = executor->clock->now(executor->clock->arg);
+	share->models_ns = share->flushed_ns;
+	executor->until_flush = HY_SHARE_CALLS;
+	executor->flush_at_ns = share->flushed_ns + HY_SHARE_NS;
+	adopt_breakers(executor);
+	adopt_models(executor);
+}
+
+void
+hy_executor_flush(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+
+	if (share->table == NULL || hy_executor_foreign(executor))
+		return;
+	hy_executor_settle(executor);
+	hy_table_begin(share->table, &share->host->lock);
+	flush_models(executor);
+	hy_table_end(share->table, &share->host->lock);
+}
+
+void
+hy_executor_settle(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	uint64_t now;
+
+	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
+		return;
+	now = executor->clock->now(executor->clock->arg);
+	hy_table_begin(share->table, &share->host->lock);
+	flush_counters(share, executor);
+	flush_successes(executor);
+	flush_events(executor, now);
+	if (now - share->models_ns >= HY_SHARE_NS)
+	{
+		share->models_ns = now;
+		flush_models(executor);
+	}
+	hy_table_end(share->table, &share->host->lock);
+	if (hy_table_epoch(share->table) != share->epoch)
+	{
+		/* Somebody reset all. What was not flushed by then is counted as what came after it. */
+		share->epoch = hy_table_epoch(share->table);
+		hy_executor_forget(executor);
+		memset(share->flushed, 0, sizeof(share->flushed));
+	}
+	if (hy_table_transitions(share->table) != share->transitions)
+		adopt_breakers(executor);
+	share->flushed_ns = now;
+	share->postponed = false;
+	executor->until_flush = HY_SHARE_CALLS;
+	executor->flush_at_ns = now + HY_SHARE_NS;
+}
+
+void
+hy_record_flush(HyExecutor *executor, uint64_t now)
+{
+	HyShare *share = &executor->share;
+
+	if (share->table == NULL)
+	{
+		executor->until_flush = INT32_MAX;
+		executor->flush_at_ns = UINT64_MAX;
+		return;
+	}
+	if (now < executor->flush_at_ns && now - share->flushed_ns < HY_SHARE_LEAST_NS &&
+	    executor->kept - share->flushed_events + HY_SHARE_CALLS <= HY_EVENT_RING)
+	{
+		executor->until_flush = HY_SHARE_CALLS;
+		share->postponed = true;
+		return;
+	}
+	hy_executor_settle(executor);
+}
+
+int32_t
+hy_executor_table_device(const HyExecutor *executor, int32_t device)
+{
+	if (executor->share.table == NULL)
+		return HY_TABLE_NO_DEVICE;
+	return executor->share.slot[device];
+}
+
+void
+hy_share_reset(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+
+	memset(share->flushed, 0, sizeof(share->flushed));
+	memset(share->successes, 0, sizeof(share->successes));
+	share->flushed_events = executor->kept;
+	if (share->table == NULL)
+		return;
+	hy_table_begin(share->table, &share->host->lock);
+	hy_table_reset(share->table);
+	hy_table_end(share->table, &share->host->lock);
+	share->epoch = hy_table_epoch(share->table);
+	share->transitions = hy_table_transitions(share->table);
+}
+
+bool
+hy_share_allow(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now)
+{
+	HyBreaker *breaker = &member->breakers[op];
+	BreakerUse use;
+	bool allowed;
+	bool probe;
+
+	if (breaker->state == HY_BREAKER_CLOSED || slot_of(executor, member) == HY_TABLE_NO_DEVICE)
+		return hy_breaker_allow(breaker, now, &probe);
+	take_breaker(executor, member, op, &use);
+	allowed = hy_breaker_allow(&use.breaker, now, &probe);
+	put_breaker(executor, member, op, &use);
+	if (!allowed)
+		put_off(breaker, now);
+	return allowed;
+}
+
+bool
+hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, bool success)
+{
+	HyBreaker *breaker = &member->breakers[op];
+	double threshold = executor->config.success_threshold;
+	BreakerUse use;
+	bool changed;
+
+	if (slot_of(executor, member) == HY_TABLE_NO_DEVICE)
+		return hy_breaker_record(breaker, now, success, threshold);
+	if (success && breaker->state == HY_BREAKER_CLOSED)
+	{
+		executor->share.successes[member - executor->member][op]++;
+		return hy_breaker_record(breaker, now, success, threshold);
+	}
+	take_breaker(executor, member, op, &use);
+	changed = hy_breaker_record(&use.breaker, now, success, threshold);
+	put_breaker(executor, member, op, &use);
+	return changed;
+}
+
+void
+hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op)
+{
+	HyBreaker *breaker = &member->breakers[op];
+	BreakerUse use;
+
+	if (breaker->state == HY_BREAKER_CLOSED || slot_of(executor, member) == HY_TABLE_NO_DEVICE)
+	{
+		hy_breaker_abandon(breaker);
+		return;
+	}
+	take_breaker(executor, member, op, &use);
+	hy_breaker_abandon(&use.breaker);
+	put_breaker(executor, member, op, &use);
+}
+
+bool
+hy_share_take_context(HyExecutor *executor, HyMember *member)
+{
+	HyShare *share = &executor->share;
+	int32_t slot = slot_of(executor, member);
+
+	if (slot == HY_TABLE_NO_DEVICE || member->counted)
+		return true;
+	hy_table_begin(share->table, &share->host->lock);
+	member->counted = hy_table_take_context(share->table, slot, executor->config.max_contexts);
+	hy_table_end(share->table, &share->host->lock);
+	return member->counted;
+}
+
+void
+hy_share_give_context(HyExecutor *executor, HyMember *member)
+{
+	HyShare *share = &executor->share;
+
+	if (!member->counted)
+		return;
+	hy_table_begin(share->table, &share->host->lock);
+	hy_table_give_context(share->table, slot_of(executor, member));
+	hy_table_end(share->table, &share->host->lock);
+	member->counted = false;
+}
+
+/* nothing_new: neither here nor in the table; most transactions call nothing. */
+static bool
+nothing_new(const HyExecutor *executor)
+{
+	const HyShare *share = &executor->share;
+
+	return executor->until_flush == HY_SHARE_CALLS && !share->postponed &&
+	       executor->kept == share->flushed_events &&
+	       hy_table_epoch(share->table) == share->epoch &&
+	       hy_table_transitions(share->table) == share->transitions;
+}
+
+static void
+flush_counters(HyShare *share, const HyExecutor *executor)
+{
+	int32_t i;
+	int op;
+
+	for (i = 0; i < executor->members; i++)
+	{
+		if (share->slot[i] == HY_TABLE_NO_DEVICE)
+			continue;
+		for (op = 0; op < HY_OP_COUNT; op++)
+		{
+			const HyCounters *counters = &executor->member[i].counters[op];
+			HyCounters delta;
+
+			if (!difference(counters, &share->flushed[i][op], &delta))
+				continue;
+			hy_table_count(share->table, share->slot[i], (HyOp) op, &delta);
+			share->flushed[i][op] = *counters;
+		}
+	}
+}
+
+/* flush_successes: of devices that this process trusts; more than the window would be the same. */
+static void
+flush_successes(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	int32_t i;
+	int op;
+
+	for (i = 0; i < executor->members; i++)
+	{
+		for (op = 0; op < HY_OP_COUNT; op++)
+		{
+			int32_t count = share->successes[i][op];
+			HyBreaker breaker;
+
+			if (count == 0 || share->slot[i] == HY_TABLE_NO_DEVICE)
+				continue;
+			share->successes[i][op] = 0;
+			hy_table_breaker(share->table, &share->host->lock, share->slot[i], (HyOp) op, &breaker);
+			/* Somebody else's breaker meanwhile: these are from before it opened. */
+			if (breaker.state != HY_BREAKER_CLOSED)
+				continue;
+			for (count = count < HY_BREAKER_WINDOW ? count : HY_BREAKER_WINDOW; count > 0; count--)
+				(void) hy_breaker_record(&breaker, 0, true, 0);
+			hy_table_put_breaker(share->table, share->slot[i], (HyOp) op, &breaker, false);
+		}
+	}
+}
+
+static void
+flush_events(HyExecutor *executor, uint64_t now)
+{
+	HyShare *share = &executor->share;
+	uint64_t count = executor->kept - share->flushed_events;
+	uint64_t room = (uint64_t) hy_table_event_room(share->table);
+	HyTableEvent event;
+	int64_t wall_us;
+	int32_t i;
+
+	share->flushed_events = executor->kept;
+	if (count > (uint64_t) executor->events)
+		count = (uint64_t) executor->events;
+	if (count > room)
+		count = room;
+	if (count == 0)
+		return;
+	memset(&event, 0, sizeof(event));
+	share->host->origin(share->host->arg, &event.origin, &wall_us);
+	for (i = executor->events - (int32_t) count; i < executor->events; i++)
+	{
+		event.decision = *hy_executor_event(executor, i);
+		event.wall_us = wall_us - (int64_t) (now - event.decision.time_ns) / 1000;
+		event.device = share->slot[event.decision.device];
+		memcpy(event.backend, executor->member[event.decision.device].name, sizeof(event.backend));
+		hy_table_put_event(share->table, &event);
+	}
+}
+
+/*
+ * flush_models: what was learned since the last time, added to what is known there.  The sum is
+ * kept to the window's worth of observations, so that it can still change.
+ */
+static void
+flush_models(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	double window = executor->config.window;
+	HyTrackerRow row;
+	int32_t i;
+
+	for (i = 0; hy_tracker_row(executor->tracker, i, &row); i++)
+	{
+		int32_t slot = row.device < executor->members ? share->slot[row.device] : -1;
+		uint32_t number = hy_shape_kind(&row.shape);
+		HyTableModel model;
+		HyModelState fresh;
+
+		if (slot < 0 || !hy_tracker_take(executor->tracker, &row.shape, row.device, &fresh))
+			continue;
+		if (!hy_table_find_model(share->table, &share->host->lock, slot, number, &model))
+			memset(&model, 0, sizeof(model));
+		model.device = slot;
+		model.number = number;
+		model.shape = row.shape;
+		model.samples = (int64_t) (fresh.weight + 0.5);
+		if (model.state.weight + fresh.weight > window)
+		{
+			HyModelState old = model.state;
+
+			memset(&model.state, 0, sizeof(model.state));
+			if (fresh.weight < window)
+				hy_model_merge(&model.state, &old, window - fresh.weight);
+			hy_model_merge(&model.state, &fresh, window);
+		}
+		else
+			hy_model_merge(&model.state, &fresh, window);
+		hy_table_put_model(share->table, &model);
+	}
+}
+
+static void
+adopt_models(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	int32_t position;
+
+	for (position = 0; position < hy_table_models(share->table); position++)
+	{
+		HyTableModel model;
+		int32_t i;
+
+		if (!hy_table_model(share->table, &share->host->lock, position, &model))
+			continue;
+		for (i = 0; i < executor->members; i++)
+		{
+			if (share->slot[i] == model.device)
+				hy_tracker_import(executor->tracker, &model.shape, i, &model.state);
+		}
+	}
+}
+
+/* adopt_breakers: the table's state of every device here. */
+static void
+adopt_breakers(HyExecutor *executor)
+{
+	HyShare *share = &executor->share;
+	uint64_t shift = clock_shift(executor);
+	uint64_t now = executor->clock->now(executor->clock->arg);
+	int32_t i;
+	int op;
+
+	/* before the states: a transition that comes in between is seen at the next flush */
+	share->transitions = hy_table_transitions(share->table);
+	for (i = 0; i < executor->members; i++)
+	{
+		if (share->slot[i] == HY_TABLE_NO_DEVICE)
+			continue;
+		for (op = 0; op < HY_OP_COUNT; op++)
+		{
+			HyBreaker *breaker = &executor->member[i].breakers[op];
+
+			hy_table_breaker(share->table, &share->host->lock, share->slot[i], (HyOp) op, breaker);
+			breaker->open_until_ns += shift;
+			breaker->probe_since_ns += shift;
+			put_off(breaker, now);
+		}
+	}
+}
+
+static void
+take_breaker(HyExecutor *executor, const HyMember *member, HyOp op, BreakerUse *use)
+{
+	HyShare *share = &executor->share;
+	int32_t *successes = &share->successes[member - executor->member][op];
+
+	use->shift = clock_shift(executor);
+	use->slot = slot_of(executor, member);
+	hy_table_begin(share->table, &share->host->lock);
+	hy_table_breaker(share->table, &share->host->lock, use->slot, op, &use->breaker);
+	use->before = use->breaker.state;
+	use->breaker.open_until_ns += use->shift;
+	use->breaker.probe_since_ns += use->shift;
+	/* What went well before goes in before. */
+	for (; *successes > 0; --*successes)
+	{
+		if (use->breaker.state == HY_BREAKER_CLOSED)
+			(void) hy_breaker_record(&use->breaker, 0, true, 0);
+	}
+}
+
+static void
+put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use)
+{
+	HyShare *share = &executor->share;
+	bool transition = use->breaker.state != use->before;
+
+	member->breakers[op] = use->breaker;
+	use->breaker.open_until_ns -= use->shift;
+	use->breaker.probe_since_ns -= use->shift;
+	hy_table_put_breaker(share->table, use->slot, op, &use->breaker, transition);
+	hy_table_end(share->table, &share->host->lock);
+}
+
+/*
+ * put_off: the probe that is out is another process's.  The table alone knows when it is over, so
+ * this copy of the breaker shall believe in it for a short time only.
+ */
+static void
+put_off(HyBreaker *breaker, uint64_t now)
+{
+	if (breaker->state == HY_BREAKER_HALF_OPEN && breaker->probing)
+		breaker->probe_since_ns = now - HY_BREAKER_PROBE_TIMEOUT_NS + ASK_AGAIN_NS;
+}
+
+static uint64_t
+clock_shift(const HyExecutor *executor)
+{
+	const HyClock *shared = executor->share.host->clock;
+
+	return executor->clock->now(executor->clock->arg) - shared->now(shared->arg);
+}
+
+static int32_t
+slot_of(const HyExecutor *executor, const HyMember *member)
+{
+	if (executor->share.table == NULL)
+		return HY_TABLE_NO_DEVICE;
+	return executor->share.slot[member - executor->member];
+}
+
+/* difference: now - before, word by word; false when there is none. */
+static bool
+difference(const HyCounters *now, const HyCounters *before, HyCounters *delta)
+{
+	size_t i;
+
+	if (memcmp(now, before, sizeof(*now)) == 0)
+		return false;
+	for (i = 0; i < WORDS; i++)
+	{
+		uint64_t a;
+		uint64_t b;
+
+		memcpy(&a, (const char *) now + i * sizeof(a), sizeof(a));
+		memcpy(&b, (const char *) before + i * sizeof(b), sizeof(b));
+		a -= b;
+		memcpy((char *) delta + i * sizeof(a), &a, sizeof(a));
+	}
+	return true;
+}

@@ -1,0 +1,583 @@
+/*
+ * shared_table.c
+ *		What several processes remember together: see shared_table.h.
+ *
+ * Everything is read and written as 64-bit words, each with an atomic load or store, so that what
+ * a reader copies while a writer is at it is stale or mixed but never undefined, and the sequence
+ * number then says that it must not be used.  Words of a cell are stored with release and loaded
+ * with acquire: a reader who sees one word of a newer value also sees the number stepped on.  On
+ * x86 these cost nothing.
+ */
+#include "dispatch/shared_table.h"
+
+#include <string.h>
+
+#define MAGIC UINT64_C(0x6879627269643031)
+#define TRIES 1000 /* before a reader takes the lock */
+#define WORDS(type) (sizeof(type) / sizeof(uint64_t))
+
+_Static_assert(sizeof(HyCounters) % sizeof(uint64_t) == 0, "counters are copied by words");
+_Static_assert(sizeof(HyBreaker) % sizeof(uint64_t) == 0, "breakers are copied by words");
+_Static_assert(sizeof(HyTableModel) % sizeof(uint64_t) == 0, "models are copied by words");
+_Static_assert(sizeof(HyTableEvent) % sizeof(uint64_t) == 0, "events are copied by words");
+
+/* A cell: copy number (version % 2) is the current one. */
+typedef struct CountersCell
+{
+	uint64_t version;
+	uint64_t copies[2][WORDS(HyCounters)];
+} CountersCell;
+
+typedef struct BreakerCell
+{
+	uint64_t version;
+	uint64_t copies[2][WORDS(HyBreaker)];
+} BreakerCell;
+
+typedef struct ModelCell
+{
+	uint64_t version;
+	uint64_t used; /* by the table's own count of writes; the smallest of a set is reused */
+	uint64_t copies[2][WORDS(HyTableModel)];
+} ModelCell;
+
+/* version: 2 * ticket + 2 when event number ticket is here, one less while it is written. */
+typedef struct EventCell
+{
+	uint64_t version;
+	uint64_t words[WORDS(HyTableEvent)];
+} EventCell;
+
+typedef struct DeviceCell
+{
+	HyTableDevice key; /* does not change once the device is counted */
+	uint64_t contexts;
+	CountersCell counters[HY_OP_COUNT];
+	BreakerCell breakers[HY_OP_COUNT];
+} DeviceCell;
+
+struct HySharedTable
+{
+	uint64_t magic;
+	HyTableLimits limits;
+	uint64_t devices_at; /* offsets of the arrays */
+	uint64_t models_at;
+	uint64_t events_at;
+	uint64_t sessions;
+	uint64_t epoch;
+	uint64_t transitions;
+	uint64_t resetting;
+	uint64_t devices;
+	uint64_t writes;
+	uint64_t tickets; /* events ever written */
+};
+
+static HyTableLimits rounded(const HyTableLimits *limits);
+static size_t lined_up(size_t bytes);
+static DeviceCell *device_cell(const HySharedTable *table, int32_t device);
+static ModelCell *model_cell(const HySharedTable *table, int32_t position);
+static EventCell *event_cell(const HySharedTable *table, uint64_t ticket);
+static int32_t set_of(const HySharedTable *table, int32_t device, uint32_t number);
+static void add_counters(HyCounters *sum, const HyCounters *delta);
+static uint64_t load(const uint64_t *word);
+static void store(uint64_t *word, uint64_t value);
+static void store_words(uint64_t *to, const void *from, size_t words);
+static void load_words(void *to, const uint64_t *from, size_t words);
+static void put_cell(uint64_t *version, uint64_t *copies, const void *value, size_t words);
+static void get_cell(const HyTableLock *lock, const uint64_t *version, const uint64_t *copies,
+                     void *value, size_t words);
+static bool try_cell(const uint64_t *version, const uint64_t *copies, void *value, size_t words);
+static void forget_all(HySharedTable *table);
+
+/*
+ * ---------------------------------------------------------------------------------------------
+ * The table itself
+ * ---------------------------------------------------------------------------------------------
+ */
+
+size_t
+hy_table_size(const HyTableLimits *limits)
+{
+	HyTableLimits n = rounded(limits);
+
+	return lined_up(sizeof(HySharedTable)) + lined_up((size_t) n.devices * sizeof(DeviceCell)) +
+	       lined_up((size_t) n.models * sizeof(ModelCell)) +
+	       lined_up((size_t) n.events * sizeof(EventCell));
+}
+
+HySharedTable *
+hy_table_init(void *memory, const HyTableLimits *limits)
+{
+	HySharedTable *table = memory;
+
+	memset(memory, 0, hy_table_size(limits));
+	table->limits = rounded(limits);
+	table->devices_at = lined_up(sizeof(HySharedTable));
+	table->models_at =
+		table->devices_at + lined_up((size_t) table->limits.devices * sizeof(DeviceCell));
+	table->events_at =
+		table->models_at + lined_up((size_t) table->limits.models * sizeof(ModelCell));
+	table->epoch = 1;
+	table->magic = MAGIC;
+	return table;
+}
+
+void
+hy_table_begin(HySharedTable *table, const HyTableLock *lock)
+{
+	if (lock->acquire != NULL)
+		lock->acquire(lock->arg);
+	if (load(&table->resetting) != 0)
+		forget_all(table);
+}
+
+void
+hy_table_end(HySharedTable *table, const HyTableLock *lock)
+{
+	(void) table;
+	if (lock->release != NULL)
+		lock->release(lock->arg);
+}
+
+uint64_t
+hy_table_new_session(HySharedTable *table)
+{
+	return __atomic_add_fetch(&table->sessions, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t
+hy_table_epoch(const HySharedTable *table)
+{
+	return load(&table->epoch);
+}
+
+uint64_t
+hy_table_transitions(const HySharedTable *table)
+{
+	return load(&table->transitions);
+}
+
+/*
+ * ---------------------------------------------------------------------------------------------
+ * Writing, under the lock
+ * ---------------------------------------------------------------------------------------------
+ */
+
+int32_t
+hy_table_register(HySharedTable *table, const HyTableDevice *device)
+{
+	int32_t known = hy_table_devices(table);
+	HyTableDevice key;
+	int32_t i;
+
+	/* by field, so that neither padding nor what follows a name's end matters */
+	for (i = 0; i < known; i++)
+	{
+		const HyTableDevice *other = &device_cell(table, i)->key;
+
+		if (other->number == device->number && other->virtual_time == device->virtual_time &&
+		    strncmp(other->backend, device->backend, sizeof(other->backend)) == 0 &&
+		    strncmp(other->name, device->name, sizeof(other->name)) == 0 &&
+		    strncmp(other->architecture, device->architecture, sizeof(other->architecture)) == 0)
+			return i;
+	}
+	if (known >= table->limits.devices)
+		return HY_TABLE_NO_DEVICE;
+	key = *device;
+	key.backend[HY_NAME_LENGTH - 1] = '\0';
+	key.name[HY_NAME_LENGTH - 1] = '\0';
+	key.architecture[HY_NAME_LENGTH - 1] = '\0';
+	device_cell(table, known)->key = key;
+	store(&table->devices, (uint64_t) known + 1);
+	return known;
+}
+
+void
+hy_table_count(HySharedTable *table, int32_t device, HyOp op, const HyCounters *delta)
+{
+	CountersCell *cell = &device_cell(table, device)->counters[op];
+	HyCounters sum;
+
+	try_cell(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
+	add_counters(&sum, delta);
+	put_cell(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
+}
+
+void
+hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op, const HyBreaker *breaker,
+                     bool transition)
+{
+	BreakerCell *cell = &device_cell(table, device)->breakers[op];
+
+	put_cell(&cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
+	/* after the state, so that whoever sees the step finds the state */
+	if (transition)
+		store(&table->transitions, table->transitions + 1);
+}
+
+void
+hy_table_put_model(HySharedTable *table, const HyTableModel *model)
+{
+	int32_t first = set_of(table, model->device, model->number);
+	HyTableModel value = *model;
+	ModelCell *chosen = NULL;
+	int i;
+
+	if (first < 0)
+		return;
+	for (i = 0; i < HY_TABLE_WAYS; i++)
+	{
+		ModelCell *cell = model_cell(table, first + i);
+		HyTableModel there;
+
+		try_cell(&cell->version, cell->copies[0], &there, WORDS(HyTableModel));
+		if (there.number == model->number && there.device == model->device)
+		{
+			if (__builtin_add_overflow(value.samples, there.samples, &value.samples))
+				value.samples = INT64_MAX;
+			chosen = cell;
+			break;
+		}
+		if (chosen == NULL || cell->used < chosen->used)
+			chosen = cell;
+	}
+	chosen->used = ++table->writes;
+	put_cell(&chosen->version, chosen->copies[0], &value, WORDS(HyTableModel));
+}
+
+void
+hy_table_put_event(HySharedTable *table, const HyTableEvent *event)
+{
+	uint64_t ticket = table->tickets;
+	EventCell *cell;
+
+	if (table->limits.events == 0)
+		return;
+	cell = event_cell(table, ticket);
+	store(&cell->version, 2 * ticket + 1);
+	store_words(cell->words, event, WORDS(HyTableEvent));
+	store(&cell->version, 2 * ticket + 2);
+	store(&table->tickets, ticket + 1);
+}
+
+bool
+hy_table_take_context(HySharedTable *table, int32_t device, int32_t most)
+{
+	DeviceCell *cell = device_cell(table, device);
+
+	if (most > 0 && cell->contexts >= (uint64_t) most)
+		return false;
+	store(&cell->contexts, cell->contexts + 1);
+	return true;
+}
+
+void
+hy_table_give_context(HySharedTable *table, int32_t device)
+{
+	DeviceCell *cell = device_cell(table, device);
+
+	if (cell->contexts > 0)
+		store(&cell->contexts, cell->contexts - 1);
+}
+
+void
+hy_table_reset(HySharedTable *table)
+{
+	store(&table->resetting, 1);
+	forget_all(table);
+}
+
+/*
+ * ---------------------------------------------------------------------------------------------
+ * Reading
+ * ---------------------------------------------------------------------------------------------
+ */
+
+int32_t
+hy_table_devices(const HySharedTable *table)
+{
+	return (int32_t) load(&table->devices);
+}
+
+void
+hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key)
+{
+	*key = device_cell(table, device)->key;
+}
+
+int32_t
+hy_table_contexts(const HySharedTable *table, int32_t device)
+{
+	return (int32_t) load(&device_cell(table, device)->contexts);
+}
+
+void
+hy_table_counters(const HySharedTable *table, const HyTableLock *lock, int32_t device, HyOp op,
+                  HyCounters *counters)
+{
+	const CountersCell *cell = &device_cell(table, device)->counters[op];
+
+	get_cell(lock, &cell->version, cell->copies[0], counters, WORDS(HyCounters));
+}
+
+void
+hy_table_breaker(const HySharedTable *table, const HyTableLock *lock, int32_t device, HyOp op,
+                 HyBreaker *breaker)
+{
+	const BreakerCell *cell = &device_cell(table, device)->breakers[op];
+
+	get_cell(lock, &cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
+}
+
+bool
+hy_table_find_model(const HySharedTable *table, const HyTableLock *lock, int32_t device,
+                    uint32_t number, HyTableModel *model)
+{
+	int32_t first = set_of(table, device, number);
+	int i;
+
+	for (i = 0; first >= 0 && i < HY_TABLE_WAYS; i++)
+	{
+		if (hy_table_model(table, lock, first + i, model) && model->number == number &&
+		    model->device == device)
+			return true;
+	}
+	return false;
+}
+
+int32_t
+hy_table_models(const HySharedTable *table)
+{
+	return table->limits.models;
+}
+
+bool
+hy_table_model(const HySharedTable *table, const HyTableLock *lock, int32_t position,
+               HyTableModel *model)
+{
+	const ModelCell *cell = model_cell(table, position);
+
+	get_cell(lock, &cell->version, cell->copies[0], model, WORDS(HyTableModel));
+	return model->number != 0;
+}
+
+int32_t
+hy_table_event_room(const HySharedTable *table)
+{
+	return table->limits.events;
+}
+
+int32_t
+hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
+{
+	uint64_t end = load(&table->tickets);
+	uint64_t most = (uint64_t) (room < table->limits.events ? room : table->limits.events);
+	uint64_t ticket = end > most ? end - most : 0;
+	int32_t found = 0;
+
+	for (; ticket < end; ticket++)
+	{
+		const EventCell *cell = event_cell(table, ticket);
+
+		/* What a writer has replaced meanwhile was the oldest, and is gone. */
+		if (load(&cell->version) != 2 * ticket + 2)
+			continue;
+		load_words(&events[found], cell->words, WORDS(HyTableEvent));
+		if (load(&cell->version) == 2 * ticket + 2)
+			found++;
+	}
+	return found;
+}
+
+/*
+ * ---------------------------------------------------------------------------------------------
+ * Where things lie
+ * ---------------------------------------------------------------------------------------------
+ */
+
+static HyTableLimits
+rounded(const HyTableLimits *limits)
+{
+	HyTableLimits n = *limits;
+
+	n.models = (n.models + HY_TABLE_WAYS - 1) / HY_TABLE_WAYS * HY_TABLE_WAYS;
+	return n;
+}
+
+/* lined_up: whole cache lines, so that no two parts share one. */
+static size_t
+lined_up(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
+static DeviceCell *
+device_cell(const HySharedTable *table, int32_t device)
+{
+	return (DeviceCell *) ((char *) table + table->devices_at) + device;
+}
+
+static ModelCell *
+model_cell(const HySharedTable *table, int32_t position)
+{
+	return (ModelCell *) ((char *) table + table->models_at) + position;
+}
+
+static EventCell *
+event_cell(const HySharedTable *table, uint64_t ticket)
+{
+	return (EventCell *) ((char *) table + table->events_at) +
+	       ticket % (uint64_t) table->limits.events;
+}
+
+/* set_of: the first of the HY_TABLE_WAYS positions where a model may lie, -1 without room for any. */
+static int32_t
+set_of(const HySharedTable *table, int32_t device, uint32_t number)
+{
+	uint64_t hash = ((uint64_t) number << 8 ^ (uint64_t) device) * UINT64_C(0x9e3779b97f4a7c15);
+	int32_t sets = table->limits.models / HY_TABLE_WAYS;
+
+	if (sets == 0)
+		return -1;
+	return (int32_t) ((hash >> 32) % (uint64_t) sets) * HY_TABLE_WAYS;
+}
+
+static void
+add_counters(HyCounters *sum, const HyCounters *delta)
+{
+	size_t i;
+
+	for (i = 0; i < WORDS(HyCounters); i++)
+	{
+		int64_t a;
+		int64_t b;
+
+		memcpy(&a, (const char *) sum + i * sizeof(a), sizeof(a));
+		memcpy(&b, (const char *) delta + i * sizeof(b), sizeof(b));
+		if (__builtin_add_overflow(a, b, &a))
+			a = INT64_MAX;
+		memcpy((char *) sum + i * sizeof(a), &a, sizeof(a));
+	}
+}
+
+/*
+ * ---------------------------------------------------------------------------------------------
+ * Words and cells
+ * ---------------------------------------------------------------------------------------------
+ */
+
+static uint64_t
+load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void
+store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void
+store_words(uint64_t *to, const void *from, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+	{
+		uint64_t word;
+
+		memcpy(&word, (const char *) from + i * sizeof(word), sizeof(word));
+		store(&to[i], word);
+	}
+}
+
+static void
+load_words(void *to, const uint64_t *from, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+	{
+		uint64_t word = load(&from[i]);
+
+		memcpy((char *) to + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
+/* put_cell: by the only writer. */
+static void
+put_cell(uint64_t *version, uint64_t *copies, const void *value, size_t words)
+{
+	uint64_t next = *version + 1;
+
+	store_words(copies + (next & 1) * words, value, words);
+	store(version, next);
+}
+
+/* get_cell: at any time; waits for writers only when they have been in the way very often. */
+static void
+get_cell(const HyTableLock *lock, const uint64_t *version, const uint64_t *copies, void *value,
+         size_t words)
+{
+	int i;
+
+	for (i = 0; i < TRIES; i++)
+	{
+		if (try_cell(version, copies, value, words))
+			return;
+	}
+	if (lock->acquire != NULL)
+		lock->acquire(lock->arg);
+	try_cell(version, copies, value, words);
+	if (lock->release != NULL)
+		lock->release(lock->arg);
+}
+
+/* try_cell: the current copy; false when a writer has stepped on meanwhile, never under the lock. */
+static bool
+try_cell(const uint64_t *version, const uint64_t *copies, void *value, size_t words)
+{
+	uint64_t before = load(version);
+
+	load_words(value, copies + (before & 1) * words, words);
+	return load(version) == before;
+}
+
+/* forget_all: the rest of a reset; may be begun again after any part of it. */
+static void
+forget_all(HySharedTable *table)
+{
+	static const HyCounters no_counters;
+	static const HyTableModel no_model;
+	HyBreaker closed;
+	int32_t i;
+	int op;
+
+	hy_breaker_init(&closed);
+	for (i = 0; i < hy_table_devices(table); i++)
+	{
+		DeviceCell *device = device_cell(table, i);
+
+		for (op = 0; op < HY_OP_COUNT; op++)
+		{
+			put_cell(&device->counters[op].version, device->counters[op].copies[0], &no_counters,
+			         WORDS(HyCounters));
+			put_cell(&device->breakers[op].version, device->breakers[op].copies[0], &closed,
+			         WORDS(HyBreaker));
+		}
+	}
+	for (i = 0; i < table->limits.models; i++)
+	{
+		ModelCell *cell = model_cell(table, i);
+
+		cell->used = 0;
+		put_cell(&cell->version, cell->copies[0], &no_model, WORDS(HyTableModel));
+	}
+	/* A version below every ticket's; the tickets go on, so that no old reader is taken in. */
+	for (i = 0; i < table->limits.events; i++)
+		store(&event_cell(table, (uint64_t) i)->version, 0);
+	store(&table->transitions, table->transitions + 1);
+	store(&table->epoch, table->epoch + 1);
+	store(&table->resetting, 0);
+}

@@ -1,0 +1,121 @@
+/*
+ * shared.c
+ *		The table that all backends share, when the library is preloaded.
+ *
+ * The segment is asked for once, by the postmaster, and has a fixed size.  After a crash the
+ * postmaster makes all shared memory anew, and the table with it, so it never outlives a backend
+ * that was killed while it wrote; what the table does about that itself (shared_table.h) covers
+ * what is left, a backend that ends without running its exit hooks.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "server/shared.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+#define NAME "hybrid"
+
+/* about 1 MB */
+static const HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
+
+static HySharedTable *table;
+static LWLock *table_lock;
+static uint64 session;
+static shmem_request_hook_type previous_request_hook;
+static shmem_startup_hook_type previous_startup_hook;
+
+static void request_memory(void);
+static void start_memory(void);
+static void acquire(void *arg);
+static void release(void *arg);
+static void origin_of(void *arg, HyOrigin *origin, int64_t *wall_us);
+
+static const HyShareHost host = {.lock = {acquire, release, NULL},
+                                 .clock = &hy_monotonic_clock,
+                                 .origin = origin_of,
+                                 .arg = NULL};
+
+void
+hybrid_shared_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	previous_request_hook = shmem_request_hook;
+	shmem_request_hook = request_memory;
+	previous_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_memory;
+}
+
+HySharedTable *
+hybrid_shared_table(void)
+{
+	return table;
+}
+
+const HyShareHost *
+hybrid_shared_host(void)
+{
+	return &host;
+}
+
+uint64
+hybrid_shared_session(void)
+{
+	if (session == 0 && table != NULL)
+		session = hy_table_new_session(table);
+	return session;
+}
+
+static void
+request_memory(void)
+{
+	if (previous_request_hook != NULL)
+		previous_request_hook();
+	RequestAddinShmemSpace(hy_table_size(&limits));
+	RequestNamedLWLockTranche(NAME, 1);
+}
+
+static void
+start_memory(void)
+{
+	bool found;
+	void *memory;
+
+	if (previous_startup_hook != NULL)
+		previous_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	memory = ShmemInitStruct(NAME, hy_table_size(&limits), &found);
+	if (!found)
+		hy_table_init(memory, &limits);
+	table = memory;
+	table_lock = &GetNamedLWLockTranche(NAME)->lock;
+	session = 0;
+	LWLockRelease(AddinShmemInitLock);
+}
+
+static void
+acquire(void *arg)
+{
+	(void) arg;
+	LWLockAcquire(table_lock, LW_EXCLUSIVE);
+}
+
+static void
+release(void *arg)
+{
+	(void) arg;
+	LWLockRelease(table_lock);
+}
+
+static void
+origin_of(void *arg, HyOrigin *origin, int64_t *wall_us)
+{
+	(void) arg;
+	origin->session = hybrid_shared_session();
+	origin->pid = MyProcPid;
+	origin->role = GetSessionUserId();
+	*wall_us = GetCurrentTimestamp();
+}

@@ -1,0 +1,191 @@
+/*
+ * devices.c
+ *		The functions behind hybrid_devices and hybrid_capabilities.
+ *
+ * Both show what the session can use: two sessions may look for other plug-ins.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "core/distance.h"
+#include "server/executor.h"
+#include "server/shared.h"
+#include "telemetry/rows.h"
+
+PG_FUNCTION_INFO_V1(hybrid_get_devices);
+PG_FUNCTION_INFO_V1(hybrid_get_capabilities);
+
+static const char *device_state(const HyDeviceState *state);
+static void
+put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state);
+static void store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
+                             const HyShape *shape);
+static int32 largest_dims(const HyExecutor *executor, int32 device, HyShape shape);
+
+Datum
+hybrid_get_devices(PG_FUNCTION_ARGS)
+{
+	HyExecutor *executor = hybrid_viewed_executor();
+	HyLoad load = hy_executor_load(executor);
+	int32 device;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (device = 0; device < hy_executor_devices(executor); device++)
+	{
+		HyDeviceState state;
+		HybridRow row = {.columns = 0};
+
+		hy_executor_device(executor, device, &state);
+		hybrid_row_put(&row, Int32GetDatum(device));
+		hybrid_row_put_text(&row, state.backend);
+		hybrid_row_put_text(&row, state.info.name);
+		hybrid_row_put_text(&row, state.info.architecture);
+		hybrid_row_put(&row, Int32GetDatum(state.info.cores));
+		hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_total));
+		/* nobody asks the machine what the CPU's share of its memory is */
+		if (state.info.memory_free > 0)
+			hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_free));
+		else
+			hybrid_row_put_null(&row);
+		hybrid_row_put(&row, Int64GetDatum((int64) state.memory_used));
+		hybrid_row_put_text(&row, device_state(&state));
+		hybrid_row_put_text(&row, state.why);
+		hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
+		put_contexts(&row, executor, device, &state);
+		if (device == 0 && load.runnable > 0)
+			hybrid_row_put(&row, Float8GetDatum(load.runnable));
+		else
+			hybrid_row_put_null(&row);
+		hybrid_row_store(fcinfo, &row);
+	}
+	return (Datum) 0;
+}
+
+Datum
+hybrid_get_capabilities(PG_FUNCTION_ARGS)
+{
+	HyExecutor *executor = hybrid_viewed_executor();
+	int32 device;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (device = 0; device < hy_executor_devices(executor); device++)
+	{
+		HyShape shape = {.queries = 1, .targets = 1};
+		int op;
+		int dtype;
+		int metric;
+
+		for (op = 0; op < HY_OP_SPREAD; op++)
+		{
+			shape.op = (HyOp) op;
+			shape.k = shape.op == HY_OP_TOPK ? 1 : 0;
+			for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
+			{
+				shape.dtype = (HyDtype) dtype;
+				for (metric = 0; metric < HY_METRIC_COUNT; metric++)
+				{
+					shape.metric = (HyMetric) metric;
+					store_capability(fcinfo, executor, device, &shape);
+				}
+			}
+		}
+		shape = (HyShape){.op = HY_OP_SPREAD, .queries = 1, .targets = 1};
+		store_capability(fcinfo, executor, device, &shape);
+	}
+	return (Datum) 0;
+}
+
+static const char *
+device_state(const HyDeviceState *state)
+{
+	/* what was never there has no name */
+	if (state->info.name[0] == '\0')
+		return "unavailable";
+	if (state->latched)
+		return "given up";
+	return state->open ? "open" : "closed";
+}
+
+/* put_contexts: how many are open, and whether hybrid.gpu_max_contexts is held over all sessions. */
+static void
+put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state)
+{
+	int32 shared = hy_executor_table_device(executor, device);
+
+	if (device == 0 || state->info.name[0] == '\0')
+	{
+		hybrid_row_put_null(row);
+		hybrid_row_put_null(row);
+	}
+	else if (shared != HY_TABLE_NO_DEVICE)
+	{
+		hybrid_row_put(row, Int32GetDatum(hy_table_contexts(hybrid_shared_table(), shared)));
+		hybrid_row_put_text(row, "enforced");
+	}
+	else
+	{
+		hybrid_row_put(row, Int32GetDatum(state->open ? 1 : 0));
+		hybrid_row_put_text(row, "not enforced");
+	}
+}
+
+static void
+store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
+                 const HyShape *shape)
+{
+	bool typed = shape->op != HY_OP_SPREAD;
+	int32 dims = typed ? largest_dims(executor, device, *shape) : 0;
+	HyShape asked = *shape;
+	HyDeviceState state;
+	HyCaps caps;
+	HybridRow row = {.columns = 0};
+
+	asked.dims = typed ? Max(dims, 1) : 0;
+	caps = hy_executor_caps(executor, device, &asked);
+	hy_executor_device(executor, device, &state);
+	hybrid_row_put(&row, Int32GetDatum(device));
+	hybrid_row_put_text(&row, state.backend);
+	hybrid_row_put_text(&row, hy_op_name(shape->op));
+	hybrid_row_put_text(&row, typed ? hy_dtype_name(shape->dtype) : NULL);
+	hybrid_row_put_text(&row, typed ? hy_metric_name(shape->metric) : NULL);
+	hybrid_row_put(&row, BoolGetDatum(caps.ok));
+	if (caps.ok && typed)
+		hybrid_row_put(&row, Int32GetDatum(dims));
+	else
+		hybrid_row_put_null(&row);
+	/* beyond this only memory is a limit */
+	if (caps.ok && caps.max_targets < INT64_MAX)
+		hybrid_row_put(&row, Int64GetDatum(caps.max_targets));
+	else
+		hybrid_row_put_null(&row);
+	if (caps.ok && shape->op == HY_OP_TOPK && caps.max_k < INT32_MAX)
+		hybrid_row_put(&row, Int32GetDatum(caps.max_k));
+	else
+		hybrid_row_put_null(&row);
+	if (caps.ok)
+		hybrid_row_put(&row, BoolGetDatum(caps.numeric_class == HY_CLASS_EXACT));
+	else
+		hybrid_row_put_null(&row);
+	hybrid_row_put_text(&row, caps.ok ? NULL : caps.reason);
+	hybrid_row_store(fcinfo, &row);
+}
+
+/* largest_dims: that the device takes, 0: none; what it takes it takes with fewer as well. */
+static int32
+largest_dims(const HyExecutor *executor, int32 device, HyShape shape)
+{
+	int32 able = 0;
+	int32 unable = HY_MAX_DIMS + 1;
+
+	while (unable - able > 1)
+	{
+		/* the largest first: it is the answer almost always */
+		shape.dims = able == 0 && unable > HY_MAX_DIMS ? HY_MAX_DIMS : able + (unable - able) / 2;
+		if (hy_executor_caps(executor, device, &shape).ok)
+			able = shape.dims;
+		else
+			unable = shape.dims;
+	}
+	return able;
+}

@@ -1,0 +1,140 @@
+/*
+ * explain.c
+ *		hybrid_explain: what the dispatcher would do with a batch, and what each side would cost.
+ */
+#include "postgres.h"
+
+#include "core/batch.h"
+#include "dispatch/explain.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "server/executor.h"
+#include "server/report.h"
+#include "telemetry/rows.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(hybrid_explain);
+
+static HyShape shape_from(FunctionCallInfo fcinfo);
+static HyOp parse_operation(const char *name);
+static HyDtype parse_dtype(const char *name);
+static void store_side(FunctionCallInfo fcinfo, const HyExecutor *executor,
+                       const HyDecision *decision, const HySideCost *cost);
+
+Datum
+hybrid_explain(PG_FUNCTION_ARGS)
+{
+	HyShape shape = shape_from(fcinfo);
+	HyExecutor *executor = hybrid_viewed_executor();
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+	int32_t i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	(void) hy_explain(executor, &shape, &decision, costs, &count);
+	for (i = 0; i < count; i++)
+		store_side(fcinfo, executor, &decision, &costs[i]);
+	return (Datum) 0;
+}
+
+/* Arguments: operation, targets, dims, queries, metric, k, dtype. */
+static HyShape
+shape_from(FunctionCallInfo fcinfo)
+{
+	HyShape shape = {.op = parse_operation(text_to_cstring(PG_GETARG_TEXT_PP(0))),
+	                 .targets = PG_GETARG_INT64(1),
+	                 .queries = PG_GETARG_INT64(3)};
+	int32 dims = PG_GETARG_INT32(2);
+	int32 k = PG_GETARG_INT32(5);
+
+	if (shape.targets < 0 || shape.queries < 0)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("%s must not be negative: %lld", shape.targets < 0 ? "targets" : "queries",
+		                (long long) Min(shape.targets, shape.queries))));
+	if (shape.op == HY_OP_SPREAD)
+		return shape;
+	if (dims < 1 || dims > HY_MAX_DIMS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("dims must be between 1 and %d: %d", HY_MAX_DIMS, dims)));
+	shape.dims = dims;
+	shape.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	shape.dtype = parse_dtype(text_to_cstring(PG_GETARG_TEXT_PP(6)));
+	if (shape.op != HY_OP_TOPK)
+		return shape;
+	if (k < 1)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k must be at least 1: %d", k)));
+	shape.k = k;
+	return shape;
+}
+
+static HyOp
+parse_operation(const char *name)
+{
+	int op;
+
+	for (op = 0; op < HY_OP_COUNT; op++)
+	{
+		if (strcmp(name, hy_op_name((HyOp) op)) == 0)
+			return (HyOp) op;
+	}
+	ereport(ERROR,
+	        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown operation \"%s\"", name),
+	         errhint("Operations are \"distance\", \"topk\", \"assign\", \"score_codes\" and "
+	                 "\"spread\".")));
+	return HY_OP_DISTANCE;
+}
+
+static HyDtype
+parse_dtype(const char *name)
+{
+	int dtype;
+
+	for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
+	{
+		if (strcmp(name, hy_dtype_name((HyDtype) dtype)) == 0)
+			return (HyDtype) dtype;
+	}
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown type \"%s\"", name),
+	                errhint("Types are \"float32\" and \"float16\".")));
+	return HY_F32;
+}
+
+static void
+store_side(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyDecision *decision,
+           const HySideCost *cost)
+{
+	bool chosen = decision->device == cost->device;
+	HyDeviceState state;
+	HybridRow row = {.columns = 0};
+
+	hy_executor_device(executor, cost->device, &state);
+	hybrid_row_put(&row, Int32GetDatum(cost->device));
+	hybrid_row_put_text(&row, state.backend);
+	hybrid_row_put(&row, BoolGetDatum(chosen));
+	hybrid_row_put_text(&row, chosen ? hy_reason_name(decision->reason) : NULL);
+	hybrid_row_put_text(&row, chosen ? hy_status_name(decision->status) : NULL);
+	hybrid_row_put_text(&row, chosen && decision->failure.text[0] != '\0' ? decision->failure.text
+	                                                                      : NULL);
+	hybrid_row_put(&row, BoolGetDatum(cost->able));
+	hybrid_row_put(&row, BoolGetDatum(cost->open));
+	hybrid_row_put_us(&row, cost->ns);
+	hybrid_row_put_us(&row, cost->in_flight_ns);
+	hybrid_row_put(&row, Int32GetDatum(cost->samples));
+	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.device_bytes));
+	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_up));
+	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_down));
+	if (chosen && decision->bytes_required > 0)
+		hybrid_row_put(&row, Int64GetDatum((int64) Min(decision->bytes_available, PG_INT64_MAX)));
+	else
+		hybrid_row_put_null(&row);
+	if (decision->split_share >= 0 && (chosen || cost->device == 0))
+		hybrid_row_put(&row, Float8GetDatum(cost->device == 0 ? 1 - decision->split_share
+		                                                      : decision->split_share));
+	else
+		hybrid_row_put_null(&row);
+	hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
+	hybrid_row_store(fcinfo, &row);
+}

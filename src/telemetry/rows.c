@@ -1,0 +1,113 @@
+/*
+ * rows.c
+ *		Filling the output rows of a view's function, and what the views have in common.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "server/executor.h"
+#include "server/shared.h"
+#include "telemetry/rows.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+
+void
+hybrid_row_put(HybridRow *row, Datum value)
+{
+	Assert(row->columns < HYBRID_ROW_COLUMNS);
+	row->values[row->columns] = value;
+	row->nulls[row->columns++] = false;
+}
+
+void
+hybrid_row_put_null(HybridRow *row)
+{
+	Assert(row->columns < HYBRID_ROW_COLUMNS);
+	row->values[row->columns] = (Datum) 0;
+	row->nulls[row->columns++] = true;
+}
+
+void
+hybrid_row_put_text(HybridRow *row, const char *text)
+{
+	if (text == NULL)
+		hybrid_row_put_null(row);
+	else
+		hybrid_row_put(row, CStringGetTextDatum(text));
+}
+
+void
+hybrid_row_put_us(HybridRow *row, double ns)
+{
+	if (ns < 0)
+		hybrid_row_put_null(row);
+	else
+		hybrid_row_put(row, Float8GetDatum(ns / 1e3));
+}
+
+void
+hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const char *(*name)(int i))
+{
+	StringInfoData json;
+	int i;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	for (i = 0; i < count; i++)
+	{
+		/* the names are ours and need no escapes */
+		if (counts[i] != 0)
+			appendStringInfo(&json, "%s\"%s\": " INT64_FORMAT, json.len > 1 ? ", " : "", name(i),
+			                 (int64) counts[i]);
+	}
+	appendStringInfoChar(&json, '}');
+	hybrid_row_put(row, DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
+}
+
+void
+hybrid_row_store(FunctionCallInfo fcinfo, HybridRow *row)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (row->columns != rsinfo->setDesc->natts)
+		elog(ERROR, "a row of %d columns for a result of %d", row->columns, rsinfo->setDesc->natts);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values, row->nulls);
+}
+
+HyExecutor *
+hybrid_viewed_executor(void)
+{
+	HyExecutor *executor = hybrid_executor();
+
+	hy_executor_flush(executor);
+	return executor;
+}
+
+bool
+hybrid_sees_cluster(void)
+{
+	return hybrid_shared_table() != NULL && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+const char *
+hybrid_scope(void)
+{
+	return hybrid_sees_cluster() ? "cluster" : "backend";
+}
+
+int32
+hybrid_own_device(const HyExecutor *executor, int32 table_device)
+{
+	int32 device;
+
+	for (device = 0; device < hy_executor_devices(executor); device++)
+	{
+		if (hy_executor_table_device(executor, device) == table_device)
+			return device;
+	}
+	return -1;
+}

@@ -1,0 +1,441 @@
+/*
+ * cost_model_test.c
+ *		The regression: does it find the law, does it stay sane where there is none.
+ */
+#include "dispatch/cost_model.h"
+#include "unit.h"
+
+static const HyModelState nothing = {.weight = 0};
+static const HyCoefficients law = {.launch_ns = 20000, .work_ns = 0.001, .byte_ns = 0.04};
+
+static HyCostTerms
+terms_of(int64_t queries, int64_t targets)
+{
+	HyShape shape = {.op = HY_OP_DISTANCE, .dims = 768, .queries = queries, .targets = targets};
+
+	return hy_cost_terms(&shape);
+}
+
+static void
+test_terms(void)
+{
+	HyShape shape = {.op = HY_OP_DISTANCE, .dims = 10, .queries = 3, .targets = 100};
+	HyCostTerms t = hy_cost_terms(&shape);
+
+	CHECK(t.work == 3000);
+	CHECK(t.bytes == 3 * 10 * 4 + 100 * 10 * 4 + 300 * 8);
+	shape.dtype = HY_F16;
+	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 100 * 10 * 2 + 300 * 8);
+	shape.resident = true;
+	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 300 * 8);
+	shape.op = HY_OP_TOPK;
+	shape.k = 5;
+	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 3 * 5 * 16);
+	shape = (HyShape){.op = HY_OP_SPREAD, .queries = 2, .targets = 1000};
+	t = hy_cost_terms(&shape);
+	CHECK(t.work == 2000);
+	CHECK(t.bytes == 8000 + 8000);
+	shape.queries = -1;
+	CHECK(hy_cost_terms(&shape).work == 0);
+}
+
+/* noise: 1 +- share, evenly. */
+static double
+noise(UnitRandom *random, double share)
+{
+	return 1 + share * (2 * unit_random_unit(random) - 1);
+}
+
+static void
+test_finds_the_law(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	UnitRandom random = {7};
+	int i;
+
+	for (i = 0; i < 400; i++)
+	{
+		HyCostTerms t =
+			terms_of(INT64_C(1) << (i % 3 * 3), INT64_C(1) << unit_random_below(&random, 20));
+
+		hy_model_learn(&state, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
+	}
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.05);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 0.1);
+	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 0.05);
+	CHECK(state.weight <= 100 && state.weight > 90);
+}
+
+static void
+test_exact_from_three(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	int i;
+
+	/* The first is wrong by far and is set aside. */
+	CHECK(!hy_model_learn(&state, terms_of(1, 10), 1e9, 1, 100));
+	CHECK(state.weight == 0);
+	for (i = 0; i < 30; i++)
+	{
+		static const int64_t sizes[3][2] = {{1, 10}, {1, 10000}, {64, 1000}};
+		HyCostTerms t = terms_of(sizes[i % 3][0], sizes[i % 3][1]);
+
+		CHECK(hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100));
+	}
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 1e-3);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 1e-3);
+	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 1e-3);
+}
+
+static void
+test_first_speaks_while_alone(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+
+	CHECK(!hy_model_solve(&state, false, &found));
+	CHECK(found.launch_ns == 0 && found.work_ns == 0 && found.byte_ns == 0);
+	hy_model_learn(&state, terms_of(1, 1000), 5e6, 1, 100);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1000)), 5e6, 5);
+	/* several at once: all but the first count */
+	state = nothing;
+	CHECK(hy_model_learn(&state, terms_of(1, 1000), 5e6, 3, 100));
+	CHECK(state.weight > 1.9 && state.weight <= 2);
+	CHECK(!hy_model_learn(&state, terms_of(1, 1000), 5e6, 0, 100));
+}
+
+static void
+test_one_size_says_little_of_others(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	HyCostTerms here = terms_of(1, 1000);
+	HyCostTerms there = terms_of(1, 100000);
+	double ns;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		hy_model_learn(&state, here, 1e6, 1, 100);
+	CHECK(hy_model_solve(&state, true, &found));
+	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 20000);
+	/* the CPU: in proportion */
+	CHECK_NEAR(hy_cost_predict(&found, there), 1e8, 5e6);
+	/* a device: something between nothing but launch and nothing but work */
+	CHECK(hy_model_solve(&state, false, &found));
+	ns = hy_cost_predict(&found, there);
+	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 10);
+	CHECK(ns > 5e6 && ns < 9e7);
+}
+
+static void
+test_never_negative(void)
+{
+	UnitRandom random = {11};
+	int round;
+
+	for (round = 0; round < 500; round++)
+	{
+		HyModelState state = nothing;
+		HyCoefficients found;
+		int i;
+
+		/* times that have nothing to do with the size, or fall with it */
+		for (i = 0; i < 50; i++)
+		{
+			HyCostTerms t = terms_of(1 + (int64_t) unit_random_below(&random, 64),
+			                         1 + (int64_t) unit_random_below(&random, 100000));
+			double ns = round % 2 ? 1e12 / (1 + t.work) : exp(20 * unit_random_unit(&random));
+
+			hy_model_learn(&state, t, ns, 1, 20);
+		}
+		CHECK(hy_model_solve(&state, round % 3 == 0, &found));
+		CHECK(found.launch_ns >= 0 && found.work_ns >= 0 && found.byte_ns >= 0);
+		CHECK(isfinite(hy_cost_predict(&found, terms_of(1, 1))));
+	}
+}
+
+/* The best of the non-negative fits is found: no small step from it that stays feasible is better. */
+static double
+square_error(const HyCostTerms *t, const double *ns, int n, HyCoefficients c)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+	{
+		double off = (c.launch_ns + c.work_ns * t[i].work + c.byte_ns * t[i].bytes) / ns[i] - 1;
+
+		sum += off * off;
+	}
+	return sum;
+}
+
+static void
+test_active_set_is_optimal(void)
+{
+	UnitRandom random = {13};
+	int round;
+
+	for (round = 0; round < 200; round++)
+	{
+		HyModelState state = nothing;
+		HyCostTerms t[12];
+		double ns[12];
+		HyCoefficients c;
+		double least;
+		int i;
+
+		hy_model_learn(&state, terms_of(1, 1), 1, 1, 1000000);
+		for (i = 0; i < 12; i++)
+		{
+			t[i] = terms_of(1 + (int64_t) unit_random_below(&random, 64),
+			                1 + (int64_t) unit_random_below(&random, 5000));
+			ns[i] = 1000 + 1e7 * unit_random_unit(&random);
+			hy_model_learn(&state, t[i], ns[i], 1, 1000000);
+		}
+		CHECK(hy_model_solve(&state, false, &c));
+		least = square_error(t, ns, 12, c);
+		for (i = 0; i < 60; i++)
+		{
+			HyCoefficients other = c;
+			double step = (i % 2 ? 1e-3 : 0.1) * (i / 2 % 2 ? 1 : -1);
+
+			if (i % 3 == 0)
+				other.launch_ns = fmax(0, c.launch_ns + step * 1e5);
+			else if (i % 3 == 1)
+				other.work_ns = fmax(0, c.work_ns + step * 0.1);
+			else
+				other.byte_ns = fmax(0, c.byte_ns + step);
+			CHECK(square_error(t, ns, 12, other) >= least - 1e-4);
+		}
+	}
+}
+
+static void
+test_extreme_sizes(void)
+{
+	static const int64_t sizes[] = {1, 1000, 1000000, 1000000000, 1000000000000};
+	HyModelState state = nothing;
+	HyCoefficients found;
+	int i;
+
+	for (i = 0; i < 2000; i++)
+	{
+		HyShape shape = {.op = HY_OP_TOPK, .dims = 16000, .queries = i % 2 ? 1 : 1000, .k = 10};
+		HyCostTerms t;
+
+		shape.targets = sizes[i % 5];
+		t = hy_cost_terms(&shape);
+		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100);
+	}
+	CHECK(hy_model_solve(&state, false, &found));
+	for (i = 0; i < 5; i++)
+	{
+		HyCostTerms t = terms_of(1, sizes[i]);
+
+		CHECK_NEAR(hy_cost_predict(&found, t) / hy_cost_predict(&law, t), 1, 0.02);
+	}
+	/* beyond what can be: still numbers */
+	hy_model_learn(&state, (HyCostTerms){1e300, INFINITY}, 1e300, 1, 100);
+	hy_model_learn(&state, (HyCostTerms){NAN, -5}, NAN, 1, 100);
+	hy_model_learn(&state, (HyCostTerms){0, 0}, 0, 100, 1);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(isfinite(found.launch_ns) && isfinite(found.work_ns) && isfinite(found.byte_ns));
+	CHECK(hy_cost_predict(&found, (HyCostTerms){1e300, 1e300}) <= 1e18);
+	CHECK(hy_cost_predict(&(HyCoefficients){0}, (HyCostTerms){5, 5}) == 1);
+}
+
+static void
+test_follows_a_change_of_speed(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	HyCostTerms t;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+	{
+		t = terms_of(1, INT64_C(1) << (i % 20));
+		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 20);
+	}
+	for (i = 0; i < 200; i++)
+	{
+		t = terms_of(1, INT64_C(1) << (i % 20));
+		hy_model_learn(&state, t, 3 * hy_cost_predict(&law, t), 1, 20);
+	}
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1)) / hy_cost_predict(&law, terms_of(1, 1)), 3,
+	           0.05);
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 3, 0.2);
+}
+
+static void
+test_a_monotonous_load_unlearns_nothing(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	HyCostTerms t;
+	int i;
+
+	for (i = 0; i < 200; i++)
+	{
+		t = terms_of(i % 2 ? 1 : 8, INT64_C(1) << (i % 17));
+		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 50);
+	}
+	/* a week of nothing but one large shape; ordinary forgetting would leave 10^-8700 of the launch */
+	for (i = 0; i < 1000000; i++)
+		hy_model_learn(&state, terms_of(1, 65536), hy_cost_predict(&law, terms_of(1, 65536)), 1,
+		               50);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.02);
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 65536)) /
+	               hy_cost_predict(&law, terms_of(1, 65536)),
+	           1, 0.001);
+	CHECK(state.information[0] > 0 && isfinite(state.information[5]));
+}
+
+static void
+test_many_at_once_are_many(void)
+{
+	HyModelState singly = nothing;
+	HyModelState at_once = nothing;
+	HyCoefficients a;
+	HyCoefficients b;
+	int i;
+	int j;
+
+	for (i = 0; i < 20; i++)
+	{
+		HyCostTerms t = terms_of(i % 2 ? 1 : 16, INT64_C(1) << i);
+		double ns = hy_cost_predict(&law, t) * (i % 3 == 0 ? 1.1 : 0.95);
+
+		for (j = 0; j < 64; j++)
+			hy_model_learn(&singly, t, ns, 1, 100);
+		hy_model_learn(&at_once, t, ns, 64, 100);
+	}
+	CHECK(hy_model_solve(&singly, false, &a) && hy_model_solve(&at_once, false, &b));
+	CHECK_NEAR(a.launch_ns / b.launch_ns, 1, 0.01);
+	CHECK_NEAR(a.work_ns / b.work_ns, 1, 0.01);
+	CHECK_NEAR(a.byte_ns / b.byte_ns, 1, 0.01);
+}
+
+static void
+test_merge(void)
+{
+	HyModelState small = nothing;
+	HyModelState large = nothing;
+	HyModelState all = nothing;
+	HyModelState broken = nothing;
+	HyCoefficients found;
+	int i;
+
+	/* one process saw small tasks, one saw large ones; together they know the law */
+	for (i = 0; i < 40; i++)
+	{
+		HyCostTerms t = terms_of(1, 1 + i);
+
+		hy_model_learn(&small, t, hy_cost_predict(&law, t), 1, 100);
+		t = terms_of(1 + i % 64, 100000);
+		hy_model_learn(&large, t, hy_cost_predict(&law, t), 1, 100);
+	}
+	hy_model_merge(&all, &small, 1e9);
+	hy_model_merge(&all, &large, 1e9);
+	CHECK(hy_model_solve(&all, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.01);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 0.01);
+	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 0.01);
+	CHECK_NEAR(all.weight, small.weight + large.weight, 1e-9);
+	/* no more than it may count for */
+	all = nothing;
+	hy_model_merge(&all, &large, 5);
+	CHECK_NEAR(all.weight, 5, 1e-9);
+	CHECK_NEAR(all.response[0], large.response[0] * 5 / large.weight, 1e-12);
+	/* what was stored may have been tampered with */
+	broken.weight = 5;
+	broken.information[2] = NAN;
+	hy_model_merge(&all, &broken, 5);
+	broken.information[2] = 0;
+	broken.information[0] = -1;
+	hy_model_merge(&all, &broken, 5);
+	CHECK_NEAR(all.weight, 5, 1e-9);
+	CHECK_INT(HY_MODEL_NUMBERS, 13);
+}
+
+static void
+test_counting_forgets_nothing(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+	int i;
+
+	for (i = 0; i < 500; i++)
+	{
+		HyCostTerms t = terms_of(i % 2 ? 1 : 64, INT64_C(1) << (i % 20));
+
+		hy_model_count(&state, t, hy_cost_predict(&law, t), 2);
+	}
+	CHECK(state.weight == 1000);
+	CHECK(state.first_ns == 0);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 1e-3);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 1e-3);
+	/* what was merged in does not make the next first observation a warm one */
+	hy_model_learn(&state, terms_of(1, 1), 1e12, 1, 100);
+	CHECK(state.weight == 1000);
+}
+
+static int64_t asked_from;
+static int asked;
+
+static bool
+at_least(void *arg, int64_t targets)
+{
+	(void) arg;
+	asked++;
+	return targets >= asked_from;
+}
+
+static void
+test_break_even(void)
+{
+	static const int64_t points[] = {1, 2, 3, 64, 65, 1000, 4097, 999999, 1000000};
+	size_t i;
+
+	for (i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+	{
+		asked_from = points[i];
+		asked = 0;
+		CHECK_INT(hy_cost_break_even(at_least, NULL, 1000000), points[i]);
+		CHECK(asked < 60);
+	}
+	asked_from = 1000001;
+	CHECK_INT(hy_cost_break_even(at_least, NULL, 1000000), -1);
+	CHECK_INT(hy_cost_break_even(at_least, NULL, 0), -1);
+	asked_from = INT64_MAX / 3;
+	CHECK_INT(hy_cost_break_even(at_least, NULL, INT64_MAX), INT64_MAX / 3);
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_terms);
+	UNIT_RUN(test_finds_the_law);
+	UNIT_RUN(test_exact_from_three);
+	UNIT_RUN(test_first_speaks_while_alone);
+	UNIT_RUN(test_one_size_says_little_of_others);
+	UNIT_RUN(test_never_negative);
+	UNIT_RUN(test_active_set_is_optimal);
+	UNIT_RUN(test_extreme_sizes);
+	UNIT_RUN(test_follows_a_change_of_speed);
+	UNIT_RUN(test_a_monotonous_load_unlearns_nothing);
+	UNIT_RUN(test_many_at_once_are_many);
+	UNIT_RUN(test_merge);
+	UNIT_RUN(test_counting_forgets_nothing);
+	UNIT_RUN(test_break_even);
+	return unit_finish();
+}

@@ -1,0 +1,131 @@
+/*
+ * explain_test.c
+ *		Looking at what would be decided, and at what is known, changes nothing and says it all.
+ */
+#include "dispatch/explain.h"
+
+#include "dispatch_stage.h"
+
+static const HyShape shape = {.op = HY_OP_DISTANCE,
+                              .metric = HY_METRIC_L2,
+                              .dims = STAGE_DIMS,
+                              .queries = 1,
+                              .targets = 1024};
+
+static void
+test_without_history(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+
+	stage_begin(1);
+	CHECK_INT(hy_explain(stage.executor, &shape, &decision, costs, &count), HY_OK);
+	CHECK_INT(count, 2);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.reason, HY_REASON_EXPLORATION);
+	CHECK_INT(decision.items, 1024);
+	CHECK(costs[0].able && costs[0].open && costs[0].ns < 0);
+	CHECK(costs[1].able && !costs[1].open && costs[1].ns < 0 && costs[1].hint_ns < 0);
+	CHECK_INT(costs[1].needs.device_bytes, 8 * 1024);
+	CHECK_INT(stage.opens + stage.submits, 0);
+	stage_end();
+}
+
+static void
+test_is_what_happens_then(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision said;
+	HyDecision done;
+	int32_t count;
+	int i;
+
+	stage_begin(2);
+	for (i = 0; i < 600; i++)
+	{
+		HyShape asked = shape;
+
+		asked.targets = INT64_C(8) << (i % 9);
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK_INT(hy_explain(stage.executor, &asked, &said, costs, &count), HY_OK);
+		CHECK_INT(hy_explain(stage.executor, &asked, &said, costs, &count), HY_OK);
+		CHECK_INT(stage_dispatch(asked.targets, &done), HY_OK);
+		CHECK_INT(said.device, done.device);
+		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
+	}
+	CHECK_INT(count, 3);
+	CHECK(costs[0].ns > 0 && costs[1].ns > 0);
+	CHECK(costs[1].weight > 0 && costs[1].open);
+	CHECK(said.predicted_cpu_ns == costs[0].ns);
+	stage_end();
+}
+
+static void
+test_refusals_and_nonsense(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	HyShape odd = shape;
+	int32_t count;
+
+	stage_begin(1);
+	stage.unsupported = true;
+	stage.config.execution = HY_EXECUTION_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_explain(stage.executor, &shape, &decision, costs, &count), HY_UNSUPPORTED);
+	CHECK_INT(decision.reason, HY_REASON_UNSUPPORTED);
+	CHECK(!costs[1].able);
+	odd.dims = 0;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	CHECK_INT(count, 0);
+	odd = shape;
+	odd.targets = -1;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	odd = shape;
+	odd.op = HY_OP_TOPK; /* without k */
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	odd.op = (HyOp) 77;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	CHECK_INT(stage.submits, 0);
+	stage_end();
+}
+
+static void
+test_history_rows(void)
+{
+	HyHistory history;
+	int i;
+
+	stage_begin(1);
+	CHECK(!hy_executor_history(stage.executor, 0, &history));
+	for (i = 0; i < 400; i++)
+		CHECK_INT(stage_dispatch(INT64_C(64) << (i % 7), NULL), HY_OK);
+	CHECK(hy_executor_history(stage.executor, 0, &history));
+	CHECK_INT(history.row.device, 0);
+	CHECK_NEAR(history.speedup, 1, 1e-9);
+	CHECK_INT(history.break_even, -1);
+	CHECK_NEAR(history.row.fit.work_ns * STAGE_DIMS +
+	               history.row.fit.byte_ns * (4 * STAGE_DIMS + 8),
+	           100, 5);
+	CHECK(hy_executor_history(stage.executor, 1, &history));
+	CHECK_INT(history.row.device, 1);
+	/* 20 us and 1 ns an item against 100 ns an item: 202 */
+	CHECK_MSG(history.break_even > 190 && history.break_even < 215, "the break-even is %lld",
+	          (long long) history.break_even);
+	CHECK_INT(history.breaker, HY_BREAKER_CLOSED);
+	CHECK(history.success_rate == 1);
+	CHECK(history.speedup > 0.2 && history.predicted_ns > 20000);
+	CHECK(!hy_executor_history(stage.executor, 2, &history));
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_without_history);
+	UNIT_RUN(test_is_what_happens_then);
+	UNIT_RUN(test_refusals_and_nonsense);
+	UNIT_RUN(test_history_rows);
+	return unit_finish();
+}

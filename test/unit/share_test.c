@@ -1,0 +1,614 @@
+/*
+ * share_test.c
+ *		Executors that share a table: what they count adds up, and what one learns the others know.
+ *
+ * Each stands for a process of its own; stage.executor is the one whose turn it is.
+ */
+#include "dispatch_stage.h"
+
+#define PARTIES 3
+
+static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512};
+
+typedef struct Party
+{
+	HyExecutor *executor;
+	UnitClock clock;
+	HyClock shared_clock;
+	HyShareHost host;
+	HyOrigin origin;
+} Party;
+
+static Party parties[PARTIES];
+static HySharedTable *table;
+static int locks;
+static bool locked;
+
+static void
+acquire(void *arg)
+{
+	(void) arg;
+	CHECK(!locked);
+	locked = true;
+	locks++;
+}
+
+static void
+release(void *arg)
+{
+	(void) arg;
+	CHECK(locked);
+	locked = false;
+}
+
+static void
+origin_of(void *arg, HyOrigin *origin, int64_t *wall_us)
+{
+	Party *party = arg;
+
+	*origin = party->origin;
+	*wall_us = (int64_t) (stage.clock.time / 1000) + 1000000000;
+}
+
+/* A clock that runs with the stage's, from another origin. */
+static uint64_t
+later_now(void *arg)
+{
+	(void) arg;
+	return stage.clock.time + UINT64_C(5000000000000);
+}
+
+static void
+share(Party *party, int i)
+{
+	party->host = (HyShareHost){.lock = {acquire, release, NULL},
+	                            .clock = &party->shared_clock,
+	                            .origin = origin_of,
+	                            .arg = party};
+	party->shared_clock = stage.clock.clock;
+	party->origin = (HyOrigin){.session = hy_table_new_session(table), .pid = 100 + i, .role = 10};
+	hy_executor_share(party->executor, table, &party->host);
+}
+
+static void
+turn(int i)
+{
+	stage.executor = parties[i].executor;
+}
+
+/* begin: a stage with three executors of the same device, that share a table. */
+static void
+begin(void)
+{
+	static const HyLog log = {stage_log, NULL};
+	int i;
+
+	stage_begin(1);
+	table = malloc(hy_table_size(&limits));
+	hy_table_init(table, &limits);
+	locks = 0;
+	parties[0].executor = stage.executor;
+	for (i = 1; i < PARTIES; i++)
+	{
+		CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log,
+		                             &parties[i].executor),
+		          HY_OK);
+		parties[i].executor->member[0].backend = &stage_cpu;
+		CHECK_INT(hy_executor_add_backend(parties[i].executor, &stage_backend), HY_OK);
+	}
+	for (i = 0; i < PARTIES; i++)
+		share(&parties[i], i);
+}
+
+static void
+end(void)
+{
+	int i;
+
+	for (i = 1; i < PARTIES; i++)
+		hy_executor_destroy(parties[i].executor);
+	turn(0);
+	stage_end();
+	free(table);
+	CHECK(!locked);
+}
+
+static HyCounters
+shared_counters(int32_t device)
+{
+	HyCounters counters;
+
+	hy_table_counters(table, &parties[0].host.lock, device, HY_OP_DISTANCE, &counters);
+	return counters;
+}
+
+static HyBreakerState
+shared_state(void)
+{
+	HyBreaker breaker;
+
+	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	return breaker.state;
+}
+
+static void
+test_counters_add_up(void)
+{
+	HyCounters sum;
+	int i;
+
+	begin();
+	stage.config.force_cpu = true;
+	for (i = 0; i < 30; i++)
+	{
+		turn(i % PARTIES);
+		CHECK_INT(stage_dispatch(1 + i, NULL), HY_OK);
+	}
+	sum = shared_counters(0);
+	CHECK_INT(sum.calls, 0);
+	for (i = 0; i < PARTIES; i++)
+		hy_executor_flush(parties[i].executor);
+	/* again: nothing is told twice */
+	for (i = 0; i < PARTIES; i++)
+		hy_executor_flush(parties[i].executor);
+	locks = 0;
+	hy_executor_settle(parties[0].executor);
+	CHECK_INT(locks, 0);
+	sum = shared_counters(0);
+	CHECK_INT(sum.calls, 30);
+	CHECK_INT(sum.items, 30 * 31 / 2);
+	CHECK_INT(sum.total_ns, 100 * 30 * 31 / 2);
+	CHECK_INT(sum.by_reason[HY_REASON_USER], 30);
+	/* and what was counted here is still there */
+	CHECK_INT(hy_executor_counters(parties[1].executor, 0, HY_OP_DISTANCE)->calls, 10);
+	end();
+}
+
+static void
+test_when_it_flushes(void)
+{
+	int i;
+
+	/* slow calls, a tenth of a millisecond each: after 64 */
+	begin();
+	stage.config.force_cpu = true;
+	for (i = 0; i < 63; i++)
+		stage_dispatch(1000, NULL);
+	CHECK_INT(shared_counters(0).calls, 0);
+	stage_dispatch(1000, NULL);
+	CHECK_INT(shared_counters(0).calls, 64);
+	end();
+
+	/* very slow ones: after a tenth of a second */
+	begin();
+	stage.config.force_cpu = true;
+	stage.cpu_item_ns = 30e6;
+	for (i = 0; i < 3; i++)
+		stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 0);
+	stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 4);
+	end();
+
+	/* very fast ones: before an event would be lost, and in less than one call of a hundred */
+	begin();
+	stage.config.force_cpu = true;
+	stage.cpu_item_ns = 100;
+	locks = 0;
+	for (i = 0; i < 1024; i++)
+		stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 1024);
+	CHECK_INT(locks, 1024 / HY_EVENT_RING);
+	/* unless a millisecond has passed */
+	stage.cpu_item_ns = 16000;
+	for (i = 0; i < 128; i++)
+		stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 1152);
+	/* put off, and then the session ends its transaction */
+	stage.cpu_item_ns = 100;
+	for (i = 0; i < HY_SHARE_CALLS; i++)
+		stage_dispatch(1, NULL);
+	CHECK_INT(shared_counters(0).calls, 1152);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(shared_counters(0).calls, 1152 + HY_SHARE_CALLS);
+	end();
+}
+
+/* A process that ends has told all. */
+static void
+test_destroy_flushes(void)
+{
+	begin();
+	turn(1);
+	stage_dispatch(10, NULL);
+	hy_executor_destroy(parties[1].executor);
+	CHECK_INT(shared_counters(0).calls, 1);
+	turn(0);
+	stage_dispatch(10, NULL);
+	hy_executor_destroy(parties[2].executor);
+	CHECK_INT(shared_counters(0).calls, 1);
+	stage_end();
+	CHECK_INT(shared_counters(0).calls, 2);
+	free(table);
+}
+
+static void
+test_events_of_others(void)
+{
+	HyTableEvent events[512];
+	int n;
+
+	begin();
+	turn(1);
+	stage_dispatch(10, NULL);
+	turn(2);
+	stage.clock.time += 5000000;
+	stage_dispatch(20, NULL);
+	hy_executor_flush(parties[1].executor);
+	hy_executor_flush(parties[2].executor);
+	n = hy_table_events(table, events, 512);
+	CHECK_INT(n, 2);
+	CHECK_INT(events[0].origin.pid, 101);
+	CHECK_INT(events[0].decision.items, 10);
+	CHECK_INT(events[1].origin.pid, 102);
+	CHECK(events[0].origin.session != events[1].origin.session);
+	CHECK_STR(events[0].backend, "cpu");
+	CHECK_INT(events[0].wall_us, 1000000000 + 1000);
+	CHECK_INT(events[1].wall_us, 1000000000 + 6001);
+	/* without telemetry there are none, and counters all the same */
+	stage.config.telemetry = false;
+	stage_dispatch(30, NULL);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(hy_table_events(table, events, 512), 2);
+	CHECK_INT(shared_counters(0).calls, 3);
+	/* more than the own ring holds: those that are there */
+	stage.config.telemetry = true;
+	stage.executor->flush_at_ns = UINT64_MAX;
+	stage.executor->until_flush = INT32_MAX;
+	for (n = 0; n < 300; n++)
+		stage_dispatch(1, NULL);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(hy_table_events(table, events, 512), 2 + HY_EVENT_RING);
+	end();
+}
+
+static void
+test_breaker_is_one(void)
+{
+	HyDecision decision;
+	int i;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_TRANSIENT;
+	stage.always_fail = true;
+	/* three failures in a row, by two of them: each is told at once */
+	turn(0);
+	stage_dispatch(100, NULL);
+	stage_dispatch(100, NULL);
+	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
+	turn(1);
+	stage_dispatch(100, NULL);
+	CHECK_INT(shared_state(), HY_BREAKER_OPEN);
+	CHECK_INT(stage_logged("is left alone"), 1);
+	/* the others hear of it when they look at the table, and are logged no more */
+	turn(2);
+	hy_executor_flush(stage.executor);
+	i = stage.submits;
+	stage_dispatch(100, &decision);
+	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
+	CHECK_INT(stage.submits, i);
+	hy_executor_flush(parties[0].executor);
+	CHECK_INT(stage_logged("is left alone"), 1);
+
+	/* a second later one of them may try; while it does, nobody else */
+	stage.clock.time += 1100000000;
+	CHECK(hy_share_allow(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE,
+	                     stage.clock.time));
+	CHECK_INT(shared_state(), HY_BREAKER_HALF_OPEN);
+	stage.always_fail = false;
+	stage.scripted = STAGE_SCRIPT;
+	turn(1);
+	stage_dispatch(100, &decision);
+	CHECK_INT(stage.submits, i);
+	CHECK(decision.fallback && decision.status == HY_BUSY);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_cause[HY_BUSY], 1);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 0);
+	/* nor does it ask at once again */
+	locks = 0;
+	stage_dispatch(100, &decision);
+	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
+	CHECK_INT(locks, 0);
+	hy_share_abandon(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE);
+	stage.clock.time += 100000000;
+
+	/* three successes, whosever they are, close it for all */
+	for (i = 0; i < PARTIES; i++)
+	{
+		turn(i);
+		hy_executor_flush(stage.executor);
+		stage_dispatch(100, &decision);
+		CHECK_INT(decision.device, 1);
+		CHECK(!decision.fallback);
+	}
+	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
+	CHECK_INT(stage_logged("is trusted again"), 1);
+	hy_executor_flush(parties[0].executor);
+	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->state,
+	          HY_BREAKER_CLOSED);
+	end();
+}
+
+/* Successes that wait for a flush count for the rate when a failure is judged. */
+static void
+test_successes_count(void)
+{
+	HyBreaker breaker;
+	int i;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	for (i = 0; i < 30; i++)
+		stage_dispatch(100, NULL);
+	stage.scripted = 0;
+	stage.script[0] = HY_TRANSIENT;
+	stage_dispatch(100, NULL);
+	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	CHECK_INT(breaker.count, 31);
+	CHECK_INT(breaker.successes, 30);
+	turn(1);
+	for (i = 0; i < 10; i++)
+		stage_dispatch(100, NULL);
+	hy_executor_flush(stage.executor);
+	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	CHECK_INT(breaker.count, 41);
+	end();
+}
+
+/* Who comes later starts from what is there, by its own clock. */
+static void
+test_newcomer(void)
+{
+	static const HyLog log = {stage_log, NULL};
+	Party late;
+	HyClock clock = {.now = later_now};
+	HyDecision decision;
+	int i;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_TRANSIENT;
+	stage.always_fail = true;
+	for (i = 0; i < 3; i++)
+		stage_dispatch(100, NULL);
+	CHECK_INT(hy_executor_create(&stage.memory.allocator, &clock, &log, &late.executor), HY_OK);
+	late.executor->member[0].backend = &stage_cpu;
+	hy_executor_add_backend(late.executor, &stage_backend);
+	share(&late, 7);
+	stage.executor = late.executor;
+	stage_dispatch(100, &decision);
+	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
+	CHECK_INT(hy_executor_breaker(late.executor, 1, HY_OP_DISTANCE)->open_until_ns,
+	          hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->open_until_ns +
+	              UINT64_C(5000000000000));
+	/* when its time comes it tries, and what it finds has the others' time */
+	stage.clock.time += 1100000000;
+	stage_dispatch(100, &decision);
+	CHECK_INT(decision.device, 1);
+	hy_executor_flush(parties[0].executor);
+	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->state, HY_BREAKER_OPEN);
+	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->open_until_ns / 1000000,
+	          (stage.clock.time + 2000000000) / 1000000);
+	hy_executor_destroy(late.executor);
+	end();
+}
+
+/* What two learned of the same kind of task is one sum, and a newcomer predicts by it. */
+static void
+test_models_add_up(void)
+{
+	static const HyLog log = {stage_log, NULL};
+	Party late;
+	HyTableModel model;
+	HyShape shape;
+	HyCoefficients fit;
+	HyTask task;
+	int i;
+
+	begin();
+	stage.config.force_cpu = true;
+	for (i = 1; i <= 20; i++)
+	{
+		turn(i % 2);
+		stage_dispatch(i * 100, NULL);
+	}
+	task = stage_task(5000);
+	shape = hy_task_shape(&task);
+	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	hy_executor_settle(parties[0].executor);
+	CHECK(!hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	hy_executor_flush(parties[0].executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	/* each sets its first one aside */
+	CHECK_INT(model.samples, 9);
+	hy_executor_flush(parties[1].executor);
+	hy_executor_flush(parties[1].executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18);
+	CHECK_NEAR(model.state.weight, 18, 1e-9);
+	CHECK(hy_model_solve(&model.state, true, &fit));
+	CHECK_NEAR(hy_cost_predict(&fit, hy_cost_terms(&shape)), 500000, 5000);
+
+	CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log, &late.executor),
+	          HY_OK);
+	late.executor->member[0].backend = &stage_cpu;
+	CHECK(hy_tracker_predict(hy_executor_tracker(late.executor), &shape, 0) < 0);
+	share(&late, 7);
+	CHECK_NEAR(hy_tracker_predict(hy_executor_tracker(late.executor), &shape, 0), 500000, 5000);
+	/* what it was told it does not tell again */
+	hy_executor_flush(late.executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18);
+	hy_executor_destroy(late.executor);
+
+	/* it follows what changes: the window's worth is kept; the calls tell when it is time */
+	stage.cpu_item_ns = 200;
+	turn(2);
+	for (i = 0; i < 600; i++)
+		stage_dispatch(1000 + i, NULL);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK(model.samples > 300 && model.samples < 18 + 599);
+	hy_executor_flush(stage.executor);
+	CHECK(hy_table_find_model(table, &parties[0].host.lock, 0, hy_shape_kind(&shape), &model));
+	CHECK_INT(model.samples, 18 + 599);
+	CHECK_NEAR(model.state.weight, stage.config.window, 1e-6);
+	CHECK(hy_model_solve(&model.state, true, &fit));
+	CHECK_NEAR(hy_cost_predict(&fit, hy_cost_terms(&shape)), 1000000, 50000);
+	end();
+}
+
+static void
+test_contexts_are_counted(void)
+{
+	HyDecision decision;
+	int opens;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.max_contexts = 2;
+	turn(0);
+	stage_dispatch(100, NULL);
+	turn(1);
+	stage_dispatch(100, NULL);
+	CHECK_INT(hy_table_contexts(table, 1), 2);
+	turn(2);
+	opens = stage.opens;
+	stage_dispatch(100, &decision);
+	CHECK(decision.fallback && decision.status == HY_QUOTA);
+	CHECK(strstr(decision.failure.text, "2 contexts") != NULL);
+	CHECK_INT(stage.opens, opens);
+	/* it says so once */
+	stage.clock.time += 1100000000;
+	stage_dispatch(100, NULL);
+	CHECK_INT(stage_logged("could not be opened"), 1);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(100, NULL), HY_QUOTA);
+
+	/* one gives way */
+	hy_executor_close_devices(parties[0].executor);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+	CHECK_INT(hy_table_contexts(table, 1), 2);
+	/* an open that fails takes none */
+	hy_executor_close_devices(parties[1].executor);
+	stage.open_status = HY_TRANSIENT;
+	turn(1);
+	CHECK_INT(stage_dispatch(100, NULL), HY_TRANSIENT);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	stage.open_status = HY_OK;
+
+	/* an abandoned one is still there until its process ends */
+	turn(2);
+	hy_member_latch(stage.executor, &stage.executor->member[1], false, true, "does not answer");
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	hy_executor_close_devices(stage.executor);
+	CHECK_INT(hy_table_contexts(table, 1), 0);
+	end();
+}
+
+static void
+test_reset_is_followed(void)
+{
+	HyTableEvent events[8];
+	int i;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_TRANSIENT;
+	stage.always_fail = true;
+	for (i = 0; i < 3; i++)
+		stage_dispatch(100, NULL);
+	turn(1);
+	stage_dispatch(10, NULL);
+	hy_executor_flush(parties[0].executor);
+	hy_executor_flush(parties[1].executor);
+	turn(2);
+	hy_executor_reset(stage.executor);
+	CHECK_INT(shared_counters(0).calls, 0);
+	CHECK_INT(shared_counters(1).fallbacks, 0);
+	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
+	CHECK_INT(hy_table_events(table, events, 8), 0);
+	turn(0);
+	CHECK_INT(hy_executor_events(stage.executor), 3);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(hy_executor_events(stage.executor), 0);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->fallbacks, 0);
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->state, HY_BREAKER_CLOSED);
+	/* and counting begins anew, for all */
+	stage_dispatch(100, NULL);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(shared_counters(1).fallbacks, 1);
+	CHECK_INT(shared_counters(0).calls, 1);
+	CHECK_INT(hy_table_events(table, events, 8), 1);
+	end();
+}
+
+/* Devices that have no place in the table work as if nothing were shared. */
+static void
+test_full_table(void)
+{
+	static const HyTableLimits tiny = {.devices = 1};
+	HyDecision decision;
+
+	stage_begin(1);
+	table = malloc(hy_table_size(&tiny));
+	hy_table_init(table, &tiny);
+	parties[0].executor = stage.executor;
+	share(&parties[0], 0);
+	CHECK_INT(hy_executor_table_device(stage.executor, 0), 0);
+	CHECK_INT(hy_executor_table_device(stage.executor, 1), HY_TABLE_NO_DEVICE);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.max_contexts = 1;
+	stage_dispatch(100, &decision);
+	CHECK_INT(decision.device, 1);
+	stage.scripted = 0;
+	stage.script[0] = HY_TRANSIENT;
+	stage_dispatch(100, NULL);
+	hy_executor_flush(stage.executor);
+	CHECK_INT(shared_counters(0).calls, 1);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->failures, 1);
+	stage_end();
+	free(table);
+}
+
+/* Unshared: a flush is nothing, and calls do not look for a table. */
+static void
+test_alone(void)
+{
+	stage_begin(0);
+	hy_executor_flush(stage.executor);
+	stage_dispatch(10, NULL);
+	CHECK(stage.executor->until_flush > 1000000);
+	CHECK_INT(hy_executor_table_device(stage.executor, 0), HY_TABLE_NO_DEVICE);
+	hy_executor_reset(stage.executor);
+	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->calls, 0);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_counters_add_up);
+	UNIT_RUN(test_when_it_flushes);
+	UNIT_RUN(test_destroy_flushes);
+	UNIT_RUN(test_events_of_others);
+	UNIT_RUN(test_breaker_is_one);
+	UNIT_RUN(test_successes_count);
+	UNIT_RUN(test_newcomer);
+	UNIT_RUN(test_models_add_up);
+	UNIT_RUN(test_contexts_are_counted);
+	UNIT_RUN(test_reset_is_followed);
+	UNIT_RUN(test_full_table);
+	UNIT_RUN(test_alone);
+	return unit_finish();
+}
