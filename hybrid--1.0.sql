@@ -562,6 +562,28 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
 'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has';
 
+CREATE FUNCTION hybrid_audit(
+	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,
+	OUT right_share float8, OUT best_ms float8, OUT lost_ms float8, OUT lost_share float8,
+	OUT virtual bool, OUT detail text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_audit'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000 ROWS 1;
+COMMENT ON FUNCTION hybrid_audit() IS
+'runs a fixed grid of batches on every side and tells how many would have been routed to the fastest (a side that takes at most 5% longer is as good) and the milliseconds that wrong routes lose; learns nothing from it, opens no device; takes seconds, and 64 MB; with no open device one row that says so';
+
+CREATE FUNCTION hybrid_audit_shapes(
+	OUT operation text, OUT dims int, OUT queries bigint, OUT targets bigint, OUT k int,
+	OUT device int, OUT backend text, OUT reason text, OUT best_device int,
+	OUT best_backend text, OUT routed_right bool, OUT cpu_us float8, OUT device_us float8,
+	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT lost_us float8,
+	OUT scaled bool)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_audit_shapes'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000 ROWS 200;
+COMMENT ON FUNCTION hybrid_audit_shapes() IS
+'hybrid_audit(), batch by batch: where it would have gone and why, which side was the fastest, what each took and was expected to take in microseconds; scaled: measured on a part of it';
+
 CREATE FUNCTION hybrid_reset_stats() RETURNS void
 AS 'MODULE_PATHNAME', 'hybrid_reset_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

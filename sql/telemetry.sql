@@ -67,6 +67,11 @@ SELECT * FROM hybrid_explain('topk', 1, 3, metric => 'hamming');
 SELECT * FROM hybrid_explain('topk', 1, 3, dtype => 'float64');
 SELECT * FROM hybrid_explain(NULL, 1, 3);
 
+-- without a device there is nothing to compare
+SELECT shapes > 200 AS shapes, compared, untrusted, routed_right, right_share, lost_ms, virtual, detail FROM hybrid_audit();
+SELECT count(*) FROM hybrid_audit_shapes();
+SELECT sum(calls) FROM hybrid_stats;
+
 -- who may look, and who may reset
 SELECT DISTINCT scope FROM hybrid_stats;
 SELECT count(*) > 0 AS events, bool_and(pid = pg_backend_pid()) AS own FROM hybrid_events;

@@ -162,8 +162,10 @@ step_tap()
 	test/server.sh tree "$private/pg"
 	mkdir "$private/pg/out"
 	cp -r test/t "$private/pg/t"
-	open_to_server "$private/pg/t" "$private/pg/out"
+	cp -r docs "$private/pg/docs"
+	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/out"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
+		HYBRID_DOCS="$private/pg/docs" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
 		prove --verbose --timer "$private/pg"/t/*.pl || {
 		tail -n 50 "$private/pg"/out/tmp_check/log/* || true

@@ -132,6 +132,9 @@ typedef struct HyEstimate
 	uint64_t pinned_bytes;
 	uint64_t bytes_up;
 	uint64_t bytes_down;
+	/* where time is made up: what it takes once warm, less its jitter; else 0.  To judge a decision
+	 * by, never to take it by: no real device could say. */
+	uint64_t virtual_ns;
 } HyEstimate;
 
 typedef struct HyLimits

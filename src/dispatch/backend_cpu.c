@@ -88,7 +88,8 @@ cpu_probe(int32_t device, HyDeviceInfo *info)
 		return HY_INVALID;
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "CPU");
-	snprintf(info->architecture, sizeof(info->architecture), "%s", hy_simd_name(hy_simd_best()));
+	snprintf(info->architecture, sizeof(info->architecture), "%s",
+	         hy_simd_name(hy_kernels()->level));
 	info->cores = cores > 0 ? (int32_t) cores : 1;
 	if (pages > 0 && page > 0)
 		info->memory_total = (uint64_t) pages * (uint64_t) page;

@@ -21,9 +21,9 @@
 #define PROBE_PARTS 16       /* a first piece of a device of unknown speed, among several lanes */
 #define CPU_PROBE_PARTS 1024 /* the same of the CPU, which is deaf meanwhile */
 #define WORTH 0.95 /* several lanes where they need less than this of the best one's time */
-#define LONGEST_PIECE_NS 2e6 /* of a device, where a failure shall cost little */
-#define MOST_LOST_NS 3e6     /* a lane that lost more has no further try */
-#define LEAST_CPU_NS 5e4     /* shortest and longest piece of the CPU */
+#define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
+#define MOST_LOST_NS 3e6       /* a lane that lost more has no further try */
+#define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
 #define LONGEST_CPU_NS 1e6
 #define STARTS_WORTH 24      /* a device piece shorter than so many starts is not halved */
 #define GUESSED_START_NS 1e4 /* of a device whose start is not known */
@@ -760,11 +760,6 @@ begin_lane(HyBulk *bulk, Lane *lane)
 		if (lane->most_rows > 0)
 			return true;
 		run.status = HY_NOMEM;
-	}
-	else if (!run.barred)
-	{
-		hy_count_attempt(&lane->member->counters[bulk->shape.op], run.status);
-		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, run.status);
 	}
 	if (bulk->report.first == HY_OK)
 	{

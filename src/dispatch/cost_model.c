@@ -16,6 +16,10 @@
 #define LARGEST_TERM 1e30
 #define RIDGE 1e-7
 #define KNOWN_RIDGE 1e-10
+/* relative to an observation, whose error is about a tenth: to within the size itself, and 30 times */
+#define LEAN_RATE 1e-2
+#define LEAN_LAUNCH 1e-5
+#define LEAN_LEAST 0.03
 #define LAUNCH_RIDGE 1e-2 /* proportional: the launch has to be seen to be believed */
 
 static const int place[TERMS][TERMS] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
@@ -106,6 +110,32 @@ hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count)
 		state->response[i] += count * x[i];
 	}
 	state->weight += count;
+}
+
+void
+hy_model_lean(HyModelState *state, const HyModelState *like)
+{
+	static const double belief[TERMS] = {LEAN_LAUNCH, LEAN_RATE, LEAN_RATE};
+	HyCoefficients fit;
+	double theta[TERMS];
+	int i;
+
+	if (!(like->weight > 0) || !hy_model_solve(like, false, &fit))
+		return;
+	theta[0] = fit.launch_ns;
+	theta[1] = fit.work_ns;
+	theta[2] = fit.byte_ns;
+	for (i = 0; i < TERMS; i++)
+	{
+		/* what the coefficient would be if it were all there is */
+		double alone = sqrt(like->weight / like->information[place[i][i]]);
+		double size = theta[i] > LEAN_LEAST * alone ? theta[i] : LEAN_LEAST * alone;
+
+		if (!(size > 0) || !isfinite(size))
+			continue;
+		state->information[place[i][i]] += belief[i] / (size * size);
+		state->response[i] += belief[i] * theta[i] / (size * size);
+	}
 }
 
 bool

@@ -72,6 +72,14 @@ extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, in
 extern void hy_model_merge(HyModelState *into, const HyModelState *from, double most);
 
 /*
+ * hy_model_lean: makes the state lean on what like tasks on the same side were found to take, where
+ * it knows nothing itself.  What a unit of work or a byte takes is much the same for them, so that
+ * is believed to within its own size; what a launch takes can be of another order, and is hardly
+ * believed.  With nothing known of like tasks it changes nothing.
+ */
+extern void hy_model_lean(HyModelState *state, const HyModelState *like);
+
+/*
  * hy_model_solve: the coefficients; false and all 0 with nothing to go by.  While there is only the
  * observation set aside, it speaks.  proportional: where nothing tells the launch from the rest,
  * there is none (the CPU); else each term is taken to have had an equal part in it.

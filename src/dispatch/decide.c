@@ -196,6 +196,24 @@ hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t d
 	            &scratch);
 }
 
+bool
+hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	HyMember *member = &executor->member[device];
+	HyChoice scratch = {.device = 0};
+	HyCaps caps;
+
+	if (device == 0)
+		return cpu_able(executor, shape);
+	if (member->backend == NULL || member->latched || executor->foreign)
+		return false;
+	caps = member->backend->caps(member->device, shape);
+	return caps.ok && shape->targets <= caps.max_targets && shape->k <= caps.max_k &&
+	       caps.numeric_class == HY_CLASS_EXACT &&
+	       fits_memory(executor, member, shape, executor->clock->now(executor->clock->arg), false,
+	                   &scratch);
+}
+
 static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {
@@ -449,7 +467,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && worth_trying(executor, best, &sides[i]) &&
+		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
 	}

@@ -260,13 +260,10 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 {
 	HyOp op = task->op;
 
-	if (hy_attempt_begin(executor, member, op, run))
-	{
-		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
-		hy_device_run(executor, member, task, run);
-	}
-	if (run->barred)
+	if (!hy_attempt_begin(executor, member, op, run))
 		return run->status;
+	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
+	hy_device_run(executor, member, task, run);
 	hy_count_attempt(&member->counters[op], run->status);
 	hy_attempt_judge(executor, member, op, run->status);
 	return run->status;
@@ -283,7 +280,6 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	{
 		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
 		run->status = HY_BUSY;
-		run->barred = true;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
 		         "another session found it failing, or is trying it");
 		return false;
@@ -292,7 +288,11 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
-	return ready(executor, member, run);
+	if (ready(executor, member, run))
+		return true;
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return false;
 }
 
 /* ready: the device is open, under the memory limit now in force; else run says why not. */

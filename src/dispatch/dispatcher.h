@@ -73,8 +73,8 @@ typedef struct HyConfig
 	uint64_t memory_limit;          /* bytes; 0: 80% of free */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
-	int32_t queue_depth;            /* most pieces in flight on a device */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
+	int32_t queue_depth;            /* most pieces in flight on a device */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
 	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */
@@ -175,17 +175,17 @@ extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *b
 extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);
 
 /*
- * hy_executor_use_queue: from now on tasks for devices wait for their turn in this queue, which others
- * use too; NULL: there are no others.  The seat's queue outlives its use.
- */
-extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
-
-/*
  * hy_executor_set_load: from now on.  The CPU is expected to be slower by as much as there are more
  * processes a core than while its history was made.
  */
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
 extern HyLoad hy_executor_load(const HyExecutor *executor);
+
+/*
+ * hy_executor_use_queue: from now on tasks for devices wait for their turn in this queue, which others
+ * use too; NULL: there are no others.  The seat's queue outlives its use.
+ */
+extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);

@@ -82,8 +82,8 @@ hy_config_default(HyConfig *config)
 	config->window = 100;
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
-	config->queue_depth = 2;
 	config->split_percent = -1;
+	config->queue_depth = 2;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -203,6 +203,9 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->backend = member->name;
 	state->number = member->number;
 	state->info = member->info;
+	/* the CPU's instruction set is a setting */
+	if (device == 0)
+		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL;
 	state->latched = member->latched;
 	state->why = member->why[0] != '\0' ? member->why : NULL;

@@ -99,13 +99,14 @@ struct HyExecutor
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
 	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
-	bool queued; /* tasks for devices go through the queue of seat */
-	HyQueueSeat seat;
 	HyLoad load;      /* of the machine, as last told */
 	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
 	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
-	double spent_ns;  /* by all calls */
-	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
+	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
+	bool queued;      /* tasks for devices go through the queue of seat */
+	HyQueueSeat seat;
+	double spent_ns;     /* by all calls */
+	double regret_ns;    /* lost by exploring instead of taking the side predicted to be cheaper */
 	int32_t until_flush; /* calls */
 	uint64_t flush_at_ns;
 	HyShare share;
@@ -149,6 +150,9 @@ extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32
 /* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
+/* hy_side_can: the same, by rules 3, 4 and 7 only. */
+extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
+
 /* hy_decision_begin: a decision about shape, of which nothing is known; describe: what it was. */
 extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
                               HyDecision *decision);
@@ -180,7 +184,6 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
-	bool barred;          /* it was not even tried: no failure of the device */
 	bool shared;          /* behind tasks of others: its time is not its own */
 } HyDeviceRun;
 
@@ -194,7 +197,8 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
  * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
- * false: *run says why not.  hy_attempt_judge: what its outcome says of the device.
+ * false: *run says why not, and the attempt, if it was one, is counted and judged.
+ * hy_attempt_judge: what its outcome says of the device.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);

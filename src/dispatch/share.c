@@ -100,7 +100,8 @@ hy_executor_settle(HyExecutor *executor)
 	flush_counters(share, executor);
 	flush_successes(executor);
 	flush_events(executor, now);
-	if (now - share->models_ns >= HY_SHARE_NS)
+	/* What was learned before a reset is to be forgotten. */
+	if (now - share->models_ns >= HY_SHARE_NS && hy_table_epoch(share->table) == share->epoch)
 	{
 		share->models_ns = now;
 		flush_models(executor);
@@ -119,6 +120,16 @@ hy_executor_settle(HyExecutor *executor)
 	share->postponed = false;
 	executor->until_flush = HY_SHARE_CALLS;
 	executor->flush_at_ns = now + HY_SHARE_NS;
+}
+
+void
+hy_executor_follow(HyExecutor *executor)
+{
+	const HyShare *share = &executor->share;
+
+	if (share->table != NULL && (hy_table_epoch(share->table) != share->epoch ||
+	                             hy_table_transitions(share->table) != share->transitions))
+		hy_executor_settle(executor);
 }
 
 void

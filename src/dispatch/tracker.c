@@ -14,14 +14,17 @@
 #include "dispatch/tracker.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define INDEX_SIZE 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
-#define CLIP_FROM 5
+#define CLIP_FROM 5    /* observations of a size */
+#define CLIP_WEIGHT 20 /* and of all */
+#define CLIP 0.5
+#define CLIP_WIDE 1.0
 #define CLIP_FLOOR_NS 100 /* below this the clock's grain is larger than half of the mean */
 #define LONGEST_NS 4e15   /* 52 days */
 #define MOVED 0.02        /* a prediction that changed by more is another one */
+#define POOL_UNTIL 30     /* observations of its own; from then on the pool hardly matters */
 #define ELSEWHERE 0.5     /* observations that a correction from other sizes counts for */
 #define WIDEST 1e6        /* of a correction, either way */
 
@@ -71,6 +74,8 @@ struct HyTracker
 	int32_t used;
 	uint32_t generation;
 	uint64_t serial;
+	/* all kinds of an operation together, for those of which little is known; [1]: resident */
+	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
 	int16_t index[INDEX_SIZE]; /* kind + 1; 0: empty */
 	Kind kinds[HY_TRACKER_KINDS];
 };
@@ -96,7 +101,11 @@ static uint32_t size_manner(const HyShape *shape);
 static Size *claim_size(HyTracker *tracker, Side *side, const HyShape *shape, double work);
 static const Size *find_size(const Side *side, const HyShape *shape, double work);
 static void observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
-static double clipped(const Side *side, const Size *size, HyCostTerms terms, double ns);
+static double
+clipped(const Side *side, const Size *size, const HyShape *shape, HyCostTerms terms, double ns);
+static HyModelState *pool_of(HyTracker *tracker, const HyShape *shape, int32_t device);
+static void refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device);
+static double faded(uint32_t away);
 static double log_correction(const Side *side, const Size *size);
 static double corrected(const Side *side, const HyShape *shape, HyCostTerms terms);
 static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
@@ -151,6 +160,7 @@ hy_tracker_reset(HyTracker *tracker)
 	for (i = 0; i < HY_TRACKER_KINDS; i++)
 		forget_kind(tracker, &tracker->kinds[i]);
 	memset(tracker->index, 0, sizeof(tracker->index));
+	memset(tracker->pools, 0, sizeof(tracker->pools));
 	tracker->used = 0;
 	tracker->generation++;
 }
@@ -196,17 +206,17 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	if (count > 0)
 	{
 		size = claim_size(tracker, side, shape, terms.work);
-		if (size->samples >= CLIP_FROM)
-			ns = clipped(side, size, terms, ns);
+		ns = clipped(side, size, shape, terms, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
+		(void) hy_model_learn(pool_of(tracker, shape, device), terms, ns, count, tracker->window);
 		observe_size(size, terms, ns, count, tracker->window);
 		if (side->largest == 0 || terms.work < side->smallest)
 			side->smallest = terms.work;
 		if (terms.work > side->largest)
 			side->largest = terms.work;
 	}
-	side->known = hy_model_solve(&side->model, device == 0, &side->fit);
+	refit(tracker, side, shape, device);
 	after = corrected(side, shape, terms);
 	if (!(fabs(after - before) <= MOVED * before))
 		tracker->generation++;
@@ -261,6 +271,9 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
 	}
+	/* What is known of other kinds may have grown since. */
+	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
+		refit((HyTracker *) tracker, (Side *) side, shape, device);
 	forecast.ns = corrected(side, shape, terms);
 	forecast.weight = side->model.weight;
 	forecast.cold = !(side->model.weight > 0);
@@ -342,7 +355,7 @@ hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
 		return false;
 	before = side->model.weight;
 	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
-	side->known = hy_model_solve(&side->model, device == 0, &side->fit);
+	refit(tracker, side, shape, device);
 	tracker->generation++;
 	return side->model.weight > before;
 }
@@ -568,20 +581,55 @@ observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t wi
 	size->bytes += share * (terms.bytes - size->bytes);
 }
 
-/* clipped: ns, or the end of the band around what is expected that it lies outside of. */
+/*
+ * clipped: ns, or the end of the band around what is expected that it lies outside of.  Of a size
+ * that was hardly seen yet only the regression has an expectation, once it rests on something, and
+ * the band is wider: the next ones will tell.
+ */
 static double
-clipped(const Side *side, const Size *size, HyCostTerms terms, double ns)
+clipped(const Side *side, const Size *size, const HyShape *shape, HyCostTerms terms, double ns)
 {
 	HyCostTerms means = {size->work, size->bytes};
-	double expected =
-		size->ns * hy_cost_predict(&side->fit, terms) / hy_cost_predict(&side->fit, means);
-	double half = expected / 2 > CLIP_FLOOR_NS ? expected / 2 : CLIP_FLOOR_NS;
+	double expected;
+	double band;
+	double low;
 
-	if (ns > expected + half)
-		return expected + half;
-	if (ns < expected - half)
-		return expected - half;
-	return ns;
+	if (size->samples >= CLIP_FROM)
+	{
+		expected =
+			size->ns * hy_cost_predict(&side->fit, terms) / hy_cost_predict(&side->fit, means);
+		band = CLIP;
+	}
+	else if (side->model.weight >= CLIP_WEIGHT)
+	{
+		expected = corrected(side, shape, terms);
+		band = CLIP_WIDE;
+	}
+	else
+		return ns;
+	if (band * expected < CLIP_FLOOR_NS)
+		return ns < expected + CLIP_FLOOR_NS ? ns : expected + CLIP_FLOOR_NS;
+	if (ns > (1 + band) * expected)
+		return (1 + band) * expected;
+	low = band < 1 ? (1 - band) * expected : expected / (1 + band);
+	return ns > low ? ns : low;
+}
+
+static HyModelState *
+pool_of(HyTracker *tracker, const HyShape *shape, int32_t device)
+{
+	return &tracker->pools[device][shape->op][shape->resident ? 1 : 0];
+}
+
+/* refit: the coefficients anew; the pool has a say where the kind's own observations have little. */
+static void
+refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device)
+{
+	HyModelState both = side->model;
+
+	if (both.weight > 0)
+		hy_model_lean(&both, pool_of(tracker, shape, device));
+	side->known = hy_model_solve(&both, device == 0, &side->fit);
 }
 
 /*
@@ -618,13 +666,20 @@ corrected(const Side *side, const HyShape *shape, HyCostTerms terms)
 		              log_correction(side, above) * (number - below->number)) /
 		             (above->number - below->number);
 	else if (below != NULL)
-		correction = log_correction(side, below) / sqrt(number - below->number);
+		correction = log_correction(side, below) * faded(number - below->number);
 	else if (above != NULL)
-		correction = log_correction(side, above) / sqrt(above->number - number);
+		correction = log_correction(side, above) * faded(above->number - number);
 	if (own != NULL)
 		correction = (ELSEWHERE * correction + own->samples * log_correction(side, own)) /
 		             (ELSEWHERE + own->samples);
 	return hy_cost_predict(&side->fit, terms) * exp(correction);
+}
+
+/* faded: what is left of a correction so many powers of two beyond the sizes seen. */
+static double
+faded(uint32_t away)
+{
+	return 6.0 / (5 + away);
 }
 
 /* log_correction: what a size class was seen to take against what the regression says of it. */
@@ -637,34 +692,16 @@ log_correction(const Side *side, const Size *size)
 	return log(factor < WIDEST ? factor > 1 / WIDEST ? factor : 1 / WIDEST : WIDEST);
 }
 
-/* borrowed: what the nearest kind of the same operation and residency would say, < 0: none is known. */
+/* borrowed: what other kinds of the same operation and residency would say, < 0: none is known. */
 static double
 borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	const Side *nearest = NULL;
-	int least = INT32_MAX;
-	int i;
+	HyCoefficients fit;
 
-	if (device < 0 || device >= HY_TRACKER_DEVICES)
+	if (device < 0 || device >= HY_TRACKER_DEVICES ||
+	    !hy_model_solve(pool_of((HyTracker *) tracker, shape, device), device == 0, &fit))
 		return -1;
-	for (i = 0; i < tracker->used; i++)
-	{
-		const Kind *kind = &tracker->kinds[i];
-		const Side *side = kind->sides[device];
-		int away;
-
-		if (side == NULL || !(side->model.weight > 0) || kind->shape.op != shape->op ||
-		    kind->shape.resident != shape->resident)
-			continue;
-		away = 4 * abs(log2_floor(kind->shape.dims) - log2_floor(shape->dims)) +
-		       2 * (kind->shape.dtype != shape->dtype) + (kind->shape.metric != shape->metric);
-		if (away < least)
-		{
-			least = away;
-			nearest = side;
-		}
-	}
-	return nearest != NULL ? hy_cost_predict(&nearest->fit, hy_cost_terms(shape)) : -1;
+	return hy_cost_predict(&fit, hy_cost_terms(shape));
 }
 
 static bool

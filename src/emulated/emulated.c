@@ -242,13 +242,16 @@ static HyEstimate
 emulated_estimate(const HyDevice *device, const HyShape *shape)
 {
 	HyEstimate estimate = {0};
+	EmulatedSettings settings;
 	EmulatedLoad load;
 
 	(void) device;
+	emulated_settings(host, &settings);
 	emulated_load(shape, &load);
 	estimate.device_bytes = load.device_bytes;
 	estimate.bytes_up = load.bytes_up;
 	estimate.bytes_down = load.bytes_down;
+	estimate.virtual_ns = (uint64_t) emulated_expected(&settings, &load);
 	return estimate;
 }
 

@@ -49,6 +49,9 @@ extern void emulated_task_load(const HyTask *task, EmulatedLoad *load);
 extern uint64_t emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load,
                                   bool first, uint64_t seed);
 
+/* emulated_expected: the same of a warm device, without the jitter. */
+extern double emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load);
+
 /* emulated_random: a number that depends on its seed only (splitmix64). */
 extern uint64_t emulated_random(uint64_t seed);
 

@@ -121,14 +121,12 @@ emulated_task_load(const HyTask *task, EmulatedLoad *load)
 	}
 }
 
-uint64_t
-emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load, bool first,
-                  uint64_t seed)
+double
+emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load)
 {
 	double blocks = ceil((double) load->items / BLOCK_ITEMS);
 	double waves = ceil(blocks / (EMULATED_CORES * BLOCKS_PER_CORE));
 	double ns = settings->launch_ns;
-	double shake;
 
 	if (load->items > 0)
 	{
@@ -139,7 +137,16 @@ emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load, bo
 	}
 	if (load->k > 1)
 		ns += 0.25 * settings->launch_ns * log2(load->k);
-	ns += copy_ns(settings, load->bytes_up) + copy_ns(settings, load->bytes_down);
+	return ns + copy_ns(settings, load->bytes_up) + copy_ns(settings, load->bytes_down);
+}
+
+uint64_t
+emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load, bool first,
+                  uint64_t seed)
+{
+	double ns = emulated_expected(settings, load);
+	double shake;
+
 	if (first)
 		ns += WARM_UP * settings->launch_ns;
 	shake = (double) (emulated_random(seed) >> 11) * 0x1p-53; /* 0 .. 1 */

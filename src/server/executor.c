@@ -69,6 +69,7 @@ hybrid_executor(void)
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
 	{
 		look_at_load();
+		hy_executor_follow(executor);
 		return executor;
 	}
 
@@ -85,6 +86,7 @@ hybrid_executor(void)
 		configured_generation = hybrid_settings_generation;
 	}
 	look_at_load();
+	hy_executor_follow(executor);
 	flush_log();
 	return executor;
 }

@@ -389,6 +389,51 @@ test_counting_forgets_nothing(void)
 	CHECK(state.weight == 1000);
 }
 
+static void
+test_leaning_on_like_tasks(void)
+{
+	HyModelState like = nothing;
+	HyModelState own = nothing;
+	HyModelState before;
+	HyCoefficients found;
+	UnitRandom random = {3};
+	int i;
+
+	for (i = 0; i < 200; i++)
+	{
+		HyCostTerms t = terms_of(i % 2 ? 1 : 16, INT64_C(1) << (i % 20));
+
+		hy_model_learn(&like, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
+	}
+	/* a launch a hundred times as long, so that small tasks do not tell what work takes */
+	for (i = 0; i < 8; i++)
+		hy_model_learn(&own, terms_of(1, 10 + 20 * i), 100 * law.launch_ns * noise(&random, 0.1), 1,
+		               100);
+	before = own;
+	hy_model_lean(&own, &nothing);
+	CHECK_INT(memcmp(&own, &before, sizeof(own)), 0);
+	hy_model_lean(&own, &like);
+	CHECK(hy_model_solve(&own, false, &found));
+	CHECK_NEAR(found.launch_ns / (100 * law.launch_ns), 1, 0.1);
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 10000000)) /
+	               hy_cost_predict(&law, terms_of(1, 10000000)),
+	           1, 0.2);
+	/* what the kind has seen itself counts for more */
+	own = nothing;
+	for (i = 0; i < 30; i++)
+		hy_model_learn(&own, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i),
+		               5 * hy_cost_predict(&law, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i)), 1,
+		               100);
+	hy_model_lean(&own, &like);
+	CHECK(hy_model_solve(&own, false, &found));
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(64, 110000)) /
+	               hy_cost_predict(&law, terms_of(64, 110000)),
+	           5, 0.3);
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 110000)) /
+	               hy_cost_predict(&law, terms_of(1, 110000)),
+	           5, 0.3);
+}
+
 static int64_t asked_from;
 static int asked;
 
@@ -436,6 +481,7 @@ main(void)
 	UNIT_RUN(test_many_at_once_are_many);
 	UNIT_RUN(test_merge);
 	UNIT_RUN(test_counting_forgets_nothing);
+	UNIT_RUN(test_leaning_on_like_tasks);
 	UNIT_RUN(test_break_even);
 	return unit_finish();
 }

@@ -293,7 +293,7 @@ test_breaker_is_one(void)
 	CHECK_INT(stage_logged("is left alone"), 1);
 	/* the others hear of it when they look at the table, and are logged no more */
 	turn(2);
-	hy_executor_flush(stage.executor);
+	hy_executor_follow(stage.executor);
 	i = stage.submits;
 	stage_dispatch(100, &decision);
 	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
@@ -540,7 +540,7 @@ test_reset_is_followed(void)
 	CHECK_INT(hy_table_events(table, events, 8), 0);
 	turn(0);
 	CHECK_INT(hy_executor_events(stage.executor), 3);
-	hy_executor_flush(stage.executor);
+	hy_executor_follow(stage.executor);
 	CHECK_INT(hy_executor_events(stage.executor), 0);
 	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->fallbacks, 0);
 	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->state, HY_BREAKER_CLOSED);

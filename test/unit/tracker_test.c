@@ -96,7 +96,7 @@ test_window_shrinks_and_grows(void)
 	hy_tracker_set_window(t, 0);
 	hy_tracker_record(t, &shape, 0, 1300);
 	CHECK_INT(hy_tracker_samples(t, &shape, 0), 1);
-	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1300, 1);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1300, 5);
 	hy_tracker_set_window(t, 1000000);
 	for (i = 0; i < 2000; i++)
 		hy_tracker_record(t, &shape, 0, 1300);
@@ -139,11 +139,17 @@ test_first_of_a_size_are_not_clipped(void)
 	int i;
 
 	/* launch only, it seems; the larger size takes what no regression over the small one foresaw */
-	for (i = 0; i < 50; i++)
+	for (i = 0; i < 15; i++)
 		hy_tracker_record(t, &small, 1, 1000);
 	hy_tracker_record(t, &large, 1, 200000);
 	CHECK_NEAR(hy_tracker_predict(t, &large, 1) / 2e5, 1, 0.25);
 	CHECK_NEAR(hy_tracker_predict(t, &small, 1), 1000, 50);
+	/* once the regression rests on something, one that is far off is taken with some doubt */
+	hy_tracker_reset(t);
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &small, 0, 1000);
+	hy_tracker_record(t, &large, 0, 10000000);
+	CHECK(hy_tracker_predict(t, &large, 0) < 250000);
 	hy_tracker_destroy(t);
 }
 
@@ -202,6 +208,7 @@ test_other_sizes_by_the_regression(void)
 	forecast = hy_tracker_forecast(t, &shape, 1);
 	CHECK(forecast.ns < 0);
 	CHECK_NEAR(forecast.hint_ns, 22048, 300);
+	CHECK_INT(forecast.unseen, 0);
 	shape.dims = 64;
 	CHECK(hy_tracker_predict(t, &shape, 1) < 0);
 	shape.dtype = HY_F16;

@@ -1,0 +1,310 @@
+# The dispatcher's memory in shared memory: what all sessions did adds up, whoever dies; who may see
+# what; and every setting at the session's next statement.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = PostgreSQL::Test::Cluster->new('shared');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'hybrid'
+restart_after_crash = on
+autovacuum = off
+hybrid.plugins = ''
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	CREATE ROLE plain LOGIN;
+	CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+	-- n calls of m items each
+	CREATE FUNCTION calls(n int, m int) RETURNS bigint LANGUAGE sql AS $$
+		SELECT count(hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[m]))) FROM generate_series(1, n) $$;
+});
+
+my $totals = q{SELECT coalesce(sum(calls), 0), coalesce(sum(items), 0) FROM hybrid_stats WHERE operation = 'distance'};
+
+sub totals { return $node->safe_psql('postgres', $totals) }
+sub reset_all { return $node->safe_psql('postgres', 'SELECT hybrid_reset_stats()') }
+
+# A session that stays: psql behind pipes. ask() waits for the answer of a statement.
+my @sessions;
+
+sub session
+{
+	my ($user) = @_;
+	my $session = { in => '', out => '', err => '' };
+
+	$session->{run} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . ($user ? " user=$user" : '') ],
+		'<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	push @sessions, $session;
+	return $session;
+}
+
+sub ask
+{
+	my ($session, $sql) = @_;
+	my $out;
+
+	$session->{out} = '';
+	$session->{in} .= "$sql;\n\\echo done\n";
+	IPC::Run::pump($session->{run}) until $session->{out} =~ /^done\n/m;
+	($out = $session->{out}) =~ s/^done\n//m;
+	chomp $out;
+	return $out;
+}
+
+sub finish
+{
+	my ($session) = @_;
+
+	$session->{in} .= "\\q\n";
+	IPC::Run::finish($session->{run});
+	return;
+}
+
+# eventually SQL, EXPECTED: what a process that ends leaves may take a moment
+sub eventually
+{
+	my ($sql, $expected, $name) = @_;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return pass($name) if $node->safe_psql('postgres', $sql) eq $expected;
+		usleep(100_000);
+	}
+	return is($node->safe_psql('postgres', $sql), $expected, $name);
+}
+
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_shmem_allocations WHERE name = 'hybrid'}), 1, 'there is a segment');
+is(totals(), '0|0', 'it begins empty');
+
+# ---- several sessions add up ----
+my ($a, $b) = (session(), session());
+ask($a, 'SELECT calls(7, 3)');
+ask($b, 'SELECT calls(100, 2)');
+is(totals(), '107|221', 'two sessions and a third that looks');
+is(ask($a, $totals), '107|221', 'the same from one of them');
+is(ask($a, 'SELECT DISTINCT scope FROM hybrid_stats'), 'cluster', 'and the view says whose it is');
+
+# inside a transaction what others did is there when they have ended theirs, and one's own at once
+ask($a, 'BEGIN');
+ask($a, 'SELECT calls(5, 1)');
+is(ask($a, $totals), '112|226', 'a session reads what it just did');
+ask($a, 'ROLLBACK');
+is(totals(), '112|226', 'a rollback does not undo what was run');
+ask($b, q{DO $$ BEGIN PERFORM calls(9, 1); RAISE EXCEPTION 'no'; END $$});
+is(totals(), '121|235', 'nor does an error');
+
+# a long transaction is seen before it ends: after 64 calls and a millisecond, or 256
+ask($b, 'BEGIN');
+ask($b, 'SELECT calls(1000, 1)');
+my ($seen) = split /\|/, totals();
+cmp_ok($seen, '>=', 121 + 1000 - 256, 'calls of a transaction under way are seen');
+ask($b, 'COMMIT');
+is(totals(), '1121|1235', 'and all of them at its end');
+
+# ---- sessions that end, well or badly ----
+my $pid = ask($b, 'SELECT pg_backend_pid()');
+ask($b, 'BEGIN');
+ask($b, 'SELECT calls(10, 4)');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
+eventually("SELECT count(*) FROM pg_stat_activity WHERE pid = $pid", '0', 'a session is terminated');
+is(totals(), '1131|1275', 'what it did is counted');
+finish($a);
+is(totals(), '1131|1275', 'a session that ends takes nothing with it');
+
+# many at once, each of which counts exactly
+my @crowd = map { session() } 1 .. 6;
+$_->{in} .= "SELECT calls(200, 2);\nSELECT calls(1, 1) FROM generate_series(1, 50);\n\\q\n" for @crowd;
+IPC::Run::finish($_->{run}) for @crowd;
+is(totals(), '2631|3975', 'six sessions at once add up exactly');
+
+# ---- events ----
+reset_all();
+$a = session();
+$b = session('plain');
+ask($a, 'SELECT calls(1, 11)');
+ask($b, 'SELECT calls(1, 22)');
+my ($pid_a, $pid_b) = (ask($a, 'SELECT pg_backend_pid()'), ask($b, 'SELECT pg_backend_pid()'));
+my $events = q{SELECT pid || ' ' || role || ' ' || items || ' ' || backend || ' ' || reason FROM hybrid_events ORDER BY items};
+my $role_a = $node->safe_psql('postgres', 'SELECT session_user');
+is(ask($a, $events), "$pid_a $role_a 11 cpu no device\n$pid_b plain 22 cpu no device", 'events of all sessions');
+is(ask($b, $events), "$pid_b plain 22 cpu no device", 'a plain user sees his own');
+is(ask($b, 'SELECT DISTINCT scope FROM hybrid_events'), 'backend', 'and is told so');
+is(ask($b, $totals), '1|22', 'his own counters');
+is($node->safe_psql('postgres', $totals, connstr => $node->connstr('postgres') . ' user=watcher'), '2|33', 'pg_monitor sees all counters');
+is($node->safe_psql('postgres', "SELECT count(*) FROM hybrid_events", connstr => $node->connstr('postgres') . ' user=watcher'), 2, 'and all events');
+is($node->safe_psql('postgres', "SELECT count(*) FROM hybrid_events", connstr => $node->connstr('postgres') . ' user=plain'), 0, 'another session of the same plain user sees nothing');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION hybrid_reset_stats() TO watcher');
+my ($rc, $out, $err) = $node->psql('postgres', 'SELECT hybrid_reset_stats()', connstr => $node->connstr('postgres') . ' user=plain');
+like($err, qr/permission denied for function hybrid_reset_stats/, 'a plain user may not reset');
+is(totals(), '2|33', 'and has not');
+
+# ---- reset ----
+ask($a, 'SELECT calls(3, 1)');
+$node->safe_psql('postgres', 'SELECT hybrid_reset_stats()', connstr => $node->connstr('postgres') . ' user=watcher');
+is(totals(), '0|0', 'a reset by who was granted it');
+is(ask($a, $events), '', 'is a reset for every session');
+is(ask($b, $totals), '0|0', 'of what a plain user sees as well');
+ask($a, 'SELECT calls(2, 5)');
+is(totals(), '2|10', 'and counting goes on');
+
+# ---- what one session learned of times, a new one starts from ----
+reset_all();
+ask($a, 'SELECT calls(1, m) FROM generate_series(100, 3000, 100) m');
+ask($a, 'SELECT count(*) FROM hybrid_tracker');
+my $late = session();
+is(ask($late, q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 5000, 2) WHERE device = 0}), 't', 'a new session predicts by what another has seen');
+my $learned = q{SELECT backend, dims_low, observations, round(samples) FROM hybrid_tracker WHERE operation = 'distance'};
+is(ask($late, $learned), 'cpu|2|29|29', 'and the view shows it, the first one set aside');
+finish($late);
+
+# ---- breakers, contexts ----
+my $device = q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; };
+($a, $b) = (session(), session());
+ask($a, $device . q{SET hybrid.emulated_faults = 'fail_every=1,status=transient'});
+ask($b, $device);
+ask($a, 'SELECT calls(3, 100)');
+like(ask($a, q{SELECT breaker FROM hybrid_tracker WHERE backend = 'emulated' AND operation = 'distance'}) || 'none', qr/open|none/, 'a device fails one session');
+ask($b, 'SELECT calls(1, 100)');
+is(ask($b, 'SELECT reason FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 'unreliable', 'the other leaves it alone');
+is($node->safe_psql('postgres', $device . 'SELECT calls(1, 100); SELECT reason FROM hybrid_events WHERE pid = pg_backend_pid()') =~ s/^1\n//r, 'unreliable', 'so does a new one');
+is($node->safe_psql('postgres', q{SELECT fallback_causes->>'transient' FROM hybrid_stats WHERE backend = 'emulated'}), 3, 'and its causes are counted');
+reset_all();
+finish($_) for $a, $b;
+
+eventually(q{SET hybrid.plugins = 'hybrid_emulated'; SELECT contexts FROM hybrid_devices WHERE device = 1}, '0', 'no context is open');
+$node->safe_psql('postgres', q{ALTER SYSTEM SET hybrid.gpu_max_contexts = 1; SELECT pg_reload_conf()});
+($a, $b) = (session(), session());
+ask($_, $device) for $a, $b;
+ask($a, 'SELECT calls(1, 100)');
+ask($b, 'SELECT calls(1, 100)');
+is(ask($a, 'SELECT state, contexts, limits FROM hybrid_devices WHERE device = 1'), 'open|1|enforced', 'one session has the context');
+is(ask($b, 'SELECT state, contexts, limits FROM hybrid_devices WHERE device = 1'), 'closed|1|enforced', 'the other does not');
+like(ask($b, 'SELECT fallback, status, error FROM hybrid_events WHERE pid = pg_backend_pid()'), qr/^t\|quota reached\|1 contexts are open on it/, 'and knows why');
+ask($b, 'SET hybrid.execution = gpu');
+ask($b, 'SELECT calls(1, 100)');
+like($b->{err}, qr/could not compute distances on the device.*as many as hybrid\.gpu_max_contexts allows/s, 'where it must have it this is an error')
+	or diag($b->{err});
+my $pid_of_a = ask($a, 'SELECT pg_backend_pid()');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid_of_a, 10000)");
+eventually("SELECT count(*) FROM pg_stat_activity WHERE pid = $pid_of_a", '0', 'the one that has it is terminated');
+is(ask($b, 'SELECT calls(1, 100)'), '1', 'the other gets it');
+is(ask($b, 'SELECT state, contexts FROM hybrid_devices WHERE device = 1'), 'open|1', 'and it alone');
+finish($b);
+$node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_max_contexts; SELECT pg_reload_conf()});
+
+# ---- a crash leaves a valid, empty table ----
+($a, $b) = (session(), session());
+ask($a, $device . 'SELECT calls(10, 100)');
+my $victim = ask($b, 'SELECT calls(10, 10); SELECT pg_backend_pid()') =~ s/^10\n//r;
+kill 'KILL', $victim;
+$node->poll_query_until('postgres', 'SELECT 1', '1');
+is(totals(), '0|0', 'after a crash it begins anew');
+is($node->safe_psql('postgres', q{SET hybrid.plugins = 'hybrid_emulated'; SELECT contexts FROM hybrid_devices WHERE device = 1}), 0, 'with no context counted');
+is($node->safe_psql('postgres', "SELECT calls(4, 2); $totals"), "4\n4|8", 'and works');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM hybrid_events'), 4, 'events as well');
+$node->restart;
+is(totals(), '0|0', 'a restart empties it');
+
+# ---- every setting at the next statement of the session ----
+my $s = session();
+my $last = q{SELECT strategy, backend, reason FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1};
+
+# run SETTINGS, ITEMS: the last decision under these settings
+sub decided
+{
+	my ($settings, $items) = @_;
+
+	ask($s, $settings);
+	ask($s, "SELECT calls(1, $items)");
+	return ask($s, $last);
+}
+
+is(decided('', 100), 'auto|cpu|no device', 'no plug-in');
+is(decided(q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu}, 100), 'prefer_gpu|emulated|user preference', 'plugins, execution = prefer_gpu');
+is(decided('SET hybrid.execution = prefer_cpu', 100), 'prefer_cpu|cpu|user preference', 'execution = prefer_cpu');
+is(decided('SET hybrid.execution = gpu', 100), 'gpu|emulated|user preference', 'execution = gpu');
+is(decided('SET hybrid.execution = cpu', 100), 'cpu|cpu|user preference', 'execution = cpu');
+is(decided('SET hybrid.execution = emulated', 100), 'named|emulated|user preference', 'execution = a backend');
+is(decided('SET hybrid.force_cpu = on', 100), 'cpu|cpu|user preference', 'force_cpu');
+is(decided('RESET hybrid.force_cpu; SET hybrid.execution = auto; SET hybrid.gpu_min_batch = 101', 100), 'auto|cpu|below minimum batch', 'gpu_min_batch');
+unlike(decided(q{SET hybrid.gpu_min_batch_overrides = 'distance:100'}, 100), qr/below minimum batch/, 'gpu_min_batch_overrides, one operation');
+is(decided(q{SET hybrid.gpu_min_batch_overrides = 'topk:1'}, 100), 'auto|cpu|below minimum batch', 'gpu_min_batch_overrides, another operation');
+is(decided(q{SET hybrid.gpu_min_batch_overrides = 'distance:1001'; SET hybrid.gpu_min_batch = 0}, 1000), 'auto|cpu|below minimum batch', 'an override above the general minimum');
+unlike(decided(q{RESET hybrid.gpu_min_batch_overrides}, 10), qr/below minimum batch/, 'and without');
+decided('SET hybrid.execution = prefer_gpu; SET hybrid.gpu_memory_limit = 1', 1000);
+is(ask($s, 'SELECT bytes_available FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 1024 * 1024, 'gpu_memory_limit');
+ask($s, 'RESET hybrid.gpu_memory_limit; RESET hybrid.gpu_min_batch');
+
+ask($s, 'SET hybrid.telemetry = off');
+my $kept = ask($s, 'SELECT count(*) FROM hybrid_events');
+my $calls = ask($s, 'SELECT sum(calls) FROM hybrid_stats');
+ask($s, 'SELECT calls(3, 100)');
+is(ask($s, 'SELECT count(*) FROM hybrid_events'), $kept, 'telemetry = off keeps no events');
+is(ask($s, 'SELECT sum(calls) FROM hybrid_stats'), $calls + 3, 'and counts all the same');
+ask($s, 'RESET hybrid.telemetry');
+
+# a window of 5 forgets quickly
+ask($s, 'SET hybrid.execution = cpu; SET hybrid.tracker_window = 5');
+ask($s, 'SELECT calls(60, 100)');
+cmp_ok(ask($s, q{SELECT ceil(samples) FROM hybrid_tracker WHERE device = 0 AND operation = 'distance'}), '<=', 6, 'tracker_window');
+ask($s, 'RESET hybrid.tracker_window');
+ask($s, 'SELECT calls(60, 100)');
+cmp_ok(ask($s, q{SELECT floor(samples) FROM hybrid_tracker WHERE device = 0 AND operation = 'distance'}), '>', 6, 'and a longer one again');
+
+# a hang ends with the timeout, a device that fails now and then is left alone by the threshold
+is(decided(q{SET hybrid.execution = prefer_gpu; SET hybrid.gpu_timeout = '20ms'; SET hybrid.emulated_faults = 'fail_at=1,status=hang'}, 100), 'prefer_gpu|emulated|user preference', 'a hang');
+is(ask($s, 'SELECT fallback, status FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 't|timeout', 'gpu_timeout');
+finish($s);
+reset_all();
+$s = session();
+ask($s, $device . q{SET hybrid.emulated_faults = 'fail_every=4,status=transient'; SET hybrid.gpu_success_threshold = 0.5});
+ask($s, 'SELECT calls(40, 100)');
+unlike(ask($s, q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()}), qr/unreliable/, 'gpu_success_threshold: a quarter may fail');
+ask($s, 'SET hybrid.gpu_success_threshold = 0.9');
+ask($s, 'SELECT calls(40, 100)');
+like(ask($s, q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()}), qr/unreliable/, 'and then it may not');
+finish($s);
+
+# ---- the audit looks, and leaves everything as it was ----
+reset_all();
+$s = session();
+ask($s, $device);
+ask($s, 'SELECT calls(1, m) FROM generate_series(100, 3000, 100) m; SET hybrid.execution = auto');
+my $traces = q{SELECT sum(calls), sum(items), (SELECT sum(observations) || ' ' || sum(samples) || ' ' || string_agg(breaker, ',') FROM hybrid_tracker),
+	(SELECT count(*) FROM hybrid_events) FROM hybrid_stats};
+my $before = ask($s, $traces);
+is(ask($s, 'SELECT shapes > 200, compared > 200, compared >= routed_right, right_share BETWEEN 0.2 AND 1, best_ms > 0, lost_ms >= 0, virtual, detail FROM hybrid_audit()'), 't|t|t|t|t|t|t|', 'an audit');
+is(ask($s, $traces), $before, 'it teaches nothing and is not counted');
+ask($s, 'SET statement_timeout = 200');
+ask($s, 'SELECT count(*) FROM hybrid_audit_shapes()');
+like($s->{err}, qr/canceling statement due to statement timeout/, 'and ends when it is told to');
+finish($s);
+
+# accumulated batches
+reset_all();
+$s = session();
+ask($s, q{CREATE TABLE point AS SELECT ('[' || i || ',1]')::vector AS v FROM generate_series(1, 1000) i; SET hybrid.batch_max = 100});
+ask($s, q{SELECT count(*) FROM hybrid_knn('point', 'v', ARRAY['[1,2]']::vector[], 3)});
+is(ask($s, q{SELECT flushes->>'size' FROM hybrid_stats WHERE operation = 'topk'}), 10, 'batch_max');
+ask($s, 'SET hybrid.batch_max = 500');
+ask($s, q{SELECT count(*) FROM hybrid_knn('point', 'v', ARRAY['[1,2]']::vector[], 3)});
+is(ask($s, q{SELECT flushes->>'size' FROM hybrid_stats WHERE operation = 'topk'}), 12, 'batch_max, changed');
+
+# the instruction set, and what a graph may take
+is(ask($s, q{SET hybrid.simd = scalar; SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar', 'simd');
+ask($s, q{SET hybrid.graph_memory_limit = '64kB'});
+ask($s, q{SELECT count(*) FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 100000) i', ARRAY[1])});
+like($s->{err}, qr/graph_memory_limit/, 'graph_memory_limit');
+finish($s);
+
+$node->stop;
+done_testing();

@@ -1,0 +1,108 @@
+# The queries in the documentation and for the exporter work, for whom they are meant; the board asks for
+# what the exporter gives.
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $docs = $ENV{HYBRID_DOCS} // 'docs';
+
+sub slurp
+{
+	my $path = shift;
+
+	open my $file, '<', $path or die "$path: $!";
+	local $/;
+	return scalar <$file>;
+}
+
+my $node = PostgreSQL::Test::Cluster->new('watched');
+$node->init;
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'hybrid'
+hybrid.plugins = 'hybrid_emulated'
+CONF
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION hybrid;
+CREATE ROLE watcher LOGIN;
+GRANT pg_monitor TO watcher;
+-- something to show: both sides, a failure, a fallback, gathered rows
+CREATE TABLE item AS SELECT format('[%s,%s]', n, n)::vector(2) AS v FROM generate_series(1, 500) AS n;
+SET hybrid.execution = prefer_gpu;
+SET hybrid.gpu_min_batch = 1;
+SET hybrid.emulated_faults = 'fail_at=2';
+SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
+SET hybrid.execution = cpu;
+SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
+SQL
+
+# Each block of SQL in the two documents, as a member of pg_monitor; what alters the system is left out.
+my $run = 0;
+for my $page ('operations.md', 'tuning.md')
+{
+	my $text = slurp("$docs/$page");
+
+	while ($text =~ /^```sql\n(.*?)^```/gms)
+	{
+		my $sql = $1;
+		next if $sql =~ /ALTER SYSTEM/;
+		my ($status, $out, $err) =
+		  $node->psql('postgres', $sql, on_error_stop => 1, extra_params => [ '-U', 'watcher' ]);
+		is("$status $err", '0 ', "$page: " . (split /\n/, $sql)[0]);
+		$run++;
+	}
+}
+cmp_ok($run, '>=', 5, 'the documents hold queries');
+
+# The exporter's queries: they run, and return the labels (text) and values (numbers) that are named.
+my $config = slurp("$docs/monitoring/prometheus-sql-exporter.yml");
+my (%columns, $name);
+while ($config =~ /^  - name: (\w+)\n\s+help: .*\n\s+labels: \[(.*)\]\n\s+values: \[(.*)\]\n\s+query: \|\n((?:      .*\n)+)/gm)
+{
+	my ($query, @labels, @values);
+
+	($name, $query) = ($1, $4);
+	@labels = split /, /, $2;
+	@values = split /, /, $3;
+	my $types = join ', ', map { "pg_typeof($_)::text" } @labels, @values;
+	my ($status, $out, $err) = $node->psql('postgres', "SELECT DISTINCT $types FROM ($query) AS q",
+		on_error_stop => 1, extra_params => [ '-U', 'watcher' ]);
+
+	is("$status $err", '0 ', "$name runs");
+	my @types = split /\|/, $out;
+	is(scalar(grep { $_ ne 'text' } @types[ 0 .. $#labels ]), 0, "$name: labels are text");
+	is(scalar(grep { !/^(integer|bigint|double precision|numeric)$/ } @types[ $#labels + 1 .. $#types ]),
+		0, "$name: values are numbers");
+	isnt($out, '', "$name has something to show");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ($query) AS q WHERE "
+				. join(' OR ', map { "$_ IS NULL" } @labels, @values)), '0', "$name: nothing is NULL");
+	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
+				. ",0)) FROM ($query) AS q"), '0', "$name: each row has labels of its own");
+	$columns{"sql_$name"} = { map { $_ => 1 } @values };
+}
+is(scalar(keys %columns), scalar(() = $config =~ /^  - name: /gm), 'every query was found');
+
+# The board, and the alerts in the text.
+my $board = decode_json(slurp("$docs/monitoring/grafana.json"));
+my @expressions = map { $_->{expr} } map { @{ $_->{targets} } } @{ $board->{panels} };
+my $alerts = slurp("$docs/operations.md");
+push @expressions, $1 while $alerts =~ /^\| `([^`]*sql_hybrid[^`]*)`/gm;
+cmp_ok(scalar(@expressions), '>', 10, 'the board and the text hold expressions');
+for my $expression (@expressions)
+{
+	my $wrong = '';
+
+	while ($expression =~ /(sql_hybrid\w+)\{col="(\w+)"/g)
+	{
+		$wrong .= "$1.$2 " unless $columns{$1}{$2};
+	}
+	$wrong .= 'a metric without col' if $expression =~ /sql_hybrid\w+(?!\w|\{col=)/;
+	is($wrong, '', "known: $expression");
+}
+
+$node->stop;
+done_testing();
