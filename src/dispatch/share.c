@@ -349,7 +349,12 @@ flush_events(HyExecutor *executor, uint64_t now)
 	share->host->origin(share->host->arg, &event.origin, &wall_us);
 	for (i = executor->events - (int32_t) count; i < executor->events; i++)
 	{
-		event.decision = *hy_executor_event(executor, i);
+		const HyDecision *decision = hy_executor_event(executor, i);
+
+		/* Of a burst the newest do, and whatever went wrong: the ring of all is soon over it. */
+		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
+			continue;
+		event.decision = *decision;
 		event.wall_us = wall_us - (int64_t) (now - event.decision.time_ns) / 1000;
 		event.device = share->slot[event.decision.device];
 		memcpy(event.backend, executor->member[event.decision.device].name, sizeof(event.backend));
