@@ -201,10 +201,14 @@ extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
+/* hy_executor_import: as hy_tracker_import, unless the executor has history of that kind there. */
+extern bool hy_executor_import(HyExecutor *executor, const HyShape *shape, int32_t device,
+                               const HyModelState *model);
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
+extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows when history goes */
 
 /* hy_counters_quantile: the latency in ns below which a share q of the calls lies; 0: no calls. */
 extern double hy_counters_quantile(const HyCounters *counters, double q);

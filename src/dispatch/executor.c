@@ -225,6 +225,15 @@ hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 	return &executor->member[device].counters[op];
 }
 
+bool
+hy_executor_import(HyExecutor *executor, const HyShape *shape, int32_t device,
+                   const HyModelState *model)
+{
+	if (hy_tracker_forecast(executor->tracker, shape, device).weight > 0)
+		return false;
+	return hy_tracker_import(executor->tracker, shape, device, model);
+}
+
 const HyTracker *
 hy_executor_tracker(const HyExecutor *executor)
 {
@@ -270,6 +279,13 @@ hy_executor_forget(HyExecutor *executor)
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
+	executor->forgotten++;
+}
+
+uint64_t
+hy_executor_epoch(const HyExecutor *executor)
+{
+	return executor->forgotten + 1;
 }
 
 bool

@@ -104,7 +104,8 @@ struct HyExecutor
 	int32_t until_flush; /* calls */
 	uint64_t flush_at_ns;
 	HyShare share;
-	uint64_t kept; /* events ever */
+	uint64_t kept;      /* events ever */
+	uint64_t forgotten; /* times */
 	int32_t events;
 	int32_t next_event;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */

@@ -289,6 +289,26 @@ ask($s, 'SELECT count(*) FROM hybrid_audit_shapes()');
 like($s->{err}, qr/canceling statement due to statement timeout/, 'and ends when it is told to');
 finish($s);
 
+# ---- a calibration is kept, and a session without history starts from it ----
+reset_all();
+my $known = q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 10000, 100) WHERE device = 0};
+is($node->safe_psql('postgres', $known), '', 'nothing is known');
+(undef, undef, $err) = $node->psql('postgres', 'SELECT hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=plain');
+like($err, qr/permission denied for function hybrid_calibrate/, 'a plain user may not calibrate');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION hybrid_calibrate() TO watcher');
+is($node->safe_psql('postgres', 'SELECT count(*) > 20, min(samples) > 0, count(DISTINCT backend) FROM hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=watcher'), 't|t|1', 'who was granted it may');
+is($node->safe_psql('postgres', 'SELECT count(*) > 20 FROM hybrid_calibration', connstr => $node->connstr('postgres') . ' user=watcher'), 't', 'and look at what was kept');
+is($node->safe_psql('postgres', $totals), '0|0', 'it is not counted');
+is($node->safe_psql('postgres', $known, connstr => $node->connstr('postgres') . ' user=plain'), 't', 'a plain user profits');
+reset_all();
+is($node->safe_psql('postgres', $known), 't', 'also after a reset');
+$node->restart;
+is($node->safe_psql('postgres', $known), 't', 'and a restart');
+is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_explain/public.hybrid_explain/r)), 't', 'whatever the search path');
+is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
+$node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');
+is($node->safe_psql('postgres', $known), '', 'an empty table is a fresh start');
+
 # accumulated batches
 reset_all();
 $s = session();

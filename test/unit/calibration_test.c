@@ -104,6 +104,43 @@ test_failing_device(void)
 	stage_end();
 }
 
+/* What was kept of it teaches another executor, unless that has seen for itself. */
+static void
+test_kept_and_loaded(void)
+{
+	HyCalibrationLimits l;
+	HyShape shape = shape_of(768, 3000);
+	HyTrackerRow row;
+	HyModelState model = {.weight = 0};
+	int64_t runs;
+	int32_t i;
+	uint64_t epoch;
+
+	stage_begin(1);
+	l = limits();
+	CHECK_INT(hy_calibrate(stage.executor, &l, &runs), HY_OK);
+	for (i = 0; hy_tracker_row(stage.executor->tracker, i, &row); i++)
+	{
+		if (row.device == 0 && hy_shape_kind(&row.shape) == hy_shape_kind(&shape))
+			model = row.model;
+	}
+	CHECK(model.weight > 0);
+	CHECK(!hy_executor_import(stage.executor, &shape, 0, &model));
+	epoch = hy_executor_epoch(stage.executor);
+	CHECK(epoch > 0);
+	hy_executor_reset(stage.executor);
+	CHECK(hy_executor_epoch(stage.executor) > epoch);
+	CHECK(hy_tracker_predict(stage.executor->tracker, &shape, 0) < 0);
+	CHECK(hy_executor_import(stage.executor, &shape, 0, &model));
+	CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &shape, 0), 300000, 60000);
+	CHECK(!hy_executor_import(stage.executor, &shape, 0, &model));
+	/* nonsense is not taken */
+	model.response[0] = NAN;
+	CHECK(!hy_executor_import(stage.executor, &shape, 1, &model));
+	CHECK(hy_tracker_predict(stage.executor->tracker, &shape, 1) < 0);
+	stage_end();
+}
+
 static void
 test_cancel(void)
 {
@@ -138,6 +175,7 @@ main(void)
 	UNIT_RUN(test_both_sides_are_known);
 	UNIT_RUN(test_nothing_else_changes);
 	UNIT_RUN(test_failing_device);
+	UNIT_RUN(test_kept_and_loaded);
 	UNIT_RUN(test_cancel);
 	UNIT_RUN(test_no_memory);
 	return unit_finish();
