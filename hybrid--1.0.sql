@@ -607,8 +607,8 @@ COMMENT ON COLUMN hybrid_calibration.architecture IS 'instruction set or compute
 COMMENT ON COLUMN hybrid_calibration.operation IS 'distance, topk or spread';
 COMMENT ON COLUMN hybrid_calibration.dtype IS 'of the vectors; float32 for spread';
 COMMENT ON COLUMN hybrid_calibration.metric IS 'l2 for spread';
-COMMENT ON COLUMN hybrid_calibration.dims IS 'the smallest number of dimensions of the kind, which goes up to less than twice that; 0 for spread';
-COMMENT ON COLUMN hybrid_calibration.samples IS 'batches that were measured and still count';
+COMMENT ON COLUMN hybrid_calibration.dims IS 'of the vectors measured, which stand for those of about as many; 0 for spread';
+COMMENT ON COLUMN hybrid_calibration.samples IS 'batches that were measured';
 COMMENT ON COLUMN hybrid_calibration.launch_us IS 'microseconds of a batch, however small';
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
@@ -624,7 +624,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_run_calibration'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 60;
 COMMENT ON FUNCTION hybrid_run_calibration() IS
-'measures the CPU and every device, opening those that are closed, and returns all that is then known; keeps nothing: that is hybrid_calibrate()''s';
+'measures the CPU and every device with made-up batches, opening those that are closed, and returns what each kind took; keeps nothing: that is hybrid_calibrate()''s';
 REVOKE EXECUTE ON FUNCTION hybrid_run_calibration() FROM PUBLIC;
 
 CREATE FUNCTION hybrid_calibrate() RETURNS SETOF hybrid_calibration
@@ -640,7 +640,7 @@ AS $$
 	RETURNING *
 $$;
 COMMENT ON FUNCTION hybrid_calibrate() IS
-'measures the CPU and every device with made-up batches for some seconds, on up to 64 MB, and keeps what it found in hybrid_calibration, which it returns: sessions without history start from it; for superusers and who was granted EXECUTE';
+'measures the CPU and every device with made-up batches for some seconds, and keeps what it found in hybrid_calibration, which it returns: sessions without history start from it; for superusers and who was granted EXECUTE';
 REVOKE EXECUTE ON FUNCTION hybrid_calibrate() FROM PUBLIC;
 
 CREATE VIEW hybrid_devices AS SELECT * FROM @extschema@.hybrid_get_devices();

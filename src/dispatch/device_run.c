@@ -18,6 +18,8 @@
 #define LONGEST_WAIT_NS 1000000
 #define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
 
+static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task,
+                          HyDeviceRun *run, int32_t *place);
 static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
@@ -29,7 +31,10 @@ void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run)
 {
 	HyFlight flight;
+	int32_t place;
 
+	if (!wait_for_turn(executor, member, task, run, &place))
+		return;
 	hy_flight_start(executor, member, task, &flight);
 	while (!hy_flight_over(executor, &flight))
 	{
@@ -40,6 +45,40 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 			hy_wait(executor, ns, may_skip);
 	}
 	*run = flight.run;
+	run->shared = hy_device_shared(executor, place);
+	hy_device_leave(executor, place);
+}
+
+int32_t
+hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole)
+{
+	if (!executor->queued)
+		return HY_NO_QUEUE;
+	return hy_queue_ask(&executor->seat, (int32_t) (member - executor->member), ns, whole,
+	                    now_ns(executor));
+}
+
+bool
+hy_device_granted(HyExecutor *executor, int32_t place)
+{
+	int32_t depth = executor->config.queue_depth;
+
+	if (place < 0)
+		return place == HY_NO_QUEUE;
+	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, now_ns(executor));
+}
+
+bool
+hy_device_shared(const HyExecutor *executor, int32_t place)
+{
+	return place >= 0 && !hy_queue_alone(&executor->seat, place);
+}
+
+void
+hy_device_leave(HyExecutor *executor, int32_t place)
+{
+	if (place >= 0)
+		hy_queue_leave(&executor->seat, place);
 }
 
 void
@@ -142,6 +181,44 @@ hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 			return false;
 		executor->clock->wait(executor->clock->arg, LONGEST_WAIT_NS);
 	}
+}
+
+/* wait_for_turn: a place on the device; false: *run says why there is none. */
+static bool
+wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run,
+              int32_t *place)
+{
+	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
+	uint64_t since;
+	HyShape shape;
+	double ns;
+
+	*place = HY_NO_QUEUE;
+	if (!executor->queued)
+		return true;
+	memset(run, 0, sizeof(*run));
+	since = now_ns(executor);
+	shape = hy_task_shape(task);
+	ns = hy_tracker_predict(executor->tracker, &shape, (int32_t) (member - executor->member));
+	*place = hy_device_ask(executor, member, ns > 0 ? ns : 0, true);
+	while (!hy_device_granted(executor, *place))
+	{
+		if (hy_cancelled(task->cancel))
+			run->status = HY_CANCELLED;
+		else if (*place < 0 || now_ns(executor) - since >= limit)
+		{
+			run->status = HY_BUSY;
+			snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+			         *place < 0 ? "too many wait for it" : "others had it all the time");
+		}
+		if (run->status != HY_OK)
+		{
+			hy_device_leave(executor, *place);
+			return false;
+		}
+		executor->clock->wait(executor->clock->arg, HY_QUEUE_LOOK_NS);
+	}
+	return true;
 }
 
 /* fly_on: polls; true while it goes on, else *status says how it ended. */

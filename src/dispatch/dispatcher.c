@@ -18,7 +18,8 @@
  * Device memory: this version keeps no buffers between calls, so it cannot know whose a buffer is,
  * and a task with inputs in one is HY_INVALID here (backends take them when called directly).
  *
- * A call on the CPU reads the clock twice and allocates nothing.
+ * A call on the CPU reads the clock twice and allocates nothing; one like another before it costs a
+ * look-up and a cache line (memo.h).
  */
 #include "dispatch/executor_state.h"
 
@@ -27,6 +28,11 @@
 
 #define REFUSED_FOR_NS UINT64_C(1000000000)
 
+static inline HyMemo *recall(HyExecutor *executor, const HyTask *task, uint64_t now);
+static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
+                            uint64_t start, HyStatus st, HyDecision *decision);
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
 static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
@@ -36,7 +42,6 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
-static void judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 static uint64_t now_ns(const HyExecutor *executor);
@@ -44,15 +49,106 @@ static uint64_t now_ns(const HyExecutor *executor);
 HyStatus
 hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 {
+	uint64_t start = now_ns(executor);
+	HyMemo *memo = recall(executor, task, start);
+	HyMember *cpu = &executor->member[0];
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+	HyStatus st;
+
+	if (memo == NULL)
+		return decide_and_run(executor, task, start, decision);
+	st = cpu->backend->submit(cpu->device, task, &ticket);
+	if (__builtin_expect(st == HY_OK, 1))
+		st = cpu->backend->poll(cpu->device, ticket, &done, &timings);
+	if (__builtin_expect(st == HY_OK, 1))
+	{
+		uint64_t finished = now_ns(executor);
+
+		hy_memo_note(executor, memo, start, finished, decision);
+		hy_record_tick(executor, finished);
+		return HY_OK;
+	}
+	return failed_here(executor, task, &memo->like, start, st, decision);
+}
+
+/*
+ * recall: the memo of a task of the very same shape, NULL where there is none that still holds.
+ * What is read here is what a shape is made of (hy_task_shape) and what check asks for.
+ */
+static inline HyMemo *
+recall(HyExecutor *executor, const HyTask *task, uint64_t now)
+{
+	const HyMatrix *q;
+	const HyMatrix *t;
+	HyMetric metric;
+	int32_t k = 0;
+	HyMemo *memo;
+	const HyBrief *like;
+
+	if (task->op == HY_OP_DISTANCE)
+	{
+		q = &task->u.distance.queries;
+		t = &task->u.distance.targets;
+		metric = task->u.distance.metric;
+	}
+	else if (task->op == HY_OP_TOPK)
+	{
+		q = &task->u.topk.queries;
+		t = &task->u.topk.targets;
+		metric = task->u.topk.metric;
+		k = task->u.topk.k;
+	}
+	else
+		return NULL;
+	memo = &executor->memos[hy_memo_slot(q->rows, t->rows, t->dims, k, (uint32_t) task->op)];
+	like = &memo->like;
+	if (memo->generation != executor->generation || memo->expires_ns <= now || memo->left <= 0 ||
+	    like->queries != q->rows || like->targets != t->rows || like->dims != t->dims ||
+	    like->k != k || like->op != task->op || like->dtype != t->dtype || like->metric != metric ||
+	    like->numeric_class != task->numeric_class || q->buffer != NULL || t->buffer != NULL)
+		return NULL;
+	return memo;
+}
+
+/* failed_here: the CPU did not answer a call that a memo had sent there. */
+static HyStatus
+failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
+            HyStatus st, HyDecision *decision)
+{
+	HyDecision local;
+	HyDecision *d = decision != NULL ? decision : &local;
+	HyCounters *counters = &executor->member[0].counters[task->op];
+
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
+	hy_brief_expand(like, d);
+	d->time_ns = start;
+	d->actual_ns = now_ns(executor) - start;
+	d->status = st;
+	counters->by_reason[d->reason]++;
+	hy_count_attempt(counters, st);
+	executor->spent_ns += (double) d->actual_ns;
+	keep(executor, d, decision);
+	hy_record_tick(executor, start + d->actual_ns);
+	return st;
+}
+
+/* decide_and_run: the long way, with nothing to go by but the rules. */
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision)
+{
 	HyDecision local;
 	HyDecision *d = decision != NULL ? decision : &local;
 	HyShape shape = hy_task_shape(task);
-	uint64_t start = now_ns(executor);
 	uint64_t finished;
 	HyChoice choice;
 	HyDeviceRun run;
 	HyStatus st;
 
+	if (executor->jotted > 0)
+		hy_memo_fold(executor, false);
 	/* The decision is written where it will stay; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
@@ -104,7 +200,10 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
+	if (st == HY_OK && d->device == 0 && shape.op != HY_OP_SPREAD)
+		hy_memo_keep(executor, &shape, task->numeric_class, &choice, finished);
 	keep(executor, d, decision);
+	hy_generation_check(executor);
 	hy_record_tick(executor, finished);
 	return st;
 }
@@ -123,6 +222,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 	if (decision->status != HY_OK)
 		return;
 	hy_executor_foreign(executor);
+	hy_memo_fold(executor, true);
 	hy_decide(executor, task, &shape, now, &choice);
 	hy_decision_describe(&choice, decision);
 	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
@@ -249,7 +349,8 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 	hy_count_call(counters, decision->items, ns);
 	counters->bytes_up += run->timings.bytes_up;
 	counters->bytes_down += run->timings.bytes_down;
-	hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
+	if (!run->shared)
+		hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
 	return HY_OK;
 }
 
@@ -259,6 +360,19 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
         HyDeviceRun *run)
 {
 	HyOp op = task->op;
+
+	if (!hy_attempt_begin(executor, member, op, run))
+		return run->status;
+	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
+	hy_device_run(executor, member, task, run);
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return run->status;
+}
+
+bool
+hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run)
+{
 	HyBreaker *breaker = &member->breakers[op];
 	HyBreakerState before = breaker->state;
 
@@ -269,20 +383,19 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
 		         "another session found it failing, or is trying it");
-		return run->status;
+		return false;
 	}
+	if (breaker->state != before)
+		executor->generation++;
 	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
 	if (ready(executor, member, run))
-	{
-		decision->virtual_time = decision->virtual_time || member->info.virtual_time;
-		hy_device_run(executor, member, task, run);
-	}
+		return true;
 	hy_count_attempt(&member->counters[op], run->status);
-	judge(executor, member, op, run->status);
-	return run->status;
+	hy_attempt_judge(executor, member, op, run->status);
+	return false;
 }
 
 /* ready: the device is open, under the memory limit now in force; else run says why not. */
@@ -310,9 +423,8 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 	return false;
 }
 
-/* judge: what an outcome says of the device. */
-static void
-judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
+void
+hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{
@@ -352,6 +464,7 @@ report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 
 	if (!hy_share_record(executor, member, op, now_ns(executor), success))
 		return;
+	executor->generation++;
 	if (breaker->state == HY_BREAKER_OPEN)
 		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
 		       (int) (member - executor->member), member->name, (int) member->number,

@@ -12,6 +12,7 @@
 
 #include "dispatch/backend.h"
 #include "dispatch/breaker.h"
+#include "dispatch/queue.h"
 #include "dispatch/tracker.h"
 
 typedef enum HyExecution
@@ -73,6 +74,7 @@ typedef struct HyConfig
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
+	int32_t queue_depth;            /* most pieces in flight on a device */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
 	uint64_t batch_wait_ns;         /* of its oldest item; 0: time ends no batch */
@@ -179,6 +181,12 @@ extern void hy_executor_add_missing(HyExecutor *executor, const char *name, cons
 extern void hy_executor_set_load(HyExecutor *executor, const HyLoad *load);
 extern HyLoad hy_executor_load(const HyExecutor *executor);
 
+/*
+ * hy_executor_use_queue: from now on tasks for devices wait for their turn in this queue, which others
+ * use too; NULL: there are no others.  The seat's queue outlives its use.
+ */
+extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
+
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);
 
@@ -201,9 +209,6 @@ extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
-/* hy_executor_import: as hy_tracker_import, unless the executor has history of that kind there. */
-extern bool hy_executor_import(HyExecutor *executor, const HyShape *shape, int32_t device,
-                               const HyModelState *model);
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);

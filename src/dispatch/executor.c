@@ -83,6 +83,7 @@ hy_config_default(HyConfig *config)
 	config->telemetry = true;
 	config->timeout_ns = UINT64_C(2000000000);
 	config->split_percent = -1;
+	config->queue_depth = 2;
 	config->batch_max = 0;
 	config->batch_min = 8;
 	config->batch_wait_ns = UINT64_C(10000000);
@@ -91,6 +92,8 @@ hy_config_default(HyConfig *config)
 void
 hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 {
+	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
+		executor->generation++;
 	executor->config = *config;
 	hy_tracker_set_window(executor->tracker, config->window);
 }
@@ -152,6 +155,14 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 }
 
 void
+hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
+{
+	executor->queued = seat != NULL;
+	if (seat != NULL)
+		executor->seat = *seat;
+}
+
+void
 hy_executor_close_devices(HyExecutor *executor)
 {
 	int32_t i;
@@ -168,6 +179,8 @@ hy_executor_close_devices(HyExecutor *executor)
 void
 hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 {
+	if (load->runnable != executor->load.runnable)
+		executor->generation++;
 	executor->load = *load;
 }
 
@@ -222,21 +235,15 @@ hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shap
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {
+	/* what was jotted down happened before: to the caller nothing changes */
+	hy_memo_fold((HyExecutor *) executor, false);
 	return &executor->member[device].counters[op];
-}
-
-bool
-hy_executor_import(HyExecutor *executor, const HyShape *shape, int32_t device,
-                   const HyModelState *model)
-{
-	if (hy_tracker_forecast(executor->tracker, shape, device).weight > 0)
-		return false;
-	return hy_tracker_import(executor->tracker, shape, device, model);
 }
 
 const HyTracker *
 hy_executor_tracker(const HyExecutor *executor)
 {
+	hy_memo_fold((HyExecutor *) executor, true);
 	return executor->tracker;
 }
 
@@ -259,6 +266,8 @@ hy_executor_forget(HyExecutor *executor)
 	int32_t i;
 	int op;
 
+	hy_memo_forget(executor);
+	executor->generation++;
 	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
 	for (i = 0; i < executor->members; i++)
 	{
@@ -271,6 +280,7 @@ hy_executor_forget(HyExecutor *executor)
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
 		member->refused_bytes = 0;
+		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
@@ -305,6 +315,7 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	HyFailure before = member->open_failure;
 	HyStatus st = open_context(executor, member);
 
+	executor->generation++;
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
@@ -340,6 +351,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
+	executor->generation++;
 	/* Closing a device that does not answer might never return. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
@@ -359,6 +371,7 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 {
 	int32_t i;
 
+	executor->generation++;
 	hy_log(executor, "device %d (%s %d) %s and is not used again in this process",
 	       (int) (member - executor->member), member->name, (int) member->number, what);
 	if (abandon)
@@ -384,6 +397,7 @@ new_member(HyExecutor *executor, const char *name)
 
 	if (executor->members == HY_MAX_DEVICES)
 		return NULL;
+	executor->generation++;
 	member = &executor->member[executor->members++];
 	memset(member, 0, sizeof(*member));
 	set_text(member->name, sizeof(member->name), name);

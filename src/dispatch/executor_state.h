@@ -12,10 +12,13 @@
 
 #include "dispatch/batch_size.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/memo.h"
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
-#define HY_MAX_FLIGHTS 16 /* on a device by one executor */
+#define HY_NO_QUEUE (-2)
+#define HY_QUEUE_LOOK_NS 50000 /* between two looks at the queue */
+#define HY_MAX_FLIGHTS 16      /* on a device by one executor */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
@@ -23,10 +26,10 @@
 typedef struct HyMember
 {
 	const HyBackend *backend; /* NULL: a plug-in that could not be had */
+	HyDevice *device;         /* NULL: not open */
 	char name[HY_NAME_LENGTH];
 	int32_t number; /* the backend's own */
 	HyDeviceInfo info;
-	HyDevice *device;         /* NULL: not open */
 	uint64_t opened_limit;    /* HyConfig.memory_limit it was opened with */
 	bool latched;             /* never again in this process */
 	char why[HY_TEXT_LENGTH]; /* empty: usable */
@@ -48,6 +51,8 @@ typedef struct HyMember
 	uint64_t free_at_ns;
 	uint64_t refused_bytes; /* 0: none */
 	uint64_t refused_until_ns;
+	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t cap_step;
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -84,8 +89,24 @@ typedef struct HyShare
 
 struct HyExecutor
 {
-	const HyAllocator *allocator;
+	/* What a call on known ground touches lies together. */
 	const HyClock *clock;
+	uint64_t generation;  /* stepped when a decision could turn out differently */
+	uint64_t fold_at_ns;  /* memo.h: when what was jotted down is taken in */
+	uint64_t flush_at_ns; /* share.h */
+	uint64_t kept;        /* events ever */
+	uint64_t forgotten;   /* times that history was */
+	int32_t jotted;       /* events that may not have been counted yet */
+	int32_t until_flush;  /* calls */
+	int32_t events;
+	int32_t next_event;
+	HyMemo memos[HY_MEMOS];
+	HyBrief briefs[HY_EVENT_RING + 1];
+	uint8_t dirty_memo[HY_MEMOS];
+	int32_t dirty;
+	uint32_t tracker_generation; /* when generation was last stepped for it */
+
+	const HyAllocator *allocator;
 	HyLog log;
 	HyConfig config;
 	pid_t owner;  /* contexts do not survive fork */
@@ -99,20 +120,18 @@ struct HyExecutor
 	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
 	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
 	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
+	bool queued;      /* tasks for devices go through the queue of seat */
+	HyQueueSeat seat;
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
-	int32_t until_flush; /* calls */
-	uint64_t flush_at_ns;
 	HyShare share;
-	uint64_t kept;      /* events ever */
-	uint64_t forgotten; /* times */
-	int32_t events;
-	int32_t next_event;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
 };
 
 /* HyChoice: what decide.c makes of a task. */
-typedef struct HyChoice
+typedef struct HyChoice HyChoice;
+
+struct HyChoice
 {
 	int32_t device;    /* where the task goes */
 	int32_t candidate; /* the device weighed against the CPU, 0: none */
@@ -128,9 +147,11 @@ typedef struct HyChoice
 	double share;      /* of a split task: the device's part, 0 .. 1 */
 	double split_ns;   /* predicted, < 0: none */
 	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
+	int32_t calm;      /* tasks of this kind until a trial may be due */
+	uint64_t holds_ns; /* until then, as far as the breakers go */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
-} HyChoice;
+};
 
 /*
  * hy_decide: chooses a side at time now; changes nothing but the memo of free memory.  With task
@@ -179,7 +200,24 @@ typedef struct HyDeviceRun
 	HyFailure failure;    /* when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
+	bool shared;          /* behind tasks of others: its time is not its own */
 } HyDeviceRun;
+
+/*
+ * hy_member_budget: bytes that what is in flight on the device may take together; refused: so much
+ * was too much; fitted: so much was not.
+ */
+extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
+extern void hy_member_refused(HyMember *member, uint64_t bytes);
+extern void hy_member_fitted(HyMember *member, uint64_t bytes);
+
+/*
+ * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
+ * false: *run says why not, and the attempt, if it was one, is counted and judged.
+ * hy_attempt_judge: what its outcome says of the device.
+ */
+extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
+extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight
@@ -215,11 +253,46 @@ extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
 
 /*
+ * hy_device_ask: a place in the queue for a task of about ns on this device; HY_NO_QUEUE where the
+ * executor has none, -1 where the queue is full.
+ */
+extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
+
+/* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
+extern bool hy_device_granted(HyExecutor *executor, int32_t place);
+extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+extern void hy_device_leave(HyExecutor *executor, int32_t place);
+
+/*
  * hy_member_settle: whether nothing that was given up is still under way on an open device.  A
  * device that has not let go for too long is latched off.  _wait: gives it that time, latches not.
  */
 extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
 extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
+
+/* hy_event_step: the next event was written, full or brief. */
+static inline void
+hy_event_step(HyExecutor *executor)
+{
+	executor->next_event =
+		executor->next_event == HY_EVENT_SLOTS - 1 ? 0 : executor->next_event + 1;
+	executor->kept++;
+	if (executor->events < HY_EVENT_RING)
+		executor->events++;
+}
+
+/* hy_generation_check: steps the generation when history has changed. */
+static inline void
+hy_generation_check(HyExecutor *executor)
+{
+	uint32_t now = hy_tracker_generation(executor->tracker);
+
+	if (now != executor->tracker_generation)
+	{
+		executor->tracker_generation = now;
+		executor->generation++;
+	}
+}
 
 /* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
 extern HyDecision *hy_event_slot(HyExecutor *executor);

@@ -96,6 +96,7 @@ hy_executor_settle(HyExecutor *executor)
 	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
 	now = executor->clock->now(executor->clock->arg);
+	hy_memo_fold(executor, true);
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
 	flush_successes(executor);
@@ -115,7 +116,10 @@ hy_executor_settle(HyExecutor *executor)
 		memset(share->flushed, 0, sizeof(share->flushed));
 	}
 	if (hy_table_transitions(share->table) != share->transitions)
+	{
 		adopt_breakers(executor);
+		executor->generation++;
+	}
 	share->flushed_ns = now;
 	share->postponed = false;
 	executor->until_flush = HY_SHARE_CALLS;

@@ -16,7 +16,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "dispatch/cost_model.h"
+#include "dispatch/calibration.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
 #include "utils/array.h"
@@ -90,9 +90,7 @@ find_table(void)
 static void
 load_row(HyExecutor *executor, TupleTableSlot *slot)
 {
-	int32 device;
-	HyShape shape;
-	HyModelState state;
+	HyPrior prior;
 	int i;
 
 	slot_getallattrs(slot);
@@ -101,11 +99,12 @@ load_row(HyExecutor *executor, TupleTableSlot *slot)
 		if (slot->tts_isnull[i])
 			return;
 	}
-	device = find_device(executor, slot);
-	if (device < 0 || !parse_shape(slot, &shape) ||
-	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &state))
+	prior.device = find_device(executor, slot);
+	if (prior.device < 0 || !parse_shape(slot, &prior.shape) ||
+	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior.model) ||
+	    hy_tracker_forecast(hy_executor_tracker(executor), &prior.shape, prior.device).weight > 0)
 		return;
-	hy_executor_import(executor, &shape, device, &state);
+	(void) hy_executor_import_prior(executor, &prior);
 }
 
 static int32

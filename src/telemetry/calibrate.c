@@ -6,7 +6,6 @@
 
 #include "catalog/pg_type.h"
 #include "dispatch/calibration.h"
-#include "dispatch/share.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/executor.h"
@@ -18,8 +17,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_run_calibration);
 
-static void
-store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTrackerRow *kind);
+static void store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *prior);
 
 Datum
 hybrid_run_calibration(PG_FUNCTION_ARGS)
@@ -27,47 +25,48 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	HyExecutor *executor = hybrid_viewed_executor();
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
 	HyCalibrationLimits limits = {.allocator = &allocator, .cancel = &hybrid_cancel};
-	HyTrackerRow kind;
-	int64_t runs;
-	int32 i;
+	HyPrior *priors = (HyPrior *) palloc(HY_CALIBRATION_PRIORS * sizeof(HyPrior));
+	int32_t count;
+	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	hybrid_check(hy_calibrate(executor, &limits, &runs), "calibrate the dispatcher");
-	/* the other sessions learn of it at once */
-	hy_executor_flush(executor);
-	for (i = 0; hy_tracker_row(hy_executor_tracker(executor), i, &kind); i++)
+	hybrid_check(hy_calibrate(executor, &limits, priors, &count), "calibrate the dispatcher");
+	for (i = 0; i < count; i++)
 	{
-		if (kind.known && !kind.cold && !kind.shape.resident)
-			store_prior(fcinfo, executor, &kind);
+		(void) hy_executor_import_prior(executor, &priors[i]);
+		store_prior(fcinfo, executor, &priors[i]);
 	}
 	return (Datum) 0;
 }
 
 static void
-store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTrackerRow *kind)
+store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *prior)
 {
 	Datum numbers[HY_MODEL_NUMBERS];
 	double values[HY_MODEL_NUMBERS];
+	HyCoefficients fit;
 	HyDeviceState state;
 	HybridRow row = {.columns = 0};
 	size_t i;
 
-	memcpy(values, &kind->model, sizeof(values));
+	if (!hy_model_solve(&prior->model, prior->device == 0, &fit))
+		return;
+	memcpy(values, &prior->model, sizeof(values));
 	for (i = 0; i < HY_MODEL_NUMBERS; i++)
 		numbers[i] = Float8GetDatum(values[i]);
-	hy_executor_device(executor, kind->device, &state);
+	hy_executor_device(executor, prior->device, &state);
 	hybrid_row_put_text(&row, state.backend);
 	hybrid_row_put(&row, Int32GetDatum(state.number));
 	hybrid_row_put_text(&row, state.info.name);
 	hybrid_row_put_text(&row, state.info.architecture);
-	hybrid_row_put_text(&row, hy_op_name(kind->shape.op));
-	hybrid_row_put_text(&row, hy_dtype_name(kind->shape.dtype));
-	hybrid_row_put_text(&row, hy_metric_name(kind->shape.metric));
-	hybrid_row_put(&row, Int32GetDatum(kind->dims_low));
-	hybrid_row_put(&row, Float8GetDatum(kind->samples));
-	hybrid_row_put_us(&row, kind->fit.launch_ns);
-	hybrid_row_put(&row, Float8GetDatum(kind->fit.work_ns));
-	hybrid_row_put(&row, Float8GetDatum(kind->fit.byte_ns));
+	hybrid_row_put_text(&row, hy_op_name(prior->shape.op));
+	hybrid_row_put_text(&row, hy_dtype_name(prior->shape.dtype));
+	hybrid_row_put_text(&row, hy_metric_name(prior->shape.metric));
+	hybrid_row_put(&row, Int32GetDatum(prior->shape.dims));
+	hybrid_row_put(&row, Float8GetDatum(prior->model.weight));
+	hybrid_row_put_us(&row, fit.launch_ns);
+	hybrid_row_put(&row, Float8GetDatum(fit.work_ns));
+	hybrid_row_put(&row, Float8GetDatum(fit.byte_ns));
 	hybrid_row_put(
 		&row, PointerGetDatum(construct_array(numbers, (int) HY_MODEL_NUMBERS, FLOAT8OID,
 	                                          sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));

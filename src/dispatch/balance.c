@@ -1,0 +1,48 @@
+/*
+ * balance.c
+ *		Shares of a bulk job: see balance.h.
+ */
+#include "dispatch/balance.h"
+
+double
+hy_balance_level(const HyBalanceLane *lane, int lanes, double rows)
+{
+	uint64_t taken = 0;
+	double speed = 0;  /* rows a ns of those that take part */
+	double offset = 0; /* rows they would have done by time 0 */
+	double level = 0;
+
+	/* In the order in which they could start: each that starts below the level lowers it, yet never
+	 * below its own start, so those that are in stay in. */
+	for (;;)
+	{
+		double next_from = 0;
+		int next = -1;
+		int i;
+
+		for (i = 0; i < lanes; i++)
+		{
+			double from = lane[i].free_ns + lane[i].start_ns;
+
+			if (!(taken >> i & 1) && (next < 0 || from < next_from))
+			{
+				next = i;
+				next_from = from;
+			}
+		}
+		if (next < 0 || (taken != 0 && next_from >= level))
+			return level;
+		taken |= UINT64_C(1) << next;
+		speed += 1 / lane[next].row_ns;
+		offset += next_from / lane[next].row_ns;
+		level = (rows + offset) / speed;
+	}
+}
+
+double
+hy_balance_rows(const HyBalanceLane *lane, double level)
+{
+	double rows = (level - lane->free_ns - lane->start_ns) / lane->row_ns;
+
+	return rows > 0 ? rows : 0;
+}

@@ -1,0 +1,301 @@
+/*
+ * queue.c
+ *		Whose turn it is on a device: see queue.h.
+ */
+#include "dispatch/queue.h"
+
+#include <string.h>
+
+#define SHARED_PIECE_NS 2e6 /* of a bulk job beside others that are no small calls */
+#define SMALL_MULTIPLE 2.0  /* a piece beside small calls, in small calls */
+#define SMALL_SHARE 0.125   /* of a new small call in what is remembered */
+
+typedef enum HyQueueState
+{
+	PLACE_FREE = 0,
+	PLACE_WAITS,
+	PLACE_GRANTED
+} HyQueueState;
+
+static HyQueuePlace *next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now);
+static HyQueuePlace *first_of(HyQueue *queue, int32_t device, bool small, uint64_t now);
+static int32_t of_others(const HyQueue *queue, const HyQueuePlace *place);
+static uint64_t served(const HyQueue *queue, int32_t role);
+static void note_served(HyQueue *queue, int32_t role);
+static void leave(HyQueue *queue, HyQueuePlace *place);
+static bool small_calls_come(const HyQueueDevice *device, uint64_t now);
+static void lock(const HyQueueSeat *seat);
+static void unlock(const HyQueueSeat *seat);
+
+void
+hy_queue_init(HyQueue *queue)
+{
+	memset(queue, 0, sizeof(*queue));
+}
+
+int32_t
+hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uint64_t now)
+{
+	HyQueue *queue = seat->queue;
+	HyQueueDevice *d = &queue->device[device];
+	HyQueuePlace *place = queue->place;
+	bool small = whole && ns > 0 && ns <= HY_QUEUE_SMALL_NS;
+
+	lock(seat);
+	while (place->state != PLACE_FREE)
+	{
+		if (++place == queue->place + HY_QUEUE_PLACES)
+		{
+			unlock(seat);
+			return -1;
+		}
+	}
+	*place = (HyQueuePlace){.state = PLACE_WAITS,
+	                        .device = device,
+	                        .client = seat->client,
+	                        .role = seat->role,
+	                        .small = small,
+	                        .order = ++queue->order,
+	                        .asked_ns = now,
+	                        .ns = ns};
+	d->work_ns += ns;
+	if (small)
+	{
+		if (!small_calls_come(d, now))
+			d->small_ns = ns;
+		d->small_ns += SMALL_SHARE * (ns - d->small_ns);
+		d->small_at_ns = now;
+	}
+	if (d->last_client != seat->client)
+	{
+		if (d->last_client != 0)
+			d->other_at_ns = now;
+		d->last_client = seat->client;
+	}
+	unlock(seat);
+	return (int32_t) (place - queue->place);
+}
+
+bool
+hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t now)
+{
+	HyQueue *queue = seat->queue;
+	HyQueuePlace *own = &queue->place[place];
+	HyQueueDevice *device = &queue->device[own->device];
+	HyQueuePlace *next;
+
+	lock(seat);
+	own->asked_ns = now;
+	/* Whoever looks hands out what is free, to others as well: they find it when they look. */
+	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
+	{
+		if (next->small)
+			device->small_row += first_of(queue, own->device, false, now) != NULL;
+		else
+			device->small_row = 0;
+		next->behind = of_others(queue, next);
+		next->state = PLACE_GRANTED;
+		device->in_flight++;
+		device->bulk_in_flight += !next->small;
+		note_served(queue, next->role);
+	}
+	unlock(seat);
+	return own->state == PLACE_GRANTED;
+}
+
+bool
+hy_queue_alone(const HyQueueSeat *seat, int32_t place)
+{
+	return seat->queue->place[place].behind == 0;
+}
+
+void
+hy_queue_leave(const HyQueueSeat *seat, int32_t place)
+{
+	if (place < 0)
+		return;
+	lock(seat);
+	leave(seat->queue, &seat->queue->place[place]);
+	unlock(seat);
+}
+
+void
+hy_queue_forget(const HyQueueSeat *seat, int32_t client)
+{
+	int32_t i;
+
+	lock(seat);
+	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	{
+		if (seat->queue->place[i].client == client)
+			leave(seat->queue, &seat->queue->place[i]);
+	}
+	unlock(seat);
+}
+
+double
+hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
+{
+	const HyQueueDevice *d = &seat->queue->device[device];
+	double quantum = 0;
+
+	lock(seat);
+	if (small_calls_come(d, now))
+		quantum = SMALL_MULTIPLE * d->small_ns;
+	else if (d->other_at_ns != 0 && now - d->other_at_ns < HY_QUEUE_RECENT_NS)
+		quantum = SHARED_PIECE_NS;
+	unlock(seat);
+	return quantum;
+}
+
+double
+hy_queue_work(const HyQueueSeat *seat, int32_t device)
+{
+	double work;
+
+	lock(seat);
+	work = seat->queue->device[device].work_ns;
+	unlock(seat);
+	return work;
+}
+
+/* next_in_turn: who gets the next place on the device; NULL: nobody, or there is none. */
+static HyQueuePlace *
+next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
+{
+	HyQueueDevice *d = &queue->device[device];
+	int32_t for_bulk = depth;
+	HyQueuePlace *small;
+	HyQueuePlace *bulk;
+
+	if (d->in_flight >= depth)
+		return NULL;
+	small = first_of(queue, device, true, now);
+	if (depth > 1 && small_calls_come(d, now))
+		for_bulk = depth - 1;
+	bulk = d->bulk_in_flight < for_bulk ? first_of(queue, device, false, now) : NULL;
+	if (small != NULL && bulk != NULL)
+		return d->small_row > 0 ? bulk : small;
+	return small != NULL ? small : bulk;
+}
+
+/* first_of: of those of one sort that wait and are awake. */
+static HyQueuePlace *
+first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
+{
+	HyQueuePlace *best = NULL;
+	uint64_t best_served = 0;
+	int32_t i;
+
+	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	{
+		HyQueuePlace *place = &queue->place[i];
+		uint64_t last;
+
+		if (place->state != PLACE_WAITS || place->device != device || (place->small != 0) != small)
+			continue;
+		/* now may be a little behind what another processor has stamped */
+		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_AWAKE_NS)
+			continue;
+		last = served(queue, place->role);
+		if (best == NULL || last < best_served ||
+		    (last == best_served && place->order < best->order))
+		{
+			best = place;
+			best_served = last;
+		}
+	}
+	return best;
+}
+
+/* of_others: how many places on its device other clients have. */
+static int32_t
+of_others(const HyQueue *queue, const HyQueuePlace *place)
+{
+	int32_t count = 0;
+	int32_t i;
+
+	for (i = 0; i < HY_QUEUE_PLACES; i++)
+	{
+		const HyQueuePlace *other = &queue->place[i];
+
+		count += other->state == PLACE_GRANTED && other->device == place->device &&
+		         other->client != place->client;
+	}
+	return count;
+}
+
+static uint64_t
+served(const HyQueue *queue, int32_t role)
+{
+	int32_t i;
+
+	for (i = 0; i < HY_QUEUE_ROLES; i++)
+	{
+		if (queue->role[i].used && queue->role[i].role == role)
+			return queue->role[i].served;
+	}
+	return 0;
+}
+
+/* note_served: the role that was served longest ago gives way: it would come first anyway. */
+static void
+note_served(HyQueue *queue, int32_t role)
+{
+	HyQueueRole *slot = &queue->role[0];
+	int32_t i;
+
+	for (i = 0; i < HY_QUEUE_ROLES; i++)
+	{
+		HyQueueRole *other = &queue->role[i];
+
+		if (other->used && other->role == role)
+		{
+			slot = other;
+			break;
+		}
+		if (slot->used && (!other->used || other->served < slot->served))
+			slot = other;
+	}
+	*slot = (HyQueueRole){.role = role, .used = 1, .served = ++queue->order};
+}
+
+static void
+leave(HyQueue *queue, HyQueuePlace *place)
+{
+	HyQueueDevice *device = &queue->device[place->device];
+
+	if (place->state == PLACE_FREE)
+		return;
+	if (place->state == PLACE_GRANTED)
+	{
+		device->in_flight--;
+		device->bulk_in_flight -= !place->small;
+	}
+	device->work_ns -= place->ns;
+	/* what is left when nobody is there is rounding */
+	if (device->work_ns < 1)
+		device->work_ns = 0;
+	place->state = PLACE_FREE;
+}
+
+static bool
+small_calls_come(const HyQueueDevice *device, uint64_t now)
+{
+	return device->small_at_ns != 0 &&
+	       (now < device->small_at_ns || now - device->small_at_ns < HY_QUEUE_RECENT_NS);
+}
+
+static void
+lock(const HyQueueSeat *seat)
+{
+	if (seat->lock.lock != NULL)
+		seat->lock.lock(seat->lock.arg);
+}
+
+static void
+unlock(const HyQueueSeat *seat)
+{
+	if (seat->lock.unlock != NULL)
+		seat->lock.unlock(seat->lock.arg);
+}
