@@ -345,27 +345,21 @@ keep_who_helps(HyBulk *bulk)
 		bulk->lane[i].open = best == &bulk->lane[i];
 }
 
-/* learn_speed: what history says of the lane: a line through the whole and a quarter of it. */
+/* learn_speed: what history says of the lane: a line through the whole and a single row. */
 static void
 learn_speed(const HyBulk *bulk, Lane *lane)
 {
 	int64_t extent = bulk->slicing.extent;
-	int64_t part = extent / 4;
-	HyShape shape = hy_shape_slice(&bulk->shape, part);
+	HyShape one = hy_shape_slice(&bulk->shape, 1);
 	double whole_ns = hy_tracker_predict(bulk->executor->tracker, &bulk->shape, lane->device);
-	double part_ns;
+	double one_ns;
 
 	if (whole_ns <= 0 || extent < 1)
 		return;
-	lane->row_ns = whole_ns / (double) extent;
-	if (part < 1)
-		return;
-	part_ns = hy_tracker_predict(bulk->executor->tracker, &shape, lane->device);
-	if (part_ns <= 0 || part_ns >= whole_ns)
-		return;
-	lane->start_ns = part_ns - (whole_ns - part_ns) / (double) (extent - part) * (double) part;
-	if (lane->start_ns < 0)
-		lane->start_ns = 0;
+	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
+	/* the CPU starts for nothing, whatever the smallest tasks that were seen took */
+	if (lane->device != 0 && one_ns > 0 && extent > 1)
+		lane->start_ns = one_ns < whole_ns / 2 ? one_ns : whole_ns / 2;
 	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
 }
 

@@ -24,6 +24,7 @@ typedef struct StageTicket
 	int32_t device;
 	HyTask task;
 	HyStatus ends;
+	uint64_t start_ns;
 	uint64_t end_ns;
 	bool cancelled;
 } StageTicket;
@@ -194,6 +195,7 @@ stage_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	/* one engine a device */
 	if (*busy < stage.clock.time)
 		*busy = stage.clock.time;
+	slot->start_ns = *busy;
 	*busy += (uint64_t) ((stage.device_launch_ns +
 	                      stage.device_item_ns * (double) hy_shape_items(&shape)) *
 	                     (stage.slowness[number] > 0 ? stage.slowness[number] : 1));
@@ -231,6 +233,11 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 		return HY_OK;
 	if (slot->cancelled)
 	{
+		uint64_t *busy = &stage.busy_until_ns[stage_number(device)];
+
+		/* the last in line gives its time back */
+		if (*busy == slot->end_ns)
+			*busy = slot->start_ns > stage.clock.time ? slot->start_ns : stage.clock.time;
 		slot->number = 0;
 		return HY_CANCELLED;
 	}
