@@ -19,7 +19,7 @@
  *
  * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
  * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
- * task says that a device would take more than 4 times as long is it left alone.  A device that only
+ * task says that a device would take more than 16 times as long is it left alone.  A device that only
  * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
  * limit of 1% below, and end there.  From then on
  * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
@@ -40,6 +40,7 @@
 #define FEW_SAMPLES 2
 #define FEW_WEIGHT 12
 #define RATIO_LIMIT 4.0
+#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
 #define REGRET_SHARE 0.01
 #define SPLIT_GAIN 0.9
 #define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
@@ -545,13 +546,16 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
+	/* Of the CPU a hint or a cold start will do: neither is off by as much as the limit. */
+	if (best < 0)
+		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
 	{
 		double hint = sides[i].forecast.hint_ns;
 
 		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
 			continue;
-		if (best >= 0 && sides[i].ns < 0 && hint > RATIO_LIMIT * best)
+		if (best >= 0 && sides[i].ns < 0 && hint > HINT_LIMIT * best)
 			continue;
 		if (found == NULL || executor->member[sides[i].device].in_flight_ns <
 		                         executor->member[found->device].in_flight_ns)
