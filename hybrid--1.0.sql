@@ -631,7 +631,7 @@ COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished';
 COMMENT ON COLUMN hybrid_stats.items IS 'results asked for in these';
-COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device';
+COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device; being cancelled is none';
 COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that the device gave up and the CPU then did';
 COMMENT ON COLUMN hybrid_stats.success_rate IS 'finished batches among all attempts, 0 to 1';
 COMMENT ON COLUMN hybrid_stats.mean_us IS 'mean time of a finished batch in microseconds';

@@ -92,6 +92,7 @@ hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, Hy
 	                        limits->memory > 0 ? limits->memory : MEMORY, &workload);
 	if (st != HY_OK)
 		return st;
+	hy_memo_fold(executor, true);
 	executor->no_trials = true;
 	for (i = 0; i < audit->shapes; i++)
 		hy_decide(executor, NULL, &shapes[i], now, &choices[i]);

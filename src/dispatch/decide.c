@@ -70,6 +70,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
+static int32_t due_after(const HyForecast *forecast);
+static int32_t calm_of(const HyForecast *forecast);
 static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
 static void take(HyChoice *choice, const Side *side, HyReason reason);
 static void
@@ -95,6 +97,8 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->device_ns = -1;
 	choice->instead_ns = -1;
 	choice->split_ns = -1;
+	choice->calm = INT32_MAX;
+	choice->holds_ns = UINT64_MAX;
 	choice->reason = HY_REASON_NO_DEVICE;
 	if (config->force_cpu || config->execution == HY_EXECUTION_CPU ||
 	    (config->execution == HY_EXECUTION_NAMED &&
@@ -301,6 +305,11 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		}
 		else if (!hy_breaker_would_allow(&member->breakers[shape->op], now))
 		{
+			const HyBreaker *breaker = &member->breakers[shape->op];
+			uint64_t until = breaker->state == HY_BREAKER_OPEN ? breaker->open_until_ns : now;
+
+			if (until < choice->holds_ns)
+				choice->holds_ns = until;
 			reason = HY_REASON_UNRELIABLE;
 			why = "it failed too often lately";
 		}
@@ -437,6 +446,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
+		if (&sides[i] != best && calm_of(&sides[i].forecast) < choice->calm)
+			choice->calm = calm_of(&sides[i].forecast);
 		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
@@ -522,6 +533,25 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 	return found;
 }
 
+/* due_after: how many tasks of a kind pass a side by before it is due a trial. */
+static int32_t
+due_after(const HyForecast *forecast)
+{
+	if (forecast->weight < FEW_WEIGHT)
+		return TRY_FEW;
+	return forecast->samples < FEW_SAMPLES ? TRY_UNSEEN : TRY_STALE;
+}
+
+/* calm_of: how many tasks of the kind may go by without asking again whether a trial is due. */
+static int32_t
+calm_of(const HyForecast *forecast)
+{
+	int64_t left = due_after(forecast) - forecast->unseen;
+
+	/* it is due, and too dear for now */
+	return left > 0 ? (int32_t) left : TRY_STALE;
+}
+
 /* worth_trying: rule 9, whether a side that is predicted to be worse could get this call. */
 static bool
 worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
@@ -532,9 +562,7 @@ worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
 
 	if (expected < 0 || forecast->cold)
 		return false;
-	if (forecast->unseen < (forecast->weight < FEW_WEIGHT     ? TRY_FEW
-	                        : forecast->samples < FEW_SAMPLES ? TRY_UNSEEN
-	                                                          : TRY_STALE))
+	if (forecast->unseen < due_after(forecast))
 		return false;
 	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
 		expected = sqrt(expected * forecast->largest_ns);

@@ -18,7 +18,8 @@
  * Device memory: this version keeps no buffers between calls, so it cannot know whose a buffer is,
  * and a task with inputs in one is HY_INVALID here (backends take them when called directly).
  *
- * A call on the CPU reads the clock twice and allocates nothing.
+ * A call on the CPU reads the clock twice and allocates nothing; one like another before it costs a
+ * look-up and a cache line (memo.h).
  */
 #include "dispatch/executor_state.h"
 
@@ -32,6 +33,11 @@
 #define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
 #define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
 
+static inline HyMemo *recall(HyExecutor *executor, const HyTask *task, uint64_t now);
+static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
+                            uint64_t start, HyStatus st, HyDecision *decision);
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision);
 static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
@@ -54,14 +60,105 @@ static uint64_t now_ns(const HyExecutor *executor);
 HyStatus
 hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 {
+	uint64_t start = now_ns(executor);
+	HyMemo *memo = recall(executor, task, start);
+	HyMember *cpu = &executor->member[0];
+	HyTicket ticket;
+	HyTimings timings;
+	bool done;
+	HyStatus st;
+
+	if (memo == NULL)
+		return decide_and_run(executor, task, start, decision);
+	st = cpu->backend->submit(cpu->device, task, &ticket);
+	if (__builtin_expect(st == HY_OK, 1))
+		st = cpu->backend->poll(cpu->device, ticket, &done, &timings);
+	if (__builtin_expect(st == HY_OK, 1))
+	{
+		uint64_t finished = now_ns(executor);
+
+		hy_memo_note(executor, memo, start, finished, decision);
+		hy_record_tick(executor, finished);
+		return HY_OK;
+	}
+	return failed_here(executor, task, &memo->like, start, st, decision);
+}
+
+/*
+ * recall: the memo of a task of the very same shape, NULL where there is none that still holds.
+ * What is read here is what a shape is made of (hy_task_shape) and what check asks for.
+ */
+static inline HyMemo *
+recall(HyExecutor *executor, const HyTask *task, uint64_t now)
+{
+	const HyMatrix *q;
+	const HyMatrix *t;
+	HyMetric metric;
+	int32_t k = 0;
+	HyMemo *memo;
+	const HyBrief *like;
+
+	if (task->op == HY_OP_DISTANCE)
+	{
+		q = &task->u.distance.queries;
+		t = &task->u.distance.targets;
+		metric = task->u.distance.metric;
+	}
+	else if (task->op == HY_OP_TOPK)
+	{
+		q = &task->u.topk.queries;
+		t = &task->u.topk.targets;
+		metric = task->u.topk.metric;
+		k = task->u.topk.k;
+	}
+	else
+		return NULL;
+	memo = &executor->memos[hy_memo_slot(q->rows, t->rows, t->dims, k, (uint32_t) task->op)];
+	like = &memo->like;
+	if (memo->generation != executor->generation || memo->expires_ns <= now || memo->left <= 0 ||
+	    like->queries != q->rows || like->targets != t->rows || like->dims != t->dims ||
+	    like->k != k || like->op != task->op || like->dtype != t->dtype || like->metric != metric ||
+	    like->numeric_class != task->numeric_class || q->buffer != NULL || t->buffer != NULL)
+		return NULL;
+	return memo;
+}
+
+/* failed_here: the CPU did not answer a call that a memo had sent there. */
+static HyStatus
+failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
+            HyStatus st, HyDecision *decision)
+{
+	HyDecision local;
+	HyDecision *d = decision != NULL ? decision : &local;
+	HyCounters *counters = &executor->member[0].counters[task->op];
+
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
+	hy_brief_expand(like, d);
+	d->time_ns = start;
+	d->actual_ns = now_ns(executor) - start;
+	d->status = st;
+	counters->by_reason[d->reason]++;
+	hy_count_attempt(counters, st);
+	executor->spent_ns += (double) d->actual_ns;
+	keep(executor, d, decision);
+	hy_record_tick(executor, start + d->actual_ns);
+	return st;
+}
+
+/* decide_and_run: the long way, with nothing to go by but the rules. */
+static HyStatus
+decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision)
+{
 	HyDecision local;
 	HyDecision *d = decision != NULL ? decision : &local;
 	HyShape shape = hy_task_shape(task);
-	uint64_t start = now_ns(executor);
 	uint64_t finished;
 	HyChoice choice;
 	HyStatus st;
 
+	if (executor->jotted > 0)
+		hy_memo_fold(executor, false);
 	/* The decision is written where it will stay; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
@@ -102,7 +199,10 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
+	if (st == HY_OK && d->device == 0 && shape.op != HY_OP_SPREAD)
+		hy_memo_keep(executor, &shape, task->numeric_class, &choice, finished);
 	keep(executor, d, decision);
+	hy_generation_check(executor);
 	hy_record_tick(executor, finished);
 	return st;
 }
@@ -121,6 +221,7 @@ hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decisio
 	if (decision->status != HY_OK)
 		return;
 	hy_executor_foreign(executor);
+	hy_memo_fold(executor, true);
 	hy_decide(executor, task, &shape, now, &choice);
 	hy_decision_describe(&choice, decision);
 	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
@@ -398,6 +499,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 		         "another session found it failing, or is trying it");
 		return false;
 	}
+	if (breaker->state != before)
+		executor->generation++;
 	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
 		hy_log(executor, "device %d (%s %d) is tried again for %s",
 		       (int) (member - executor->member), member->name, (int) member->number,
@@ -475,6 +578,7 @@ report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 
 	if (!hy_share_record(executor, member, op, now_ns(executor), success))
 		return;
+	executor->generation++;
 	if (breaker->state == HY_BREAKER_OPEN)
 		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
 		       (int) (member - executor->member), member->name, (int) member->number,

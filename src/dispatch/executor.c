@@ -93,6 +93,8 @@ hy_config_default(HyConfig *config)
 void
 hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 {
+	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
+		executor->generation++;
 	executor->config = *config;
 	hy_tracker_set_window(executor->tracker, config->window);
 }
@@ -178,6 +180,8 @@ hy_executor_close_devices(HyExecutor *executor)
 void
 hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 {
+	if (load->runnable != executor->load.runnable)
+		executor->generation++;
 	executor->load = *load;
 }
 
@@ -232,12 +236,15 @@ hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shap
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {
+	/* what was jotted down happened before: to the caller nothing changes */
+	hy_memo_fold((HyExecutor *) executor, false);
 	return &executor->member[device].counters[op];
 }
 
 const HyTracker *
 hy_executor_tracker(const HyExecutor *executor)
 {
+	hy_memo_fold((HyExecutor *) executor, true);
 	return executor->tracker;
 }
 
@@ -260,6 +267,8 @@ hy_executor_forget(HyExecutor *executor)
 	int32_t i;
 	int op;
 
+	hy_memo_forget(executor);
+	executor->generation++;
 	memset(executor->batch_sizes, 0, sizeof(executor->batch_sizes));
 	for (i = 0; i < executor->members; i++)
 	{
@@ -299,6 +308,7 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	HyFailure before = member->open_failure;
 	HyStatus st = open_context(executor, member);
 
+	executor->generation++;
 	member->rent_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
@@ -334,6 +344,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 {
 	if (member->device == NULL)
 		return;
+	executor->generation++;
 	/* Closing a device that does not answer might never return. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
@@ -353,6 +364,7 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 {
 	int32_t i;
 
+	executor->generation++;
 	hy_log(executor, "device %d (%s %d) %s and is not used again in this process",
 	       (int) (member - executor->member), member->name, (int) member->number, what);
 	if (abandon)
@@ -378,6 +390,7 @@ new_member(HyExecutor *executor, const char *name)
 
 	if (executor->members == HY_MAX_DEVICES)
 		return NULL;
+	executor->generation++;
 	member = &executor->member[executor->members++];
 	memset(member, 0, sizeof(*member));
 	set_text(member->name, sizeof(member->name), name);

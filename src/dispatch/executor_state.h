@@ -12,6 +12,7 @@
 
 #include "dispatch/batch_size.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/memo.h"
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
@@ -25,10 +26,10 @@
 typedef struct HyMember
 {
 	const HyBackend *backend; /* NULL: a plug-in that could not be had */
+	HyDevice *device;         /* NULL: not open */
 	char name[HY_NAME_LENGTH];
 	int32_t number; /* the backend's own */
 	HyDeviceInfo info;
-	HyDevice *device;         /* NULL: not open */
 	uint64_t opened_limit;    /* HyConfig.memory_limit it was opened with */
 	bool latched;             /* never again in this process */
 	char why[HY_TEXT_LENGTH]; /* empty: usable */
@@ -87,8 +88,23 @@ typedef struct HyShare
 
 struct HyExecutor
 {
-	const HyAllocator *allocator;
+	/* What a call on known ground touches lies together. */
 	const HyClock *clock;
+	uint64_t generation;  /* stepped when a decision could turn out differently */
+	uint64_t fold_at_ns;  /* memo.h: when what was jotted down is taken in */
+	uint64_t flush_at_ns; /* share.h */
+	uint64_t kept;        /* events ever */
+	int32_t jotted;       /* events that may not have been counted yet */
+	int32_t until_flush;  /* calls */
+	int32_t events;
+	int32_t next_event;
+	HyMemo memos[HY_MEMOS];
+	HyBrief briefs[HY_EVENT_RING + 1];
+	uint8_t dirty_memo[HY_MEMOS];
+	int32_t dirty;
+	uint32_t tracker_generation; /* when generation was last stepped for it */
+
+	const HyAllocator *allocator;
 	HyLog log;
 	HyConfig config;
 	pid_t owner;  /* contexts do not survive fork */
@@ -104,19 +120,16 @@ struct HyExecutor
 	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
 	bool queued;      /* tasks for devices go through the queue of seat */
 	HyQueueSeat seat;
-	double spent_ns;     /* by all calls */
-	double regret_ns;    /* lost by exploring instead of taking the side predicted to be cheaper */
-	int32_t until_flush; /* calls */
-	uint64_t flush_at_ns;
+	double spent_ns;  /* by all calls */
+	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	HyShare share;
-	uint64_t kept; /* events ever */
-	int32_t events;
-	int32_t next_event;
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
 };
 
 /* HyChoice: what decide.c makes of a task. */
-typedef struct HyChoice
+typedef struct HyChoice HyChoice;
+
+struct HyChoice
 {
 	int32_t device;    /* where the task goes */
 	int32_t candidate; /* the device weighed against the CPU, 0: none */
@@ -133,9 +146,11 @@ typedef struct HyChoice
 	double share;      /* of a split task: the device's part, 0 .. 1 */
 	double split_ns;   /* predicted, < 0: none */
 	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
+	int32_t calm;      /* tasks of this kind until a trial may be due */
+	uint64_t holds_ns; /* until then, as far as the breakers go */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
-} HyChoice;
+};
 
 /*
  * hy_decide: chooses a side at time now; changes nothing but the memo of free memory.  With task
@@ -253,6 +268,30 @@ extern void hy_device_leave(HyExecutor *executor, int32_t place);
  */
 extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
 extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
+
+/* hy_event_step: the next event was written, full or brief. */
+static inline void
+hy_event_step(HyExecutor *executor)
+{
+	executor->next_event =
+		executor->next_event == HY_EVENT_SLOTS - 1 ? 0 : executor->next_event + 1;
+	executor->kept++;
+	if (executor->events < HY_EVENT_RING)
+		executor->events++;
+}
+
+/* hy_generation_check: steps the generation when history has changed. */
+static inline void
+hy_generation_check(HyExecutor *executor)
+{
+	uint32_t now = hy_tracker_generation(executor->tracker);
+
+	if (now != executor->tracker_generation)
+	{
+		executor->tracker_generation = now;
+		executor->generation++;
+	}
+}
 
 /* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
 extern HyDecision *hy_event_slot(HyExecutor *executor);

@@ -17,6 +17,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
            int32_t *count)
 {
 	uint64_t now = executor->clock->now(executor->clock->arg);
+	const HyMemo *memo;
 	HyChoice choice;
 	int32_t d;
 
@@ -26,8 +27,15 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	if (!is_sane(shape))
 		return HY_INVALID;
 	hy_executor_foreign(executor);
+	hy_memo_fold(executor, true);
+	memo = hy_memo_like(executor, shape, HY_CLASS_EXACT, now);
 	hy_decide(executor, NULL, shape, now, &choice);
 	hy_decision_describe(&choice, decision);
+	if (memo != NULL)
+	{
+		decision->device = 0;
+		decision->reason = (HyReason) memo->like.reason;
+	}
 	decision->predicted_cpu_ns = hy_side_ns(executor, shape, 0);
 	if (choice.candidate != 0)
 		decision->predicted_device_ns = hy_side_ns(executor, shape, choice.candidate);
@@ -60,6 +68,7 @@ hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 	const HyTrackerRow *row = &history->row;
 	const HyBreaker *breaker;
 
+	hy_memo_fold(executor, true);
 	if (!hy_tracker_history(executor->tracker, i, history))
 		return false;
 	breaker = &executor->member[row->device].breakers[row->shape.op];

@@ -31,10 +31,11 @@ hy_event_slot(HyExecutor *executor)
 void
 hy_event_keep(HyExecutor *executor)
 {
-	executor->next_event = (executor->next_event + 1) % HY_EVENT_SLOTS;
-	executor->kept++;
-	if (executor->events < HY_EVENT_RING)
-		executor->events++;
+	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
+	hy_event_step(executor);
+	/* a place among those that are to be counted, which this one is */
+	if (executor->jotted > 0)
+		executor->jotted++;
 }
 
 int32_t
@@ -46,11 +47,20 @@ hy_executor_events(const HyExecutor *executor)
 const HyDecision *
 hy_executor_event(const HyExecutor *executor, int32_t i)
 {
+	/* a brief is made a full event in its place: to the caller nothing changes */
+	HyExecutor *owner = (HyExecutor *) executor;
 	int32_t slot = executor->next_event - executor->events + i;
 
 	if (i < 0 || i >= executor->events)
 		return NULL;
-	return &executor->event[(slot + HY_EVENT_SLOTS) % HY_EVENT_SLOTS];
+	slot = (slot + HY_EVENT_SLOTS) % HY_EVENT_SLOTS;
+	if (executor->briefs[slot].memo != HY_BRIEF_FULL)
+	{
+		hy_memo_fold(owner, false);
+		hy_brief_expand(&owner->briefs[slot], &owner->event[slot]);
+		owner->briefs[slot].memo = HY_BRIEF_FULL;
+	}
+	return &executor->event[slot];
 }
 
 void

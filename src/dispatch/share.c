@@ -96,6 +96,7 @@ hy_executor_settle(HyExecutor *executor)
 	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
 	now = executor->clock->now(executor->clock->arg);
+	hy_memo_fold(executor, true);
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
 	flush_successes(executor);
@@ -115,7 +116,10 @@ hy_executor_settle(HyExecutor *executor)
 		memset(share->flushed, 0, sizeof(share->flushed));
 	}
 	if (hy_table_transitions(share->table) != share->transitions)
+	{
 		adopt_breakers(executor);
+		executor->generation++;
+	}
 	share->flushed_ns = now;
 	share->postponed = false;
 	executor->until_flush = HY_SHARE_CALLS;
@@ -345,7 +349,12 @@ flush_events(HyExecutor *executor, uint64_t now)
 	share->host->origin(share->host->arg, &event.origin, &wall_us);
 	for (i = executor->events - (int32_t) count; i < executor->events; i++)
 	{
-		event.decision = *hy_executor_event(executor, i);
+		const HyDecision *decision = hy_executor_event(executor, i);
+
+		/* Of a burst the newest do, and whatever went wrong: the ring of all is soon over it. */
+		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
+			continue;
+		event.decision = *decision;
 		event.wall_us = wall_us - (int64_t) (now - event.decision.time_ns) / 1000;
 		event.device = share->slot[event.decision.device];
 		memcpy(event.backend, executor->member[event.decision.device].name, sizeof(event.backend));

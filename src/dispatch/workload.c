@@ -107,6 +107,9 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	{
 		HyDeviceRun run;
 
+		/* What was given up there earlier would be measured as well. */
+		if (!hy_member_settle(executor, member) || member->device == NULL)
+			return HY_BUSY;
 		hy_device_run(executor, member, task, &run);
 		st = run.status;
 		*ns = run.finished_ns - run.started_ns;
@@ -135,7 +138,7 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 static void
 fill(HyWorkload *workload)
 {
-	float *at = (float *) workload->block;
+	float *at = (float *) (void *) workload->block;
 	uint64_t floats = workload->used / sizeof(float);
 	uint64_t i;
 

@@ -261,14 +261,24 @@ test_events_of_others(void)
 	hy_executor_flush(stage.executor);
 	CHECK_INT(hy_table_events(table, events, 512), 2);
 	CHECK_INT(shared_counters(0).calls, 3);
-	/* more than the own ring holds: those that are there */
+	/* of a burst only the newest, and those that failed */
 	stage.config.telemetry = true;
 	stage.executor->flush_at_ns = UINT64_MAX;
 	stage.executor->until_flush = INT32_MAX;
-	for (n = 0; n < 300; n++)
-		stage_dispatch(1, NULL);
+	stage.config.execution = HY_EXECUTION_GPU;
+	stage.scripted = 0;
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(7, NULL), HY_TRANSIENT);
+	stage.config.execution = HY_EXECUTION_CPU;
+	for (n = 0; n < 200; n++)
+		stage_dispatch(1 + n, NULL);
 	hy_executor_flush(stage.executor);
-	CHECK_INT(hy_table_events(table, events, 512), 2 + HY_EVENT_RING);
+	n = hy_table_events(table, events, 512);
+	CHECK_INT(n, 2 + 1 + HY_SHARE_CALLS);
+	CHECK_INT(events[2].decision.status, HY_TRANSIENT);
+	CHECK_INT(events[3].decision.items, 200 - HY_SHARE_CALLS + 1);
+	CHECK_INT(events[n - 1].decision.items, 200);
+	CHECK_INT(shared_counters(0).calls, 203);
 	end();
 }
 

@@ -1,0 +1,47 @@
+/*
+ * calibration.h
+ *		Measuring each side with made-up tasks, so that the first real ones are not sent by guess.
+ *
+ * The outcome is one prior a kind of task and device: plain numbers that can be kept and given to
+ * another executor with the same devices.  What real tasks take soon counts for more
+ * (HY_TRACKER_PRIOR).
+ */
+#ifndef HY_CALIBRATION_H
+#define HY_CALIBRATION_H
+
+#include "dispatch/dispatcher.h"
+
+#define HY_CALIBRATION_PRIORS 512 /* room for all that a calibration yields */
+
+typedef struct HyCalibrationLimits
+{
+	const HyAllocator *allocator;
+	const HyCancel *cancel; /* or NULL */
+	uint64_t memory;        /* bytes for made-up data; 0: 16 MB */
+	uint64_t time_ns;       /* no task begins after that, by the executor's clock; 0: 2 s */
+} HyCalibrationLimits;
+
+typedef struct HyPrior
+{
+	int32_t device;     /* of the executor */
+	HyShape shape;      /* one of the kind */
+	HyModelState model; /* what tasks of the kind take there */
+} HyPrior;
+
+/*
+ * hy_calibrate: runs a grid of tasks, small ones first, on the CPU and every device that can be
+ * used, opening those that are closed.  A device that fails is left out from then on, and no
+ * breaker is told.  Neither is history: import what is to be believed.  *priors has room for
+ * HY_CALIBRATION_PRIORS, *count of them are filled.  HY_OK, HY_CANCELLED, HY_NOMEM, or what the CPU
+ * failed with.
+ */
+extern HyStatus hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits,
+                             HyPrior *priors, int32_t *count);
+
+/*
+ * hy_executor_import_prior: history takes it in, worth at most HY_TRACKER_PRIOR observations;
+ * false when it names no device of this executor, or makes no sense.
+ */
+extern bool hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior);
+
+#endif

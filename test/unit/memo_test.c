@@ -1,0 +1,288 @@
+/*
+ * memo_test.c
+ *		Decisions that hold for a while: what they must not outlive, and that nothing goes uncounted.
+ */
+#include "dispatch_stage.h"
+
+static const HyCounters *
+counters(void)
+{
+	return hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE);
+}
+
+/* settled: so many calls that a memo is there; no device can want them. */
+static void
+settled(int64_t rows)
+{
+	int i;
+
+	for (i = 0; i < 6; i++)
+		CHECK_INT(stage_dispatch(rows, NULL), HY_OK);
+	CHECK(stage.executor->jotted > 0);
+}
+
+/* long_way: whether the next call is decided anew. */
+static bool
+long_way(int64_t rows)
+{
+	int32_t jotted = stage.executor->jotted;
+	uint64_t kept = stage.executor->kept;
+
+	CHECK_INT(stage_dispatch(rows, NULL), HY_OK);
+	CHECK(stage.executor->kept == kept + 1);
+	return stage.executor
+	               ->briefs[(stage.executor->next_event + HY_EVENT_SLOTS - 1) % HY_EVENT_SLOTS]
+	               .memo == HY_BRIEF_FULL &&
+	       stage.executor->jotted <= jotted + 1;
+}
+
+static void
+test_same_shape_only(void)
+{
+	HyTask task;
+
+	stage_begin(0);
+	settled(100);
+	CHECK(!long_way(100));
+	CHECK(long_way(101));
+	CHECK(!long_way(100));
+	task = stage_task(100);
+	task.u.distance.metric = HY_METRIC_L1;
+	CHECK_INT(hy_dispatch(stage.executor, &task, NULL), HY_OK);
+	CHECK_INT(
+		hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1)->shape.metric,
+		HY_METRIC_L1);
+	/* what a call is refused for is seen with a memo too */
+	task = stage_task(100);
+	task.u.distance.targets.buffer = (HyBuffer *) &stage;
+	CHECK_INT(hy_dispatch(stage.executor, &task, NULL), HY_INVALID);
+	task = stage_task(100);
+	task.u.distance.out = NULL;
+	CHECK_INT(hy_dispatch(stage.executor, &task, NULL), HY_INVALID);
+	stage_end();
+}
+
+static void
+test_nothing_goes_uncounted(void)
+{
+	int64_t calls = 0;
+	int64_t sum = 0;
+	HyTrackerRow row;
+	int i;
+
+	stage_begin(0);
+	for (i = 0; i < 1000; i++)
+	{
+		int64_t rows = i % 7 == 0 ? 50 : 100;
+
+		CHECK_INT(stage_dispatch(rows, NULL), HY_OK);
+		calls++;
+		sum += rows;
+		if (i % 13 == 0)
+		{
+			CHECK_INT(counters()->calls, calls);
+			CHECK_INT(counters()->items, sum);
+			CHECK_INT(counters()->by_status[HY_OK], calls);
+			CHECK_INT(counters()->by_reason[HY_REASON_NO_DEVICE], calls);
+			CHECK_INT(counters()->total_ns, 100 * sum);
+		}
+		if (i % 29 == 0)
+		{
+			CHECK(hy_tracker_row(hy_executor_tracker(stage.executor), 0, &row));
+			CHECK_INT(row.observations, calls);
+		}
+	}
+	CHECK_INT(counters()->calls, calls);
+	CHECK(stage.executor->spent_ns == 100.0 * (double) sum);
+	stage_end();
+}
+
+static void
+test_without_telemetry(void)
+{
+	int i;
+
+	stage_begin(0);
+	stage.config.telemetry = false;
+	for (i = 0; i < 500; i++)
+		CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+	CHECK_INT(hy_executor_events(stage.executor), 0);
+	CHECK_INT(counters()->calls, 500);
+	CHECK_INT(counters()->items, 50000);
+	stage_end();
+}
+
+static void
+test_events_are_whole(void)
+{
+	HyDecision decision;
+	const HyDecision *event;
+	int i;
+
+	stage_begin(0);
+	settled(100);
+	stage.clock.time += 5;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	event = hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1);
+	CHECK(event->time_ns == decision.time_ns && event->actual_ns == decision.actual_ns);
+	CHECK_INT(event->actual_ns, 10000);
+	CHECK_INT(event->items, 100);
+	CHECK_INT(decision.items, 100);
+	CHECK_INT(event->shape.dims, STAGE_DIMS);
+	CHECK_INT(event->reason, HY_REASON_NO_DEVICE);
+	CHECK_INT(event->status, HY_OK);
+	CHECK_INT(event->failure.text[0], 0);
+	CHECK(!event->fallback && !event->virtual_time);
+	CHECK(event->split_share < 0);
+	/* an event that was looked at is counted once all the same */
+	for (i = 0; i < 50; i++)
+	{
+		CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+		CHECK(hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1) != NULL);
+	}
+	CHECK_INT(counters()->calls, 57);
+	stage_end();
+}
+
+static void
+test_a_setting_is_seen_at_once(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	settled(32); /* below the minimum */
+	CHECK_INT(stage_dispatch(32, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_BELOW_MIN);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(32, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage.config.execution = HY_EXECUTION_CPU;
+	CHECK_INT(stage_dispatch(32, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_USER);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.min_batch[HY_OP_DISTANCE] = 16;
+	CHECK_INT(stage_dispatch(32, &decision), HY_OK);
+	CHECK(decision.reason != HY_REASON_BELOW_MIN);
+	stage_end();
+}
+
+static void
+test_no_longer_than_100_ms(void)
+{
+	stage_begin(0);
+	settled(100);
+	CHECK(!long_way(100));
+	stage.clock.time += HY_MEMO_NS;
+	CHECK(long_way(100));
+	CHECK(!long_way(100));
+	stage_end();
+}
+
+static void
+test_a_device_that_comes_late(void)
+{
+	HyDecision decision;
+
+	stage_begin(0);
+	settled(1024);
+	stage.devices = 1;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage_end();
+}
+
+static void
+test_what_history_says_anew(void)
+{
+	HyDecision decision;
+	int i;
+
+	/* The CPU is taken by cost; then it becomes ten times as slow. */
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	for (i = 0; i < 100; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 0);
+	CHECK_INT(decision.reason, HY_REASON_COST);
+	CHECK(stage.executor->jotted > 0);
+	stage.cpu_item_ns = 100;
+	for (i = 0; i < 3000 && decision.device == 0; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage_end();
+}
+
+static void
+test_a_failing_call(void)
+{
+	HyDecision decision;
+	int64_t calls;
+
+	/* the cancel is polled for once a millisecond of work: only a large task sees it */
+	stage_begin(0);
+	settled(200000);
+	calls = counters()->calls;
+	unit_cancel_init(&stage.cancel, 1);
+	CHECK_INT(stage_dispatch(200000, &decision), HY_CANCELLED);
+	CHECK_INT(decision.status, HY_CANCELLED);
+	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	CHECK_INT(counters()->calls, calls);
+	CHECK_INT(counters()->by_status[HY_CANCELLED], 1);
+	CHECK_INT(hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1)->status,
+	          HY_CANCELLED);
+	stage_end();
+}
+
+static void
+test_reset_forgets_what_was_jotted_down(void)
+{
+	stage_begin(0);
+	settled(100);
+	hy_executor_reset(stage.executor);
+	CHECK_INT(counters()->calls, 0);
+	CHECK_INT(hy_executor_events(stage.executor), 0);
+	CHECK(long_way(100));
+	CHECK_INT(counters()->calls, 1);
+	stage_end();
+}
+
+static void
+test_a_way_shapes_share(void)
+{
+	int64_t expected = 0;
+	int round;
+	int i;
+
+	/* more shapes than memos: they put each other out, and every call is counted */
+	stage_begin(0);
+	for (round = 0; round < 4; round++)
+	{
+		for (i = 1; i <= 300; i++)
+		{
+			CHECK_INT(stage_dispatch(i, NULL), HY_OK);
+			CHECK_INT(stage_dispatch(i, NULL), HY_OK);
+			expected += 2 * i;
+		}
+	}
+	CHECK_INT(counters()->items, expected);
+	CHECK_INT(counters()->calls, 2400);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_same_shape_only);
+	UNIT_RUN(test_nothing_goes_uncounted);
+	UNIT_RUN(test_without_telemetry);
+	UNIT_RUN(test_events_are_whole);
+	UNIT_RUN(test_a_setting_is_seen_at_once);
+	UNIT_RUN(test_no_longer_than_100_ms);
+	UNIT_RUN(test_a_device_that_comes_late);
+	UNIT_RUN(test_what_history_says_anew);
+	UNIT_RUN(test_a_failing_call);
+	UNIT_RUN(test_reset_forgets_what_was_jotted_down);
+	UNIT_RUN(test_a_way_shapes_share);
+	return unit_finish();
+}
