@@ -45,14 +45,13 @@ typedef struct HyMember
 	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
 	double in_flight_ns;
 
-	/* Memory: what was free when last asked, and the size that lately was too much. */
+	/* Memory: what was free when last asked. */
 	bool free_known;
 	uint64_t free_bytes;
 	uint64_t free_at_ns;
-	uint64_t refused_bytes; /* 0: none */
-	uint64_t refused_until_ns;
 	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
+	uint64_t cap_since_ns;
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -142,6 +141,7 @@ struct HyChoice
 	double cpu_ns;    /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
+	uint32_t devices;  /* bit d: device d could have it */
 	bool chunked;      /* rule 7: only pieces of it fit the device */
 	bool split;        /* rule 10: worth running on device and CPU at once */
 	double share;      /* of a split task: the device's part, 0 .. 1 */
@@ -208,7 +208,7 @@ typedef struct HyDeviceRun
  * was too much; fitted: so much was not.
  */
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
-extern void hy_member_refused(HyMember *member, uint64_t bytes);
+extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
 extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*

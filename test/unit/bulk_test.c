@@ -83,8 +83,10 @@ test_split_of_two_equal_sides(void)
 	CHECK_MSG(10e6 / ns >= 1.85, "%.2f times", 10e6 / ns);
 	CHECK(!report.fallback);
 	CHECK(report.rows[0] > 45000 && report.rows[1] > 45000);
-	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->calls, 1);
-	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->calls, 1);
+	CHECK(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->pieces > 0);
+	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->pieces +
+	              hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->pieces,
+	          report.pieces);
 	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->items, report.rows[0]);
 	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->items, report.rows[1]);
 	stage_end();
@@ -269,7 +271,7 @@ test_out_of_memory_halves(void)
 	CHECK(member->breakers[HY_OP_DISTANCE].successes == report.pieces);
 	/* it is remembered */
 	cap = member->cap_bytes;
-	CHECK_INT(cap, 8 * 2500 + 8 * 2500 / 8 + 1);
+	CHECK_INT(cap, 8 * 2500 + 8 * 20000 / 16 + 1);
 	CHECK_INT(member->counters[HY_OP_DISTANCE].by_status[HY_NOMEM], 3);
 	bulk(2000, (HyBulkPlan){2, false, true, -1});
 	CHECK_INT(report.first, HY_OK);
