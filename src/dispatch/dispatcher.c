@@ -42,6 +42,7 @@ static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
+static void look_at_queue(HyExecutor *executor);
 static HyStatus run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
                          HyDecision *decision, uint64_t *finished);
 static bool in_pieces(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
@@ -166,6 +167,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
+		look_at_queue(executor);
 		hy_decide(executor, task, &shape, start, &choice);
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
@@ -182,6 +184,11 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		return st;
 	}
 
+	if (choice.split)
+	{
+		choice.device = d->device = choice.candidate;
+		d->reason = HY_REASON_SPLIT;
+	}
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (d->device == 0)
 	{
@@ -435,6 +442,18 @@ run_pieces(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, HyD
 		hy_count_call(counters, 0, report.finished_ns - report.started_ns);
 	}
 	return st;
+}
+
+/* look_at_queue: what others have in flight on the devices. */
+static void
+look_at_queue(HyExecutor *executor)
+{
+	int32_t d;
+
+	if (!executor->queued)
+		return;
+	for (d = 1; d < executor->members; d++)
+		executor->member[d].in_flight_ns = hy_queue_work(&executor->seat, d);
 }
 
 /* run_device: on decision->device, with the one retry that a lost context is worth. */

@@ -247,23 +247,6 @@ static Client clients[CLIENTS];
 static double latencies[CALLS];
 
 static void
-teach(HyExecutor *executor)
-{
-	int rows;
-	int i;
-
-	for (rows = 100; rows <= 409600; rows *= 2)
-	{
-		HyShape shape = {
-			.op = HY_OP_DISTANCE, .dims = STAGE_DIMS, .queries = 1, .targets = (int64_t) rows};
-
-		for (i = 0; i < 3; i++)
-			hy_tracker_record(executor->tracker, &shape, 1,
-			                  (uint64_t) (stage.device_launch_ns + stage.device_item_ns * rows));
-	}
-}
-
-static void
 client_begin(Client *client, int number, int64_t rows, bool queued, int32_t role)
 {
 	HyQueueSeat seat = seat_of(number + 1, role);
@@ -274,7 +257,7 @@ client_begin(Client *client, int number, int64_t rows, bool queued, int32_t role
 	hy_executor_configure(client->executor, &stage.config);
 	if (queued)
 		hy_executor_use_queue(client->executor, &seat);
-	teach(client->executor);
+	stage_teach(client->executor, 1);
 	client->task = stage_task(40000);
 	client->task.cancel = NULL;
 	client->task.u.distance.targets.rows = rows;
