@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "core/distance.h"
+#include "dispatch/queue.h"
 #include "server/settings.h"
 #include "utils/guc.h"
 
@@ -23,6 +24,7 @@ static int gpu_min_batch;
 static char *gpu_min_batch_overrides;
 static double gpu_speedup_threshold;
 static double gpu_success_threshold;
+static int split_gpu_percent;
 static int tracker_window;
 static int batch_max;
 static int batch_min;
@@ -30,6 +32,7 @@ static int batch_wait;
 static bool telemetry;
 static int gpu_memory_limit; /* MB */
 static int gpu_max_contexts;
+static int gpu_queue_depth;
 static int gpu_timeout; /* ms */
 static int simd;
 
@@ -112,6 +115,8 @@ hybrid_settings_config(HyConfig *config)
 		config->execution = HY_EXECUTION_PREFER_CPU;
 	else if (strcmp(execution, "prefer_gpu") == 0)
 		config->execution = HY_EXECUTION_PREFER_GPU;
+	else if (strcmp(execution, "split") == 0)
+		config->execution = HY_EXECUTION_SPLIT;
 	else
 	{
 		config->execution = HY_EXECUTION_NAMED;
@@ -125,6 +130,8 @@ hybrid_settings_config(HyConfig *config)
 	config->telemetry = telemetry;
 	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
 	config->max_contexts = gpu_max_contexts;
+	config->queue_depth = gpu_queue_depth;
+	config->split_percent = split_gpu_percent;
 	config->timeout_ns = (uint64) gpu_timeout * 1000000;
 	config->batch_max = batch_max;
 	config->batch_min = batch_min;
@@ -146,10 +153,10 @@ define_dispatcher_settings(void)
 {
 	DefineCustomBoolVariable("hybrid.force_cpu", "Let nothing leave the CPU.", NULL, &force_cpu,
 	                         false, PGC_USERSET, 0, NULL, assign_bool, NULL);
-	DefineCustomStringVariable("hybrid.execution", "Which side runs a batch.",
-	                           "auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.",
-	                           &execution, "auto", PGC_USERSET, 0, check_execution, assign_string,
-	                           NULL);
+	DefineCustomStringVariable(
+		"hybrid.execution", "Which side runs a batch.",
+		"auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.", &execution, "auto",
+		PGC_USERSET, 0, check_execution, assign_string, NULL);
 	DefineCustomIntVariable("hybrid.gpu_min_batch", "Items below which the CPU is taken.",
 	                        "0 leaves it to what was measured.", &gpu_min_batch, 64, 0, INT_MAX,
 	                        PGC_USERSET, 0, NULL, assign_int, NULL);
@@ -165,6 +172,10 @@ define_dispatcher_settings(void)
 	                         "Share of successful calls below which a device is not trusted.", NULL,
 	                         &gpu_success_threshold, 0.95, 0.0, 1.0, PGC_USERSET, 0, NULL,
 	                         assign_real, NULL);
+	DefineCustomIntVariable("hybrid.split_gpu_percent",
+	                        "Share of a split batch that a device gets, in percent.",
+	                        "-1 takes the share that was measured.", &split_gpu_percent, -1, -1,
+	                        100, PGC_USERSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable(
 		"hybrid.tracker_window", "Observations of each kind of batch that are remembered.", NULL,
 		&tracker_window, 100, 1, HY_TRACKER_MAX_WINDOW, PGC_USERSET, 0, NULL, assign_int, NULL);
@@ -201,6 +212,10 @@ define_device_settings(void)
 	                        "Most contexts that all sessions together hold on a device.",
 	                        "0 means any number. Held only where the library is preloaded.",
 	                        &gpu_max_contexts, 0, 0, INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_queue_depth", "Most batches in flight on a device.",
+	                        "By all sessions where the library is preloaded, each role in turn.",
+	                        &gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int,
+	                        NULL);
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
 	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);
@@ -284,7 +299,7 @@ check_execution(char **newval, void **extra, GucSource source)
 	if (*c != '\0' || c == *newval || c - *newval >= HY_NAME_LENGTH)
 	{
 		GUC_check_errdetail(
-			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.");
+			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.");
 		return false;
 	}
 	return true;
