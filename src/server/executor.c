@@ -136,7 +136,10 @@ create_executor(void)
 	load_plugins(names);
 	pfree(names);
 	if (hybrid_shared_table() != NULL)
+	{
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
+		hy_executor_use_queue(executor, hybrid_shared_seat(executor));
+	}
 	if (!hooked)
 	{
 		RegisterXactCallback(flush_at_end, NULL);
@@ -290,6 +293,7 @@ close_at_exit(int code, Datum arg)
 	(void) arg;
 	if (executor == NULL)
 		return;
+	hybrid_leave_queue();
 	hy_executor_flush(executor);
 	hy_executor_close_devices(executor);
 }

@@ -201,6 +201,21 @@ is(ask($b, 'SELECT state, contexts FROM hybrid_devices WHERE device = 1'), 'open
 finish($b);
 $node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_max_contexts; SELECT pg_reload_conf()});
 
+# ---- the queue for a device: one place for three sessions, one of which is terminated while it runs ----
+reset_all();
+my $slow = $device . q{SET hybrid.emulated_wait = on; SET hybrid.emulated_launch_us = 2000; SET hybrid.gpu_queue_depth = 1};
+my @clients = map { session() } 1 .. 3;
+ask($_, $slow) for @clients;
+my $doomed = ask($clients[0], 'SELECT pg_backend_pid()');
+$_->{in} .= "SELECT calls(200, 100);\n\\q\n" for @clients;
+IPC::Run::pump_nb($_->{run}) for @clients;
+$node->poll_query_until('postgres', q{SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated'});
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($doomed, 10000)");
+eval { IPC::Run::finish($clients[0]{run}) }; # its pipe may be broken
+IPC::Run::finish($_->{run}) for @clients[1, 2];
+is($clients[1]{out} =~ s/\A.*^done\n//msr . $clients[2]{out} =~ s/\A.*^done\n//msr, "200\n200\n", 'the others get all their turns');
+cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'}), '>=', 400, 'on the device');
+
 # ---- a crash leaves a valid, empty table ----
 ($a, $b) = (session(), session());
 ask($a, $device . 'SELECT calls(10, 100)');
@@ -232,6 +247,7 @@ is(decided('', 100), 'auto|cpu|no device', 'no plug-in');
 is(decided(q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu}, 100), 'prefer_gpu|emulated|user preference', 'plugins, execution = prefer_gpu');
 is(decided('SET hybrid.execution = prefer_cpu', 100), 'prefer_cpu|cpu|user preference', 'execution = prefer_cpu');
 is(decided('SET hybrid.execution = gpu', 100), 'gpu|emulated|user preference', 'execution = gpu');
+like(decided('SET hybrid.execution = split', 100000), qr/^split\|/, 'execution = split');
 is(decided('SET hybrid.execution = cpu', 100), 'cpu|cpu|user preference', 'execution = cpu');
 is(decided('SET hybrid.execution = emulated', 100), 'named|emulated|user preference', 'execution = a backend');
 is(decided('SET hybrid.force_cpu = on', 100), 'cpu|cpu|user preference', 'force_cpu');
