@@ -42,6 +42,8 @@
 #define TRY_STALE 256
 #define FEW_SAMPLES 2
 #define FEW_WEIGHT 12
+#define ENOUGH_SAMPLES 5
+#define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
 #define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
 #define REGRET_SHARE 0.01
@@ -71,8 +73,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
-static int32_t due_after(const HyForecast *forecast);
-static int32_t calm_of(const HyForecast *forecast);
+static int32_t due_after(const Side *best, const Side *other);
+static int32_t calm_of(const Side *best, const Side *other);
 static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
 static void take(HyChoice *choice, const Side *side, HyReason reason);
 static void
@@ -447,8 +449,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && calm_of(&sides[i].forecast) < choice->calm)
-			choice->calm = calm_of(&sides[i].forecast);
+		if (&sides[i] != best && calm_of(best, &sides[i]) < choice->calm)
+			choice->calm = calm_of(best, &sides[i]);
 		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
@@ -537,20 +539,27 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 	return found;
 }
 
-/* due_after: how many tasks of a kind pass a side by before it is due a trial. */
+/*
+ * due_after: how many tasks of a kind pass a side by before it is due a trial.  Where both sides
+ * are about even a trial costs little, and says most of where the one overtakes the other.
+ */
 static int32_t
-due_after(const HyForecast *forecast)
+due_after(const Side *best, const Side *other)
 {
+	const HyForecast *forecast = &other->forecast;
+
 	if (forecast->weight < FEW_WEIGHT)
+		return TRY_FEW;
+	if (forecast->samples < ENOUGH_SAMPLES && other->ns < EVEN_RATIO * best->ns)
 		return TRY_FEW;
 	return forecast->samples < FEW_SAMPLES ? TRY_UNSEEN : TRY_STALE;
 }
 
 /* calm_of: how many tasks of the kind may go by without asking again whether a trial is due. */
 static int32_t
-calm_of(const HyForecast *forecast)
+calm_of(const Side *best, const Side *other)
 {
-	int64_t left = due_after(forecast) - forecast->unseen;
+	int64_t left = due_after(best, other) - other->forecast.unseen;
 
 	/* it is due, and too dear for now */
 	return left > 0 ? (int32_t) left : TRY_STALE;
@@ -566,7 +575,7 @@ worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
 
 	if (expected < 0 || forecast->cold)
 		return false;
-	if (forecast->unseen < due_after(forecast))
+	if (forecast->unseen < due_after(best, other))
 		return false;
 	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
 		expected = sqrt(expected * forecast->largest_ns);
