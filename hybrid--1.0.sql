@@ -513,7 +513,7 @@ COMMENT ON FUNCTION hybrid_get_capabilities() IS
 
 CREATE FUNCTION hybrid_get_stats(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
-	OUT calls bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
+	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
 	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
 	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
 	OUT reasons jsonb, OUT statuses jsonb, OUT fallback_causes jsonb, OUT flushes jsonb)
@@ -529,7 +529,8 @@ CREATE FUNCTION hybrid_get_events(
 	OUT k int, OUT items bigint, OUT strategy text, OUT device int, OUT backend text,
 	OUT reason text, OUT fallback bool, OUT status text, OUT native_code int, OUT error text,
 	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT actual_us float8,
-	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT load float8)
+	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT pieces int,
+	OUT split_share float8, OUT load float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_events'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
@@ -681,7 +682,8 @@ COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; N
 COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
 COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
-COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished';
+COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; one that was cut over several counts for the device it was sent to';
+COMMENT ON COLUMN hybrid_stats.pieces IS 'pieces of batches cut over several devices, or too large for it, that the device finished';
 COMMENT ON COLUMN hybrid_stats.items IS 'results asked for in these';
 COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device; being cancelled is none';
 COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that the device gave up and the CPU then did';
@@ -726,6 +728,8 @@ COMMENT ON COLUMN hybrid_events.actual_us IS 'what the whole call took in micros
 COMMENT ON COLUMN hybrid_events.virtual IS 'actual_us is made up by the emulated device''s model';
 COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed on the device';
 COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it';
+COMMENT ON COLUMN hybrid_events.pieces IS 'it was run in so many pieces; 0: whole';
+COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch worth running on a device and the CPU at once: the device''s part, 0 to 1';
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
 
 CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();
