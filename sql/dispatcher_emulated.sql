@@ -56,7 +56,7 @@ SELECT * FROM last_event();
 SELECT differs();
 SELECT * FROM last_event();
 SELECT device, operation, failures, fallbacks, success_rate FROM hybrid_stats WHERE device = 1;
--- out of memory says nothing of reliability
+-- out of memory says nothing of reliability; smaller pieces find room
 SELECT hybrid_reset_stats();
 SET hybrid.emulated_faults = 'fail_at=1,status=nomem';
 SELECT differs();
@@ -115,7 +115,7 @@ SET hybrid.plugins = 'hybrid_emulated';
 SELECT state, detail LIKE '%interface%' AS told FROM hybrid_devices WHERE device = 1;
 SELECT differs();
 RESET hybrid.emulated_faults;
--- a small memory: what does not fit stays on the CPU
+-- a small memory: what does not fit goes there in pieces
 SET hybrid.plugins = '';
 SELECT count(*) FROM hybrid_devices;
 SET hybrid.emulated_memory_mb = 1;

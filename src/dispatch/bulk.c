@@ -23,7 +23,8 @@
 #define WORTH 0.95 /* several lanes where they need less than this of the best one's time */
 #define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
 #define MOST_LOST_NS 3e6       /* a lane that lost more has no further try */
-#define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
+#define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
+#define LEAST_CPU_NS 5e4 /* shortest and longest piece of the CPU */
 #define LONGEST_CPU_NS 1e6
 #define STARTS_WORTH 24      /* a device piece shorter than so many starts is not halved */
 #define GUESSED_START_NS 1e4 /* of a device whose start is not known */
@@ -60,7 +61,8 @@ struct Lane
 {
 	int32_t device;
 	HyMember *member;
-	bool open;     /* takes more */
+	bool open; /* takes more */
+	int halvings;
 	bool reopened; /* its context was lost once */
 	bool asked;    /* for a place in the queue */
 	int32_t place; /* that it was asked for */
@@ -73,6 +75,7 @@ struct Lane
 	uint64_t free_ns;     /* when what is in flight is expected to have ended */
 	uint64_t last_end_ns; /* of the piece that ended last */
 	int64_t rows;         /* done */
+	int64_t pieces;
 	double busy_ns;
 	double lost_ns;   /* by pieces that failed */
 	uint64_t largest; /* bytes of the largest piece that fitted */
@@ -94,6 +97,8 @@ struct HyBulk
 	int64_t back;
 	int64_t boundary; /* devices take below it, the CPU above; < 0: wherever they meet */
 	bool over;
+	HyDeviceRun ended; /* why the lane that was closed last was */
+	bool shared;       /* a piece's time was not its own */
 	int32_t ranges;
 	int32_t most_ranges;
 	Range *range;
@@ -111,6 +116,7 @@ static bool hear(HyBulk *bulk);
 static bool settle(HyBulk *bulk, Piece *piece);
 static void piece_done(HyBulk *bulk, Piece *piece);
 static void piece_failed(HyBulk *bulk, Piece *piece);
+static void note_end(HyBulk *bulk, const HyDeviceRun *run);
 static bool reopen(HyBulk *bulk, Lane *lane);
 static void stop_lane(HyBulk *bulk, Lane *lane);
 static void stop_all(HyBulk *bulk, HyStatus status);
@@ -448,12 +454,14 @@ piece_done(HyBulk *bulk, Piece *piece)
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
-	if (!run->shared)
+	if (!run->shared && bulk->lanes + bulk->cpu.open > 1)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
+	bulk->shared = bulk->shared || run->shared;
 	if (piece->bytes > lane->largest)
 		lane->largest = piece->bytes;
 	lane->last_end_ns = run->finished_ns;
 	lane->rows += piece->count;
+	lane->pieces++;
 	bulk->report.rows[lane->device] = lane->rows;
 	lane->busy_ns += ns;
 	lane->bytes_up += run->timings.bytes_up;
@@ -509,9 +517,10 @@ piece_failed(HyBulk *bulk, Piece *piece)
 		return;
 	}
 	if (memory)
-		hy_member_refused(lane->member, piece->bytes);
-	if (memory && piece->count > 1 && patient)
+		hy_member_refused(lane->member, piece->bytes, now_ns(bulk));
+	if (memory && piece->count > 1 && patient && lane->halvings < MOST_HALVINGS)
 	{
+		lane->halvings++;
 		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
 		lane->depth = 1;
 		lane->most_rows = piece->count / 2;
@@ -531,6 +540,8 @@ piece_failed(HyBulk *bulk, Piece *piece)
 		stop_lane(bulk, lane);
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
 	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && patient;
+	if (!lane->open)
+		note_end(bulk, &piece->flight.run);
 	/* A context opened again has another try at it. */
 	give_back(bulk, piece->first, piece->count, !lane->open);
 	for (i = 0; i < bulk->lanes; i++)
@@ -538,6 +549,14 @@ piece_failed(HyBulk *bulk, Piece *piece)
 		if (bulk->lane[i].member->latched)
 			bulk->lane[i].open = false;
 	}
+}
+
+/* note_end: a lane is closed for this. */
+static void
+note_end(HyBulk *bulk, const HyDeviceRun *run)
+{
+	bulk->ended.status = run->status;
+	bulk->ended.failure = run->failure;
 }
 
 /* reopen: the context is lost: another one, once, where the breaker still trusts the device. */
@@ -766,6 +785,7 @@ begin_lane(HyBulk *bulk, Lane *lane)
 		bulk->report.first = run.status;
 		bulk->report.failure = run.failure;
 	}
+	note_end(bulk, &run);
 	lane->open = false;
 	return false;
 }
@@ -810,7 +830,11 @@ feed_cpu(HyBulk *bulk)
 	if (!bulk->cpu.open && !bulk->plan.rescue)
 	{
 		if (!any_open(bulk) && !any_flying(bulk) && !nothing_left(bulk))
-			stop_all(bulk, bulk->report.first != HY_OK ? bulk->report.first : HY_BUG);
+		{
+			/* what ended the last of them is the answer */
+			bulk->report.failure = bulk->ended.failure;
+			stop_all(bulk, bulk->ended.status != HY_OK ? bulk->ended.status : HY_NOMEM);
+		}
 		return false;
 	}
 	range = range_for(bulk, true, &left);
@@ -862,6 +886,7 @@ run_cpu_piece(HyBulk *bulk, int64_t first, int64_t count)
 	}
 	ns = until > from ? (double) (until - from) : 1;
 	bulk->cpu.rows += count;
+	bulk->cpu.pieces++;
 	bulk->report.rows[0] = bulk->cpu.rows;
 	bulk->cpu.busy_ns += ns;
 	bulk->cpu.row_ns = bulk->cpu.row_ns > 0 ? 0.5 * bulk->cpu.row_ns + 0.5 * ns / (double) count
@@ -1147,7 +1172,7 @@ any_flying(const HyBulk *bulk)
 	return false;
 }
 
-/* finish: all is done: each lane that took part counts as one call of its side. */
+/* finish: all is done.  What a lane did counts for its side; whose call it was the caller knows. */
 static void
 finish(HyBulk *bulk)
 {
@@ -1165,15 +1190,21 @@ finish(HyBulk *bulk)
 		if (lane->rows == 0)
 			continue;
 		if (i >= 0)
-			hy_member_fitted(lane->member, lane->largest);
-		hy_count_attempt(counters, HY_OK);
-		hy_count_call(counters, hy_shape_items(&shape), (uint64_t) lane->busy_ns);
+			hy_member_fitted(lane->member, lane->largest * (uint64_t) lane->depth);
+		if (__builtin_add_overflow(counters->items, hy_shape_items(&shape), &counters->items))
+			counters->items = INT64_MAX;
+		counters->pieces += lane->pieces;
 		counters->bytes_up += lane->bytes_up;
 		counters->bytes_down += lane->bytes_down;
 		if (i < 0)
 			hy_tracker_record(bulk->executor->tracker, &shape, 0, (uint64_t) lane->busy_ns);
 	}
 	bulk->report.finished_ns = now_ns(bulk);
+	/* What one device did alone is what such a task takes there, cut or not. */
+	if (bulk->lanes == 1 && bulk->lane[0].rows == bulk->slicing.extent && !bulk->shared &&
+	    bulk->report.first == HY_OK)
+		hy_tracker_record(bulk->executor->tracker, &bulk->shape, bulk->lane[0].device,
+		                  bulk->report.finished_ns - bulk->report.started_ns);
 	bulk->over = true;
 }
 

@@ -34,7 +34,7 @@ typedef struct HyBulkReport
 {
 	HyStatus status;              /* of the whole */
 	HyStatus first;               /* of the first piece that failed, or HY_OK */
-	HyFailure failure;            /* the same's */
+	HyFailure failure;            /* the same's, or what ended the whole */
 	bool fallback;                /* the CPU redid what a device had failed at */
 	bool virtual_time;            /* an emulated device took part */
 	int32_t pieces;               /* that ended well */

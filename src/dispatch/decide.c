@@ -34,6 +34,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "dispatch/slice.h"
+
+#define MOST_PIECES 1024 /* smaller ones would be mostly starts */
 #define TRY_FEW 8
 #define TRY_UNSEEN 32
 #define TRY_STALE 256
@@ -48,8 +51,6 @@
 #define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
 #define SPLIT_JOIN_NS 5e4
 #define SPLIT_STEPS 12
-#define FREE_SHARE 0.8
-#define FREE_STALE_NS UINT64_C(100000000)
 
 /* Side: one that could have the task, and what that would take. */
 typedef struct Side
@@ -65,8 +66,7 @@ static bool goes_by(const HyMember *member, const char *name);
 static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
-                        bool forced, HyChoice *choice);
-static HyShape smallest_piece(const HyShape *shape);
+                        HyChoice *choice);
 static bool cpu_able(const HyExecutor *executor, const HyShape *shape);
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice);
@@ -142,6 +142,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		return;
 	}
 	choice->why = NULL;
+	choice->devices = devices;
 	choice->device = found;
 	choice->candidate = found;
 	choice->reason = HY_REASON_USER;
@@ -152,8 +153,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
 	/* What was said of memory last was said of the last device that was looked at. */
 	if (choice->candidate != 0)
-		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now,
-		                   choice->forced, choice);
+		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
 	if (choice->device != 0 && choice->reason != HY_REASON_USER &&
 	    executor->member[choice->device].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
@@ -217,7 +217,7 @@ hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device)
 	caps = member->backend->caps(member->device, shape);
 	return caps.ok && shape->targets <= caps.max_targets && shape->k <= caps.max_k &&
 	       caps.numeric_class == HY_CLASS_EXACT &&
-	       fits_memory(executor, member, shape, executor->clock->now(executor->clock->arg), false,
+	       fits_memory(executor, member, shape, executor->clock->now(executor->clock->arg),
 	                   &scratch);
 }
 
@@ -237,8 +237,13 @@ named_device(const HyExecutor *executor, int32_t after)
 
 	for (i = after + 1; i < executor->members; i++)
 	{
-		if (config->execution != HY_EXECUTION_NAMED ||
-		    goes_by(&executor->member[i], config->backend_name))
+		const HyMember *member = &executor->member[i];
+
+		/* numbers are a backend's own; one that could not be had has none */
+		if (config->devices != 0 && member->backend != NULL &&
+		    (member->number >= 64 || !(config->devices >> member->number & 1)))
+			continue;
+		if (config->execution != HY_EXECUTION_NAMED || goes_by(member, config->backend_name))
 			return i;
 	}
 	return 0;
@@ -311,7 +316,7 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 			reason = HY_REASON_UNRELIABLE;
 			why = "it failed too often lately";
 		}
-		else if (!fits_memory(executor, member, shape, now, choice->forced, choice))
+		else if (!fits_memory(executor, member, shape, now, choice))
 		{
 			reason = HY_REASON_MEMORY;
 			why = "the task does not fit its memory budget";
@@ -328,63 +333,28 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	return false;
 }
 
-/*
- * fits_memory: rule 7.  Free memory is asked for at most every 100 ms: the question can cost more
- * than a task, and a wrong guess costs a fallback, no answer.
- */
+/* fits_memory: rule 7, whole or in pieces. */
 static bool
-fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now, bool forced,
+fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
             HyChoice *choice)
 {
 	HyEstimate estimate = member->backend->estimate(member->device, shape);
-	uint64_t available = UINT64_MAX;
-	uint64_t total;
+	uint64_t available = hy_member_budget(executor, member, now);
 
-	if (member->device != NULL &&
-	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&
-	    !hy_executor_foreign(executor))
-	{
-		member->free_known =
-			member->backend->mem_info(member->device, &member->free_bytes, &total) == HY_OK;
-		member->free_at_ns = now;
-	}
-	if (member->device != NULL && member->free_known)
-		available = (uint64_t) (FREE_SHARE * (double) member->free_bytes);
-	else if (member->info.memory_free > 0)
-		available = (uint64_t) (FREE_SHARE * (double) member->info.memory_free);
-	if (executor->config.memory_limit > 0 && executor->config.memory_limit < available)
-		available = executor->config.memory_limit;
-	/* A size that was too much a moment ago is not tried again at once, unless the user insists. */
-	if (!forced && member->refused_bytes > 0 && now < member->refused_until_ns &&
-	    available >= member->refused_bytes)
-		available = member->refused_bytes - 1;
 	choice->bytes_required = estimate.device_bytes;
 	choice->bytes_available = available;
 	choice->chunked = false;
 	if (estimate.device_bytes <= available)
 		return true;
-	if (executor->cuts)
+	if (executor->cuts && hy_shape_extent(shape) > 1)
 	{
-		HyShape piece = smallest_piece(shape);
+		int64_t least = hy_shape_extent(shape) / MOST_PIECES;
+		HyShape piece = hy_shape_slice(shape, least > 1 ? least : 1);
 
 		choice->chunked =
 			member->backend->estimate(member->device, &piece).device_bytes <= available;
 	}
 	return choice->chunked;
-}
-
-/* smallest_piece: what is left of a task that is cut as often as it can be. */
-static HyShape
-smallest_piece(const HyShape *shape)
-{
-	HyShape piece = *shape;
-
-	if (piece.queries > 1)
-		piece.queries = 1;
-	/* the nearest of all targets must be looked for among all; an edge belongs to its graph */
-	if (piece.op == HY_OP_DISTANCE && piece.targets > 1)
-		piece.targets = 1;
-	return piece;
 }
 
 static bool
@@ -677,14 +647,10 @@ consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for,
 static double
 part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
 {
-	HyShape piece = *shape;
+	int64_t rows = (int64_t) ((double) hy_shape_extent(shape) * part + 0.5);
+	HyShape piece = hy_shape_slice(shape, rows);
 
-	/* as it would be cut: an answer of top-k and an activation need all targets */
-	if (shape->op == HY_OP_DISTANCE && shape->targets >= shape->queries)
-		piece.targets = (int64_t) ((double) shape->targets * part + 0.5);
-	else
-		piece.queries = (int64_t) ((double) shape->queries * part + 0.5);
-	if (piece.targets <= 0 || piece.queries <= 0)
+	if (rows <= 0)
 		return 0;
 	return side_of(executor, &piece, device).ns;
 }

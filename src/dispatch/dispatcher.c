@@ -26,7 +26,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REFUSED_FOR_NS UINT64_C(1000000000)
+#include "dispatch/bulk.h"
+#include "dispatch/slice.h"
+
+#define WHOLE_NS 2.5e6  /* a longer task runs in pieces: a failure then costs one of them */
+#define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
+#define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
 
 static inline HyMemo *recall(HyExecutor *executor, const HyTask *task, uint64_t now);
 static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
@@ -37,6 +42,13 @@ static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
+static void look_at_queue(HyExecutor *executor);
+static HyStatus run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
+                         HyDecision *decision, uint64_t *finished);
+static bool in_pieces(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
+                      HyBulkPlan *plan);
+static HyStatus run_pieces(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
+                           HyDecision *decision, uint64_t *finished);
 static HyStatus
 run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
@@ -144,7 +156,6 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	HyShape shape = hy_task_shape(task);
 	uint64_t finished;
 	HyChoice choice;
-	HyDeviceRun run;
 	HyStatus st;
 
 	if (executor->jotted > 0)
@@ -156,6 +167,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
+		look_at_queue(executor);
 		hy_decide(executor, task, &shape, start, &choice);
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
@@ -172,6 +184,11 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		return st;
 	}
 
+	if (choice.split)
+	{
+		choice.device = d->device = choice.candidate;
+		d->reason = HY_REASON_SPLIT;
+	}
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (d->device == 0)
 	{
@@ -181,18 +198,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 			pay_rent(executor, &choice, finished - start);
 	}
 	else
-	{
-		st = run_device(executor, task, d, &run);
-		finished = run.finished_ns;
-		if (st != HY_OK && st != HY_CANCELLED && !choice.forced)
-		{
-			d->fallback = true;
-			hy_count_fallback(&executor->member[d->device].counters[shape.op], st);
-			st = run_cpu(executor, task, d, now_ns(executor), &finished);
-		}
-		else if (st != HY_OK)
-			finished = now_ns(executor);
-	}
+		st = run_away(executor, task, &choice, d, &finished);
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
@@ -279,6 +285,7 @@ hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now
 	decision->bytes_available = 0;
 	decision->load = executor->load.runnable;
 	decision->split_share = -1;
+	decision->pieces = 0;
 }
 
 void
@@ -321,6 +328,134 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 	return st;
 }
 
+/*
+ * run_away: where the decision says: on one device, or in pieces.  What a device fails at the CPU
+ * does, unless the user insists on the device; what is too much for it goes there in pieces.
+ */
+static HyStatus
+run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
+         uint64_t *finished)
+{
+	HyCounters *counters = &executor->member[decision->device].counters[task->op];
+	HyBulkPlan plan;
+	HyDeviceRun run;
+	HyStatus st;
+
+	if (in_pieces(executor, &decision->shape, choice, &plan))
+	{
+		st = run_pieces(executor, task, &plan, decision, finished);
+		/* where it could not even begin, it is one task again */
+		if (decision->pieces > 0 || st == HY_CANCELLED || choice->forced)
+			return st;
+	}
+	else
+	{
+		st = run_device(executor, task, decision, &run);
+		*finished = run.finished_ns;
+		if ((st == HY_NOMEM || st == HY_QUOTA) && hy_shape_extent(&decision->shape) > 1)
+		{
+			plan = (HyBulkPlan){.devices = UINT32_C(1) << decision->device,
+			                    .rescue = !choice->forced,
+			                    .percent = -1};
+			st = run_pieces(executor, task, &plan, decision, finished);
+			if (decision->pieces > 0)
+				return st;
+		}
+	}
+	if (st == HY_OK)
+		return st;
+	if (st != HY_CANCELLED && !choice->forced)
+	{
+		decision->fallback = true;
+		hy_count_fallback(counters, st);
+		return run_cpu(executor, task, decision, now_ns(executor), finished);
+	}
+	*finished = now_ns(executor);
+	return st;
+}
+
+/* in_pieces: whether a task had better be cut, and over whom. */
+static bool
+in_pieces(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
+          HyBulkPlan *plan)
+{
+	double ns = choice->device_ns;
+	int32_t others = 0;
+	int32_t d;
+
+	*plan = (HyBulkPlan){
+		.devices = UINT32_C(1) << choice->device, .rescue = !choice->forced, .percent = -1};
+	if (hy_shape_extent(shape) < 2)
+		return false;
+	if (ns < 0)
+		ns = hy_tracker_predict(executor->tracker, shape, choice->device);
+	if (choice->split)
+	{
+		plan->with_cpu = true;
+		plan->percent = executor->config.split_percent;
+	}
+	for (d = 1; d < executor->members && (ns >= ALL_FROM_NS || choice->split); d++)
+	{
+		const HyMember *member = &executor->member[d];
+
+		if (d == choice->device || !(choice->devices >> d & 1))
+			continue;
+		if (member->device == NULL && (double) member->info.open_cost_ns > OPEN_SHARE * ns)
+			continue;
+		plan->devices |= UINT32_C(1) << d;
+		others++;
+	}
+	return choice->split || choice->chunked || others > 0 || (plan->rescue && ns > WHOLE_NS);
+}
+
+/* run_pieces: decision->pieces stays 0 when nothing came of it. */
+static HyStatus
+run_pieces(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, HyDecision *decision,
+           uint64_t *finished)
+{
+	HyCounters *counters = &executor->member[decision->device].counters[task->op];
+	HyBulkReport report;
+	HyStatus st = hy_bulk_run(executor, task, plan, &report);
+
+	*finished = report.finished_ns;
+	decision->pieces = report.pieces;
+	decision->virtual_time = decision->virtual_time || report.virtual_time;
+	if (decision->status == HY_OK && report.first != HY_OK)
+	{
+		decision->status = report.first;
+		decision->failure = report.failure;
+	}
+	if (st != HY_OK && st != HY_CANCELLED)
+	{
+		decision->status = st;
+		decision->failure = report.failure;
+	}
+	if (report.fallback)
+	{
+		decision->fallback = true;
+		hy_count_fallback(counters, report.first);
+		counters = &executor->member[0].counters[task->op];
+	}
+	if (st == HY_OK)
+	{
+		hy_count_attempt(counters, st);
+		hy_count_call(counters, 0, report.finished_ns - report.started_ns);
+	}
+	return st;
+}
+
+/* look_at_queue: what others have in flight on the devices. */
+static void
+look_at_queue(HyExecutor *executor)
+{
+	int32_t d;
+
+	if (!executor->queued)
+		return;
+	for (d = 1; d < executor->members; d++)
+		executor->member[d].in_flight_ns = hy_queue_work(&executor->seat, d);
+}
+
 /* run_device: on decision->device, with the one retry that a lost context is worth. */
 static HyStatus
 run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run)
@@ -338,13 +473,11 @@ run_device(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDev
 		if (hy_breaker_would_allow(&member->breakers[task->op], now_ns(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	if ((st == HY_NOMEM || st == HY_QUOTA) && decision->bytes_required > 0)
-	{
-		member->refused_bytes = decision->bytes_required;
-		member->refused_until_ns = now_ns(executor) + REFUSED_FOR_NS;
-	}
+	if (st == HY_NOMEM || st == HY_QUOTA)
+		hy_member_refused(member, decision->bytes_required, now_ns(executor));
 	if (st != HY_OK)
 		return st;
+	hy_member_fitted(member, decision->bytes_required);
 	ns = run->finished_ns - run->started_ns;
 	hy_count_call(counters, decision->items, ns);
 	counters->bytes_up += run->timings.bytes_up;

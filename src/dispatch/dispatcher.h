@@ -74,6 +74,7 @@ typedef struct HyConfig
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
+	uint64_t devices;               /* bit n: number n of a backend may be used; 0: any */
 	int32_t queue_depth;            /* most pieces in flight on a device */
 	int64_t batch_max;              /* items of a batch; 0: chosen */
 	int64_t batch_min;              /* items below which waiting ends no batch */
@@ -99,6 +100,7 @@ typedef struct HyDecision
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 	double load;        /* runnable processes a core when it was taken; 0: not known */
+	int32_t pieces;     /* it was run in so many; 0: whole */
 	double split_share; /* the device's part of a task worth splitting, < 0: it is not */
 } HyDecision;
 
@@ -108,7 +110,8 @@ typedef struct HyDecision
  */
 typedef struct HyCounters
 {
-	int64_t calls; /* tasks this device finished */
+	int64_t calls;  /* tasks this device finished; of one cut over several, those sent to it */
+	int64_t pieces; /* of such tasks, and of those too large for it, that it finished */
 	int64_t items;
 	int64_t failures; /* attempts that failed here, by status below */
 	int64_t by_status[HY_STATUS_COUNT];
@@ -213,6 +216,7 @@ extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
+extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows when history goes */
 
 /* hy_counters_quantile: the latency in ns below which a share q of the calls lies; 0: no calls. */
 extern double hy_counters_quantile(const HyCounters *counters, double q);

@@ -40,6 +40,7 @@ hy_executor_create(const HyAllocator *allocator, const HyClock *clock, const HyL
 		e->log = *log;
 	e->owner = getpid();
 	hy_config_default(&e->config);
+	e->cuts = true;
 	e->tracker = hy_tracker_create(allocator, e->config.window);
 	if (e->tracker == NULL)
 	{
@@ -279,7 +280,6 @@ hy_executor_forget(HyExecutor *executor)
 		member->rent_ns = 0;
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
-		member->refused_bytes = 0;
 		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));
@@ -289,6 +289,13 @@ hy_executor_forget(HyExecutor *executor)
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
+	executor->forgotten++;
+}
+
+uint64_t
+hy_executor_epoch(const HyExecutor *executor)
+{
+	return executor->forgotten + 1;
 }
 
 bool

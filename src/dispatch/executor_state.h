@@ -45,14 +45,13 @@ typedef struct HyMember
 	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
 	double in_flight_ns;
 
-	/* Memory: what was free when last asked, and the size that lately was too much. */
+	/* Memory: what was free when last asked. */
 	bool free_known;
 	uint64_t free_bytes;
 	uint64_t free_at_ns;
-	uint64_t refused_bytes; /* 0: none */
-	uint64_t refused_until_ns;
 	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
+	uint64_t cap_since_ns;
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -95,6 +94,7 @@ struct HyExecutor
 	uint64_t fold_at_ns;  /* memo.h: when what was jotted down is taken in */
 	uint64_t flush_at_ns; /* share.h */
 	uint64_t kept;        /* events ever */
+	uint64_t forgotten;   /* times that history was */
 	int32_t jotted;       /* events that may not have been counted yet */
 	int32_t until_flush;  /* calls */
 	int32_t events;
@@ -141,6 +141,7 @@ struct HyChoice
 	double cpu_ns;    /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
+	uint32_t devices;  /* bit d: device d could have it */
 	bool chunked;      /* rule 7: only pieces of it fit the device */
 	bool split;        /* rule 10: worth running on device and CPU at once */
 	double share;      /* of a split task: the device's part, 0 .. 1 */
@@ -207,7 +208,7 @@ typedef struct HyDeviceRun
  * was too much; fitted: so much was not.
  */
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
-extern void hy_member_refused(HyMember *member, uint64_t bytes);
+extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
 extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*

@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "core/distance.h"
+#include "dispatch/queue.h"
 #include "server/settings.h"
 #include "utils/guc.h"
 
@@ -28,6 +29,10 @@ static int batch_max;
 static int batch_min;
 static int batch_wait;
 static bool telemetry;
+static char *gpu_device;
+static uint64 gpu_devices; /* gpu_device parsed; 0: any */
+static int gpu_queue_depth;
+static int split_gpu_percent;
 static int gpu_memory_limit; /* MB */
 static int gpu_max_contexts;
 static int gpu_timeout; /* ms */
@@ -44,6 +49,7 @@ static char *emulated_faults;
 static bool emulated_wait;
 
 #define SIMD_AUTO (-1)
+#define MOST_DEVICES 64 /* bits of HyConfig.devices */
 
 static const struct config_enum_entry simd_options[] = {
 	{"auto", SIMD_AUTO, false},    {"scalar", HY_SIMD_SCALAR, false},
@@ -67,6 +73,8 @@ static void define_batch_settings(void);
 static bool check_bare_names(char **newval, void **extra, GucSource source);
 static bool check_profile(char **newval, void **extra, GucSource source);
 static bool check_execution(char **newval, void **extra, GucSource source);
+static bool check_devices(char **newval, void **extra, GucSource source);
+static void assign_devices(const char *newval, void *extra);
 static bool check_overrides(char **newval, void **extra, GucSource source);
 static void assign_overrides(const char *newval, void *extra);
 static bool check_simd(int *newval, void **extra, GucSource source);
@@ -108,10 +116,14 @@ hybrid_settings_config(HyConfig *config)
 		config->execution = HY_EXECUTION_CPU;
 	else if (strcmp(execution, "gpu") == 0)
 		config->execution = HY_EXECUTION_GPU;
+	else if (strcmp(execution, "split") == 0)
+		config->execution = HY_EXECUTION_SPLIT;
 	else if (strcmp(execution, "prefer_cpu") == 0)
 		config->execution = HY_EXECUTION_PREFER_CPU;
 	else if (strcmp(execution, "prefer_gpu") == 0)
 		config->execution = HY_EXECUTION_PREFER_GPU;
+	else if (strcmp(execution, "split") == 0)
+		config->execution = HY_EXECUTION_SPLIT;
 	else
 	{
 		config->execution = HY_EXECUTION_NAMED;
@@ -123,6 +135,9 @@ hybrid_settings_config(HyConfig *config)
 	config->success_threshold = gpu_success_threshold;
 	config->window = tracker_window;
 	config->telemetry = telemetry;
+	config->devices = gpu_devices;
+	config->queue_depth = gpu_queue_depth;
+	config->split_percent = split_gpu_percent;
 	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
 	config->max_contexts = gpu_max_contexts;
 	config->timeout_ns = (uint64) gpu_timeout * 1000000;
@@ -146,10 +161,14 @@ define_dispatcher_settings(void)
 {
 	DefineCustomBoolVariable("hybrid.force_cpu", "Let nothing leave the CPU.", NULL, &force_cpu,
 	                         false, PGC_USERSET, 0, NULL, assign_bool, NULL);
-	DefineCustomStringVariable("hybrid.execution", "Which side runs a batch.",
-	                           "auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.",
-	                           &execution, "auto", PGC_USERSET, 0, check_execution, assign_string,
-	                           NULL);
+	DefineCustomStringVariable(
+		"hybrid.execution", "Which side runs a batch.",
+		"auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.", &execution, "auto",
+		PGC_USERSET, 0, check_execution, assign_string, NULL);
+	DefineCustomIntVariable("hybrid.split_gpu_percent",
+	                        "Share of a batch for the devices when both sides work at it.",
+	                        "-1: as fast as each was measured to be.", &split_gpu_percent, -1, -1,
+	                        100, PGC_USERSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_min_batch", "Items below which the CPU is taken.",
 	                        "0 leaves it to what was measured.", &gpu_min_batch, 64, 0, INT_MAX,
 	                        PGC_USERSET, 0, NULL, assign_int, NULL);
@@ -193,6 +212,9 @@ define_device_settings(void)
 	                           "Bare file names in PostgreSQL's library directory.",
 	                           &hybrid_plugins, HYBRID_DEFAULT_PLUGINS, PGC_SUSET, GUC_LIST_INPUT,
 	                           check_bare_names, assign_string, NULL);
+	DefineCustomStringVariable("hybrid.gpu_device", "Devices that may be used.",
+	                           "auto, or a list of numbers such as '0,2'.", &gpu_device, "auto",
+	                           PGC_USERSET, GUC_LIST_INPUT, check_devices, assign_devices, NULL);
 	DefineCustomIntVariable("hybrid.gpu_memory_limit",
 	                        "Most device memory that one backend may hold.",
 	                        "0 means 80% of what is free.", &gpu_memory_limit, 0, 0, INT_MAX,
@@ -201,6 +223,10 @@ define_device_settings(void)
 	                        "Most contexts that all sessions together hold on a device.",
 	                        "0 means any number. Held only where the library is preloaded.",
 	                        &gpu_max_contexts, 0, 0, INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_queue_depth", "Most batches in flight on a device.",
+	                        "By all sessions where the library is preloaded, each role in turn.",
+	                        &gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int,
+	                        NULL);
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
 	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);
@@ -284,10 +310,53 @@ check_execution(char **newval, void **extra, GucSource source)
 	if (*c != '\0' || c == *newval || c - *newval >= HY_NAME_LENGTH)
 	{
 		GUC_check_errdetail(
-			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, or a backend's name.");
+			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.");
 		return false;
 	}
 	return true;
+}
+
+/* auto, or device numbers as their backends count them, separated by commas. */
+static bool
+check_devices(char **newval, void **extra, GucSource source)
+{
+	uint64 *devices = (uint64 *) malloc(sizeof(uint64));
+	const char *at = *newval;
+
+	(void) source;
+	if (devices == NULL)
+		return false;
+	*devices = 0;
+	while (*at != '\0' && strcmp(*newval, "auto") != 0)
+	{
+		char *end;
+		long number = strtol(at, &end, 10);
+
+		if (end == at || number < 0 || number >= MOST_DEVICES)
+			break;
+		*devices |= UINT64CONST(1) << number;
+		at = end + strspn(end, " \t");
+		if (*at == ',' && at[1 + strspn(at + 1, " \t")] != '\0')
+			at++;
+		else
+			break;
+	}
+	if (strcmp(*newval, "auto") == 0 || (*at == '\0' && *devices != 0))
+	{
+		*extra = devices;
+		return true;
+	}
+	free(devices);
+	GUC_check_errdetail("It is auto, or a list of device numbers below %d.", MOST_DEVICES);
+	return false;
+}
+
+static void
+assign_devices(const char *newval, void *extra)
+{
+	(void) newval;
+	gpu_devices = *(uint64 *) extra;
+	hybrid_settings_generation++;
 }
 
 /* Grammar: [op:items[,op:items ...]], spaces allowed around each part. */

@@ -202,6 +202,7 @@ test_memory(void)
 	stage_begin(1);
 	teach(1024, 1000000, 1000);
 	stage.item_bytes = 10;
+	stage.executor->cuts = false;                       /* all or nothing */
 	stage.executor->member[1].info.memory_free = 12800; /* 80%: 10,240 */
 	decision = decided(1024);
 	CHECK_INT(decision.device, 1);
@@ -228,6 +229,7 @@ test_free_memory_of_an_open_device(void)
 	stage.item_bytes = 10;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	CHECK_INT(stage.opens, 1);
+	stage.executor->cuts = false; /* all or nothing */
 	stage.free_bytes = 100;
 	CHECK_INT(decided(1024).reason, HY_REASON_MEMORY); /* never asked since it was opened */
 	stage.free_bytes = 1000000;

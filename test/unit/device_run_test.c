@@ -309,6 +309,7 @@ test_timings_that_cannot_be(void)
 	CHECK_INT(counters->total_ns, 2 * stage.config.timeout_ns);
 	CHECK_INT(counters->bytes_up, 0);
 	CHECK_INT(counters->bytes_down, 0);
+	hy_executor_reset(stage.executor); /* what is known to last would go in pieces */
 	lie_timings = (HyTimings){.total_ns = 1000, .bytes_up = 30, .bytes_down = 4};
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);

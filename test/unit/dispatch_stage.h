@@ -418,6 +418,34 @@ stage_end(void)
 	CHECK_INT(stage.memory.outstanding, 0);
 }
 
+/* stage_teach: what each side takes, from tasks of several sizes, as if it had run them before. */
+static UNIT_UNUSED void
+stage_teach(HyExecutor *executor, int32_t devices)
+{
+	int rows;
+	int32_t d;
+	int i;
+
+	for (rows = 100; rows <= 819200; rows *= 2)
+	{
+		HyShape shape = {
+			.op = HY_OP_DISTANCE, .dims = STAGE_DIMS, .queries = 1, .targets = (int64_t) rows};
+
+		for (i = 0; i < 3; i++)
+		{
+			hy_tracker_record(executor->tracker, &shape, 0, (uint64_t) (stage.cpu_item_ns * rows));
+			for (d = 1; d <= devices; d++)
+			{
+				double slowness = stage.slowness[d - 1] > 0 ? stage.slowness[d - 1] : 1;
+
+				hy_tracker_record(
+					executor->tracker, &shape, d,
+					(uint64_t) (slowness * (stage.device_launch_ns + stage.device_item_ns * rows)));
+			}
+		}
+	}
+}
+
 /* stage_task: L2 distances of one query to rows rows; outputs are filled with rubbish first. */
 static UNIT_UNUSED HyTask
 stage_task(int64_t rows)

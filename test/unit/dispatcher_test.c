@@ -235,21 +235,30 @@ test_out_of_memory_is_not_tried_again_at_once(void)
 	stage.script[0] = HY_NOMEM;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK(decision.fallback);
-	for (i = 0; i < 10; i++)
-	{
-		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
-		CHECK_INT(decision.reason, HY_REASON_MEMORY);
-		CHECK_INT(decision.bytes_available, 8 * 1024 - 1);
-	}
-	CHECK_INT(stage.submits, 1);
+	CHECK_INT(decision.status, HY_NOMEM);
+	/* whole, then halves of it down to a 64th, then never more */
+	CHECK_INT(stage.submits, 1 + 7);
 	CHECK_INT(breaker()->count, 0);
+	adds_up();
 	stage.always_fail = false;
 	stage.scripted = STAGE_SCRIPT;
-	CHECK_INT(stage_dispatch(512, &decision), HY_OK); /* a smaller one may go */
-	CHECK_INT(decision.device, 1);
-	stage.clock.time += 1000000000;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
-	CHECK(decision.reason != HY_REASON_MEMORY);
+	CHECK_INT(decision.device, 1);
+	CHECK(!decision.fallback && decision.pieces >= 64);
+	CHECK(decision.bytes_available < 8192 / 64);
+	CHECK_INT(stage.executor->member[1].cap_bytes, decision.bytes_available + 513);
+	/* a little more every second, until it goes whole again */
+	for (i = 0; i < 17; i++)
+	{
+		int32_t before = decision.pieces;
+
+		stage.clock.time += 1000000000;
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.pieces <= before);
+	}
+	CHECK_INT(decision.pieces, 0);
+	adds_up();
 	stage_end();
 }
 
@@ -272,6 +281,7 @@ test_probe_that_runs_out_of_memory(void)
 	CHECK_INT(breaker()->state, HY_BREAKER_HALF_OPEN);
 	stage.always_fail = false;
 	stage.scripted = STAGE_SCRIPT;
+	stage.clock.time += UINT64_C(20000000000); /* the cap has gone */
 	CHECK_INT(stage_dispatch(512, &decision), HY_OK);
 	CHECK_INT(decision.device, 1);
 	CHECK_INT(breaker()->probes, 1);

@@ -408,6 +408,84 @@ test_buffers(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
+/* Recycler: an allocator that hands out what was given back last, as it was left. */
+typedef struct Recycler
+{
+	HyAllocator allocator;
+	size_t size;
+	void *block;
+	int reused;
+} Recycler;
+
+static void *
+recycler_alloc(void *arg, size_t size)
+{
+	Recycler *recycler = arg;
+
+	if (recycler->block != NULL && recycler->size == size)
+	{
+		void *block = recycler->block;
+
+		recycler->block = NULL;
+		recycler->reused++;
+		return block;
+	}
+	return malloc(size);
+}
+
+static void
+recycler_free(void *arg, void *pointer)
+{
+	Recycler *recycler = arg;
+
+	if (pointer != NULL && recycler->block == NULL && recycler->size > 0 &&
+	    *(const char *) pointer == 's')
+		recycler->block = pointer;
+	else
+		free(pointer);
+}
+
+/*
+ * What one role left in device memory is not there for the next one: neither in a new buffer of the
+ * same context, as a session has after SET ROLE, nor in one of another.
+ */
+static void
+test_nothing_is_handed_on(void)
+{
+	static char secret[12345];
+	static char found[12345];
+	Recycler recycler = {{recycler_alloc, recycler_free, NULL}, sizeof(secret), NULL, 0};
+	HyDevice *device;
+	HyBuffer *buffer;
+	int round;
+	size_t i;
+
+	begin();
+	recycler.allocator.arg = &recycler;
+	host.allocator = &recycler.allocator;
+	memset(secret, 's', sizeof(secret));
+	device = open_device(0);
+	for (round = 0; round < 3; round++)
+	{
+		CHECK_INT(device_of->buf_alloc(device, sizeof(secret), &buffer), HY_OK);
+		CHECK_INT(device_of->download(device, buffer, 0, found, sizeof(found)), HY_OK);
+		for (i = 0; i < sizeof(found) && found[i] == 0; i++)
+			;
+		CHECK_INT(i, sizeof(found));
+		CHECK_INT(device_of->upload(device, buffer, 0, secret, sizeof(secret)), HY_OK);
+		if (round == 0)
+			device_of->buf_free(device, buffer);
+		else
+		{
+			device_of->close(device);
+			device = open_device(0);
+		}
+	}
+	CHECK_INT(recycler.reused, 2); /* it was the very memory that held the secret */
+	device_of->close(device);
+	free(recycler.block);
+}
+
 static void
 test_limits(void)
 {
@@ -882,6 +960,7 @@ main(void)
 	UNIT_RUN(test_law_of_time);
 	UNIT_RUN(test_profiles);
 	UNIT_RUN(test_buffers);
+	UNIT_RUN(test_nothing_is_handed_on);
 	UNIT_RUN(test_limits);
 	UNIT_RUN(test_short_of_host_memory);
 	UNIT_RUN(test_fail_at_and_every);

@@ -58,7 +58,7 @@ test_gpu_failure_fallback(void)
 	CHECK_INT(decision.items, 1000);
 	counters = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE);
 	CHECK(counters->failures > 0);
-	CHECK_INT(counters->by_status[HY_NOMEM], 1);
+	CHECK_INT(counters->by_status[HY_NOMEM], counters->failures); /* smaller pieces were tried */
 	CHECK(hy_breaker_rate(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)) == 1.0);
 	stage_end();
 }

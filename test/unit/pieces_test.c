@@ -1,0 +1,211 @@
+/*
+ * pieces_test.c
+ *		When hy_dispatch cuts a task, over whom, and what the decision and the counters say of it.
+ */
+#include "dispatch_stage.h"
+
+static HyDecision decision;
+
+static const HyCounters *
+counters_of(int32_t device)
+{
+	return hy_executor_counters(stage.executor, device, HY_OP_DISTANCE);
+}
+
+/* begin: devices that are open and known, as is the CPU. */
+static void
+begin(int32_t devices, double device_item_ns)
+{
+	int32_t d;
+
+	stage_begin(devices);
+	stage.device_item_ns = device_item_ns;
+	stage_teach(stage.executor, devices);
+	for (d = 1; d <= devices; d++)
+		CHECK_INT(hy_member_open(stage.executor, &stage.executor->member[d], stage.clock.time),
+		          HY_OK);
+}
+
+static void
+test_split_in_auto(void)
+{
+	begin(1, 100); /* as fast as the CPU */
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_SPLIT);
+	CHECK_INT(decision.device, 1);
+	CHECK(decision.pieces > 2 && !decision.fallback && decision.status == HY_OK);
+	CHECK_MSG(decision.actual_ns < 10e6 / 1.7, "%.2f ms", decision.actual_ns / 1e6);
+	CHECK(decision.split_share > 0.4 && decision.split_share < 0.6);
+	/* one call, sent to the device; both sides did some of it */
+	CHECK_INT(counters_of(1)->calls, 1);
+	CHECK_INT(counters_of(1)->by_reason[HY_REASON_SPLIT], 1);
+	CHECK_INT(counters_of(0)->calls, 0);
+	CHECK_INT(counters_of(0)->items + counters_of(1)->items, 100000);
+	CHECK_INT(counters_of(0)->pieces + counters_of(1)->pieces, decision.pieces);
+	CHECK_INT((int64_t) counters_of(1)->total_ns, (int64_t) decision.actual_ns);
+	stage_end();
+
+	begin(1, 1); /* a hundred times as fast: alone */
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_COST);
+	CHECK_INT(decision.pieces, 0);
+	CHECK_INT(counters_of(0)->items, 0);
+	stage_end();
+}
+
+static void
+test_split_asked_for(void)
+{
+	static const int percents[] = {-1, 0, 25, 100};
+	size_t i;
+
+	for (i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
+	{
+		begin(1, 20);
+		stage.config.execution = HY_EXECUTION_SPLIT;
+		stage.config.split_percent = percents[i];
+		CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+		CHECK_INT(decision.reason, HY_REASON_SPLIT);
+		CHECK_INT(counters_of(0)->items + counters_of(1)->items, 40000);
+		if (percents[i] >= 0)
+			CHECK_INT(counters_of(1)->items, 400 * percents[i]);
+		else
+			CHECK(counters_of(1)->items > 3 * counters_of(0)->items && counters_of(0)->items > 0);
+		stage_end();
+	}
+	/* a failing device part is redone on the CPU */
+	begin(1, 20);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	stage.always_fail = true;
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+	CHECK(decision.fallback && decision.status == HY_TRANSIENT);
+	CHECK_INT(counters_of(0)->items, 40000);
+	CHECK_INT(counters_of(0)->calls, 1);
+	CHECK_INT(counters_of(1)->calls, 0);
+	CHECK_INT(counters_of(1)->fallbacks, 1);
+	stage_end();
+}
+
+static void
+test_all_devices_on_a_large_task(void)
+{
+	begin(3, 50);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK(decision.pieces >= 3);
+	CHECK(counters_of(1)->items > 20000 && counters_of(2)->items > 20000 &&
+	      counters_of(3)->items > 20000);
+	CHECK_INT(counters_of(1)->calls, 1);
+	CHECK_INT(counters_of(2)->calls + counters_of(3)->calls + counters_of(0)->items, 0);
+	/* a small one goes to one */
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.pieces, 0);
+	CHECK_INT(counters_of(1)->calls, 2);
+	stage_end();
+}
+
+static void
+test_devices_that_are_named(void)
+{
+	begin(3, 50);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.devices = 6; /* numbers 1 and 2: the executor's second and third */
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK_INT(counters_of(1)->items, 0);
+	CHECK(counters_of(2)->items > 30000 && counters_of(3)->items > 30000);
+	stage.config.devices = 4;
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.device, 3);
+	stage.config.devices = 8; /* there is none */
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
+	stage_end();
+}
+
+static void
+test_large_for_the_memory(void)
+{
+	begin(1, 1);
+	stage.config.execution = HY_EXECUTION_GPU;
+	stage.config.memory_limit = 80000; /* 10,000 items; two pieces at once */
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK_INT(decision.bytes_required, 800000);
+	CHECK_INT(decision.bytes_available, 80000);
+	CHECK_INT(decision.pieces, 20);
+	CHECK_INT(counters_of(1)->calls, 1);
+	CHECK_INT(counters_of(1)->items, 100000);
+	stage_end();
+}
+
+static void
+test_long_ones_are_cut_for_failures(void)
+{
+	begin(1, 50);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[2] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(400000, &decision), HY_OK); /* 20 ms */
+	CHECK(decision.fallback && decision.status == HY_TRANSIENT);
+	CHECK(counters_of(1)->items > 0);
+	CHECK_INT(counters_of(0)->items + counters_of(1)->items, 400000);
+	/* where nobody would redo it there is no point in that */
+	stage.config.execution = HY_EXECUTION_GPU;
+	hy_breaker_init(&stage.executor->member[1].breakers[HY_OP_DISTANCE]);
+	CHECK_INT(stage_dispatch(400000, &decision), HY_OK);
+	CHECK_INT(decision.pieces, 0);
+	stage_end();
+}
+
+/* Small calls go where others have least in flight. */
+static void
+test_least_work_in_flight(void)
+{
+	static HyQueue queue;
+	HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+	int32_t place[2];
+
+	begin(3, 1);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	place[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, place[0], 2, stage.clock.time));
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.device, 2);
+	place[1] = hy_queue_ask(&other, 2, 6e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, place[1], 2, stage.clock.time));
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.device, 3);
+	hy_queue_leave(&other, place[0]);
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	hy_queue_leave(&other, place[1]);
+	/* no place is to be had: the CPU, once that has lasted too long */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.devices = 1;
+	stage.config.queue_depth = 1;
+	stage.config.timeout_ns = 10000000;
+	place[0] = hy_queue_ask(&other, 1, 5e6, false, stage.clock.time);
+	CHECK(hy_queue_granted(&other, place[0], 1, stage.clock.time));
+	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	CHECK(decision.fallback && decision.status == HY_BUSY);
+	CHECK_STR(decision.failure.text, "others had it all the time");
+	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 2);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_split_in_auto);
+	UNIT_RUN(test_split_asked_for);
+	UNIT_RUN(test_all_devices_on_a_large_task);
+	UNIT_RUN(test_devices_that_are_named);
+	UNIT_RUN(test_large_for_the_memory);
+	UNIT_RUN(test_long_ones_are_cut_for_failures);
+	UNIT_RUN(test_least_work_in_flight);
+	return unit_finish();
+}
