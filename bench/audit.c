@@ -3,7 +3,7 @@
  *		How well the dispatcher routes after a short life: 2,000 mixed calls from a cold start, then the
  *		audit, on the emulated device as a PCIe card, as an integrated one and as a bad one.
  *
- *		audit [-v] [-r] [CALLS [SEED]]
+ *		audit [-b] [-v] [-r] [CALLS [SEED]]
  *
  * Time is virtual: that of the device, and that of the CPU (test/unit/virtual_cpu.h), so the figures
  * are the same on every machine.  -r: with the real CPU, on a clock that counts the thread's own
@@ -11,8 +11,8 @@
  * The bad device fails one call in ten; it is to be trusted as long as it does not fail more often,
  * or there would be nothing to choose.
  *
- * CSV on stdout:
- * audit,device,shapes,untrusted,right_percent,lost_percent,never_seen_percent,calls_on_device
+ * CSV on stdout, the second with -b:
+ * audit,device,shapes,untrusted,right_share,lost_percent,never_seen_percent,calls_on_device
  * break_even,device,op,dims,queries,predicted,measured,off_percent
  * -v: each shape that was routed wrong, on stderr.
  */
@@ -38,6 +38,7 @@ static const char *profile;
 static int64_t skipped_ns;
 static bool verbose;
 static bool real;
+static bool break_even;
 static uint64_t seed = 88172645463325252u;
 
 static uint64_t
@@ -265,6 +266,13 @@ run(int64_t calls)
 		    hy_dispatch(executor, &task, NULL) != HY_OK)
 			die("a call failed");
 	}
+	if (break_even)
+	{
+		report_break_even(executor, workload, backend);
+		hy_workload_destroy(workload);
+		hy_executor_destroy(executor);
+		return;
+	}
 	if (hy_audit(executor, &limits, rows, &audit) != HY_OK)
 		die("the audit failed");
 	if (audit.why != NULL)
@@ -288,11 +296,10 @@ run(int64_t calls)
 				row->cpu_ns, row->predicted_cpu_ns, (int) forecast.samples, row->device_ns,
 				row->predicted_device_ns, (int) other.samples, row->scaled ? " scaled" : "");
 	}
-	printf("audit,%s,%d,%d,%.1f,%.2f,%.1f,%lld\n", profile, (int) audit.compared,
-	       (int) audit.untrusted, 100.0 * audit.right / audit.compared,
+	printf("audit,%s,%d,%d,%.3f,%.2f,%.1f,%lld\n", profile, (int) audit.compared,
+	       (int) audit.untrusted, (double) audit.right / audit.compared,
 	       100 * audit.lost_ns / audit.best_ns, 100.0 * never / audit.compared,
 	       (long long) on_device);
-	report_break_even(executor, workload, backend);
 	hy_workload_destroy(workload);
 	hy_executor_destroy(executor);
 }
@@ -308,16 +315,17 @@ main(int argc, char **argv)
 	{
 		verbose = verbose || strcmp(argv[1], "-v") == 0;
 		real = real || strcmp(argv[1], "-r") == 0;
+		break_even = break_even || strcmp(argv[1], "-b") == 0;
 	}
 	if (argc > 1)
 		calls = atoll(argv[1]);
 	if (argc > 2)
 		seed = strtoull(argv[2], NULL, 10) * 2654435761u + 1;
 	if (calls < 1)
-		die("usage: audit [-v] [-r] [CALLS [SEED]]");
-	printf("audit,device,shapes,untrusted,right_percent,lost_percent,never_seen_percent,calls_on_"
-	       "device\n");
-	printf("break_even,device,op,dims,queries,predicted,measured,off_percent\n");
+		die("usage: audit [-b] [-v] [-r] [CALLS [SEED]]");
+	printf("%s\n", break_even ? "break_even,device,op,dims,queries,predicted,measured,off_percent"
+	                          : "audit,device,shapes,untrusted,right_share,lost_percent,"
+	                            "never_seen_percent,calls_on_device");
 	for (i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
 	{
 		profile = profiles[i];

@@ -124,6 +124,8 @@ pgvector=$(psql_in postgres -c "SELECT default_version FROM pg_available_extensi
 
 program kernels bench/kernels.sh
 program dispatch bench/dispatch.sh
+program audit bench/audit.sh
+program break_even bench/audit.sh -b
 program batch_size bench/batch_size.sh
 
 psql_in postgres -c 'CREATE DATABASE hybrid' </dev/null
