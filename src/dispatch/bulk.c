@@ -889,6 +889,7 @@ run_cpu_piece(HyBulk *bulk, int64_t first, int64_t count)
 	bulk->cpu.pieces++;
 	bulk->report.rows[0] = bulk->cpu.rows;
 	bulk->cpu.busy_ns += ns;
+	bulk->report.cpu_ns = (uint64_t) bulk->cpu.busy_ns;
 	bulk->cpu.row_ns = bulk->cpu.row_ns > 0 ? 0.5 * bulk->cpu.row_ns + 0.5 * ns / (double) count
 	                                        : ns / (double) count;
 	bulk->cpu.start_ns = 0;
