@@ -12,7 +12,7 @@
 
 static void merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part,
                   int32_t part_count, HyNeighbor *spare);
-static int32_t kept_of(const HyNeighbor *sorted, int32_t n, const HyNeighbor *limit);
+static int32_t before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit);
 static bool cut_by_targets(const HyShape *shape);
 static HyMatrix rows_of(const HyMatrix *matrix, int64_t first, int64_t count);
 
@@ -132,12 +132,17 @@ hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *out
 		return;
 	for (q = 0; q < topk->queries.rows; q++)
 	{
+		HyNeighbor *whole = topk->out + q * k;
 		HyNeighbor *part = output->out + q * k;
+		int32_t count = output->counts[q];
 		int32_t p;
 
-		for (p = 0; p < output->counts[q]; p++)
+		/* Once the first parts are in, most have little to say: what is not near enough goes. */
+		if (topk->counts[q] == k)
+			count = before(part, count, first, &whole[k - 1]);
+		for (p = 0; p < count; p++)
 			part[p].row += first;
-		merge(topk->out + q * k, &topk->counts[q], k, part, output->counts[q], spare);
+		merge(whole, &topk->counts[q], k, part, count, spare);
 	}
 }
 
@@ -169,14 +174,11 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 	int32_t p;
 	int32_t n = 0;
 
-	/* once the first few are in, most parts have little to say: what is not near enough goes */
-	if (kept == k)
-		part_count = kept_of(part, part_count, &whole[k - 1]);
 	if (part_count <= FEW)
 	{
 		for (p = 0; p < part_count; p++)
 		{
-			int32_t from = kept_of(whole, kept, &part[p]);
+			int32_t from = before(whole, kept, 0, &part[p]);
 
 			if (from == k)
 				break;
@@ -199,17 +201,18 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 	*count = n;
 }
 
-/* kept_of: how many of n sorted neighbours come before limit. */
+/* before: how many of n sorted neighbours, their rows counted from first, come before limit. */
 static int32_t
-kept_of(const HyNeighbor *sorted, int32_t n, const HyNeighbor *limit)
+before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit)
 {
 	int32_t low = 0;
 
 	while (low < n)
 	{
 		int32_t middle = low + (n - low) / 2;
+		HyNeighbor neighbor = {sorted[middle].distance, sorted[middle].row + first};
 
-		if (hy_neighbor_compare(&sorted[middle], limit) < 0)
+		if (hy_neighbor_compare(&neighbor, limit) < 0)
 			low = middle + 1;
 		else
 			n = middle;
