@@ -513,7 +513,7 @@ COMMENT ON FUNCTION hybrid_get_capabilities() IS
 
 CREATE FUNCTION hybrid_get_stats(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
-	OUT calls bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
+	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
 	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
 	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
 	OUT reasons jsonb, OUT statuses jsonb, OUT fallback_causes jsonb, OUT flushes jsonb)
@@ -529,7 +529,8 @@ CREATE FUNCTION hybrid_get_events(
 	OUT k int, OUT items bigint, OUT strategy text, OUT device int, OUT backend text,
 	OUT reason text, OUT fallback bool, OUT status text, OUT native_code int, OUT error text,
 	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT actual_us float8,
-	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT load float8)
+	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT pieces int,
+	OUT split_share float8, OUT load float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_events'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
@@ -591,6 +592,58 @@ COMMENT ON FUNCTION hybrid_reset_stats() IS
 'forgets counters, events, measured times and open breakers: of all sessions where hybrid is preloaded, else of this session; for superusers and who was granted EXECUTE';
 REVOKE EXECUTE ON FUNCTION hybrid_reset_stats() FROM PUBLIC;
 
+-- Not dumped: it tells of this machine.
+CREATE TABLE hybrid_calibration (
+	backend text NOT NULL, number int NOT NULL, name text NOT NULL, architecture text NOT NULL,
+	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL,
+	samples float8 NOT NULL, launch_us float8 NOT NULL, work_ns float8 NOT NULL,
+	byte_ns float8 NOT NULL, state float8[] NOT NULL, measured_at timestamptz NOT NULL,
+	PRIMARY KEY (backend, number, name, architecture, operation, dtype, metric, dims));
+COMMENT ON TABLE hybrid_calibration IS
+'what hybrid_calibrate() measured: sessions start from it where they have no history; may be emptied';
+COMMENT ON COLUMN hybrid_calibration.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_calibration.number IS 'the plug-in''s own number of the device';
+COMMENT ON COLUMN hybrid_calibration.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_calibration.architecture IS 'instruction set or compute capability that was measured';
+COMMENT ON COLUMN hybrid_calibration.operation IS 'distance, topk or spread';
+COMMENT ON COLUMN hybrid_calibration.dtype IS 'of the vectors; float32 for spread';
+COMMENT ON COLUMN hybrid_calibration.metric IS 'l2 for spread';
+COMMENT ON COLUMN hybrid_calibration.dims IS 'of the vectors measured, which stand for those of about as many; 0 for spread';
+COMMENT ON COLUMN hybrid_calibration.samples IS 'batches that were measured';
+COMMENT ON COLUMN hybrid_calibration.launch_us IS 'microseconds of a batch, however small';
+COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
+COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
+COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from; a session reads this column';
+COMMENT ON COLUMN hybrid_calibration.measured_at IS 'when';
+GRANT SELECT ON hybrid_calibration TO pg_monitor;
+
+CREATE FUNCTION hybrid_run_calibration(
+	OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT operation text,
+	OUT dtype text, OUT metric text, OUT dims int, OUT samples float8, OUT launch_us float8,
+	OUT work_ns float8, OUT byte_ns float8, OUT state float8[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_run_calibration'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 60;
+COMMENT ON FUNCTION hybrid_run_calibration() IS
+'measures the CPU and every device with made-up batches, opening those that are closed, and returns what each kind took; keeps nothing: that is hybrid_calibrate()''s';
+REVOKE EXECUTE ON FUNCTION hybrid_run_calibration() FROM PUBLIC;
+
+CREATE FUNCTION hybrid_calibrate() RETURNS SETOF hybrid_calibration
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER COST 1000000 ROWS 60
+SET search_path = pg_catalog, pg_temp
+AS $$
+	INSERT INTO @extschema@.hybrid_calibration
+	SELECT r.*, pg_catalog.clock_timestamp() FROM @extschema@.hybrid_run_calibration() AS r
+	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims)
+	DO UPDATE SET samples = EXCLUDED.samples, launch_us = EXCLUDED.launch_us,
+		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns, state = EXCLUDED.state,
+		measured_at = EXCLUDED.measured_at
+	RETURNING *
+$$;
+COMMENT ON FUNCTION hybrid_calibrate() IS
+'measures the CPU and every device with made-up batches for some seconds, and keeps what it found in hybrid_calibration, which it returns: sessions without history start from it; for superusers and who was granted EXECUTE';
+REVOKE EXECUTE ON FUNCTION hybrid_calibrate() FROM PUBLIC;
+
 CREATE VIEW hybrid_devices AS SELECT * FROM @extschema@.hybrid_get_devices();
 COMMENT ON VIEW hybrid_devices IS 'devices of this session, and why one cannot be used';
 COMMENT ON COLUMN hybrid_devices.device IS 'the session''s number of the device; 0 is the CPU';
@@ -629,7 +682,8 @@ COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; N
 COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
 COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
-COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished';
+COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; one that was cut over several counts for the device it was sent to';
+COMMENT ON COLUMN hybrid_stats.pieces IS 'pieces of batches cut over several devices, or too large for it, that the device finished';
 COMMENT ON COLUMN hybrid_stats.items IS 'results asked for in these';
 COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device; being cancelled is none';
 COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that the device gave up and the CPU then did';
@@ -674,6 +728,8 @@ COMMENT ON COLUMN hybrid_events.actual_us IS 'what the whole call took in micros
 COMMENT ON COLUMN hybrid_events.virtual IS 'actual_us is made up by the emulated device''s model';
 COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed on the device';
 COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it';
+COMMENT ON COLUMN hybrid_events.pieces IS 'it was run in so many pieces; 0: whole';
+COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch worth running on a device and the CPU at once: the device''s part, 0 to 1';
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
 
 CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();

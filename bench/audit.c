@@ -3,7 +3,7 @@
  *		How well the dispatcher routes after a short life: 2,000 mixed calls from a cold start, then the
  *		audit, on the emulated device as a PCIe card, as an integrated one and as a bad one.
  *
- *		audit [-v] [-r] [CALLS]
+ *		audit [-v] [-r] [CALLS [SEED]]
  *
  * Time is virtual: that of the device, and that of the CPU (test/unit/virtual_cpu.h), so the figures
  * are the same on every machine.  -r: with the real CPU, on a clock that counts the thread's own
@@ -38,6 +38,7 @@ static const char *profile;
 static int64_t skipped_ns;
 static bool verbose;
 static bool real;
+static uint64_t seed = 88172645463325252u;
 
 static uint64_t
 clock_now(void *arg)
@@ -234,7 +235,7 @@ run(int64_t calls)
 	HyExecutor *executor;
 	HyWorkload *workload;
 	HyAudit audit;
-	uint64_t state = 88172645463325252u;
+	uint64_t state = seed;
 	int64_t on_device;
 	int64_t i;
 	int never = 0;
@@ -310,8 +311,10 @@ main(int argc, char **argv)
 	}
 	if (argc > 1)
 		calls = atoll(argv[1]);
+	if (argc > 2)
+		seed = strtoull(argv[2], NULL, 10) * 2654435761u + 1;
 	if (calls < 1)
-		die("usage: audit [-v] [-r] [CALLS]");
+		die("usage: audit [-v] [-r] [CALLS [SEED]]");
 	printf("audit,device,shapes,untrusted,right_percent,lost_percent,never_seen_percent,calls_on_"
 	       "device\n");
 	printf("break_even,device,op,dims,queries,predicted,measured,off_percent\n");

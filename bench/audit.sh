@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the audit of the dispatcher's routing and runs it.
 #
-#	bench/audit.sh [-v] [-r] [CALLS]
+#	bench/audit.sh [-v] [-r] [CALLS [SEED]]
 #
 # CSV on stdout, see bench/audit.c.
 set -eu

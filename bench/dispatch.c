@@ -7,21 +7,29 @@
  * Three situations with a tiny task whose data stays in the cache: no device; a device for which
  * the batch is too small; an open device that history says is slower.  And one with batches of 64
  * vectors of 768 dims that rotate through MEGABYTES (256), so that history, counters and events
- * have been pushed out of the near caches.  Direct and dispatched calls alternate, each is timed by
+ * have been pushed out of the near caches.  And the tiny task with statistics in a shared table
+ * that a second process, on another processor where there is one, fills as fast as it can.  Direct and dispatched calls alternate, each is timed by
  * itself, and what the timer costs cancels in the difference.
  *
  * CSV on stdout:
  * dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,direct_median_ns,direct_p99_ns
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dispatch/backend_cpu.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/share.h"
 
 #define TINY_DIMS 64
 #define TINY_ROWS 4
@@ -52,6 +60,7 @@ static HyExecutor *new_executor(bool with_device, int64_t min_batch);
 static void fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *rows_at,
                  double *out);
 static void run(const Case *c);
+static void run_shared(const Case *c);
 
 int
 main(int argc, char **argv)
@@ -90,6 +99,8 @@ main(int argc, char **argv)
 	run(&(Case){"cached; below the minimum batch", new_executor(true, 64), &tiny, 1, calls});
 	slower = new_executor(true, 0);
 	run(&(Case){"cached; open device is slower", slower, &tiny, 1, calls});
+	run_shared(
+		&(Case){"cached; table shared by two processes", new_executor(true, 64), &tiny, 1, calls});
 	run(&(Case){"64 x 768 rotating; no device", new_executor(false, 64), rotating, batches,
 	            calls / 10});
 	run(&(Case){"64 x 768 rotating; below the minimum batch", new_executor(true, 65), rotating,
@@ -217,4 +228,73 @@ run(const Case *c)
 	       dispatched - direct, dispatched99 - direct99, 100 * (dispatched - direct) / direct,
 	       direct, direct99);
 	hy_executor_destroy(c->executor);
+}
+
+static void
+lock_table(void *arg)
+{
+	pthread_mutex_lock(arg);
+}
+
+static void
+unlock_table(void *arg)
+{
+	pthread_mutex_unlock(arg);
+}
+
+static void
+whose_event(void *arg, HyOrigin *origin, int64_t *wall_us)
+{
+	(void) arg;
+	memset(origin, 0, sizeof(*origin));
+	origin->session = (uint64_t) getpid();
+	origin->pid = (int32_t) getpid();
+	*wall_us = 0;
+}
+
+/* run_shared: the case, while another process does the same with the same table. */
+static void
+run_shared(const Case *c)
+{
+	static const HyTableLimits limits = {.devices = 8, .models = 512, .events = 1024};
+	size_t bytes = hy_table_size(&limits);
+	pthread_mutex_t *mutex =
+		mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	HyShareHost host = {.lock = {lock_table, unlock_table, mutex},
+	                    .clock = &hy_monotonic_clock,
+	                    .origin = whose_event};
+	pthread_mutexattr_t attributes;
+	HySharedTable *table;
+	pid_t child;
+
+	if (mutex == MAP_FAILED)
+		die("out of memory");
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(mutex, &attributes);
+	table = hy_table_init((char *) mutex + 4096, &limits);
+	child = fork();
+	if (child < 0)
+		die("cannot fork");
+	if (child == 0)
+	{
+		HyExecutor *executor = new_executor(false, 64);
+		cpu_set_t processors;
+
+		CPU_ZERO(&processors);
+		CPU_SET(1, &processors);
+		/* where there is only one, they take turns */
+		(void) sched_setaffinity(0, sizeof(processors), &processors);
+		hy_executor_share(executor, table, &host);
+		for (;;)
+		{
+			if (hy_dispatch(executor, &c->tasks[0], NULL) != HY_OK)
+				_exit(1);
+		}
+	}
+	hy_executor_share(c->executor, table, &host);
+	run(c);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	munmap(mutex, bytes + 4096);
 }

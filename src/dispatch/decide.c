@@ -19,7 +19,7 @@
  *
  * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
  * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
- * task says that a device would take more than 4 times as long is it left alone.  A device that only
+ * task says that a device would take more than 16 times as long is it left alone.  A device that only
  * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
  * limit of 1% below, and end there.  From then on
  * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
@@ -42,7 +42,10 @@
 #define TRY_STALE 256
 #define FEW_SAMPLES 2
 #define FEW_WEIGHT 12
+#define ENOUGH_SAMPLES 5
+#define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
+#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
 #define REGRET_SHARE 0.01
 #define SPLIT_GAIN 0.9
 #define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
@@ -70,8 +73,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
-static int32_t due_after(const HyForecast *forecast);
-static int32_t calm_of(const HyForecast *forecast);
+static int32_t due_after(const Side *best, const Side *other);
+static int32_t calm_of(const Side *best, const Side *other);
 static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
 static void take(HyChoice *choice, const Side *side, HyReason reason);
 static void
@@ -446,8 +449,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && calm_of(&sides[i].forecast) < choice->calm)
-			choice->calm = calm_of(&sides[i].forecast);
+		if (&sides[i] != best && calm_of(best, &sides[i]) < choice->calm)
+			choice->calm = calm_of(best, &sides[i]);
 		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
@@ -515,13 +518,16 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
+	/* Of the CPU a hint or a cold start will do: neither is off by as much as the limit. */
+	if (best < 0)
+		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
 	{
 		double hint = sides[i].forecast.hint_ns;
 
 		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
 			continue;
-		if (best >= 0 && sides[i].ns < 0 && hint > RATIO_LIMIT * best)
+		if (best >= 0 && sides[i].ns < 0 && hint > HINT_LIMIT * best)
 			continue;
 		if (found == NULL || executor->member[sides[i].device].in_flight_ns <
 		                         executor->member[found->device].in_flight_ns)
@@ -533,20 +539,27 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 	return found;
 }
 
-/* due_after: how many tasks of a kind pass a side by before it is due a trial. */
+/*
+ * due_after: how many tasks of a kind pass a side by before it is due a trial.  Where both sides
+ * are about even a trial costs little, and says most of where the one overtakes the other.
+ */
 static int32_t
-due_after(const HyForecast *forecast)
+due_after(const Side *best, const Side *other)
 {
+	const HyForecast *forecast = &other->forecast;
+
 	if (forecast->weight < FEW_WEIGHT)
+		return TRY_FEW;
+	if (forecast->samples < ENOUGH_SAMPLES && other->ns < EVEN_RATIO * best->ns)
 		return TRY_FEW;
 	return forecast->samples < FEW_SAMPLES ? TRY_UNSEEN : TRY_STALE;
 }
 
 /* calm_of: how many tasks of the kind may go by without asking again whether a trial is due. */
 static int32_t
-calm_of(const HyForecast *forecast)
+calm_of(const Side *best, const Side *other)
 {
-	int64_t left = due_after(forecast) - forecast->unseen;
+	int64_t left = due_after(best, other) - other->forecast.unseen;
 
 	/* it is due, and too dear for now */
 	return left > 0 ? (int32_t) left : TRY_STALE;
@@ -562,7 +575,7 @@ worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
 
 	if (expected < 0 || forecast->cold)
 		return false;
-	if (forecast->unseen < due_after(forecast))
+	if (forecast->unseen < due_after(best, other))
 		return false;
 	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
 		expected = sqrt(expected * forecast->largest_ns);

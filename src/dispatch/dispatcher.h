@@ -216,6 +216,7 @@ extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
 extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
+extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows when history goes */
 
 /* hy_counters_quantile: the latency in ns below which a share q of the calls lies; 0: no calls. */
 extern double hy_counters_quantile(const HyCounters *counters, double q);

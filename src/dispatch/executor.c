@@ -289,6 +289,13 @@ hy_executor_forget(HyExecutor *executor)
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
+	executor->forgotten++;
+}
+
+uint64_t
+hy_executor_epoch(const HyExecutor *executor)
+{
+	return executor->forgotten + 1;
 }
 
 bool

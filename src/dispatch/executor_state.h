@@ -94,6 +94,7 @@ struct HyExecutor
 	uint64_t fold_at_ns;  /* memo.h: when what was jotted down is taken in */
 	uint64_t flush_at_ns; /* share.h */
 	uint64_t kept;        /* events ever */
+	uint64_t forgotten;   /* times that history was */
 	int32_t jotted;       /* events that may not have been counted yet */
 	int32_t until_flush;  /* calls */
 	int32_t events;

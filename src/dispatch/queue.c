@@ -24,6 +24,7 @@ static uint64_t served(const HyQueue *queue, int32_t role);
 static void note_served(HyQueue *queue, int32_t role);
 static void leave(HyQueue *queue, HyQueuePlace *place);
 static bool small_calls_come(const HyQueueDevice *device, uint64_t now);
+static int32_t number_of(const HyQueueSeat *seat, int32_t device);
 static void lock(const HyQueueSeat *seat);
 static void unlock(const HyQueueSeat *seat);
 
@@ -37,7 +38,8 @@ int32_t
 hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uint64_t now)
 {
 	HyQueue *queue = seat->queue;
-	HyQueueDevice *d = &queue->device[device];
+	int32_t number = number_of(seat, device);
+	HyQueueDevice *d = &queue->device[number];
 	HyQueuePlace *place = queue->place;
 	bool small = whole && ns > 0 && ns <= HY_QUEUE_SMALL_NS;
 
@@ -51,7 +53,7 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 		}
 	}
 	*place = (HyQueuePlace){.state = PLACE_WAITS,
-	                        .device = device,
+	                        .device = number,
 	                        .client = seat->client,
 	                        .role = seat->role,
 	                        .small = small,
@@ -136,7 +138,7 @@ hy_queue_forget(const HyQueueSeat *seat, int32_t client)
 double
 hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
 {
-	const HyQueueDevice *d = &seat->queue->device[device];
+	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
 	double quantum = 0;
 
 	lock(seat);
@@ -154,7 +156,7 @@ hy_queue_work(const HyQueueSeat *seat, int32_t device)
 	double work;
 
 	lock(seat);
-	work = seat->queue->device[device].work_ns;
+	work = seat->queue->device[number_of(seat, device)].work_ns;
 	unlock(seat);
 	return work;
 }
@@ -284,6 +286,13 @@ small_calls_come(const HyQueueDevice *device, uint64_t now)
 {
 	return device->small_at_ns != 0 &&
 	       (now < device->small_at_ns || now - device->small_at_ns < HY_QUEUE_RECENT_NS);
+}
+
+/* number_of: the queue's number of the client's device; two devices may have to share one. */
+static int32_t
+number_of(const HyQueueSeat *seat, int32_t device)
+{
+	return (seat->numbers != NULL ? seat->numbers[device] : device) % HY_QUEUE_DEVICES;
 }
 
 static void

@@ -87,8 +87,9 @@ typedef struct HyQueueSeat
 {
 	HyQueue *queue;
 	HyQueueLock lock;
-	int32_t client; /* unique among those that use the queue */
-	int32_t role;   /* in whose name */
+	int32_t client;         /* unique among those that use the queue */
+	int32_t role;           /* in whose name */
+	const int32_t *numbers; /* its device d is the queue's numbers[d]; NULL: they are the same */
 } HyQueueSeat;
 
 /* hy_queue_init: empty. */

@@ -520,8 +520,10 @@ size_manner(const HyShape *shape)
 {
 	uint32_t queries = (uint32_t) log2_floor((double) shape->queries) / 2;
 	uint32_t k = (uint32_t) log2_floor(shape->k) / 2;
+	/* the upper half of the dims class: a result has a cost of its own beside that of its dims */
+	uint32_t wide = shape->dims >= 3 << log2_floor(shape->dims) >> 1;
 
-	return k << 2 | (queries < 3 ? queries : 3);
+	return k << 3 | wide << 2 | (queries < 3 ? queries : 3);
 }
 
 static Size *

@@ -20,6 +20,7 @@
 #include "server/executor.h"
 #include "server/load.h"
 #include "server/memory.h"
+#include "server/priors.h"
 #include "server/report.h"
 #include "server/settings.h"
 #include "server/shared.h"
@@ -34,6 +35,7 @@ static HyExecutor *executor;
 static HyAllocator executor_allocator;
 static MemoryContext executor_context;
 static uint64 configured_generation;
+static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
 static char *configured_plugins; /* the list that the executor's backends came from */
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
@@ -41,6 +43,7 @@ static int log_count;
 static int log_lost;
 
 static void create_executor(void);
+static void keep_up(void);
 static void look_at_load(void);
 static void drop_executor(void);
 static void load_plugins(char *names);
@@ -68,8 +71,7 @@ hybrid_executor(void)
 {
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
 	{
-		look_at_load();
-		hy_executor_follow(executor);
+		keep_up();
 		return executor;
 	}
 
@@ -85,8 +87,7 @@ hybrid_executor(void)
 		hy_executor_configure(executor, &config);
 		configured_generation = hybrid_settings_generation;
 	}
-	look_at_load();
-	hy_executor_follow(executor);
+	keep_up();
 	flush_log();
 	return executor;
 }
@@ -131,16 +132,33 @@ create_executor(void)
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");
 	configured_generation = 0;
+	primed_epoch = 0;
 	load_plugins(names);
 	pfree(names);
 	if (hybrid_shared_table() != NULL)
+	{
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
+		hy_executor_use_queue(executor, hybrid_shared_seat(executor));
+	}
 	if (!hooked)
 	{
 		RegisterXactCallback(flush_at_end, NULL);
 		before_shmem_exit(close_at_exit, (Datum) 0);
 		hooked = true;
 	}
+}
+
+/*
+ * keep_up: what others have done since, what the machine does now, and what was measured once, for
+ * an executor that knows nothing or was made to forget.
+ */
+static void
+keep_up(void)
+{
+	hy_executor_follow(executor);
+	look_at_load();
+	if (unlikely(primed_epoch != hy_executor_epoch(executor)) && hybrid_load_priors(executor))
+		primed_epoch = hy_executor_epoch(executor);
 }
 
 /* look_at_load: at most once a second, and once a statement: it takes a few system calls. */
@@ -275,6 +293,7 @@ close_at_exit(int code, Datum arg)
 	(void) arg;
 	if (executor == NULL)
 		return;
+	hybrid_leave_queue();
 	hy_executor_flush(executor);
 	hy_executor_close_devices(executor);
 }

@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "core/distance.h"
+#include "dispatch/queue.h"
 #include "server/settings.h"
 #include "utils/guc.h"
 
@@ -48,7 +49,6 @@ static char *emulated_faults;
 static bool emulated_wait;
 
 #define SIMD_AUTO (-1)
-#define MOST_QUEUE_DEPTH 16
 #define MOST_DEVICES 64 /* bits of HyConfig.devices */
 
 static const struct config_enum_entry simd_options[] = {
@@ -122,6 +122,8 @@ hybrid_settings_config(HyConfig *config)
 		config->execution = HY_EXECUTION_PREFER_CPU;
 	else if (strcmp(execution, "prefer_gpu") == 0)
 		config->execution = HY_EXECUTION_PREFER_GPU;
+	else if (strcmp(execution, "split") == 0)
+		config->execution = HY_EXECUTION_SPLIT;
 	else
 	{
 		config->execution = HY_EXECUTION_NAMED;
@@ -213,9 +215,6 @@ define_device_settings(void)
 	DefineCustomStringVariable("hybrid.gpu_device", "Devices that may be used.",
 	                           "auto, or a list of numbers such as '0,2'.", &gpu_device, "auto",
 	                           PGC_USERSET, GUC_LIST_INPUT, check_devices, assign_devices, NULL);
-	DefineCustomIntVariable("hybrid.gpu_queue_depth", "Most tasks in flight on a device at once.",
-	                        NULL, &gpu_queue_depth, 2, 1, MOST_QUEUE_DEPTH, PGC_SUSET, 0, NULL,
-	                        assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_memory_limit",
 	                        "Most device memory that one backend may hold.",
 	                        "0 means 80% of what is free.", &gpu_memory_limit, 0, 0, INT_MAX,
@@ -224,6 +223,10 @@ define_device_settings(void)
 	                        "Most contexts that all sessions together hold on a device.",
 	                        "0 means any number. Held only where the library is preloaded.",
 	                        &gpu_max_contexts, 0, 0, INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_queue_depth", "Most batches in flight on a device.",
+	                        "By all sessions where the library is preloaded, each role in turn.",
+	                        &gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int,
+	                        NULL);
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
 	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);

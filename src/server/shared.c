@@ -1,6 +1,6 @@
 /*
  * shared.c
- *		The table that all backends share, when the library is preloaded.
+ *		The table that all backends share, and their queue for devices, when the library is preloaded.
  *
  * The segment is asked for once, by the postmaster, and has a fixed size.  After a crash the
  * postmaster makes all shared memory anew, and the table with it, so it never outlives a backend
@@ -23,6 +23,10 @@ static const HyTableLimits limits = {.devices = 32, .models = 1024, .events = 10
 
 static HySharedTable *table;
 static LWLock *table_lock;
+static HyQueue *queue;
+static LWLock *queue_lock;
+static HyQueueSeat seat;
+static int32_t seat_numbers[HY_MAX_DEVICES];
 static uint64 session;
 static shmem_request_hook_type previous_request_hook;
 static shmem_startup_hook_type previous_startup_hook;
@@ -31,6 +35,8 @@ static void request_memory(void);
 static void start_memory(void);
 static void acquire(void *arg);
 static void release(void *arg);
+static void acquire_queue(void *arg);
+static void release_queue(void *arg);
 static void origin_of(void *arg, HyOrigin *origin, int64_t *wall_us);
 
 static const HyShareHost host = {.lock = {acquire, release, NULL},
@@ -61,6 +67,34 @@ hybrid_shared_host(void)
 	return &host;
 }
 
+const HyQueueSeat *
+hybrid_shared_seat(const HyExecutor *executor)
+{
+	int32 device;
+
+	for (device = 0; device < HY_MAX_DEVICES; device++)
+	{
+		int32 number = HY_TABLE_NO_DEVICE;
+
+		if (device < hy_executor_devices(executor))
+			number = hy_executor_table_device(executor, device);
+		seat_numbers[device] = number == HY_TABLE_NO_DEVICE ? device : number;
+	}
+	seat.queue = queue;
+	seat.lock = (HyQueueLock){acquire_queue, release_queue, NULL};
+	seat.client = MyProcPid;
+	seat.role = (int32_t) GetSessionUserId();
+	seat.numbers = seat_numbers;
+	return &seat;
+}
+
+void
+hybrid_leave_queue(void)
+{
+	if (seat.queue != NULL)
+		hy_queue_forget(&seat, seat.client);
+}
+
 uint64
 hybrid_shared_session(void)
 {
@@ -74,8 +108,8 @@ request_memory(void)
 {
 	if (previous_request_hook != NULL)
 		previous_request_hook();
-	RequestAddinShmemSpace(hy_table_size(&limits));
-	RequestNamedLWLockTranche(NAME, 1);
+	RequestAddinShmemSpace(add_size(hy_table_size(&limits), sizeof(HyQueue)));
+	RequestNamedLWLockTranche(NAME, 2);
 }
 
 static void
@@ -91,7 +125,11 @@ start_memory(void)
 	if (!found)
 		hy_table_init(memory, &limits);
 	table = memory;
-	table_lock = &GetNamedLWLockTranche(NAME)->lock;
+	table_lock = &GetNamedLWLockTranche(NAME)[0].lock;
+	queue = ShmemInitStruct(NAME " queue", sizeof(HyQueue), &found);
+	if (!found)
+		hy_queue_init(queue);
+	queue_lock = &GetNamedLWLockTranche(NAME)[1].lock;
 	session = 0;
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -108,6 +146,20 @@ release(void *arg)
 {
 	(void) arg;
 	LWLockRelease(table_lock);
+}
+
+static void
+acquire_queue(void *arg)
+{
+	(void) arg;
+	LWLockAcquire(queue_lock, LW_EXCLUSIVE);
+}
+
+static void
+release_queue(void *arg)
+{
+	(void) arg;
+	LWLockRelease(queue_lock);
 }
 
 static void

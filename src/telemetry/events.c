@@ -146,6 +146,11 @@ store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEv
 	hybrid_row_put(&row, BoolGetDatum(decision->virtual_time));
 	hybrid_row_put(&row, Int64GetDatum((int64) decision->bytes_required));
 	hybrid_row_put(&row, Int64GetDatum((int64) decision->bytes_available));
+	hybrid_row_put(&row, Int32GetDatum(decision->pieces));
+	if (decision->split_share >= 0)
+		hybrid_row_put(&row, Float8GetDatum(decision->split_share));
+	else
+		hybrid_row_put_null(&row);
 	if (decision->load > 0)
 		hybrid_row_put(&row, Float8GetDatum(decision->load));
 	else

@@ -106,6 +106,7 @@ store_counters(FunctionCallInfo fcinfo, int32 device, const HyTableDevice *key, 
 	hybrid_row_put_text(&row, key->name);
 	hybrid_row_put_text(&row, hy_op_name(op));
 	hybrid_row_put(&row, Int64GetDatum(counters->calls));
+	hybrid_row_put(&row, Int64GetDatum(counters->pieces));
 	hybrid_row_put(&row, Int64GetDatum(counters->items));
 	hybrid_row_put(&row, Int64GetDatum(failures));
 	hybrid_row_put(&row, Int64GetDatum(counters->fallbacks));

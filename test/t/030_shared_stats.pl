@@ -201,6 +201,21 @@ is(ask($b, 'SELECT state, contexts FROM hybrid_devices WHERE device = 1'), 'open
 finish($b);
 $node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_max_contexts; SELECT pg_reload_conf()});
 
+# ---- the queue for a device: one place for three sessions, one of which is terminated while it runs ----
+reset_all();
+my $slow = $device . q{SET hybrid.emulated_wait = on; SET hybrid.emulated_launch_us = 2000; SET hybrid.gpu_queue_depth = 1};
+my @clients = map { session() } 1 .. 3;
+ask($_, $slow) for @clients;
+my $doomed = ask($clients[0], 'SELECT pg_backend_pid()');
+$_->{in} .= "SELECT calls(200, 100);\n\\q\n" for @clients;
+IPC::Run::pump_nb($_->{run}) for @clients;
+$node->poll_query_until('postgres', q{SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated'});
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($doomed, 10000)");
+eval { IPC::Run::finish($clients[0]{run}) }; # its pipe may be broken
+IPC::Run::finish($_->{run}) for @clients[1, 2];
+is($clients[1]{out} =~ s/\A.*^done\n//msr . $clients[2]{out} =~ s/\A.*^done\n//msr, "200\n200\n", 'the others get all their turns');
+cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'}), '>=', 400, 'on the device');
+
 # ---- a crash leaves a valid, empty table ----
 ($a, $b) = (session(), session());
 ask($a, $device . 'SELECT calls(10, 100)');
@@ -232,6 +247,7 @@ is(decided('', 100), 'auto|cpu|no device', 'no plug-in');
 is(decided(q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu}, 100), 'prefer_gpu|emulated|user preference', 'plugins, execution = prefer_gpu');
 is(decided('SET hybrid.execution = prefer_cpu', 100), 'prefer_cpu|cpu|user preference', 'execution = prefer_cpu');
 is(decided('SET hybrid.execution = gpu', 100), 'gpu|emulated|user preference', 'execution = gpu');
+like(decided('SET hybrid.execution = split', 100000), qr/^split\|/, 'execution = split');
 is(decided('SET hybrid.execution = cpu', 100), 'cpu|cpu|user preference', 'execution = cpu');
 is(decided('SET hybrid.execution = emulated', 100), 'named|emulated|user preference', 'execution = a backend');
 is(decided('SET hybrid.force_cpu = on', 100), 'cpu|cpu|user preference', 'force_cpu');
@@ -288,6 +304,26 @@ ask($s, 'SET statement_timeout = 200');
 ask($s, 'SELECT count(*) FROM hybrid_audit_shapes()');
 like($s->{err}, qr/canceling statement due to statement timeout/, 'and ends when it is told to');
 finish($s);
+
+# ---- a calibration is kept, and a session without history starts from it ----
+reset_all();
+my $known = q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 10000, 100) WHERE device = 0};
+is($node->safe_psql('postgres', $known), '', 'nothing is known');
+(undef, undef, $err) = $node->psql('postgres', 'SELECT hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=plain');
+like($err, qr/permission denied for function hybrid_calibrate/, 'a plain user may not calibrate');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION hybrid_calibrate() TO watcher');
+is($node->safe_psql('postgres', 'SELECT count(*) > 20, min(samples) > 0, count(DISTINCT backend) FROM hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=watcher'), 't|t|1', 'who was granted it may');
+is($node->safe_psql('postgres', 'SELECT count(*) > 20 FROM hybrid_calibration', connstr => $node->connstr('postgres') . ' user=watcher'), 't', 'and look at what was kept');
+is($node->safe_psql('postgres', $totals), '0|0', 'it is not counted');
+is($node->safe_psql('postgres', $known, connstr => $node->connstr('postgres') . ' user=plain'), 't', 'a plain user profits');
+reset_all();
+is($node->safe_psql('postgres', $known), 't', 'also after a reset');
+$node->restart;
+is($node->safe_psql('postgres', $known), 't', 'and a restart');
+is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_explain/public.hybrid_explain/r)), 't', 'whatever the search path');
+is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
+$node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');
+is($node->safe_psql('postgres', $known), '', 'an empty table is a fresh start');
 
 # accumulated batches
 reset_all();

@@ -559,6 +559,223 @@ test_looking_changes_nothing(void)
 	stage_end();
 }
 
+static void
+test_least_in_flight(void)
+{
+	int32_t d;
+
+	stage_begin(3);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	expect(decided(1024), 1, HY_REASON_USER);
+	stage.executor->member[1].in_flight_ns = 100;
+	stage.executor->member[3].in_flight_ns = 50;
+	expect(decided(1024), 2, HY_REASON_USER);
+	stage.executor->member[2].in_flight_ns = 70;
+	expect(decided(1024), 3, HY_REASON_USER);
+	/* in auto what is waited for is part of the cost */
+	stage.config.execution = HY_EXECUTION_AUTO;
+	for (d = 0; d <= 3; d++)
+	{
+		HyTask task = stage_task(1024);
+		HyShape shape = hy_task_shape(&task);
+		int i;
+
+		for (i = 0; i < 20; i++)
+			hy_tracker_record(stage.executor->tracker, &shape, d, d == 0 ? 100000 : 10000);
+		stage.executor->member[d].in_flight_ns = 0;
+	}
+	expect(decided(1024), 1, HY_REASON_COST);
+	stage.executor->member[1].in_flight_ns = 5000;
+	expect(decided(1024), 2, HY_REASON_COST);
+	stage.executor->member[2].in_flight_ns = 6000;
+	stage.executor->member[3].in_flight_ns = 7000;
+	expect(decided(1024), 1, HY_REASON_COST);
+	for (d = 1; d <= 3; d++)
+		stage.executor->member[d].in_flight_ns = 200000;
+	expect(decided(1024), 0, HY_REASON_COST);
+	stage_end();
+}
+
+static void
+test_each_device_is_tried(void)
+{
+	static const int32_t order[] = {1, 1, 2, 2, 0, 0};
+	HyDecision decision;
+	int i;
+
+	stage_begin(2);
+	for (i = 0; i < 6; i++)
+	{
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		expect(decision, order[i], HY_REASON_EXPLORATION);
+	}
+	stage_end();
+}
+
+static void
+test_no_device_is_tried_that_like_tasks_speak_against(void)
+{
+	HyTask task;
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	stage.device_launch_ns = 200000;
+	for (i = 0; i < 40; i++)
+		CHECK_INT(stage_dispatch(64 << (i % 5), NULL), HY_OK);
+	for (i = 0; i < 6; i++)
+	{
+		task = stage_task(128);
+		task.u.distance.metric = HY_METRIC_L1;
+		CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_OK);
+		CHECK_INT(decision.device, 0);
+	}
+	stage_end();
+}
+
+static void
+test_load(void)
+{
+	HyLoad busy = {.runnable = 3};
+	HyLoad idle = {.runnable = 0.5};
+
+	stage_begin(1);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	teach(1024, 10000, 20000);
+	expect(decided(1024), 0, HY_REASON_COST);
+	hy_executor_set_load(stage.executor, &busy);
+	CHECK(hy_executor_load(stage.executor).runnable == 3);
+	expect(decided(1024), 1, HY_REASON_COST); /* 30 us against 20 */
+	CHECK(decided(1024).load == 3);
+	hy_executor_set_load(stage.executor, &idle);
+	expect(decided(1024), 0, HY_REASON_COST);
+	/* history that was made under that load knows it already */
+	stage.executor->load_seen = 3;
+	hy_executor_set_load(stage.executor, &busy);
+	expect(decided(1024), 0, HY_REASON_COST);
+	stage_end();
+}
+
+static void
+test_pieces(void)
+{
+	HyChoice choice;
+	HyTask task;
+	HyShape shape;
+
+	stage_begin(1);
+	stage.item_bytes = 10;
+	stage.executor->member[1].info.memory_free = 12800; /* 80%: 10,240 */
+	task = stage_task(5000);
+	shape = hy_task_shape(&task);
+	stage.executor->cuts = false;
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.reason, HY_REASON_MEMORY);
+	stage.executor->cuts = true;
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.device, 1);
+	CHECK(choice.chunked);
+	CHECK_INT(choice.bytes_required, 50000);
+	CHECK_INT(choice.bytes_available, 10240);
+	task = stage_task(1000);
+	shape = hy_task_shape(&task);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.device, 1);
+	CHECK(!choice.chunked);
+	/* not even the smallest fits */
+	stage.executor->member[1].info.memory_free = 10;
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.reason, HY_REASON_MEMORY);
+	CHECK_INT(choice.device, 0);
+	stage_end();
+}
+
+static void
+test_split(void)
+{
+	HyChoice choice;
+	HyTask task;
+	HyShape shape;
+	int i;
+
+	stage_begin(1);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	stage.executor->cuts = true;
+	/* both take 100 ns an item, the device after 20 us */
+	for (i = 0; i < 60; i++)
+	{
+		task = stage_task(INT64_C(64) << (i % 12));
+		shape = hy_task_shape(&task);
+		hy_tracker_record(stage.executor->tracker, &shape, 0, (uint64_t) (100 * shape.targets));
+		hy_tracker_record(stage.executor->tracker, &shape, 1,
+		                  (uint64_t) (20000 + 100 * shape.targets));
+	}
+	task = stage_task(100000);
+	shape = hy_task_shape(&task);
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(choice.split);
+	CHECK_NEAR(choice.share, 0.5, 0.03);
+	CHECK_NEAR(choice.split_ns / 5e6, 1, 0.05);
+	/* a device ten times as fast leaves too little to win */
+	for (i = 0; i < 400; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, 1, 500000);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(!choice.split);
+	/* unless it is asked for */
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(choice.split);
+	CHECK(choice.share > 0.7);
+	stage.config.split_percent = 25;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_NEAR(choice.share, 0.25, 1e-9);
+	/* what is small is not worth it */
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.split_percent = -1;
+	hy_executor_configure(stage.executor, &stage.config);
+	task = stage_task(1024);
+	shape = hy_task_shape(&task);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(!choice.split);
+	/* and where nobody can cut, nothing is split */
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	hy_executor_configure(stage.executor, &stage.config);
+	stage.executor->cuts = false;
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(!choice.split);
+	stage_end();
+}
+
+static void
+test_a_trial_is_foretold(void)
+{
+	HyChoice choice;
+	HyTask task;
+	HyShape shape;
+
+	/* calm says for how many tasks of the kind the decision needs no second look */
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	run_many(40, 1024);
+	task = stage_task(1024);
+	shape = hy_task_shape(&task);
+	hy_memo_fold(stage.executor, true);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.device, 0);
+	CHECK(choice.calm >= 1 && choice.calm <= 256);
+	CHECK(choice.holds_ns == UINT64_MAX);
+	stage.executor->no_trials = true;
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK_INT(choice.reason, HY_REASON_COST);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -584,5 +801,12 @@ main(void)
 	UNIT_RUN(test_larger_batches_get_their_chance);
 	UNIT_RUN(test_first_able_device);
 	UNIT_RUN(test_looking_changes_nothing);
+	UNIT_RUN(test_least_in_flight);
+	UNIT_RUN(test_each_device_is_tried);
+	UNIT_RUN(test_no_device_is_tried_that_like_tasks_speak_against);
+	UNIT_RUN(test_load);
+	UNIT_RUN(test_pieces);
+	UNIT_RUN(test_split);
+	UNIT_RUN(test_a_trial_is_foretold);
 	return unit_finish();
 }

@@ -29,7 +29,7 @@ drop_lock(void *arg)
 static HyQueueSeat
 seat_of(int32_t client, int32_t role)
 {
-	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role};
+	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL};
 }
 
 static void
@@ -383,9 +383,33 @@ test_small_calls_beside_bulk(void)
 	CHECK_MSG(without > 20 * alone, "p99 %.0f us without a queue", without / 1e3);
 }
 
+/* Two clients that count their devices differently mean the same one. */
+static void
+test_numbers_of_devices(void)
+{
+	static const int32_t swapped[] = {0, 2, 1};
+	HyQueueSeat a = seat_of(1, 10);
+	HyQueueSeat b = seat_of(2, 20);
+	int32_t first;
+	int32_t second;
+
+	hy_queue_init(&queue);
+	b.numbers = swapped;
+	first = hy_queue_ask(&a, 1, 1000, true, 1);
+	CHECK(hy_queue_granted(&a, first, 1, 1));
+	second = hy_queue_ask(&b, 2, 1000, true, 1);
+	CHECK(!hy_queue_granted(&b, second, 1, 1));
+	CHECK_NEAR(hy_queue_work(&b, 2), 2000, 1e-9);
+	CHECK_NEAR(hy_queue_work(&b, 1), 0, 1e-9);
+	hy_queue_leave(&a, first);
+	CHECK(hy_queue_granted(&b, second, 1, 2));
+	hy_queue_leave(&b, second);
+}
+
 int
 main(void)
 {
+	UNIT_RUN(test_numbers_of_devices);
 	UNIT_RUN(test_places_and_turns);
 	UNIT_RUN(test_small_calls_first);
 	UNIT_RUN(test_who_sleeps_keeps_nobody_waiting);

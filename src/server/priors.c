@@ -1,0 +1,171 @@
+/*
+ * priors.c
+ *		What a calibration has left in the table hybrid_calibration.
+ *
+ * The table is read for every user's session, whatever he may read himself: it holds times, and
+ * only superusers, and whom they let, write it.  What it says is checked like any input.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_type.h"
+#include "dispatch/calibration.h"
+#include "executor/tuptable.h"
+#include "server/priors.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#define TABLE "hybrid_calibration"
+
+StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
+                 "a model is kept as an array of float8");
+
+static Oid find_table(void);
+static void load_row(HyExecutor *executor, TupleTableSlot *slot);
+static int32 find_device(const HyExecutor *executor, TupleTableSlot *slot);
+static bool parse_shape(TupleTableSlot *slot, HyShape *shape);
+static bool parse_state(Datum value, HyModelState *state);
+static char *text_of(TupleTableSlot *slot, int column);
+
+bool
+hybrid_load_priors(HyExecutor *executor)
+{
+	Oid table;
+	Relation relation;
+	TableScanDesc scan;
+	TupleTableSlot *slot;
+
+	if (!IsTransactionState() || !ActiveSnapshotSet())
+		return false;
+	table = find_table();
+	if (!OidIsValid(table))
+		return true;
+	relation = table_open(table, AccessShareLock);
+	if (relation->rd_rel->relkind == RELKIND_RELATION &&
+	    RelationGetNumberOfAttributes(relation) == HYBRID_PRIOR_COLUMNS)
+	{
+		slot = table_slot_create(relation, NULL);
+		scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
+		while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+			load_row(executor, slot);
+		table_endscan(scan);
+		ExecDropSingleTupleTableSlot(slot);
+	}
+	table_close(relation, AccessShareLock);
+	return true;
+}
+
+/* find_table: in the schema of the extension, wherever that is. */
+static Oid
+find_table(void)
+{
+	Relation extensions = table_open(ExtensionRelationId, AccessShareLock);
+	Oid namespace = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+	            CStringGetDatum("hybrid"));
+	scan = systable_beginscan(extensions, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	namespace = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	systable_endscan(scan);
+	table_close(extensions, AccessShareLock);
+	return OidIsValid(namespace) ? get_relname_relid(TABLE, namespace) : InvalidOid;
+}
+
+/* load_row: of a device that is here, and a kind of task that nobody has told of yet. */
+static void
+load_row(HyExecutor *executor, TupleTableSlot *slot)
+{
+	HyPrior prior;
+	int i;
+
+	slot_getallattrs(slot);
+	for (i = 0; i < HYBRID_PRIOR_STATE + 1; i++)
+	{
+		if (slot->tts_isnull[i])
+			return;
+	}
+	prior.device = find_device(executor, slot);
+	if (prior.device < 0 || !parse_shape(slot, &prior.shape) ||
+	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior.model) ||
+	    hy_tracker_forecast(hy_executor_tracker(executor), &prior.shape, prior.device).weight > 0)
+		return;
+	(void) hy_executor_import_prior(executor, &prior);
+}
+
+static int32
+find_device(const HyExecutor *executor, TupleTableSlot *slot)
+{
+	int32 device;
+
+	for (device = 0; device < hy_executor_devices(executor); device++)
+	{
+		HyDeviceState state;
+
+		hy_executor_device(executor, device, &state);
+		if (strcmp(state.backend, text_of(slot, HYBRID_PRIOR_BACKEND)) == 0 &&
+		    state.number == DatumGetInt32(slot->tts_values[HYBRID_PRIOR_NUMBER]) &&
+		    strcmp(state.info.name, text_of(slot, HYBRID_PRIOR_NAME)) == 0 &&
+		    strcmp(state.info.architecture, text_of(slot, HYBRID_PRIOR_ARCHITECTURE)) == 0)
+			return device;
+	}
+	return -1;
+}
+
+static bool
+parse_shape(TupleTableSlot *slot, HyShape *shape)
+{
+	int32 dims = DatumGetInt32(slot->tts_values[HYBRID_PRIOR_DIMS]);
+	int op = 0;
+	int dtype = 0;
+
+	memset(shape, 0, sizeof(*shape));
+	while (op < HY_OP_COUNT && strcmp(hy_op_name((HyOp) op), text_of(slot, HYBRID_PRIOR_OPERATION)))
+		op++;
+	while (dtype < HY_DTYPE_COUNT &&
+	       strcmp(hy_dtype_name((HyDtype) dtype), text_of(slot, HYBRID_PRIOR_DTYPE)))
+		dtype++;
+	if (op == HY_OP_COUNT || dtype == HY_DTYPE_COUNT ||
+	    hy_metric_parse(text_of(slot, HYBRID_PRIOR_METRIC), &shape->metric) != 0 ||
+	    (op == HY_OP_SPREAD ? dims != 0 : dims < 1 || dims > HY_MAX_DIMS))
+		return false;
+	shape->op = (HyOp) op;
+	shape->dtype = (HyDtype) dtype;
+	shape->dims = dims;
+	shape->queries = 1;
+	shape->targets = 1;
+	shape->k = shape->op == HY_OP_TOPK ? 1 : 0;
+	return true;
+}
+
+static bool
+parse_state(Datum value, HyModelState *state)
+{
+	ArrayType *array = DatumGetArrayTypeP(value);
+
+	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != (int) HY_MODEL_NUMBERS ||
+	    ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
+		return false;
+	memcpy(state, ARR_DATA_PTR(array), sizeof(*state));
+	return true;
+}
+
+static char *
+text_of(TupleTableSlot *slot, int column)
+{
+	return TextDatumGetCString(slot->tts_values[column]);
+}

@@ -1,0 +1,38 @@
+/*
+ * priors.h
+ *		What a calibration has left in the table hybrid_calibration.
+ */
+#ifndef HYBRID_PRIORS_H
+#define HYBRID_PRIORS_H
+
+#include "postgres.h"
+
+#include "dispatch/dispatcher.h"
+
+/* Columns of hybrid_calibration, and of what hybrid_run_calibration() returns up to measured_at. */
+enum
+{
+	HYBRID_PRIOR_BACKEND,
+	HYBRID_PRIOR_NUMBER,
+	HYBRID_PRIOR_NAME,
+	HYBRID_PRIOR_ARCHITECTURE,
+	HYBRID_PRIOR_OPERATION,
+	HYBRID_PRIOR_DTYPE,
+	HYBRID_PRIOR_METRIC,
+	HYBRID_PRIOR_DIMS,
+	HYBRID_PRIOR_SAMPLES,
+	HYBRID_PRIOR_LAUNCH,
+	HYBRID_PRIOR_WORK,
+	HYBRID_PRIOR_BYTE,
+	HYBRID_PRIOR_STATE,
+	HYBRID_PRIOR_MEASURED_AT,
+	HYBRID_PRIOR_COLUMNS
+};
+
+/*
+ * hybrid_load_priors: tells the executor what the table knows of its devices, of kinds of tasks that
+ * it has no history of.  False when the catalogs cannot be read now: ask again.
+ */
+extern bool hybrid_load_priors(HyExecutor *executor);
+
+#endif

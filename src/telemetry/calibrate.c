@@ -1,0 +1,74 @@
+/*
+ * calibrate.c
+ *		hybrid_run_calibration: measures, and hands out what hybrid_calibrate() keeps.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "dispatch/calibration.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "server/executor.h"
+#include "server/memory.h"
+#include "server/priors.h"
+#include "server/report.h"
+#include "telemetry/rows.h"
+#include "utils/array.h"
+
+PG_FUNCTION_INFO_V1(hybrid_run_calibration);
+
+static void store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *prior);
+
+Datum
+hybrid_run_calibration(PG_FUNCTION_ARGS)
+{
+	HyExecutor *executor = hybrid_viewed_executor();
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	HyCalibrationLimits limits = {.allocator = &allocator, .cancel = &hybrid_cancel};
+	HyPrior *priors = (HyPrior *) palloc(HY_CALIBRATION_PRIORS * sizeof(HyPrior));
+	int32_t count;
+	int32_t i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	hybrid_check(hy_calibrate(executor, &limits, priors, &count), "calibrate the dispatcher");
+	for (i = 0; i < count; i++)
+	{
+		(void) hy_executor_import_prior(executor, &priors[i]);
+		store_prior(fcinfo, executor, &priors[i]);
+	}
+	return (Datum) 0;
+}
+
+static void
+store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *prior)
+{
+	Datum numbers[HY_MODEL_NUMBERS];
+	double values[HY_MODEL_NUMBERS];
+	HyCoefficients fit;
+	HyDeviceState state;
+	HybridRow row = {.columns = 0};
+	size_t i;
+
+	if (!hy_model_solve(&prior->model, prior->device == 0, &fit))
+		return;
+	memcpy(values, &prior->model, sizeof(values));
+	for (i = 0; i < HY_MODEL_NUMBERS; i++)
+		numbers[i] = Float8GetDatum(values[i]);
+	hy_executor_device(executor, prior->device, &state);
+	hybrid_row_put_text(&row, state.backend);
+	hybrid_row_put(&row, Int32GetDatum(state.number));
+	hybrid_row_put_text(&row, state.info.name);
+	hybrid_row_put_text(&row, state.info.architecture);
+	hybrid_row_put_text(&row, hy_op_name(prior->shape.op));
+	hybrid_row_put_text(&row, hy_dtype_name(prior->shape.dtype));
+	hybrid_row_put_text(&row, hy_metric_name(prior->shape.metric));
+	hybrid_row_put(&row, Int32GetDatum(prior->shape.dims));
+	hybrid_row_put(&row, Float8GetDatum(prior->model.weight));
+	hybrid_row_put_us(&row, fit.launch_ns);
+	hybrid_row_put(&row, Float8GetDatum(fit.work_ns));
+	hybrid_row_put(&row, Float8GetDatum(fit.byte_ns));
+	hybrid_row_put(
+		&row, PointerGetDatum(construct_array(numbers, (int) HY_MODEL_NUMBERS, FLOAT8OID,
+	                                          sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	hybrid_row_store(fcinfo, &row);
+}
