@@ -2,9 +2,10 @@
  * virtual_cpu.h
  *		A CPU whose time is made up, so that what is decided by time is the same on every machine.
  *
- * It computes nothing, and finds nothing in top-k.  Its law has what that of real ones has and a regression does not: a cost
- * an element that rises where the data outgrow one cache after the other, a cost a candidate in
- * top-k, jitter of 10%, and now and then a call that takes three times as long.
+ * It computes nothing: distances stay as they are, and nothing is near.  Its law has what that of
+ * real ones has and a regression does not: a cost an element that rises where the data outgrow one
+ * cache after the other, a cost a candidate in top-k, jitter of 10%, and now and then a call that
+ * takes three times as long.
  */
 #ifndef VIRTUAL_CPU_H
 #define VIRTUAL_CPU_H
