@@ -21,6 +21,7 @@
 #define PROBE_PARTS 16       /* a first piece of a device of unknown speed, among several lanes */
 #define CPU_PROBE_PARTS 1024 /* the same of the CPU, which is deaf meanwhile */
 #define WORTH 0.95 /* several lanes where they need less than this of the best one's time */
+#define LONGEST_REST_NS 3e6    /* not cut any more when it is the last */
 #define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
 #define MOST_LOST_NS 3e6       /* a lane that lost more has no further try */
 #define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
@@ -889,6 +890,7 @@ run_cpu_piece(HyBulk *bulk, int64_t first, int64_t count)
 	bulk->cpu.pieces++;
 	bulk->report.rows[0] = bulk->cpu.rows;
 	bulk->cpu.busy_ns += ns;
+	bulk->report.cpu_ns = (uint64_t) bulk->cpu.busy_ns;
 	bulk->cpu.row_ns = bulk->cpu.row_ns > 0 ? 0.5 * bulk->cpu.row_ns + 0.5 * ns / (double) count
 	                                        : ns / (double) count;
 	bulk->cpu.start_ns = 0;
@@ -994,7 +996,7 @@ device_rows(HyBulk *bulk, Lane *lane, int64_t left, uint64_t now)
 {
 	bool cpu = bulk->cpu.open && bulk->boundary < 0;
 	double rows = (double) left;
-	double longest = bulk->plan.rescue || cpu ? LONGEST_PIECE_NS : HUGE_VAL;
+	double longest = bulk->plan.rescue && !bulk->cpu.open ? LONGEST_PIECE_NS : HUGE_VAL;
 	double quantum = 0;
 	int lanes = cpu;
 	int known;
@@ -1033,6 +1035,9 @@ device_rows(HyBulk *bulk, Lane *lane, int64_t left, uint64_t now)
 		}
 		if (quantum > 0 && quantum < longest)
 			longest = quantum;
+		else if (longest == LONGEST_PIECE_NS && lanes == 1 &&
+		         lane_ns(lane, rows) <= LONGEST_REST_NS)
+			longest = LONGEST_REST_NS;
 		if (longest < PIECE_STARTS * lane->start_ns)
 			longest = PIECE_STARTS * lane->start_ns;
 		if (lane_ns(lane, rows) > longest)

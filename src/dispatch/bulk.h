@@ -42,6 +42,7 @@ typedef struct HyBulkReport
 	int64_t rows[HY_MAX_DEVICES]; /* done by each device, 0 being the CPU */
 	uint64_t started_ns;
 	uint64_t finished_ns;
+	uint64_t cpu_ns;  /* the CPU computed */
 	uint64_t join_ns; /* spent on putting answers together */
 } HyBulkReport;
 

@@ -8,6 +8,11 @@
 
 #include "core/topk.h"
 
+#define FEW 16 /* so many are put in one by one */
+
+static void merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part,
+                  int32_t part_count, HyNeighbor *spare);
+static int32_t before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit);
 static bool cut_by_targets(const HyShape *shape);
 static HyMatrix rows_of(const HyMatrix *matrix, int64_t first, int64_t count);
 
@@ -129,28 +134,15 @@ hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *out
 	{
 		HyNeighbor *whole = topk->out + q * k;
 		HyNeighbor *part = output->out + q * k;
-		int32_t whole_count = topk->counts[q];
-		int32_t part_count = output->counts[q];
-		int32_t w = 0;
-		int32_t p = 0;
-		int32_t n = 0;
+		int32_t count = output->counts[q];
+		int32_t p;
 
-		for (p = 0; p < part_count; p++)
+		/* Once the first parts are in, most have little to say: what is not near enough goes. */
+		if (topk->counts[q] == k)
+			count = before(part, count, first, &whole[k - 1]);
+		for (p = 0; p < count; p++)
 			part[p].row += first;
-		/* most slices have nothing to say once the first few are in */
-		if (whole_count == k &&
-		    (part_count == 0 || hy_neighbor_compare(&part[0], &whole[k - 1]) > 0))
-			continue;
-		p = 0;
-		while (n < k && (w < whole_count || p < part_count))
-		{
-			bool from_part = w == whole_count ||
-			                 (p < part_count && hy_neighbor_compare(&part[p], &whole[w]) < 0);
-
-			spare[n++] = from_part ? part[p++] : whole[w++];
-		}
-		memcpy(whole, spare, (size_t) n * sizeof(HyNeighbor));
-		topk->counts[q] = n;
+		merge(whole, &topk->counts[q], k, part, count, spare);
 	}
 }
 
@@ -170,6 +162,62 @@ hy_shape_slice(const HyShape *shape, int64_t count)
 	else
 		slice.queries = count;
 	return slice;
+}
+
+/* merge: folds sorted part into sorted whole, of which k are kept. */
+static void
+merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int32_t part_count,
+      HyNeighbor *spare)
+{
+	int32_t kept = *count;
+	int32_t w;
+	int32_t p;
+	int32_t n = 0;
+
+	if (part_count <= FEW)
+	{
+		for (p = 0; p < part_count; p++)
+		{
+			int32_t from = before(whole, kept, 0, &part[p]);
+
+			if (from == k)
+				break;
+			if (kept < k)
+				kept++;
+			memmove(&whole[from + 1], &whole[from], (size_t) (kept - 1 - from) * sizeof(*whole));
+			whole[from] = part[p];
+		}
+		*count = kept;
+		return;
+	}
+	for (w = p = 0; n < k && (w < kept || p < part_count);)
+	{
+		bool from_part =
+			w == kept || (p < part_count && hy_neighbor_compare(&part[p], &whole[w]) < 0);
+
+		spare[n++] = from_part ? part[p++] : whole[w++];
+	}
+	memcpy(whole, spare, (size_t) n * sizeof(HyNeighbor));
+	*count = n;
+}
+
+/* before: how many of n sorted neighbours, their rows counted from first, come before limit. */
+static int32_t
+before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit)
+{
+	int32_t low = 0;
+
+	while (low < n)
+	{
+		int32_t middle = low + (n - low) / 2;
+		HyNeighbor neighbor = {sorted[middle].distance, sorted[middle].row + first};
+
+		if (hy_neighbor_compare(&neighbor, limit) < 0)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
 }
 
 /* cut_by_targets: whether repeating the queries (and answers) costs less than repeating the targets. */
