@@ -17,6 +17,7 @@
 #include "dispatch/backend_cpu.h"
 
 #define OPEN_RETRY_FIRST_NS UINT64_C(1000000000)
+#define LOAD_LOOKS 8 /* after about so many the history is of the load that was seen in them */
 #define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
@@ -180,6 +181,24 @@ hy_executor_close_devices(HyExecutor *executor)
 void
 hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 {
+	HyTrackerRow row;
+	bool seen_here = false;
+	int32_t i;
+
+	/*
+	 * What the CPU did since the last look it did under the load of then.  Before the first look
+	 * nobody knows; history that came from other processes was most likely made on a machine as
+	 * busy as now.
+	 */
+	if (executor->load.runnable > 0)
+		executor->load_seen += (executor->load.runnable - executor->load_seen) / LOAD_LOOKS;
+	else
+	{
+		for (i = 0; !seen_here && hy_tracker_row(executor->tracker, i, &row); i++)
+			seen_here = row.observations > 0;
+		if (!seen_here)
+			executor->load_seen = load->runnable;
+	}
 	if (load->runnable != executor->load.runnable)
 		executor->generation++;
 	executor->load = *load;
@@ -285,7 +304,7 @@ hy_executor_forget(HyExecutor *executor)
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
 	executor->regret_ns = 0;
-	executor->load_seen = 0;
+	executor->load_seen = executor->load.runnable; /* what comes is made under it */
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);

@@ -50,7 +50,9 @@ hybrid_load_priors(HyExecutor *executor)
 	table = find_table();
 	if (!OidIsValid(table))
 		return true;
-	relation = table_open(table, AccessShareLock);
+	relation = try_table_open(table, AccessShareLock);
+	if (relation == NULL)
+		return true;
 	if (relation->rd_rel->relkind == RELKIND_RELATION &&
 	    RelationGetNumberOfAttributes(relation) == HYBRID_PRIOR_COLUMNS)
 	{

@@ -216,6 +216,20 @@ IPC::Run::finish($_->{run}) for @clients[1, 2];
 is($clients[1]{out} =~ s/\A.*^done\n//msr . $clients[2]{out} =~ s/\A.*^done\n//msr, "200\n200\n", 'the others get all their turns');
 cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'}), '>=', 400, 'on the device');
 
+# ---- many clients at full speed, on a device that fails at random: every call is counted once ----
+reset_all();
+my $script = PostgreSQL::Test::Utils::tempdir . '/storm.sql';
+append_to_file($script, q{SELECT hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[(100 + random() * 20)::int])) IS NULL;
+});
+{
+	local $ENV{PGOPTIONS} = q{-c hybrid.plugins=hybrid_emulated -c hybrid.execution=prefer_gpu -c hybrid.emulated_faults=fail_rate=0.1,status=transient};
+	$node->command_ok([ 'pgbench', '-n', '-c', 8, '-j', 2, '-t', 500, '-f', $script, $node->connstr('postgres') ], 'eight clients');
+}
+is($node->safe_psql('postgres', 'SELECT sum(calls) FROM hybrid_stats'), 4000, 'each call is finished once, on one side or the other');
+is($node->safe_psql('postgres', q{SELECT sum(n::bigint) = 4000 FROM hybrid_stats, jsonb_each_text(reasons) r(reason, n)}), 't', 'and has one reason');
+is($node->safe_psql('postgres', q{SELECT sum(fallbacks) = sum((SELECT coalesce(sum(n::bigint), 0) FROM jsonb_each_text(fallback_causes) c(cause, n))) FROM hybrid_stats}), 't', 'each fallback one cause');
+cmp_ok($node->safe_psql('postgres', q{SELECT sum(fallbacks) FROM hybrid_stats}), '>', 0, 'and there were some');
+
 # ---- a crash leaves a valid, empty table ----
 ($a, $b) = (session(), session());
 ask($a, $device . 'SELECT calls(10, 100)');
