@@ -15,6 +15,12 @@
 #define LONGEST_NS 1e18
 #define LARGEST_TERM 1e30
 #define RIDGE 1e-7
+/*
+ * Believed of a device with next to nothing seen, as much as that part of an observation: that each
+ * term has had an equal part in the time.  Two tasks that took alike do not yet make a device on
+ * which a thousand times as much costs nothing.
+ */
+#define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
 /* relative to an observation, whose error is about a tenth: to within the size itself, and 30 times */
 #define LEAN_RATE 1e-2
@@ -164,7 +170,13 @@ hy_model_solve(const HyModelState *state, bool proportional, HyCoefficients *coe
 	if (proportional)
 		system[0][0] += LAUNCH_RIDGE;
 	for (i = 0; i < TERMS; i++)
+	{
 		right[i] = state->response[i] * scale[i];
+		if (proportional || scale[i] == 0)
+			continue;
+		system[i][i] += EVEN_PARTS / state->weight;
+		right[i] += EVEN_PARTS / (TERMS * sqrt(state->weight));
+	}
 	for (subset = 1; subset < 1 << TERMS; subset++)
 	{
 		double x[TERMS];

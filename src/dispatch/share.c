@@ -148,7 +148,7 @@ hy_record_flush(HyExecutor *executor, uint64_t now)
 		return;
 	}
 	if (now < executor->flush_at_ns && now - share->flushed_ns < HY_SHARE_LEAST_NS &&
-	    executor->kept - share->flushed_events + HY_SHARE_CALLS <= HY_EVENT_RING)
+	    executor->kept - share->flushed_events + HY_SHARE_CALLS < HY_EVENT_RING)
 	{
 		executor->until_flush = HY_SHARE_CALLS;
 		share->postponed = true;

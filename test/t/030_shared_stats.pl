@@ -260,6 +260,25 @@ decided('SET hybrid.execution = prefer_gpu; SET hybrid.gpu_memory_limit = 1', 10
 is(ask($s, 'SELECT bytes_available FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 1024 * 1024, 'gpu_memory_limit');
 ask($s, 'RESET hybrid.gpu_memory_limit; RESET hybrid.gpu_min_batch');
 
+# which device; and from which expected speedup on
+my $two = session();
+ask($two, q{SET hybrid.emulated_devices = 2; } . $device . q{SET hybrid.gpu_device = '1'});
+ask($two, 'SELECT calls(1, 100)');
+is(ask($two, 'SELECT max(device) FROM hybrid_events WHERE pid = pg_backend_pid()'), 2, 'gpu_device');
+ask($two, q{SET hybrid.gpu_device = '0'});
+ask($two, 'SELECT calls(1, 100)');
+is(ask($two, 'SELECT device FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 1, 'gpu_device, another');
+ask($two, q{SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = cpu;
+	SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = auto});
+my $costs = q{SELECT (SELECT predicted_us FROM e WHERE device = 0) / (SELECT predicted_us FROM e WHERE device = 1)};
+my $ratio = ask($two, "WITH e AS (SELECT * FROM hybrid_explain('distance', 100000, 2)) $costs");
+cmp_ok($ratio, '>', 1.5, 'a device that is expected to be faster');
+my $chosen = q{SELECT device FROM hybrid_explain('distance', 100000, 2) WHERE chosen};
+is(ask($two, $chosen), 1, 'is entered');
+ask($two, 'SET hybrid.gpu_speedup_threshold = 1000');
+is(ask($two, $chosen), 0, 'and is not by a higher gpu_speedup_threshold');
+finish($two);
+
 ask($s, 'SET hybrid.telemetry = off');
 my $kept = ask($s, 'SELECT count(*) FROM hybrid_events');
 my $calls = ask($s, 'SELECT sum(calls) FROM hybrid_stats');

@@ -86,9 +86,9 @@ test_exact_from_three(void)
 		CHECK(hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100));
 	}
 	CHECK(hy_model_solve(&state, false, &found));
-	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 1e-3);
-	CHECK_NEAR(found.work_ns / law.work_ns, 1, 1e-3);
-	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 1e-3);
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 5e-3);
+	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 5e-3);
 }
 
 static void
@@ -130,6 +130,20 @@ test_one_size_says_little_of_others(void)
 	ns = hy_cost_predict(&found, there);
 	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 10);
 	CHECK(ns > 5e6 && ns < 9e7);
+}
+
+static void
+test_two_alike_are_no_law(void)
+{
+	HyModelState state = nothing;
+	HyCoefficients found;
+
+	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
+	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
+	hy_model_learn(&state, terms_of(1, 500), 1e6, 1, 100);
+	CHECK(hy_model_solve(&state, false, &found));
+	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 300)), 1e6, 1.5e5);
+	CHECK(hy_cost_predict(&found, terms_of(1, 1000000)) > 5e6);
 }
 
 static void
@@ -382,8 +396,8 @@ test_counting_forgets_nothing(void)
 	CHECK(state.weight == 1000);
 	CHECK(state.first_ns == 0);
 	CHECK(hy_model_solve(&state, false, &found));
-	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 1e-3);
-	CHECK_NEAR(found.work_ns / law.work_ns, 1, 1e-3);
+	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
+	CHECK_NEAR(found.work_ns / law.work_ns, 1, 5e-3);
 	/* what was merged in does not make the next first observation a warm one */
 	hy_model_learn(&state, terms_of(1, 1), 1e12, 1, 100);
 	CHECK(state.weight == 1000);
@@ -473,6 +487,7 @@ main(void)
 	UNIT_RUN(test_exact_from_three);
 	UNIT_RUN(test_first_speaks_while_alone);
 	UNIT_RUN(test_one_size_says_little_of_others);
+	UNIT_RUN(test_two_alike_are_no_law);
 	UNIT_RUN(test_never_negative);
 	UNIT_RUN(test_active_set_is_optimal);
 	UNIT_RUN(test_extreme_sizes);

@@ -195,22 +195,22 @@ test_when_it_flushes(void)
 	stage.config.force_cpu = true;
 	stage.cpu_item_ns = 100;
 	locks = 0;
-	for (i = 0; i < 1024; i++)
+	for (i = 0; i < 960; i++)
 		stage_dispatch(1, NULL);
-	CHECK_INT(shared_counters(0).calls, 1024);
-	CHECK_INT(locks, 1024 / HY_EVENT_RING);
+	CHECK_INT(shared_counters(0).calls, 960);
+	CHECK_INT(locks, 960 / HY_MEMO_CALLS);
 	/* unless a millisecond has passed */
 	stage.cpu_item_ns = 16000;
 	for (i = 0; i < 128; i++)
 		stage_dispatch(1, NULL);
-	CHECK_INT(shared_counters(0).calls, 1152);
+	CHECK_INT(shared_counters(0).calls, 1088);
 	/* put off, and then the session ends its transaction */
 	stage.cpu_item_ns = 100;
 	for (i = 0; i < HY_SHARE_CALLS; i++)
 		stage_dispatch(1, NULL);
-	CHECK_INT(shared_counters(0).calls, 1152);
+	CHECK_INT(shared_counters(0).calls, 1088);
 	hy_executor_flush(stage.executor);
-	CHECK_INT(shared_counters(0).calls, 1152 + HY_SHARE_CALLS);
+	CHECK_INT(shared_counters(0).calls, 1088 + HY_SHARE_CALLS);
 	end();
 }
 

@@ -2,7 +2,7 @@
  * virtual_cpu.h
  *		A CPU whose time is made up, so that what is decided by time is the same on every machine.
  *
- * It computes nothing.  Its law has what that of real ones has and a regression does not: a cost
+ * It computes nothing: distances stay as they are, and nothing is near.  Its law has what that of real ones has and a regression does not: a cost
  * an element that rises where the data outgrow one cache after the other, a cost a candidate in
  * top-k, jitter of 10%, and now and then a call that takes three times as long.
  */
@@ -64,6 +64,8 @@ virtual_cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	double shake;
 
 	(void) device;
+	if (task->op == HY_OP_TOPK)
+		memset(task->u.topk.counts, 0, sizeof(int32_t) * (size_t) task->u.topk.queries.rows);
 	virtual_cpu_state = virtual_cpu_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
 	shake = (double) (virtual_cpu_state >> 11) * 0x1p-53;
 	ns *= 0.9 + 0.2 * shake;
