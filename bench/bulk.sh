@@ -3,7 +3,7 @@
 #
 #	bench/bulk.sh [REPEATS]
 #
-# CSV on stdout, see bench/bulk.c; fails when a figure misses its bound.
+# CSV on stdout, see bench/bulk.c.
 set -eu
 
 cd "$(dirname "$0")/.."

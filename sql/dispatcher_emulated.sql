@@ -132,4 +132,23 @@ SELECT device, backend, state FROM hybrid_devices WHERE device > 0 ORDER BY devi
 -- a plug-in named twice is there once
 SET hybrid.plugins = 'hybrid_emulated, hybrid_emulated';
 SELECT count(*) FROM hybrid_devices WHERE device > 0;
+
+-- only some of them; both sides at once
+SET hybrid.execution = gpu;
+SET hybrid.gpu_device = '2';
+SELECT differs();
+SELECT device FROM hybrid_stats WHERE calls > 0 AND operation = 'topk' AND device > 0 ORDER BY device;
+SET hybrid.gpu_device = '4, 5';
+SELECT differs();
+SET hybrid.gpu_device = 'all';
+SET hybrid.gpu_device = '1,';
+RESET hybrid.gpu_device;
+SET hybrid.execution = split;
+SET hybrid.split_gpu_percent = 50;
+SELECT differs();
+SELECT differs();
+SELECT strategy, fallback FROM last_event();
+RESET hybrid.split_gpu_percent;
+RESET hybrid.execution;
+
 DROP TABLE point, answer CASCADE;

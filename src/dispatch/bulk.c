@@ -99,7 +99,6 @@ struct HyBulk
 	int64_t boundary; /* devices take below it, the CPU above; < 0: wherever they meet */
 	bool over;
 	HyDeviceRun ended; /* why the lane that was closed last was */
-	bool shared;       /* a piece's time was not its own */
 	int32_t ranges;
 	int32_t most_ranges;
 	Range *range;
@@ -455,9 +454,8 @@ piece_done(HyBulk *bulk, Piece *piece)
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
-	if (!run->shared && bulk->lanes + bulk->cpu.open > 1)
+	if (!run->shared)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
-	bulk->shared = bulk->shared || run->shared;
 	if (piece->bytes > lane->largest)
 		lane->largest = piece->bytes;
 	lane->last_end_ns = run->finished_ns;
@@ -1205,11 +1203,6 @@ finish(HyBulk *bulk)
 			hy_tracker_record(bulk->executor->tracker, &shape, 0, (uint64_t) lane->busy_ns);
 	}
 	bulk->report.finished_ns = now_ns(bulk);
-	/* What one device did alone is what such a task takes there, cut or not. */
-	if (bulk->lanes == 1 && bulk->lane[0].rows == bulk->slicing.extent && !bulk->shared &&
-	    bulk->report.first == HY_OK)
-		hy_tracker_record(bulk->executor->tracker, &bulk->shape, bulk->lane[0].device,
-		                  bulk->report.finished_ns - bulk->report.started_ns);
 	bulk->over = true;
 }
 

@@ -29,7 +29,7 @@
 #include "dispatch/bulk.h"
 #include "dispatch/slice.h"
 
-#define WHOLE_NS 3e6    /* a longer task runs in pieces: a failure then costs one of them */
+#define WHOLE_NS 4e6    /* a longer task runs in pieces: a failure then costs one of them */
 #define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
 #define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
 
