@@ -639,6 +639,7 @@ test_load(void)
 {
 	HyLoad busy = {.runnable = 3};
 	HyLoad idle = {.runnable = 0.5};
+	int i;
 
 	stage_begin(1);
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
@@ -651,9 +652,16 @@ test_load(void)
 	CHECK(decided(1024).load == 3);
 	hy_executor_set_load(stage.executor, &idle);
 	expect(decided(1024), 0, HY_REASON_COST);
+	CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	CHECK_NEAR(stage.executor->load_seen, 0.5, 1e-9);
 	/* history that was made under that load knows it already */
-	stage.executor->load_seen = 3;
 	hy_executor_set_load(stage.executor, &busy);
+	stage.config.execution = HY_EXECUTION_CPU;
+	for (i = 0; i < 1000; i++)
+		CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	hy_memo_fold(stage.executor, true);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK_NEAR(stage.executor->load_seen, 3, 0.3);
 	expect(decided(1024), 0, HY_REASON_COST);
 	stage_end();
 }
