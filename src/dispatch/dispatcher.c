@@ -324,6 +324,7 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 	{
 		hy_count_call(counters, decision->items, *finished - started);
 		hy_tracker_record(executor->tracker, &decision->shape, 0, *finished - started);
+		hy_load_seen(executor, 1);
 	}
 	return st;
 }

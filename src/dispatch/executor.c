@@ -17,7 +17,6 @@
 #include "dispatch/backend_cpu.h"
 
 #define OPEN_RETRY_FIRST_NS UINT64_C(1000000000)
-#define LOAD_LOOKS 8 /* after about so many the history is of the load that was seen in them */
 #define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
@@ -186,13 +185,10 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	int32_t i;
 
 	/*
-	 * What the CPU did since the last look it did under the load of then.  Before the first look
-	 * nobody knows; history that came from other processes was most likely made on a machine as
-	 * busy as now.
+	 * Before the first look nobody knows what history was made under; what came from other processes
+	 * was most likely made on a machine as busy as now.
 	 */
-	if (executor->load.runnable > 0)
-		executor->load_seen += (executor->load.runnable - executor->load_seen) / LOAD_LOOKS;
-	else
+	if (executor->load.runnable <= 0)
 	{
 		for (i = 0; !seen_here && hy_tracker_row(executor->tracker, i, &row); i++)
 			seen_here = row.observations > 0;

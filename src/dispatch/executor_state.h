@@ -294,6 +294,18 @@ hy_generation_check(HyExecutor *executor)
 	}
 }
 
+/* hy_load_seen: count observations of the CPU enter history, made under the load there is now. */
+static inline void
+hy_load_seen(HyExecutor *executor, int32_t count)
+{
+	double share = count < executor->config.window ? (double) count / executor->config.window : 1;
+
+	if (executor->load.runnable > 0 && executor->load_seen > 0)
+		executor->load_seen += share * (executor->load.runnable - executor->load_seen);
+	else if (executor->load.runnable > 0)
+		executor->load_seen = executor->load.runnable;
+}
+
 /* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);

@@ -223,8 +223,11 @@ settle(HyExecutor *executor, HyMemo *memo)
 	                 .k = memo->like.k};
 
 	if (memo->count > 0)
+	{
 		hy_tracker_record_many(executor->tracker, &shape, 0, memo->sum_ns / memo->count,
 		                       memo->count);
+		hy_load_seen(executor, memo->count);
+	}
 	memo->count = 0;
 	memo->sum_ns = 0;
 }

@@ -652,9 +652,16 @@ test_load(void)
 	CHECK(decided(1024).load == 3);
 	hy_executor_set_load(stage.executor, &idle);
 	expect(decided(1024), 0, HY_REASON_COST);
+	CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	CHECK_NEAR(stage.executor->load_seen, 0.5, 1e-9);
 	/* history that was made under that load knows it already */
-	for (i = 0; i < 30; i++)
-		hy_executor_set_load(stage.executor, &busy);
+	hy_executor_set_load(stage.executor, &busy);
+	stage.config.execution = HY_EXECUTION_CPU;
+	for (i = 0; i < 1000; i++)
+		CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	hy_memo_fold(stage.executor, true);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK_NEAR(stage.executor->load_seen, 3, 0.3);
 	expect(decided(1024), 0, HY_REASON_COST);
 	/* so does what came from others, before this process had looked */
 	hy_executor_reset(stage.executor);
