@@ -20,13 +20,13 @@
 
 #define PROBE_PARTS 16       /* a first piece of a device of unknown speed, among several lanes */
 #define CPU_PROBE_PARTS 1024 /* the same of the CPU, which is deaf meanwhile */
-#define WORTH 0.95 /* several lanes where they need less than this of the best one's time */
-#define LONGEST_REST_NS 3e6    /* not cut any more when it is the last */
+#define WORTH 0.92 /* several lanes where they need less than this of the best one's time */
+#define LONGEST_REST_NS 4e6    /* not cut any more when it is the last */
 #define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
 #define MOST_LOST_NS 3e6       /* a lane that lost more has no further try */
 #define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
 #define LEAST_CPU_NS 5e4 /* shortest and longest piece of the CPU */
-#define LONGEST_CPU_NS 1e6
+#define LONGEST_CPU_NS 2e6
 #define STARTS_WORTH 24      /* a device piece shorter than so many starts is not halved */
 #define GUESSED_START_NS 1e4 /* of a device whose start is not known */
 #define LATE 0.8             /* the CPU takes a piece back if it needs this much of what remains */
