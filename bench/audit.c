@@ -27,6 +27,7 @@
 #include "dispatch/audit.h"
 #include "dispatch/explain.h"
 #include "dispatch/workload.h"
+#include "unit.h"
 #include "virtual_cpu.h"
 
 #define MEMORY (UINT64_C(64) << 20)
@@ -87,24 +88,9 @@ die(const char *what)
 	exit(1);
 }
 
-static uint64_t
-random_of(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * UINT64_C(0x2545f4914f6cdd1d);
-}
-
-static double
-random_unit(uint64_t *state)
-{
-	return (double) (random_of(state) >> 11) * 0x1p-53;
-}
-
 /* mixed: a shape such as users have: sizes evenly over the powers, dims of common models. */
 static HyShape
-mixed(uint64_t *state)
+mixed(UnitRandom *random)
 {
 	static const int32_t dims[] = {64, 100, 768, 1000, 4096, 5000};
 	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
@@ -112,10 +98,10 @@ mixed(uint64_t *state)
 
 	do
 	{
-		shape.op = ops[random_of(state) % 3];
-		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[random_of(state) % 6];
-		shape.queries = random_of(state) % 2 ? 1 : 1 + (int64_t) (random_of(state) % 32);
-		shape.targets = (int64_t) (8 * exp(random_unit(state) * log(125000)));
+		shape.op = ops[unit_random(random) % 3];
+		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
+		shape.queries = unit_random(random) % 2 ? 1 : 1 + (int64_t) (unit_random(random) % 32);
+		shape.targets = (int64_t) (8 * exp(unit_random_unit(random) * log(125000)));
 		shape.k = shape.op == HY_OP_TOPK ? 10 : 0;
 	} while (hy_cost_terms(&shape).work >
 	         (shape.op == HY_OP_SPREAD ? LARGEST_WORK / 50 : LARGEST_WORK));
@@ -236,7 +222,7 @@ run(int64_t calls)
 	HyExecutor *executor;
 	HyWorkload *workload;
 	HyAudit audit;
-	uint64_t state = seed;
+	UnitRandom random = {seed};
 	int64_t on_device;
 	int64_t i;
 	int never = 0;
@@ -259,7 +245,7 @@ run(int64_t calls)
 		virtual_cpu_use(executor, &thread_clock);
 	for (i = 0; i < calls; i++)
 	{
-		HyShape shape = mixed(&state);
+		HyShape shape = mixed(&random);
 		HyTask task;
 
 		if (hy_workload_task(workload, &shape, &task) &&
