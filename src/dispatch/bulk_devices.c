@@ -1,0 +1,372 @@
+/*
+ * bulk_devices.c
+ *		Pieces of a bulk job on devices: launched, heard of, and what a failure leads to.
+ *
+ * A failed piece closes its lane, and its rows are for those that the plan lets redo them.  Out of
+ * memory halves the lane's pieces instead, and a lost context is opened again once.
+ */
+#include "dispatch/bulk_state.h"
+
+#define MOST_LOST_NS 3e6 /* a lane that lost more has no further try */
+#define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
+
+static void settle(HyBulk *bulk, HyBulkPiece *piece);
+static void piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
+static void piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
+static bool smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece);
+static bool reopen(HyBulk *bulk, HyBulkLane *lane);
+static HyBulkLane *land(HyBulk *bulk, HyBulkPiece *piece);
+static void give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed);
+static void note_failure(HyBulk *bulk, const HyDeviceRun *run);
+static void note_end(HyBulk *bulk, const HyDeviceRun *run);
+static bool launch(HyBulk *bulk, HyBulkLane *lane);
+static bool begin_lane(HyBulk *bulk, HyBulkLane *lane);
+static bool its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows);
+static HyBulkPiece *free_piece(HyBulk *bulk, HyBulkLane *lane);
+
+bool
+hy_bulk_hear(HyBulk *bulk)
+{
+	bool heard = false;
+	int32_t i;
+
+	for (i = 0; i < bulk->pieces && !bulk->over; i++)
+	{
+		HyBulkPiece *piece = &bulk->piece[i];
+
+		if (piece->lane == NULL || !hy_flight_over(bulk->executor, &piece->flight))
+			continue;
+		settle(bulk, piece);
+		heard = true;
+	}
+	return heard;
+}
+
+/* settle: a flight is over. */
+static void
+settle(HyBulk *bulk, HyBulkPiece *piece)
+{
+	HyStatus st = piece->flight.run.status;
+	HyBulkLane *lane;
+
+	piece->flight.run.shared = hy_device_shared(bulk->executor, piece->place);
+	lane = land(bulk, piece);
+	if (st == HY_OK)
+	{
+		piece_done(bulk, lane, piece);
+		return;
+	}
+	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
+	if (st == HY_CANCELLED)
+	{
+		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+		hy_bulk_stop(bulk, HY_CANCELLED);
+	}
+	else
+		piece_failed(bulk, lane, piece);
+}
+
+static void
+piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
+{
+	const HyDeviceRun *run = &piece->flight.run;
+	uint64_t from = run->started_ns > lane->last_end_ns ? run->started_ns : lane->last_end_ns;
+	double ns = run->finished_ns > from ? (double) (run->finished_ns - from) : 1;
+	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
+	uint64_t before = hy_bulk_now(bulk);
+	int32_t i;
+
+	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
+	if (!run->shared)
+		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
+	if (!run->shared || lane->row_ns <= 0)
+		hy_bulk_correct_speed(lane, piece->rows.count, ns);
+	if (piece->bytes > lane->largest)
+		lane->largest = piece->bytes;
+	lane->last_end_ns = run->finished_ns;
+	lane->rows += piece->rows.count;
+	lane->pieces++;
+	lane->busy_ns += ns;
+	lane->bytes_up += run->timings.bytes_up;
+	lane->bytes_down += run->timings.bytes_down;
+	lane->free_ns = hy_bulk_now(bulk);
+	for (i = 0; i < bulk->pieces; i++)
+	{
+		if (bulk->piece[i].lane == lane)
+			lane->free_ns += (uint64_t) hy_bulk_lane_ns(lane, (double) bulk->piece[i].rows.count);
+	}
+	bulk->report.rows[lane->device] = lane->rows;
+	bulk->report.pieces++;
+	hy_slice_merge(&bulk->slicing, piece->rows.first, &piece->output, bulk->spare);
+	bulk->report.join_ns += hy_bulk_now(bulk) - before;
+}
+
+/* piece_failed: what its status says of the lane, and who is to do these rows. */
+static void
+piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
+{
+	HyStatus st = piece->flight.run.status;
+	int i;
+
+	note_failure(bulk, &piece->flight.run);
+	lane->lost_ns += (double) (hy_bulk_now(bulk) - piece->flight.run.started_ns);
+	if (smaller_will_do(bulk, lane, piece))
+	{
+		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+		give_back(bulk, piece, false);
+		return;
+	}
+	/* What the loss of a device or of a process takes along must not be in flight then. */
+	for (i = 0; i < bulk->lanes && st == HY_PROCESS_LOST; i++)
+	{
+		if (bulk->lane[i].member->backend == lane->member->backend)
+			hy_bulk_stop_lane(bulk, &bulk->lane[i]);
+	}
+	if (st == HY_CONTEXT_LOST || st == HY_DEVICE_GONE)
+		hy_bulk_stop_lane(bulk, lane);
+	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
+	if (!lane->open)
+		note_end(bulk, &piece->flight.run);
+	/* A context opened again has another try at it. */
+	give_back(bulk, piece, !lane->open);
+	for (i = 0; i < bulk->lanes; i++)
+	{
+		if (bulk->lane[i].member->latched)
+			bulk->lane[i].open = false;
+	}
+}
+
+/* smaller_will_do: there was no room for the piece, but there may be for fewer or shorter ones. */
+static bool
+smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
+{
+	HyStatus st = piece->flight.run.status;
+	bool memory = st == HY_NOMEM || st == HY_QUOTA;
+	bool patient = lane->lost_ns <= MOST_LOST_NS;
+
+	/* Others of this lane are in its way: their end will make room. */
+	if ((memory || st == HY_BUSY) && lane->flying > 0 && patient)
+	{
+		lane->depth = lane->flying;
+		return true;
+	}
+	if (memory)
+		hy_member_refused(lane->member, piece->bytes, hy_bulk_now(bulk));
+	if (!memory || piece->rows.count < 2 || !patient || lane->halvings == MOST_HALVINGS)
+		return false;
+	lane->halvings++;
+	lane->depth = 1;
+	lane->most_rows = piece->rows.count / 2;
+	return true;
+}
+
+/* reopen: the context is lost: another one, once, where the breaker still trusts the device. */
+static bool
+reopen(HyBulk *bulk, HyBulkLane *lane)
+{
+	HyBreaker *breaker = &lane->member->breakers[bulk->shape.op];
+
+	if (lane->member->latched)
+		return false;
+	hy_member_close(bulk->executor, lane->member);
+	if (lane->reopened || !hy_breaker_would_allow(breaker, hy_bulk_now(bulk)))
+		return false;
+	lane->reopened = true;
+	return true;
+}
+
+/* land: the piece is in flight no more; whose it was. */
+static HyBulkLane *
+land(HyBulk *bulk, HyBulkPiece *piece)
+{
+	HyBulkLane *lane = piece->lane;
+
+	hy_device_leave(bulk->executor, piece->place);
+	piece->lane = NULL;
+	lane->flying--;
+	return lane;
+}
+
+static void
+give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed)
+{
+	HyRowRange rows = piece->rows;
+
+	rows.failed = failed;
+	/* It cannot be: each range lies where a piece was.  The caller computes all again. */
+	if (!hy_rows_give_back(&bulk->rows, rows))
+		hy_bulk_stop(bulk, HY_BUG);
+}
+
+/* note_failure, note_end: something failed; a lane is closed for this. */
+static void
+note_failure(HyBulk *bulk, const HyDeviceRun *run)
+{
+	if (bulk->report.first != HY_OK)
+		return;
+	bulk->report.first = run->status;
+	bulk->report.failure = run->failure;
+}
+
+static void
+note_end(HyBulk *bulk, const HyDeviceRun *run)
+{
+	bulk->ended.status = run->status;
+	bulk->ended.failure = run->failure;
+}
+
+void
+hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece)
+{
+	hy_flight_stop(bulk->executor, &piece->flight);
+	land(bulk, piece);
+	give_back(bulk, piece, false);
+}
+
+void
+hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane)
+{
+	int32_t i;
+
+	for (i = 0; i < bulk->pieces; i++)
+	{
+		if (bulk->piece[i].lane == lane)
+			hy_bulk_stop_piece(bulk, &bulk->piece[i]);
+	}
+}
+
+void
+hy_bulk_drop_wishes(HyBulk *bulk, HyBulkLane *lane)
+{
+	if (lane->begun)
+		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+	lane->begun = false;
+	if (lane->asked)
+		hy_device_leave(bulk->executor, lane->place);
+	lane->asked = false;
+}
+
+bool
+hy_bulk_feed_devices(HyBulk *bulk)
+{
+	bool launched = false;
+	bool again;
+	int i;
+
+	/* round by round, so that the first device does not take it all */
+	do
+	{
+		again = false;
+		for (i = 0; i < bulk->lanes && !bulk->over; i++)
+		{
+			HyBulkLane *lane = &bulk->lane[i];
+
+			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
+				again = launched = true;
+		}
+	} while (again && !bulk->over);
+	return launched;
+}
+
+/* launch: takes rows and submits them; false when there are none for this lane now. */
+static bool
+launch(HyBulk *bulk, HyBulkLane *lane)
+{
+	HyRowsFor mine = {.fresh = true, .failed = !bulk->plan.rescue};
+	uint64_t now = hy_bulk_now(bulk);
+	int64_t rows = hy_rows_left(&bulk->rows, &mine);
+	HyBulkPiece *piece;
+	HyShape shape;
+
+	if (rows > 0)
+		rows = hy_bulk_device_rows(bulk, lane, rows, now);
+	if (rows == 0 || (!lane->begun && !begin_lane(bulk, lane)))
+		return false;
+	if (rows > lane->most_rows)
+		rows = lane->most_rows;
+	if (!its_turn(bulk, lane, rows))
+		return false;
+	piece = free_piece(bulk, lane);
+	if (piece == NULL)
+		return false;
+	piece->lane = lane;
+	piece->rows = hy_rows_take(&bulk->rows, &mine, rows);
+	piece->predicted_ns = lane->row_ns > 0 ? hy_bulk_lane_ns(lane, (double) rows) : -1;
+	piece->output = hy_slice_output_at(&bulk->slicing, piece->memory);
+	piece->task = hy_slice(&bulk->slicing, piece->rows.first, rows, &piece->output);
+	shape = hy_shape_slice(&bulk->shape, rows);
+	piece->bytes = lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
+	piece->place = lane->place;
+	lane->flying++;
+	lane->begun = false;
+	lane->asked = false;
+	now = hy_bulk_now(bulk); /* opening takes its time */
+	if (lane->free_ns < now)
+		lane->free_ns = now;
+	if (piece->predicted_ns > 0)
+		lane->free_ns += (uint64_t) piece->predicted_ns;
+	hy_flight_start(bulk->executor, lane->member, &piece->task, &piece->flight);
+	if (!piece->flight.flying)
+		settle(bulk, piece);
+	return true;
+}
+
+/* begin_lane: the breaker, an open context, what fits it; false: the lane is closed. */
+static bool
+begin_lane(HyBulk *bulk, HyBulkLane *lane)
+{
+	HyDeviceRun run;
+
+	if (hy_attempt_begin(bulk->executor, lane->member, bulk->shape.op, &run))
+	{
+		lane->begun = true;
+		if (lane->member->info.virtual_time)
+			bulk->report.virtual_time = true;
+		if (lane->most_rows < 0)
+			lane->most_rows = hy_bulk_rows_that_fit(bulk, lane);
+		if (lane->most_rows > 0)
+			return true;
+		run.status = HY_NOMEM;
+	}
+	note_failure(bulk, &run);
+	note_end(bulk, &run);
+	lane->open = false;
+	return false;
+}
+
+/* its_turn: whether the queue of the device lets the lane submit a piece of so many rows. */
+static bool
+its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
+{
+	double ns = lane->row_ns > 0 ? hy_bulk_lane_ns(lane, (double) rows) : 0;
+
+	if (!lane->asked)
+	{
+		lane->place = hy_device_ask(bulk->executor, lane->member, ns, rows == bulk->slicing.extent);
+		lane->asked = lane->place != -1;
+	}
+	return lane->asked && hy_device_granted(bulk->executor, lane->place);
+}
+
+/* free_piece: one with room for its answers; NULL: the lane must do with fewer at once. */
+static HyBulkPiece *
+free_piece(HyBulk *bulk, HyBulkLane *lane)
+{
+	size_t bytes = (size_t) hy_slice_output_bytes(&bulk->slicing);
+	HyBulkPiece *piece = bulk->piece;
+
+	/* there is one: they are as many as all lanes may have in flight */
+	while (piece->lane != NULL)
+		piece++;
+	if (!bulk->slicing.merges || piece->memory != NULL)
+		return piece;
+	piece->memory = hy_alloc(bulk->executor->allocator, bytes);
+	if (piece->memory != NULL)
+		return piece;
+	lane->depth = lane->flying;
+	lane->open = lane->flying > 0;
+	if (bulk->report.first == HY_OK)
+		bulk->report.first = HY_NOMEM;
+	return NULL;
+}

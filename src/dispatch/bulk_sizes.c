@@ -1,0 +1,229 @@
+/*
+ * bulk_sizes.c
+ *		How much a lane takes at a time, so that all lanes end together (balance.h).
+ *
+ * A lane is believed to need start + rows * row, first by history and then by what its pieces took.
+ * A device gets half of its share at once and the rest when more is known, in pieces no longer than
+ * a failure, or the turns of others, allow.  How long a CPU piece may be is a compromise: nobody
+ * listens to the devices meanwhile.
+ */
+#include "dispatch/bulk_state.h"
+
+#include <math.h>
+
+#include "dispatch/balance.h"
+
+#define PROBE_PARTS 16       /* a first piece of a device of unknown speed, among several lanes */
+#define CPU_PROBE_PARTS 1024 /* the same of the CPU, which is deaf meanwhile */
+#define WORTH 0.92 /* several lanes where they need less than this of the best one's time */
+#define LONGEST_REST_NS 4e6    /* not cut any more when it is the last */
+#define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
+#define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
+#define LONGEST_CPU_NS 2e6
+#define STARTS_WORTH 24 /* a device piece shorter than so many starts is not halved */
+#define PIECE_STARTS 3  /* others or not, a piece lasts at least so many starts */
+
+static uint64_t piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows);
+static double level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known);
+static int64_t whole_rows(double rows, int64_t left);
+
+void
+hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
+{
+	int64_t extent = bulk->slicing.extent;
+	HyShape one = hy_shape_slice(&bulk->shape, 1);
+	double whole_ns = hy_tracker_predict(bulk->executor->tracker, &bulk->shape, lane->device);
+	double one_ns;
+
+	if (whole_ns <= 0 || extent < 1)
+		return;
+	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
+	/* the CPU starts for nothing, whatever the smallest tasks that were seen took */
+	if (lane->device != 0 && one_ns > 0 && extent > 1)
+		lane->start_ns = fmin(one_ns, whole_ns / 2);
+	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
+}
+
+void
+hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns)
+{
+	if (lane->row_ns > 0)
+	{
+		/* half of what was wrong with the prediction is believed at once */
+		double factor = 0.5 + 0.5 * fmin(fmax(ns / hy_bulk_lane_ns(lane, (double) rows), 0.2), 5);
+
+		lane->start_ns *= factor;
+		lane->row_ns *= factor;
+		return;
+	}
+	if (lane->device != 0)
+		lane->start_ns = fmin(ns / 2, HY_BULK_GUESSED_START_NS);
+	lane->row_ns = (ns - lane->start_ns) / (double) rows;
+}
+
+void
+hy_bulk_keep_who_helps(HyBulk *bulk)
+{
+	double rows = (double) bulk->slicing.extent;
+	HyBulkLane *best = NULL;
+	int known;
+	double level = level_of(bulk, rows, 0, bulk->cpu.open, &known);
+	int i;
+
+	if (known < bulk->cpu.open + bulk->lanes || known < 2)
+		return;
+	for (i = -1; i < bulk->lanes; i++)
+	{
+		HyBulkLane *lane = i < 0 ? &bulk->cpu : &bulk->lane[i];
+
+		if (lane->open &&
+		    (best == NULL || hy_bulk_lane_ns(lane, rows) < hy_bulk_lane_ns(best, rows)))
+			best = lane;
+	}
+	if (level <= WORTH * hy_bulk_lane_ns(best, rows))
+		return;
+	bulk->plan.rescue = bulk->plan.rescue || bulk->cpu.open;
+	bulk->cpu.open = best == &bulk->cpu;
+	for (i = 0; i < bulk->lanes; i++)
+		bulk->lane[i].open = best == &bulk->lane[i];
+}
+
+int64_t
+hy_bulk_rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
+{
+	uint64_t budget = hy_member_budget(bulk->executor, lane->member, hy_bulk_now(bulk));
+	int64_t low = 0;
+	int64_t high = bulk->slicing.extent;
+
+	/* Larger pieces one at a time are no better than smaller ones that follow each other. */
+	if (piece_bytes(bulk, lane, 1) > budget / (uint64_t) lane->depth)
+		lane->depth = 1;
+	budget /= (uint64_t) lane->depth;
+	if (piece_bytes(bulk, lane, high) <= budget)
+		return high;
+	while (high - low > 1)
+	{
+		int64_t middle = low + (high - low) / 2;
+
+		if (piece_bytes(bulk, lane, middle) <= budget)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint64_t
+piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows)
+{
+	HyShape shape = hy_shape_slice(&bulk->shape, rows);
+
+	return lane->member->backend->estimate(lane->member->device, &shape).device_bytes;
+}
+
+int64_t
+hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now)
+{
+	bool cpu = bulk->cpu.open && bulk->rows.boundary < 0;
+	double rows = (double) left;
+	double longest = bulk->plan.rescue && !bulk->cpu.open ? LONGEST_PIECE_NS : HUGE_VAL;
+	double quantum = 0;
+	int lanes = cpu + hy_bulk_tally(bulk).open;
+	int known;
+
+	if (bulk->executor->queued)
+		quantum = hy_queue_quantum(&bulk->executor->seat, lane->device, now);
+	if (lane->row_ns <= 0)
+	{
+		/* One piece says how fast it is; alone, it may as well have all. */
+		if (lane->flying > 0)
+			return 0;
+		if (lanes > 1 || quantum > 0)
+			rows = (double) bulk->slicing.extent / PROBE_PARTS;
+		return whole_rows(rows, left);
+	}
+	rows =
+		hy_balance_rows(&(HyBalanceLane){hy_bulk_busy_ns(lane, now), lane->start_ns, lane->row_ns},
+	                    level_of(bulk, rows, now, cpu, &known));
+	if (rows < 0.5)
+		return 0;
+	/* who is not known yet needs something to show what it can */
+	if (known < lanes)
+		rows /= 4;
+	/* Half of it now, the other half when more is known; short ones at once. */
+	else if (known > 1 && hy_bulk_lane_ns(lane, rows) >
+	                          STARTS_WORTH * fmax(lane->start_ns, HY_BULK_GUESSED_START_NS))
+		rows /= 2;
+	if (quantum > 0)
+		longest = fmin(longest, quantum);
+	else if (longest == LONGEST_PIECE_NS && lanes == 1 &&
+	         hy_bulk_lane_ns(lane, rows) <= LONGEST_REST_NS)
+		longest = LONGEST_REST_NS;
+	longest = fmax(longest, PIECE_STARTS * lane->start_ns);
+	if (hy_bulk_lane_ns(lane, rows) > longest)
+	{
+		double most = floor((longest - lane->start_ns) / lane->row_ns);
+
+		/* in equal parts */
+		rows = most > 1 ? ceil(rows / ceil(rows / most)) : 1;
+	}
+	return whole_rows(rows, left);
+}
+
+int64_t
+hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
+{
+	HyBulkTally devices = hy_bulk_tally(bulk);
+	double rows = (double) left;
+	double longest = LONGEST_CPU_NS;
+	int known;
+	int i;
+
+	if (bulk->cpu.row_ns <= 0)
+		return whole_rows((double) bulk->slicing.extent / CPU_PROBE_PARTS, left);
+	if (bulk->cpu.open && bulk->rows.boundary < 0 && devices.open > 0)
+	{
+		double level = level_of(bulk, rows, now, true, &known);
+
+		if (known > 1)
+			rows = hy_balance_rows(&(HyBalanceLane){0, 0, bulk->cpu.row_ns}, level);
+		if (rows < 0.5 && devices.room > 0)
+			return 0;
+	}
+	/* a device that runs dry while the CPU is deaf loses time */
+	for (i = 0; i < bulk->lanes; i++)
+	{
+		if (bulk->lane[i].flying > 0)
+			longest = fmin(longest, hy_bulk_busy_ns(&bulk->lane[i], now) / 2);
+	}
+	return whole_rows(fmin(rows, fmax(longest, LEAST_CPU_NS) / bulk->cpu.row_ns), left);
+}
+
+/* level_of: when all lanes of known speed would be done with rows more; *known of them. */
+static double
+level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known)
+{
+	HyBalanceLane lanes[HY_MAX_DEVICES + 1];
+	int i;
+
+	*known = 0;
+	if (with_cpu && bulk->cpu.row_ns > 0)
+		lanes[(*known)++] = (HyBalanceLane){0, 0, bulk->cpu.row_ns};
+	for (i = 0; i < bulk->lanes; i++)
+	{
+		const HyBulkLane *lane = &bulk->lane[i];
+
+		if (lane->open && lane->row_ns > 0)
+			lanes[(*known)++] =
+				(HyBalanceLane){hy_bulk_busy_ns(lane, now), lane->start_ns, lane->row_ns};
+	}
+	return *known > 0 ? hy_balance_level(lanes, *known, rows) : 0;
+}
+
+/* whole_rows: of some that are left; at least one. */
+static int64_t
+whole_rows(double rows, int64_t left)
+{
+	rows = ceil(rows);
+	return rows >= (double) left ? left : rows < 1 ? 1 : (int64_t) rows;
+}

@@ -1,0 +1,244 @@
+/*
+ * bulk_devices_test.c
+ *		Pieces on devices that fail: no failure costs more than its piece, nor ever the answer.
+ */
+#include "bulk_stage.h"
+
+static void
+test_out_of_memory_halves(void)
+{
+	HyMember *member;
+	uint64_t cap;
+
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	stage.most_items = 3000; /* the device says otherwise, but has no room for more */
+	bulk(20000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK_INT(report.first, HY_NOMEM);
+	CHECK_INT(report.rows[1], 20000);
+	CHECK(!report.fallback);
+	member = &stage.executor->member[1];
+	CHECK_INT(member->breakers[HY_OP_DISTANCE].count, report.pieces); /* says nothing of it */
+	CHECK(member->breakers[HY_OP_DISTANCE].successes == report.pieces);
+	/* it is remembered */
+	cap = member->cap_bytes;
+	CHECK_INT(cap, 8 * 2500 + 8 * 20000 / 16 + 1);
+	CHECK_INT(member->counters[HY_OP_DISTANCE].by_status[HY_NOMEM], 3);
+	bulk(2000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.first, HY_OK);
+	/* and raised again step by step, until it binds no more */
+	stage.most_items = 0;
+	stage.config.queue_depth = 1;
+	bulk(400000, (HyBulkPlan){2, false, true, -1});
+	CHECK(member->cap_bytes > cap);
+	stage.free_bytes = 30000;
+	stage.clock.time += 100000000;
+	bulk(20000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(member->cap_bytes, 0);
+	stage_end();
+
+	/* a device that has no room for a single row: the CPU, for all that is left */
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	stage.always_fail = true;
+	stage.script[0] = HY_NOMEM;
+	bulk(1000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK(report.fallback);
+	CHECK_INT(report.rows[0], 1000);
+	stage_end();
+}
+
+static void
+test_a_failure_costs_its_piece(void)
+{
+	int in_poll;
+
+	for (in_poll = 0; in_poll <= 1; in_poll++)
+	{
+		double ns;
+
+		stage_begin(3);
+		stage.device_item_ns = 10;
+		stage_teach(stage.executor, 3);
+		stage.script_device = 1;
+		stage.fail_in_poll = in_poll;
+		stage.script[2] = HY_TRANSIENT;
+		ns = bulk(300000, (HyBulkPlan){14, false, true, -1});
+		CHECK_INT(report.status, HY_OK);
+		CHECK_INT(report.first, HY_TRANSIENT);
+		CHECK_STR(report.failure.text, "as the script says");
+		CHECK(report.fallback);
+		/* the CPU has its piece and nothing else, the others have the rest */
+		CHECK(report.rows[0] > 0 && report.rows[0] < 30000);
+		CHECK(report.rows[1] > 90000 && report.rows[3] > 90000);
+		CHECK(report.rows[2] > 0);
+		CHECK_INT(hy_executor_counters(stage.executor, 2, HY_OP_DISTANCE)->failures, 1);
+		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->failures, 0);
+		CHECK(ns < 100.0 * (double) report.rows[0] + 5e6);
+		stage_end();
+	}
+}
+
+/* The time until the right answer, beyond what the CPU needs for what it has to redo. */
+static void
+test_a_failure_costs_little_time(void)
+{
+	static const HyStatus statuses[] = {HY_TRANSIENT,    HY_NOMEM,       HY_BUSY,
+	                                    HY_CONTEXT_LOST, HY_DEVICE_GONE, HY_PROCESS_LOST};
+	size_t s;
+	int in_poll;
+
+	for (s = 0; s < sizeof(statuses) / sizeof(statuses[0]); s++)
+	{
+		for (in_poll = 0; in_poll <= 1; in_poll++)
+		{
+			double ns;
+
+			stage_begin(1);
+			stage.device_item_ns = 200;
+			stage_teach(stage.executor, 1);
+			stage.always_fail = true;
+			stage.fail_in_poll = in_poll;
+			stage.script[0] = statuses[s];
+			ns = bulk(200000, (HyBulkPlan){2, false, true, -1});
+			CHECK_INT(report.status, HY_OK);
+			CHECK_INT(report.rows[0], 200000);
+			CHECK_MSG(ns < 20e6 + 5e6, "%s: %.1f ms more", hy_status_name(statuses[s]),
+			          ns / 1e6 - 20);
+			stage_end();
+		}
+	}
+}
+
+static void
+test_a_hang(void)
+{
+	double ns;
+	int deaf;
+
+	for (deaf = 0; deaf <= 1; deaf++)
+	{
+		stage_begin(2);
+		stage.device_item_ns = 10;
+		stage.config.timeout_ns = 20000000;
+		stage_teach(stage.executor, 2);
+		stage.hang = !deaf;
+		stage.deaf = deaf;
+		stage.stuck_device = 0;
+		ns = bulk(100000, (HyBulkPlan){6, false, true, -1});
+		CHECK_INT(report.status, HY_OK);
+		CHECK_INT(report.first, HY_TIMEOUT);
+		CHECK(report.rows[2] > 40000 && report.rows[0] > 0 && report.rows[1] == 0);
+		CHECK_MSG(ns < 20e6 + 100.0 * (double) report.rows[0] + 5e6, "%.1f ms", ns / 1e6);
+		CHECK_INT(stage.executor->member[1].leftovers, deaf ? 2 : 0);
+		/* beside the CPU nobody waits for the timeout */
+		stage.stuck_device = -1;
+		stage.config.timeout_ns = 2000000000;
+		hy_breaker_init(&stage.executor->member[1].breakers[HY_OP_DISTANCE]);
+		ns = bulk(100000, (HyBulkPlan){4, true, true, -1});
+		CHECK_INT(report.status, HY_OK);
+		CHECK(report.stolen > 0);
+		CHECK_INT(report.rows[0], 100000);
+		CHECK_MSG(ns < 3 * 10e6, "%.1f ms", ns / 1e6);
+		stage_end();
+	}
+}
+
+static void
+test_lost_contexts(void)
+{
+	stage_begin(2);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 2);
+	stage.script_device = 0;
+	stage.script[1] = HY_CONTEXT_LOST;
+	bulk(400000, (HyBulkPlan){6, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK_INT(report.first, HY_CONTEXT_LOST);
+	CHECK(!report.fallback); /* a new context has done it */
+	CHECK(report.rows[0] == 0 && report.rows[1] > 120000);
+	CHECK_INT(stage.opens, 3);
+	/* twice is once too often */
+	stage.scripted = 0;
+	stage.script[3] = HY_CONTEXT_LOST;
+	stage.script[5] = HY_CONTEXT_LOST;
+	stage.script[4] = stage.script[6] = HY_CONTEXT_LOST;
+	bulk(400000, (HyBulkPlan){6, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK(report.fallback);
+	CHECK(report.rows[0] > 0 && report.rows[2] > 150000);
+	stage_end();
+
+	stage_begin(2);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 2);
+	stage.script_device = 1;
+	stage.script[2] = HY_PROCESS_LOST; /* takes the other along: they are of one backend */
+	bulk(400000, (HyBulkPlan){6, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK(report.rows[0] > 10000);
+	CHECK(stage.executor->member[1].latched && stage.executor->member[2].latched);
+	stage_end();
+	CHECK_INT(stage.opens, stage.closes);
+
+	stage_begin(2);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 2);
+	stage.script_device = 1;
+	stage.script[2] = HY_DEVICE_GONE; /* leaves the other */
+	bulk(400000, (HyBulkPlan){6, false, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK(report.rows[1] > 150000);
+	CHECK(!stage.executor->member[1].latched && stage.executor->member[2].latched);
+	stage_end();
+}
+
+static void
+test_devices_only(void)
+{
+	/* the other device redoes what failed */
+	stage_begin(2);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 2);
+	stage.script_device = 0;
+	stage.script[1] = HY_TRANSIENT;
+	bulk(100000, (HyBulkPlan){6, false, false, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK_INT(report.rows[0], 0);
+	CHECK(!report.fallback);
+	/* and where there is none, what it said is what comes back */
+	stage.scripted = 0;
+	stage.script[0] = HY_TRANSIENT;
+	bulk(100000, (HyBulkPlan){2, false, false, -1});
+	CHECK_INT(report.status, HY_TRANSIENT);
+	CHECK_STR(report.failure.text, "as the script says");
+	stage_end();
+}
+
+static void
+test_open_that_fails(void)
+{
+	stage_begin(1);
+	stage.open_status = HY_BUSY;
+	bulk(100000, (HyBulkPlan){2, true, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK_INT(report.rows[0], 100000);
+	CHECK_INT(report.first, HY_BUSY);
+	CHECK_INT(stage.opens, 1);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_out_of_memory_halves);
+	UNIT_RUN(test_a_failure_costs_its_piece);
+	UNIT_RUN(test_a_failure_costs_little_time);
+	UNIT_RUN(test_a_hang);
+	UNIT_RUN(test_lost_contexts);
+	UNIT_RUN(test_devices_only);
+	UNIT_RUN(test_open_that_fails);
+	return unit_finish();
+}
