@@ -1,8 +1,8 @@
 /*
  * emulated.h
- *		What the files of the emulated device share: its settings, its law of time, its faults.
+ *		What the emulated device is told: its settings, its law of time, its faults.
  *
- * emulated.c is the backend itself; README.md tells what it is for and how to set it up.
+ * What it does about them is in device.h; README.md tells what it is for and how to set it up.
  */
 #ifndef HY_EMULATED_H
 #define HY_EMULATED_H

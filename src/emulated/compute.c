@@ -1,0 +1,74 @@
+/*
+ * compute.c
+ *		The operations of the emulated device, computed on the host with core: the canonical bits.
+ */
+#include "emulated/device.h"
+
+#include <string.h>
+
+#include "core/distance.h"
+#include "core/spread.h"
+#include "core/topk.h"
+
+HyStatus
+emulated_compute(const HyDevice *device, const HyTask *task)
+{
+	const HyDistanceTask *d = &task->u.distance;
+	const HyTopKTask *t = &task->u.topk;
+	const HySpreadTask *s = &task->u.spread;
+	bool distance = task->op == HY_OP_DISTANCE;
+	HyMatrix queries;
+	HyMatrix targets;
+	HyStatus st;
+
+	if (task->op == HY_OP_SPREAD)
+		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
+		                 s->activation, s->hop);
+	if (!distance && task->op != HY_OP_TOPK)
+		return HY_UNSUPPORTED;
+	st = emulated_on_host(device, distance ? &d->queries : &t->queries, &queries);
+	if (st == HY_OK)
+		st = emulated_on_host(device, distance ? &d->targets : &t->targets, &targets);
+	if (st != HY_OK)
+		return st;
+	if (distance)
+		return hy_distance_window(d->metric, &queries, &targets, d->out, hy_distance_stride(d),
+		                          task->cancel);
+	return hy_topk_search(t->metric, &queries, &targets, t->k, t->out, t->counts, task->cancel);
+}
+
+void
+emulated_scribble(const HyTask *task)
+{
+	HyShape shape = hy_task_shape(task);
+	size_t items;
+	int64_t q;
+
+	switch (task->op)
+	{
+		case HY_OP_DISTANCE:
+			for (q = 0; q < shape.queries; q++)
+				memset(task->u.distance.out + q * hy_distance_stride(&task->u.distance), 0xcc,
+				       (size_t) (shape.targets + 1) / 2 * sizeof(double));
+			break;
+		case HY_OP_TOPK:
+			if (shape.queries > 0)
+			{
+				memset(task->u.topk.out, 0xcc,
+				       (size_t) shape.queries * (size_t) shape.k * sizeof(HyNeighbor));
+				memset(task->u.topk.counts, 0xcc, (size_t) shape.queries * sizeof(int32_t));
+			}
+			break;
+		case HY_OP_SPREAD:
+			items = (size_t) task->u.spread.graph->nodes * (size_t) task->u.spread.seeds.sets;
+			if (items > 0)
+			{
+				memset(task->u.spread.activation, 0xcc, items * sizeof(double));
+				memset(task->u.spread.hop, 0xcc, items * sizeof(int32_t));
+			}
+			break;
+		case HY_OP_ASSIGN:
+		case HY_OP_SCORE_CODES:
+			break;
+	}
+}

@@ -1,0 +1,188 @@
+/*
+ * emulated_memory_test.c
+ *		The emulated device's memory: buffers, limits, and that nothing in it is handed on.
+ */
+#include "emulated_stage.h"
+
+static void
+test_buffers(void)
+{
+	HyDevice *device;
+	HyDevice *other;
+	HyTask task;
+	HyTimings timings;
+	HyBuffer *buffer;
+	HyBuffer *second;
+	uint64_t free_bytes;
+	uint64_t total;
+	char zero[64];
+	bool done;
+
+	begin();
+	set("emulated_memory_mb", "1");
+	device = open_device(0);
+	CHECK_INT(device_of->mem_info(device, &free_bytes, &total), HY_OK);
+	CHECK(free_bytes == 1048576 && total == 1048576);
+	CHECK_INT(device_of->buf_alloc(device, ROWS * DIMS * 4 + 64, &buffer), HY_OK);
+	memset(zero, 1, sizeof(zero));
+	CHECK_INT(device_of->download(device, buffer, ROWS * DIMS * 4, zero, 64), HY_OK);
+	CHECK(zero[0] == 0 && zero[63] == 0); /* reads as zero */
+	CHECK_INT(device_of->download(device, buffer, ROWS * DIMS * 4 + 1, zero, 64), HY_INVALID);
+	CHECK_INT(device_of->upload(device, buffer, UINT64_MAX, zero, 64), HY_INVALID);
+	CHECK_INT(device_of->upload(device, buffer, 64, vectors + 2 * DIMS, ROWS * DIMS * 4), HY_OK);
+	CHECK_INT(device_of->mem_info(device, &free_bytes, &total), HY_OK);
+	CHECK_INT(free_bytes, 1048576 - (ROWS * DIMS * 4 + 64));
+	CHECK_INT(device_of->buf_alloc(device, 1048576, &second), HY_NOMEM);
+	CHECK(second == NULL);
+
+	task = task_of(ROWS);
+	task.u.distance.targets.data = NULL;
+	task.u.distance.targets.buffer = buffer;
+	task.u.distance.targets.offset = 64;
+	CHECK_INT(run(device, &task, &done, &timings), HY_OK);
+	CHECK(done);
+	CHECK_INT(memcmp(out, expected, sizeof(out)), 0);
+	CHECK_INT(timings.bytes_up, 2 * DIMS * 4); /* what is resident does not travel */
+	task.u.distance.targets.offset = 68;
+	CHECK_INT(run(device, &task, &done, &timings), HY_INVALID); /* beyond its end */
+	task.u.distance.targets.offset = 64;
+	other = open_device(0);
+	CHECK_INT(run(other, &task, &done, &timings), HY_INVALID); /* another context's */
+	device_of->close(other);
+	device_of->buf_free(device, buffer);
+	CHECK_INT(device_of->mem_info(device, &free_bytes, &total), HY_OK);
+	CHECK_INT(free_bytes, 1048576);
+	CHECK_INT(device_of->buf_alloc(device, 0, &buffer), HY_OK);
+	device_of->close(device); /* gives back what is left */
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/* Recycler: an allocator that hands out what was given back last, as it was left. */
+typedef struct Recycler
+{
+	HyAllocator allocator;
+	size_t size;
+	void *block;
+	int reused;
+} Recycler;
+
+static void *
+recycler_alloc(void *arg, size_t size)
+{
+	Recycler *recycler = arg;
+
+	if (recycler->block != NULL && recycler->size == size)
+	{
+		void *block = recycler->block;
+
+		recycler->block = NULL;
+		recycler->reused++;
+		return block;
+	}
+	return malloc(size);
+}
+
+static void
+recycler_free(void *arg, void *pointer)
+{
+	Recycler *recycler = arg;
+
+	if (pointer != NULL && recycler->block == NULL && recycler->size > 0 &&
+	    *(const char *) pointer == 's')
+		recycler->block = pointer;
+	else
+		free(pointer);
+}
+
+/*
+ * What one role left in device memory is not there for the next one: neither in a new buffer of the
+ * same context, as a session has after SET ROLE, nor in one of another.
+ */
+static void
+test_nothing_is_handed_on(void)
+{
+	static char secret[12345];
+	static char found[12345];
+	Recycler recycler = {{recycler_alloc, recycler_free, NULL}, sizeof(secret), NULL, 0};
+	HyDevice *device;
+	HyBuffer *buffer;
+	int round;
+	size_t i;
+
+	begin();
+	recycler.allocator.arg = &recycler;
+	host.allocator = &recycler.allocator;
+	memset(secret, 's', sizeof(secret));
+	device = open_device(0);
+	for (round = 0; round < 3; round++)
+	{
+		CHECK_INT(device_of->buf_alloc(device, sizeof(secret), &buffer), HY_OK);
+		CHECK_INT(device_of->download(device, buffer, 0, found, sizeof(found)), HY_OK);
+		for (i = 0; i < sizeof(found) && found[i] == 0; i++)
+			;
+		CHECK_INT(i, sizeof(found));
+		CHECK_INT(device_of->upload(device, buffer, 0, secret, sizeof(secret)), HY_OK);
+		if (round == 0)
+			device_of->buf_free(device, buffer);
+		else
+		{
+			device_of->close(device);
+			device = open_device(0);
+		}
+	}
+	CHECK_INT(recycler.reused, 2); /* it was the very memory that held the secret */
+	device_of->close(device);
+	free(recycler.block);
+}
+
+static void
+test_limits(void)
+{
+	HyDevice *device;
+	HyFailure failure;
+
+	begin();
+	device = open_device(100000);
+	CHECK_INT(run_status(device, ROWS), HY_QUOTA);
+	device_of->last_error(device, &failure);
+	CHECK(failure.native_code != 0 && failure.text[0] != '\0');
+	CHECK_INT(run_status(device, 100), HY_OK);
+	device_of->close(device);
+	device = open_device(0);
+	set("emulated_memory_mb", "0.1");
+	CHECK_INT(run_status(device, ROWS), HY_NOMEM);
+	device_of->close(device);
+}
+
+static void
+test_short_of_host_memory(void)
+{
+	HyLimits limits = {0};
+	HyDevice *device;
+	HyBuffer *buffer;
+	int64_t fail_at;
+
+	for (fail_at = 1; fail_at <= 3; fail_at++)
+	{
+		begin();
+		unit_memory_init(&memory, fail_at);
+		CHECK_INT(device_of->open(0, &limits, &device), fail_at == 1 ? HY_NOMEM : HY_OK);
+		if (fail_at > 1)
+		{
+			CHECK_INT(device_of->buf_alloc(device, 100, &buffer), HY_NOMEM);
+			CHECK_INT(device_of->buf_alloc(device, 100, &buffer), HY_OK);
+			device_of->close(device);
+		}
+		CHECK_INT(memory.outstanding, 0);
+	}
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_buffers);
+	UNIT_RUN(test_nothing_is_handed_on);
+	UNIT_RUN(test_limits);
+	UNIT_RUN(test_short_of_host_memory);
+	return unit_finish();
+}
