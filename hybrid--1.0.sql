@@ -541,7 +541,7 @@ CREATE FUNCTION hybrid_get_tracker(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
 	OUT observations bigint, OUT samples float8, OUT launch_us float8, OUT work_ns float8,
-	OUT byte_ns float8, OUT queries bigint, OUT targets bigint, OUT k int,
+	OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint, OUT targets bigint, OUT k int,
 	OUT predicted_us float8, OUT speedup float8, OUT break_even bigint, OUT breaker text,
 	OUT success_rate float8, OUT virtual bool)
 RETURNS SETOF record
@@ -597,7 +597,7 @@ CREATE TABLE hybrid_calibration (
 	backend text NOT NULL, number int NOT NULL, name text NOT NULL, architecture text NOT NULL,
 	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL,
 	samples float8 NOT NULL, launch_us float8 NOT NULL, work_ns float8 NOT NULL,
-	byte_ns float8 NOT NULL, state float8[] NOT NULL, measured_at timestamptz NOT NULL,
+	byte_ns float8 NOT NULL, serial_ns float8 NOT NULL, state float8[] NOT NULL, measured_at timestamptz NOT NULL,
 	PRIMARY KEY (backend, number, name, architecture, operation, dtype, metric, dims));
 COMMENT ON TABLE hybrid_calibration IS
 'what hybrid_calibrate() measured: sessions start from it where they have no history; may be emptied';
@@ -613,6 +613,7 @@ COMMENT ON COLUMN hybrid_calibration.samples IS 'batches that were measured';
 COMMENT ON COLUMN hybrid_calibration.launch_us IS 'microseconds of a batch, however small';
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
+COMMENT ON COLUMN hybrid_calibration.serial_ns IS 'nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
 COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from; a session reads this column';
 COMMENT ON COLUMN hybrid_calibration.measured_at IS 'when';
 GRANT SELECT ON hybrid_calibration TO pg_monitor;
@@ -620,7 +621,7 @@ GRANT SELECT ON hybrid_calibration TO pg_monitor;
 CREATE FUNCTION hybrid_run_calibration(
 	OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims int, OUT samples float8, OUT launch_us float8,
-	OUT work_ns float8, OUT byte_ns float8, OUT state float8[])
+	OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT state float8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_run_calibration'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000000 ROWS 60;
@@ -636,8 +637,8 @@ AS $$
 	SELECT r.*, pg_catalog.clock_timestamp() FROM @extschema@.hybrid_run_calibration() AS r
 	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims)
 	DO UPDATE SET samples = EXCLUDED.samples, launch_us = EXCLUDED.launch_us,
-		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns, state = EXCLUDED.state,
-		measured_at = EXCLUDED.measured_at
+		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns,
+		serial_ns = EXCLUDED.serial_ns, state = EXCLUDED.state, measured_at = EXCLUDED.measured_at
 	RETURNING *
 $$;
 COMMENT ON FUNCTION hybrid_calibrate() IS
@@ -749,6 +750,7 @@ COMMENT ON COLUMN hybrid_tracker.samples IS 'how many of these still count, at m
 COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: microseconds of a batch, however small';
 COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds of a byte moved';
+COMMENT ON COLUMN hybrid_tracker.serial_ns IS 'fitted: nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
 COMMENT ON COLUMN hybrid_tracker.queries IS 'of the last batch of the kind; the columns that follow are of one like it';
 COMMENT ON COLUMN hybrid_tracker.targets IS 'of the last batch of the kind';
 COMMENT ON COLUMN hybrid_tracker.k IS 'of the last batch of the kind';

@@ -42,7 +42,7 @@ RESET hybrid.batch_max;
 SELECT operation, calls, flushes FROM hybrid_stats WHERE operation = 'topk';
 
 -- what was learned: the first observation of a kind is set aside
-SELECT device, backend, operation, dtype, metric, dims_low, dims_high, resident, observations, round(samples) AS samples, launch_us >= 0 AS launch, work_ns >= 0 AS work, byte_ns >= 0 AS bytes, queries, targets, k, predicted_us > 0 AS predicted, speedup, break_even, breaker, success_rate, virtual
+SELECT device, backend, operation, dtype, metric, dims_low, dims_high, resident, observations, round(samples) AS samples, launch_us >= 0 AS launch, work_ns >= 0 AS work, byte_ns >= 0 AS bytes, serial_ns >= 0 AS serial, queries, targets, k, predicted_us > 0 AS predicted, speedup, break_even, breaker, success_rate, virtual
 	FROM hybrid_tracker WHERE operation = 'distance' ORDER BY metric;
 
 -- a decision without running

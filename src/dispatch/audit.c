@@ -182,7 +182,7 @@ measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t devi
 {
 	const HyMember *member = &executor->member[device];
 	double per_work = shape->op == HY_OP_SPREAD ? SPREAD_NS_PER_WORK : NS_PER_WORK;
-	double expected = hy_cost_terms(shape).work * per_work;
+	double expected = hy_cost_terms(shape, true).work * per_work;
 	HyShape piece = *shape;
 	HyTask task;
 	uint64_t times[REPEATS];

@@ -8,6 +8,7 @@
 #include "dispatch/bulk_state.h"
 
 #define MOST_LOST_NS 3e6 /* a lane that lost more has no further try */
+#define LATE 0.1         /* of a piece's time, to be heard of after it was over */
 #define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
 
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
@@ -34,8 +35,13 @@ hy_bulk_hear(HyBulk *bulk)
 	{
 		HyBulkPiece *piece = &bulk->piece[i];
 
-		if (piece->lane == NULL || !hy_flight_over(bulk->executor, &piece->flight))
+		if (piece->lane == NULL)
 			continue;
+		if (!hy_flight_over(bulk->executor, &piece->flight))
+		{
+			piece->aloft_ns = hy_bulk_now(bulk) + piece->flight.run.timings.remaining_ns;
+			continue;
+		}
 		settle(bulk, piece);
 		heard = true;
 	}
@@ -77,7 +83,8 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
-	if (!run->shared)
+	/* Heard of late, or at once with the one before it: what it took itself nobody knows. */
+	if (!run->shared && (double) run->finished_ns - (double) piece->aloft_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
 	if (!run->shared || lane->row_ns <= 0)
 		hy_bulk_correct_speed(lane, piece->rows.count, ns);
@@ -307,6 +314,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	if (piece->predicted_ns > 0)
 		lane->free_ns += (uint64_t) piece->predicted_ns;
 	hy_flight_start(bulk->executor, lane->member, &piece->task, &piece->flight);
+	piece->aloft_ns = hy_bulk_now(bulk);
 	if (!piece->flight.flying)
 		settle(bulk, piece);
 	return true;

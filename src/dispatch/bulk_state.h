@@ -52,6 +52,7 @@ typedef struct HyBulkPiece
 	uint64_t bytes;      /* of device memory, as estimated */
 	HyTask task;
 	HyFlight flight;
+	uint64_t aloft_ns; /* it was certainly not over before */
 	void *memory; /* of output, or NULL */
 	HySliceOutput output;
 } HyBulkPiece;

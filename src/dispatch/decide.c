@@ -19,7 +19,8 @@
  *
  * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
  * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
- * task says that a device would take more than 16 times as long is it left alone.  A device that only
+ * task says that a device would take more than 16 times as long, or would lose more than 20 ms and
+ * the limit below, is it left alone.  A device that only
  * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
  * limit of 1% below, and end there.  From then on
  * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
@@ -45,7 +46,8 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
+#define HINT_LIMIT 16.0  /* of other kinds: it may be off by as much as the ratio itself */
+#define FIRST_TRY_NS 2e7 /* that a first try may cost, whatever has been spent */
 #define REGRET_SHARE 0.01
 #define SPLIT_GAIN 0.9
 #define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
@@ -73,6 +75,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
 static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
+static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
 static int32_t due_after(const Side *best, const Side *other);
 static int32_t calm_of(const Side *best, const Side *other);
 static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
@@ -527,7 +530,7 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 
 		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
 			continue;
-		if (best >= 0 && sides[i].ns < 0 && hint > HINT_LIMIT * best)
+		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
 		if (found == NULL || executor->member[sides[i].device].in_flight_ns <
 		                         executor->member[found->device].in_flight_ns)
@@ -537,6 +540,20 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 	    (smallest || sides[0].forecast.unseen >= TRY_FEW))
 		found = &sides[0];
 	return found;
+}
+
+/*
+ * worth_a_first_try: by what like kinds of task say a device of which nothing is known would take
+ * (hint < 0: they say nothing), and the best of the others takes.
+ */
+static bool
+worth_a_first_try(const HyExecutor *executor, double hint, double best)
+{
+	double regret = hint - best;
+
+	return hint <= HINT_LIMIT * best &&
+	       (regret <= FIRST_TRY_NS ||
+	        executor->regret_ns + regret <= REGRET_SHARE * executor->spent_ns);
 }
 
 /*

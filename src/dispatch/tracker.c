@@ -5,16 +5,13 @@
  * Kinds live in a fixed array found through an open-addressed index; what belongs to a device is
  * allocated when it is first seen to run the kind, so that calls on known ground allocate nothing.
  * When memory is short an observation is dropped: history is a help, never a need.
- *
- * A size class is the power of two that the work falls into, and roughly how many queries and
- * neighbours there are, on which transfers and merging depend.  It keeps mean work, bytes and time.
- * The regression is linear, so what it says of the means is the mean of what it says: their
- * quotient corrects it for that class whatever coefficients are in force by then.
  */
 #include "dispatch/tracker.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "dispatch/sizes.h"
 
 #define INDEX_SIZE 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
 #define CLIP_FROM 5    /* observations of a size */
@@ -25,24 +22,12 @@
 #define LONGEST_NS 4e15   /* 52 days */
 #define MOVED 0.02        /* a prediction that changed by more is another one */
 #define POOL_UNTIL 30     /* observations of its own; from then on the pool hardly matters */
-#define ELSEWHERE 0.5     /* observations that a correction from other sizes counts for */
-#define WIDEST 1e6        /* of a correction, either way */
+#define LEAST_FROM 2      /* observations of a size, to be the least a device ever took */
 
 /* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
 #define SIZE_BITS 6
 #define SIZE_MASK ((UINT32_C(1) << SIZE_BITS) - 1)
 #define KIND_USED (UINT32_C(1) << 31)
-
-typedef struct Size
-{
-	uint32_t number; /* 0: free */
-	uint32_t manner; /* how many queries and neighbours, roughly */
-	uint64_t last;
-	double samples; /* in the window */
-	double ns;      /* means over them */
-	double work;
-	double bytes;
-} Size;
 
 typedef struct Side
 {
@@ -55,7 +40,7 @@ typedef struct Side
 	double smallest; /* work, of what was not set aside; 0: nothing was */
 	double largest;
 	double least; /* work, of all */
-	Size sizes[HY_TRACKER_SIZES];
+	HySizes sizes;
 } Side;
 
 typedef struct Kind
@@ -76,7 +61,8 @@ struct HyTracker
 	uint64_t serial;
 	/* all kinds of an operation together, for those of which little is known; [1]: resident */
 	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
-	int16_t index[INDEX_SIZE]; /* kind + 1; 0: empty */
+	double least_ns[HY_TRACKER_DEVICES]; /* that a size was seen to take; 0: none was */
+	int16_t index[INDEX_SIZE];           /* kind + 1; 0: empty */
 	Kind kinds[HY_TRACKER_KINDS];
 };
 
@@ -88,7 +74,6 @@ typedef struct Contest
 	int32_t device;
 } Contest;
 
-static int log2_floor(double n);
 static uint32_t index_slot(uint32_t number);
 static const Kind *find_kind(const HyTracker *tracker, uint32_t number);
 static Kind *claim_kind(HyTracker *tracker, const HyShape *shape);
@@ -96,17 +81,11 @@ static void rebuild_index(HyTracker *tracker);
 static void forget_kind(const HyTracker *tracker, Kind *kind);
 static Side *claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
 static const Side *find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
-static uint32_t size_number(const HyShape *shape, double work);
-static uint32_t size_manner(const HyShape *shape);
-static Size *claim_size(HyTracker *tracker, Side *side, const HyShape *shape, double work);
-static const Size *find_size(const Side *side, const HyShape *shape, double work);
-static void observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
 static double
-clipped(const Side *side, const Size *size, const HyShape *shape, HyCostTerms terms, double ns);
+clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms terms, double ns);
 static HyModelState *pool_of(HyTracker *tracker, const HyShape *shape, int32_t device);
+static double launch_belief(const HyTracker *tracker, int32_t device);
 static void refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device);
-static double faded(uint32_t away);
-static double log_correction(const Side *side, const Size *size);
 static double corrected(const Side *side, const HyShape *shape, HyCostTerms terms);
 static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
 static bool device_wins(void *arg, int64_t targets);
@@ -161,6 +140,7 @@ hy_tracker_reset(HyTracker *tracker)
 		forget_kind(tracker, &tracker->kinds[i]);
 	memset(tracker->index, 0, sizeof(tracker->index));
 	memset(tracker->pools, 0, sizeof(tracker->pools));
+	memset(tracker->least_ns, 0, sizeof(tracker->least_ns));
 	tracker->used = 0;
 	tracker->generation++;
 }
@@ -176,9 +156,9 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
                        int32_t count)
 {
 	Side *side = claim_side(tracker, shape, device);
-	HyCostTerms terms = hy_cost_terms(shape);
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	Kind *kind;
-	Size *size;
+	HySize *size;
 	double before;
 	double after;
 
@@ -205,12 +185,15 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	}
 	if (count > 0)
 	{
-		size = claim_size(tracker, side, shape, terms.work);
+		size = hy_sizes_claim(&side->sizes, shape, terms.work, tracker->serial);
 		ns = clipped(side, size, shape, terms, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
 		(void) hy_model_learn(pool_of(tracker, shape, device), terms, ns, count, tracker->window);
-		observe_size(size, terms, ns, count, tracker->window);
+		hy_size_observe(size, terms, ns, count, tracker->window);
+		if (size->samples >= LEAST_FROM &&
+		    (tracker->least_ns[device] == 0 || size->ns < tracker->least_ns[device]))
+			tracker->least_ns[device] = size->ns;
 		if (side->largest == 0 || terms.work < side->smallest)
 			side->smallest = terms.work;
 		if (terms.work > side->largest)
@@ -259,10 +242,10 @@ HyForecast
 hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	HyForecast forecast = {.ns = -1, .hint_ns = -1};
-	HyCostTerms terms = hy_cost_terms(shape);
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	const Side *side = find_side(tracker, shape, device);
 	const Kind *kind;
-	const Size *size;
+	const HySize *size;
 
 	kind = find_kind(tracker, hy_shape_kind(shape));
 	if (side == NULL || !side->known)
@@ -278,25 +261,26 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 	forecast.weight = side->model.weight;
 	forecast.cold = !(side->model.weight > 0);
 	forecast.unseen = kind->tasks - side->last;
-	forecast.above = log2_floor(terms.work) - log2_floor(side->least);
-	size = find_size(side, shape, terms.work);
+	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
+	size = hy_sizes_find(&side->sizes, shape, terms.work);
 	if (size != NULL)
 		forecast.samples = (int32_t) size->samples;
 	if (side->largest > 0)
 	{
 		HyCostTerms largest = terms;
 
-		forecast.span = log2_floor(side->largest) - log2_floor(side->smallest);
+		forecast.span = hy_log2_floor(side->largest) - hy_log2_floor(side->smallest);
 		if (terms.work > side->largest)
 		{
-			forecast.steps = log2_floor(terms.work) - log2_floor(side->largest);
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
 			largest.work = side->largest;
 			/* all that the shape has more of is time that may not be needed */
 			largest.bytes = terms.bytes * (side->largest / terms.work);
+			largest.serial = terms.serial * (side->largest / terms.work);
 			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
 		}
 		else if (terms.work < side->smallest)
-			forecast.steps = log2_floor(terms.work) - log2_floor(side->smallest);
+			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
 	}
 	return forecast;
 }
@@ -327,7 +311,7 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 			row->shape = kind->shape;
 			if (kind->shape.dims > 0)
 			{
-				row->dims_low = INT32_C(1) << log2_floor(kind->shape.dims);
+				row->dims_low = INT32_C(1) << hy_log2_floor(kind->shape.dims);
 				row->dims_high = 2 * row->dims_low - 1;
 			}
 			row->device = d;
@@ -380,7 +364,7 @@ hy_shape_kind(const HyShape *shape)
 	kind = (uint32_t) shape->op;
 	kind = kind << 1 | (uint32_t) shape->dtype;
 	kind = kind << 2 | (uint32_t) shape->metric;
-	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + log2_floor(shape->dims) : 0);
+	kind = kind << 5 | (uint32_t) (shape->dims > 0 ? 1 + hy_log2_floor(shape->dims) : 0);
 	kind = kind << 1 | (uint32_t) shape->resident;
 	return KIND_USED | kind << SIZE_BITS;
 }
@@ -388,19 +372,7 @@ hy_shape_kind(const HyShape *shape)
 uint32_t
 hy_shape_class(const HyShape *shape)
 {
-	return hy_shape_kind(shape) | (uint32_t) log2_floor((double) hy_shape_items(shape));
-}
-
-/* log2_floor: of n >= 1, 0 for anything less. */
-static int
-log2_floor(double n)
-{
-	int exponent;
-
-	if (!(n >= 1))
-		return 0;
-	frexp(n, &exponent);
-	return exponent > 64 ? 63 : exponent - 1;
+	return hy_shape_kind(shape) | (uint32_t) hy_log2_floor((double) hy_shape_items(shape));
 }
 
 static uint32_t
@@ -508,98 +480,22 @@ find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	return kind != NULL ? kind->sides[device] : NULL;
 }
 
-static uint32_t
-size_number(const HyShape *shape, double work)
-{
-	return UINT32_C(1) << 30 | size_manner(shape) << 8 | (uint32_t) log2_floor(work);
-}
-
-/* size_manner: each fourfold of queries (to 64) and of neighbours counts. */
-static uint32_t
-size_manner(const HyShape *shape)
-{
-	uint32_t queries = (uint32_t) log2_floor((double) shape->queries) / 2;
-	uint32_t k = (uint32_t) log2_floor(shape->k) / 2;
-	/* the upper half of the dims class: a result has a cost of its own beside that of its dims */
-	uint32_t wide = shape->dims >= 3 << log2_floor(shape->dims) >> 1;
-
-	return k << 3 | wide << 2 | (queries < 3 ? queries : 3);
-}
-
-static Size *
-claim_size(HyTracker *tracker, Side *side, const HyShape *shape, double work)
-{
-	uint32_t number = size_number(shape, work);
-	Size *chosen = &side->sizes[0];
-	int i;
-
-	for (i = 0; i < HY_TRACKER_SIZES; i++)
-	{
-		Size *size = &side->sizes[i];
-
-		if (size->number == number)
-		{
-			chosen = size;
-			break;
-		}
-		if (size->last < chosen->last)
-			chosen = size;
-	}
-	if (chosen->number != number)
-	{
-		memset(chosen, 0, sizeof(*chosen));
-		chosen->number = number;
-		chosen->manner = size_manner(shape);
-	}
-	chosen->last = tracker->serial;
-	return chosen;
-}
-
-static const Size *
-find_size(const Side *side, const HyShape *shape, double work)
-{
-	uint32_t number = size_number(shape, work);
-	int i;
-
-	for (i = 0; i < HY_TRACKER_SIZES; i++)
-	{
-		if (side->sizes[i].number == number)
-			return &side->sizes[i];
-	}
-	return NULL;
-}
-
-static void
-observe_size(Size *size, HyCostTerms terms, double ns, int32_t count, int32_t window)
-{
-	double share;
-
-	size->samples = size->samples + count < window ? size->samples + count : window;
-	share = count / size->samples;
-	if (share > 1)
-		share = 1;
-	size->ns += share * (ns - size->ns);
-	size->work += share * (terms.work - size->work);
-	size->bytes += share * (terms.bytes - size->bytes);
-}
-
 /*
  * clipped: ns, or the end of the band around what is expected that it lies outside of.  Of a size
  * that was hardly seen yet only the regression has an expectation, once it rests on something, and
  * the band is wider: the next ones will tell.
  */
 static double
-clipped(const Side *side, const Size *size, const HyShape *shape, HyCostTerms terms, double ns)
+clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms terms, double ns)
 {
-	HyCostTerms means = {size->work, size->bytes};
 	double expected;
 	double band;
 	double low;
 
 	if (size->samples >= CLIP_FROM)
 	{
-		expected =
-			size->ns * hy_cost_predict(&side->fit, terms) / hy_cost_predict(&side->fit, means);
+		expected = size->ns * hy_cost_predict(&side->fit, terms) /
+		           hy_cost_predict(&side->fit, size->means);
 		band = CLIP;
 	}
 	else if (side->model.weight >= CLIP_WEIGHT)
@@ -623,75 +519,33 @@ pool_of(HyTracker *tracker, const HyShape *shape, int32_t device)
 	return &tracker->pools[device][shape->op][shape->resident ? 1 : 0];
 }
 
+/* launch_belief: of a device, the least it was ever seen to take: a launch is not much more. */
+static double
+launch_belief(const HyTracker *tracker, int32_t device)
+{
+	if (device == 0)
+		return HY_LAUNCH_NONE;
+	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
+}
+
 /* refit: the coefficients anew; the pool has a say where the kind's own observations have little. */
 static void
 refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device)
 {
 	HyModelState both = side->model;
+	double launch = launch_belief(tracker, device);
 
 	if (both.weight > 0)
-		hy_model_lean(&both, pool_of(tracker, shape, device));
-	side->known = hy_model_solve(&both, device == 0, &side->fit);
+		hy_model_lean(&both, pool_of(tracker, shape, device), launch);
+	side->known = hy_model_solve(&both, launch, &side->fit);
 }
 
-/*
- * corrected: the regression's prediction, times what the own size class and those nearest below and
- * above it were seen to take against it.  A class counts for its observations, the neighbours
- * together for half of one; beyond the sizes seen the last one's correction fades.
- */
+/* corrected: the regression's prediction, times what sizes like this one were seen to take against it. */
 static double
 corrected(const Side *side, const HyShape *shape, HyCostTerms terms)
 {
-	uint32_t number = size_number(shape, terms.work);
-	uint32_t manner = size_manner(shape);
-	const Size *own = NULL;
-	const Size *below = NULL;
-	const Size *above = NULL;
-	double correction = 0;
-	int i;
-
-	for (i = 0; i < HY_TRACKER_SIZES; i++)
-	{
-		const Size *size = &side->sizes[i];
-
-		if (size->number == 0 || size->manner != manner)
-			continue;
-		if (size->number == number)
-			own = size;
-		else if (size->number < number && (below == NULL || size->number > below->number))
-			below = size;
-		else if (size->number > number && (above == NULL || size->number < above->number))
-			above = size;
-	}
-	if (below != NULL && above != NULL)
-		correction = (log_correction(side, below) * (above->number - number) +
-		              log_correction(side, above) * (number - below->number)) /
-		             (above->number - below->number);
-	else if (below != NULL)
-		correction = log_correction(side, below) * faded(number - below->number);
-	else if (above != NULL)
-		correction = log_correction(side, above) * faded(above->number - number);
-	if (own != NULL)
-		correction = (ELSEWHERE * correction + own->samples * log_correction(side, own)) /
-		             (ELSEWHERE + own->samples);
-	return hy_cost_predict(&side->fit, terms) * exp(correction);
-}
-
-/* faded: what is left of a correction so many powers of two beyond the sizes seen. */
-static double
-faded(uint32_t away)
-{
-	return 6.0 / (5 + away);
-}
-
-/* log_correction: what a size class was seen to take against what the regression says of it. */
-static double
-log_correction(const Side *side, const Size *size)
-{
-	HyCostTerms means = {size->work, size->bytes};
-	double factor = size->ns / hy_cost_predict(&side->fit, means);
-
-	return log(factor < WIDEST ? factor > 1 / WIDEST ? factor : 1 / WIDEST : WIDEST);
+	return hy_cost_predict(&side->fit, terms) *
+	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
 }
 
 /* borrowed: what other kinds of the same operation and residency would say, < 0: none is known. */
@@ -701,9 +555,10 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	HyCoefficients fit;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES ||
-	    !hy_model_solve(pool_of((HyTracker *) tracker, shape, device), device == 0, &fit))
+	    !hy_model_solve(pool_of((HyTracker *) tracker, shape, device),
+	                    launch_belief(tracker, device), &fit))
 		return -1;
-	return hy_cost_predict(&fit, hy_cost_terms(shape));
+	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
 }
 
 static bool

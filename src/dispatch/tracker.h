@@ -22,7 +22,6 @@
 #include "dispatch/cost_model.h"
 
 #define HY_TRACKER_KINDS 128
-#define HY_TRACKER_SIZES 32 /* size classes a kind and device */
 #define HY_TRACKER_MAX_WINDOW 1000
 #define HY_TRACKER_DEVICES 8
 #define HY_TRACKER_PRIOR 10 /* observations that an imported model counts for, at most */

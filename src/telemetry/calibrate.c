@@ -49,7 +49,8 @@ store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *
 	HybridRow row = {.columns = 0};
 	size_t i;
 
-	if (!hy_model_solve(&prior->model, prior->device == 0, &fit))
+	if (!hy_model_solve(&prior->model, prior->device == 0 ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN,
+	                    &fit))
 		return;
 	memcpy(values, &prior->model, sizeof(values));
 	for (i = 0; i < HY_MODEL_NUMBERS; i++)
@@ -67,6 +68,7 @@ store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *
 	hybrid_row_put_us(&row, fit.launch_ns);
 	hybrid_row_put(&row, Float8GetDatum(fit.work_ns));
 	hybrid_row_put(&row, Float8GetDatum(fit.byte_ns));
+	hybrid_row_put(&row, Float8GetDatum(fit.serial_ns));
 	hybrid_row_put(
 		&row, PointerGetDatum(construct_array(numbers, (int) HY_MODEL_NUMBERS, FLOAT8OID,
 	                                          sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));

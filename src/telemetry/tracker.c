@@ -164,9 +164,11 @@ store_history(FunctionCallInfo fcinfo, int32 device, const HyTableDevice *key,
 		hybrid_row_put_us(&row, kind->fit.launch_ns);
 		hybrid_row_put(&row, Float8GetDatum(kind->fit.work_ns));
 		hybrid_row_put(&row, Float8GetDatum(kind->fit.byte_ns));
+		hybrid_row_put(&row, Float8GetDatum(kind->fit.serial_ns));
 	}
 	else
 	{
+		hybrid_row_put_null(&row);
 		hybrid_row_put_null(&row);
 		hybrid_row_put_null(&row);
 		hybrid_row_put_null(&row);

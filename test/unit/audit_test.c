@@ -82,7 +82,7 @@ live(int calls)
 				unit_random_below(&random, 2) ? 1 : 1 + (int64_t) unit_random_below(&random, 32);
 			shape.targets = (int64_t) (8 * exp(unit_random_unit(&random) * log(125000)));
 			shape.k = shape.op == HY_OP_TOPK ? 10 : 0;
-		} while (hy_cost_terms(&shape).work > (shape.op == HY_OP_SPREAD ? 4e4 : 2e6));
+		} while (hy_cost_terms(&shape, true).work > (shape.op == HY_OP_SPREAD ? 4e4 : 2e6));
 		CHECK(hy_workload_task(workload, &shape, &task));
 		CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
 	}

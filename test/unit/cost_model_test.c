@@ -12,31 +12,40 @@ static HyCostTerms
 terms_of(int64_t queries, int64_t targets)
 {
 	HyShape shape = {.op = HY_OP_DISTANCE, .dims = 768, .queries = queries, .targets = targets};
+	HyCostTerms terms = hy_cost_terms(&shape, false);
 
-	return hy_cost_terms(&shape);
+	terms.serial = 0; /* rows of one length cannot be told from the launch */
+	return terms;
 }
 
 static void
 test_terms(void)
 {
 	HyShape shape = {.op = HY_OP_DISTANCE, .dims = 10, .queries = 3, .targets = 100};
-	HyCostTerms t = hy_cost_terms(&shape);
+	HyCostTerms t = hy_cost_terms(&shape, true);
 
 	CHECK(t.work == 3000);
 	CHECK(t.bytes == 3 * 10 * 4 + 100 * 10 * 4 + 300 * 8);
+	CHECK(t.serial == 300);
+	CHECK(hy_cost_terms(&shape, false).serial == 10);
 	shape.dtype = HY_F16;
-	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 100 * 10 * 2 + 300 * 8);
+	CHECK(hy_cost_terms(&shape, true).bytes == 3 * 10 * 4 + 100 * 10 * 2 + 300 * 8);
 	shape.resident = true;
-	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 300 * 8);
+	CHECK(hy_cost_terms(&shape, true).bytes == 3 * 10 * 4 + 300 * 8);
 	shape.op = HY_OP_TOPK;
 	shape.k = 5;
-	CHECK(hy_cost_terms(&shape).bytes == 3 * 10 * 4 + 3 * 5 * 16);
+	CHECK(hy_cost_terms(&shape, true).bytes == 3 * 10 * 4 + 3 * 5 * 16);
+	CHECK_NEAR(hy_cost_terms(&shape, true).serial, 300 + 3 * 3 * 5 * (1 + log(20)), 1e-6);
+	CHECK(hy_cost_terms(&shape, false).serial == 10);
+	shape.targets = 4; /* all of them enter */
+	CHECK(hy_cost_terms(&shape, true).serial == 12 + 3 * 12);
 	shape = (HyShape){.op = HY_OP_SPREAD, .queries = 2, .targets = 1000};
-	t = hy_cost_terms(&shape);
+	t = hy_cost_terms(&shape, true);
 	CHECK(t.work == 2000);
 	CHECK(t.bytes == 8000 + 8000);
+	CHECK(t.serial == 0);
 	shape.queries = -1;
-	CHECK(hy_cost_terms(&shape).work == 0);
+	CHECK(hy_cost_terms(&shape, true).work == 0);
 }
 
 /* noise: 1 +- share, evenly. */
@@ -61,7 +70,7 @@ test_finds_the_law(void)
 
 		hy_model_learn(&state, t, hy_cost_predict(&law, t) * noise(&random, 0.1), 1, 100);
 	}
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.05);
 	CHECK_NEAR(found.work_ns / law.work_ns, 1, 0.1);
 	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 0.05);
@@ -85,7 +94,7 @@ test_exact_from_three(void)
 
 		CHECK(hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100));
 	}
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
 	CHECK_NEAR(found.work_ns / law.work_ns, 1, 5e-3);
 	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 5e-3);
@@ -97,10 +106,10 @@ test_first_speaks_while_alone(void)
 	HyModelState state = nothing;
 	HyCoefficients found;
 
-	CHECK(!hy_model_solve(&state, false, &found));
+	CHECK(!hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK(found.launch_ns == 0 && found.work_ns == 0 && found.byte_ns == 0);
 	hy_model_learn(&state, terms_of(1, 1000), 5e6, 1, 100);
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1000)), 5e6, 5);
 	/* several at once: all but the first count */
 	state = nothing;
@@ -121,12 +130,12 @@ test_one_size_says_little_of_others(void)
 
 	for (i = 0; i < 10; i++)
 		hy_model_learn(&state, here, 1e6, 1, 100);
-	CHECK(hy_model_solve(&state, true, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_NONE, &found));
 	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 20000);
 	/* the CPU: in proportion */
 	CHECK_NEAR(hy_cost_predict(&found, there), 1e8, 5e6);
 	/* a device: something between nothing but launch and nothing but work */
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	ns = hy_cost_predict(&found, there);
 	CHECK_NEAR(hy_cost_predict(&found, here), 1e6, 10);
 	CHECK(ns > 5e6 && ns < 9e7);
@@ -141,7 +150,7 @@ test_two_alike_are_no_law(void)
 	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
 	hy_model_learn(&state, terms_of(1, 100), 1e6, 1, 100);
 	hy_model_learn(&state, terms_of(1, 500), 1e6, 1, 100);
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 300)), 1e6, 1.5e5);
 	CHECK(hy_cost_predict(&found, terms_of(1, 1000000)) > 5e6);
 }
@@ -167,7 +176,7 @@ test_never_negative(void)
 
 			hy_model_learn(&state, t, ns, 1, 20);
 		}
-		CHECK(hy_model_solve(&state, round % 3 == 0, &found));
+		CHECK(hy_model_solve(&state, round % 3 == 0 ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN, &found));
 		CHECK(found.launch_ns >= 0 && found.work_ns >= 0 && found.byte_ns >= 0);
 		CHECK(isfinite(hy_cost_predict(&found, terms_of(1, 1))));
 	}
@@ -212,7 +221,7 @@ test_active_set_is_optimal(void)
 			ns[i] = 1000 + 1e7 * unit_random_unit(&random);
 			hy_model_learn(&state, t[i], ns[i], 1, 1000000);
 		}
-		CHECK(hy_model_solve(&state, false, &c));
+		CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &c));
 		least = square_error(t, ns, 12, c);
 		for (i = 0; i < 60; i++)
 		{
@@ -244,10 +253,10 @@ test_extreme_sizes(void)
 		HyCostTerms t;
 
 		shape.targets = sizes[i % 5];
-		t = hy_cost_terms(&shape);
+		t = hy_cost_terms(&shape, true);
 		hy_model_learn(&state, t, hy_cost_predict(&law, t), 1, 100);
 	}
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	for (i = 0; i < 5; i++)
 	{
 		HyCostTerms t = terms_of(1, sizes[i]);
@@ -255,13 +264,13 @@ test_extreme_sizes(void)
 		CHECK_NEAR(hy_cost_predict(&found, t) / hy_cost_predict(&law, t), 1, 0.02);
 	}
 	/* beyond what can be: still numbers */
-	hy_model_learn(&state, (HyCostTerms){1e300, INFINITY}, 1e300, 1, 100);
-	hy_model_learn(&state, (HyCostTerms){NAN, -5}, NAN, 1, 100);
-	hy_model_learn(&state, (HyCostTerms){0, 0}, 0, 100, 1);
-	CHECK(hy_model_solve(&state, false, &found));
+	hy_model_learn(&state, (HyCostTerms){1e300, INFINITY, INFINITY}, 1e300, 1, 100);
+	hy_model_learn(&state, (HyCostTerms){NAN, -5, NAN}, NAN, 1, 100);
+	hy_model_learn(&state, (HyCostTerms){0, 0, 0}, 0, 100, 1);
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK(isfinite(found.launch_ns) && isfinite(found.work_ns) && isfinite(found.byte_ns));
-	CHECK(hy_cost_predict(&found, (HyCostTerms){1e300, 1e300}) <= 1e18);
-	CHECK(hy_cost_predict(&(HyCoefficients){0}, (HyCostTerms){5, 5}) == 1);
+	CHECK(hy_cost_predict(&found, (HyCostTerms){1e300, 1e300, 1e300}) <= 1e18);
+	CHECK(hy_cost_predict(&(HyCoefficients){0}, (HyCostTerms){5, 5, 5}) == 1);
 }
 
 static void
@@ -282,7 +291,7 @@ test_follows_a_change_of_speed(void)
 		t = terms_of(1, INT64_C(1) << (i % 20));
 		hy_model_learn(&state, t, 3 * hy_cost_predict(&law, t), 1, 20);
 	}
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 1)) / hy_cost_predict(&law, terms_of(1, 1)), 3,
 	           0.05);
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 3, 0.2);
@@ -305,7 +314,7 @@ test_a_monotonous_load_unlearns_nothing(void)
 	for (i = 0; i < 1000000; i++)
 		hy_model_learn(&state, terms_of(1, 65536), hy_cost_predict(&law, terms_of(1, 65536)), 1,
 		               50);
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.02);
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 65536)) /
 	               hy_cost_predict(&law, terms_of(1, 65536)),
@@ -332,7 +341,8 @@ test_many_at_once_are_many(void)
 			hy_model_learn(&singly, t, ns, 1, 100);
 		hy_model_learn(&at_once, t, ns, 64, 100);
 	}
-	CHECK(hy_model_solve(&singly, false, &a) && hy_model_solve(&at_once, false, &b));
+	CHECK(hy_model_solve(&singly, HY_LAUNCH_UNKNOWN, &a) &&
+	      hy_model_solve(&at_once, HY_LAUNCH_UNKNOWN, &b));
 	CHECK_NEAR(a.launch_ns / b.launch_ns, 1, 0.01);
 	CHECK_NEAR(a.work_ns / b.work_ns, 1, 0.01);
 	CHECK_NEAR(a.byte_ns / b.byte_ns, 1, 0.01);
@@ -359,7 +369,7 @@ test_merge(void)
 	}
 	hy_model_merge(&all, &small, 1e9);
 	hy_model_merge(&all, &large, 1e9);
-	CHECK(hy_model_solve(&all, false, &found));
+	CHECK(hy_model_solve(&all, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 0.01);
 	CHECK_NEAR(found.work_ns / law.work_ns, 1, 0.01);
 	CHECK_NEAR(found.byte_ns / law.byte_ns, 1, 0.01);
@@ -377,7 +387,7 @@ test_merge(void)
 	broken.information[0] = -1;
 	hy_model_merge(&all, &broken, 5);
 	CHECK_NEAR(all.weight, 5, 1e-9);
-	CHECK_INT(HY_MODEL_NUMBERS, 13);
+	CHECK_INT(HY_MODEL_NUMBERS, 19);
 }
 
 static void
@@ -395,7 +405,7 @@ test_counting_forgets_nothing(void)
 	}
 	CHECK(state.weight == 1000);
 	CHECK(state.first_ns == 0);
-	CHECK(hy_model_solve(&state, false, &found));
+	CHECK(hy_model_solve(&state, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / law.launch_ns, 1, 5e-3);
 	CHECK_NEAR(found.work_ns / law.work_ns, 1, 5e-3);
 	/* what was merged in does not make the next first observation a warm one */
@@ -424,10 +434,10 @@ test_leaning_on_like_tasks(void)
 		hy_model_learn(&own, terms_of(1, 10 + 20 * i), 100 * law.launch_ns * noise(&random, 0.1), 1,
 		               100);
 	before = own;
-	hy_model_lean(&own, &nothing);
+	hy_model_lean(&own, &nothing, HY_LAUNCH_UNKNOWN);
 	CHECK_INT(memcmp(&own, &before, sizeof(own)), 0);
-	hy_model_lean(&own, &like);
-	CHECK(hy_model_solve(&own, false, &found));
+	hy_model_lean(&own, &like, HY_LAUNCH_UNKNOWN);
+	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(found.launch_ns / (100 * law.launch_ns), 1, 0.1);
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(1, 10000000)) /
 	               hy_cost_predict(&law, terms_of(1, 10000000)),
@@ -438,8 +448,8 @@ test_leaning_on_like_tasks(void)
 		hy_model_learn(&own, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i),
 		               5 * hy_cost_predict(&law, terms_of(i % 2 ? 1 : 64, 100000 + 1000 * i)), 1,
 		               100);
-	hy_model_lean(&own, &like);
-	CHECK(hy_model_solve(&own, false, &found));
+	hy_model_lean(&own, &like, HY_LAUNCH_UNKNOWN);
+	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &found));
 	CHECK_NEAR(hy_cost_predict(&found, terms_of(64, 110000)) /
 	               hy_cost_predict(&law, terms_of(64, 110000)),
 	           5, 0.3);
@@ -479,6 +489,71 @@ test_break_even(void)
 	CHECK_INT(hy_cost_break_even(at_least, NULL, INT64_MAX), INT64_MAX / 3);
 }
 
+/* A CPU whose results cost as much as 100 of their dims, and a device of which a row is the least. */
+static void
+test_finds_what_more_cores_do_not_shorten(void)
+{
+	static const int32_t dims[] = {64, 80, 100, 127};
+	int cpu;
+
+	for (cpu = 0; cpu < 2; cpu++)
+	{
+		HyCoefficients true_law = {.launch_ns = cpu ? 0 : 5000,
+		                           .work_ns = cpu ? 0.03 : 0.0005,
+		                           .byte_ns = cpu ? 0 : 0.04,
+		                           .serial_ns = cpu ? 3 : 300};
+		HyModelState state = nothing;
+		HyCoefficients found;
+		UnitRandom random = {11};
+		int i;
+
+		for (i = 0; i < 2000; i++)
+		{
+			HyShape shape = {.op = HY_OP_TOPK, .k = 10};
+			HyCostTerms t;
+
+			shape.dims = dims[unit_random_below(&random, 4)];
+			shape.queries = 1 + (int64_t) unit_random_below(&random, 32);
+			shape.targets = 1 + (INT64_C(1) << unit_random_below(&random, 16));
+			t = hy_cost_terms(&shape, cpu);
+			hy_model_learn(&state, t, hy_cost_predict(&true_law, t) * noise(&random, 0.1), 1, 1000);
+		}
+		CHECK(hy_model_solve(&state, cpu ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN, &found));
+		CHECK_NEAR(found.serial_ns / true_law.serial_ns, 1, 0.2);
+		CHECK_NEAR(found.work_ns / true_law.work_ns, 1, 0.2);
+	}
+}
+
+static void
+test_what_a_launch_is_believed_to_take(void)
+{
+	HyModelState own = nothing;
+	HyCoefficients even;
+	HyCoefficients launch;
+	int i;
+
+	/* small tasks that took alike: is it the launch, or what there is to do? */
+	for (i = 0; i < 3; i++)
+		hy_model_learn(&own, terms_of(1, 100 + i), 300000, 1, 100);
+	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &even));
+	CHECK(hy_model_solve(&own, 300000, &launch));
+	CHECK_NEAR(hy_cost_predict(&launch, terms_of(1, 101)), 300000, 3000);
+	CHECK(hy_cost_predict(&even, terms_of(1, 1000000)) > 3e8);
+	CHECK(hy_cost_predict(&launch, terms_of(1, 1000000)) < 3e7);
+
+	/* large ones that took alike by chance: no launch is as long as that */
+	own = nothing;
+	for (i = 0; i < 7; i++)
+		hy_model_learn(&own, terms_of(1, 100000 + 1000 * i), 2.4e7 - 1e5 * i, 1, 100);
+	hy_model_lean(&own, &nothing, HY_LAUNCH_UNKNOWN);
+	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &even));
+	hy_model_lean(&own, &nothing, 300000);
+	CHECK(hy_model_solve(&own, 300000, &launch));
+	CHECK(even.launch_ns > 3e6);
+	CHECK(launch.launch_ns < 3e6);
+	CHECK(hy_cost_predict(&launch, terms_of(1, 1000000)) > 1e8);
+}
+
 int
 main(void)
 {
@@ -497,6 +572,8 @@ main(void)
 	UNIT_RUN(test_merge);
 	UNIT_RUN(test_counting_forgets_nothing);
 	UNIT_RUN(test_leaning_on_like_tasks);
+	UNIT_RUN(test_finds_what_more_cores_do_not_shorten);
+	UNIT_RUN(test_what_a_launch_is_believed_to_take);
 	UNIT_RUN(test_break_even);
 	return unit_finish();
 }

@@ -44,7 +44,7 @@ virtual_cpu_ns(const HyShape *shape)
 	ns += pairs * (6 + shape->dims * virtual_cpu_element_ns(bytes));
 	if (shape->op == HY_OP_TOPK)
 		ns += 1.5 * pairs +
-		      40.0 * (double) shape->queries * shape->k * log(2 + (double) shape->targets);
+		      12.0 * (double) shape->queries * shape->k * log(2 + (double) shape->targets);
 	return ns;
 }
 
