@@ -214,30 +214,6 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	return st;
 }
 
-void
-hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decision)
-{
-	HyShape shape = hy_task_shape(task);
-	uint64_t now = now_ns(executor);
-	HyChoice choice;
-
-	hy_decision_begin(executor, &shape, now, decision);
-	decision->status = check(task, &shape);
-	if (decision->status == HY_OK)
-		decision->status = hy_task_check(task);
-	if (decision->status != HY_OK)
-		return;
-	hy_executor_foreign(executor);
-	hy_memo_fold(executor, true);
-	hy_decide(executor, task, &shape, now, &choice);
-	hy_decision_describe(&choice, decision);
-	/* Nothing runs here, so a side that was not needed for the decision is looked up as well. */
-	decision->predicted_cpu_ns = hy_tracker_predict(executor->tracker, &shape, 0);
-	if (choice.candidate != 0)
-		decision->predicted_device_ns =
-			hy_tracker_predict(executor->tracker, &shape, choice.candidate);
-}
-
 /*
  * check: what must hold before deciding.  That the task makes sense otherwise is asked for by
  * whoever first needs it, a device's rules or the CPU backend: it is the dearest of all questions.

@@ -201,9 +201,6 @@ extern void hy_executor_close_devices(HyExecutor *executor);
  */
 extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);
 
-/* hy_dispatch_decide: the decision hy_dispatch would take, without running or training. */
-extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decision);
-
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
@@ -213,8 +210,6 @@ extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
-extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
-extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
 extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows when history goes */
 

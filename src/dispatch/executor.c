@@ -263,12 +263,6 @@ hy_executor_tracker(const HyExecutor *executor)
 	return executor->tracker;
 }
 
-const HyBreaker *
-hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
-{
-	return &executor->member[device].breakers[op];
-}
-
 void
 hy_executor_reset(HyExecutor *executor)
 {

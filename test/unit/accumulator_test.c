@@ -31,7 +31,7 @@ add(void)
 static int64_t
 flushes(HyFlush cause)
 {
-	return hy_executor_flushes(stage.executor, HY_OP_TOPK, cause);
+	return hy_executor_counters(stage.executor, 0, HY_OP_TOPK)->flushes[cause];
 }
 
 static void

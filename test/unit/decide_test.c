@@ -9,11 +9,9 @@ static HyDecision
 decided(int64_t rows)
 {
 	HyTask task = stage_task(rows);
-	HyDecision decision;
 
 	hy_executor_configure(stage.executor, &stage.config);
-	hy_dispatch_decide(stage.executor, &task, &decision);
-	return decision;
+	return stage_explain(&task);
 }
 
 /* teach: history for one class, each side twice, so that none is cold. */
@@ -138,10 +136,10 @@ test_largest_k(void)
 	                           .k = 4,
 	                           .out = out,
 	                           .counts = counts};
-	hy_dispatch_decide(stage.executor, &task, &decision);
+	decision = stage_explain(&task);
 	CHECK_INT(decision.device, 1);
 	task.u.topk.k = 5;
-	hy_dispatch_decide(stage.executor, &task, &decision);
+	decision = stage_explain(&task);
 	expect(decision, 0, HY_REASON_UNSUPPORTED);
 	stage_end();
 }

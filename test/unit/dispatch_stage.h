@@ -11,6 +11,7 @@
 #include "core/distance.h"
 #include "dispatch/backend_cpu.h"
 #include "dispatch/executor_state.h"
+#include "dispatch/explain.h"
 #include "unit.h"
 
 #define STAGE_LINES 64
@@ -495,6 +496,19 @@ stage_right(const HyTask *task)
 }
 
 /* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */
+/* stage_explain: the decision that hy_dispatch would take for such a task, as users are told it. */
+static UNIT_UNUSED HyDecision
+stage_explain(const HyTask *task)
+{
+	HyShape shape = hy_task_shape(task);
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+
+	hy_explain(stage.executor, &shape, &decision, costs, &count);
+	return decision;
+}
+
 static UNIT_UNUSED HyStatus
 stage_dispatch(int64_t rows, HyDecision *decision)
 {

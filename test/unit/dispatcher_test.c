@@ -23,7 +23,7 @@ counters_of(int32_t device)
 static const HyBreaker *
 breaker(void)
 {
-	return hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE);
+	return &stage.executor->member[1].breakers[HY_OP_DISTANCE];
 }
 
 /* adds_up: the counters agree with each other. */

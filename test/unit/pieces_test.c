@@ -193,7 +193,7 @@ test_least_work_in_flight(void)
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK(decision.fallback && decision.status == HY_BUSY);
 	CHECK_STR(decision.failure.text, "others had it all the time");
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 2);
+	CHECK_INT(stage.executor->member[1].breakers[HY_OP_DISTANCE].count, 2);
 	stage_end();
 }
 
