@@ -45,7 +45,7 @@ hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t by
 {
 	const HyConfig *config = &executor->config;
 	bool timed = config->batch_wait_ns > 0 && accumulator->size > 1;
-	uint64_t now = timed ? executor->clock->now(executor->clock->arg) : 0;
+	uint64_t now = timed ? hy_now(executor) : 0;
 
 	if (accumulator->count == 0)
 		accumulator->oldest_ns = now;

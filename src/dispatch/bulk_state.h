@@ -8,7 +8,6 @@
 #ifndef HY_BULK_STATE_H
 #define HY_BULK_STATE_H
 
-#include "dispatch/bulk.h"
 #include "dispatch/bulk_rows.h"
 #include "dispatch/executor_state.h"
 #include "dispatch/slice.h"
@@ -91,7 +90,7 @@ extern void hy_bulk_stop(HyBulk *bulk, HyStatus status);
 static inline uint64_t
 hy_bulk_now(const HyBulk *bulk)
 {
-	return bulk->executor->clock->now(bulk->executor->clock->arg);
+	return hy_now(bulk->executor);
 }
 
 /* hy_bulk_learn_speed: what history says of the lane: a line through the whole and a single row. */

@@ -3,7 +3,8 @@
  *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
  *
  * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
- * task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
+ * task on a device, attempt.c judges the device by it, pieces.c has a task cut, dispatcher.c puts
+ * them together, record.c remembers, share.c tells others.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -11,6 +12,7 @@
 #include <sys/types.h>
 
 #include "dispatch/batch_size.h"
+#include "dispatch/bulk.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/memo.h"
 #include "dispatch/share.h"
@@ -127,6 +129,12 @@ struct HyExecutor
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
 };
 
+static inline uint64_t
+hy_now(const HyExecutor *executor)
+{
+	return executor->clock->now(executor->clock->arg);
+}
+
 /* HyChoice: what decide.c makes of a task. */
 typedef struct HyChoice HyChoice;
 
@@ -218,6 +226,21 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
+
+/*
+ * hy_attempt_run: a whole task on decision->device, with the one retry that a lost context is worth;
+ * counted and recorded.
+ */
+extern HyStatus
+hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
+
+/* hy_pieces_plan: whether a task had better be cut, and over whom. */
+extern bool hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
+                           HyBulkPlan *plan);
+
+/* hy_pieces_run: decision->pieces stays 0 when nothing came of it. */
+extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
+                              HyDecision *decision, uint64_t *finished);
 
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight

@@ -16,7 +16,7 @@ HyStatus
 hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HySideCost *costs,
            int32_t *count)
 {
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 	const HyMemo *memo;
 	HyChoice choice;
 	int32_t d;

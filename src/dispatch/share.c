@@ -66,7 +66,7 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 	}
 	hy_table_end(table, &host->lock);
 	share->epoch = hy_table_epoch(table);
-	share->flushed_ns = executor->clock->now(executor->clock->arg);
+	share->flushed_ns = hy_now(executor);
 	share->models_ns = share->flushed_ns;
 	executor->until_flush = HY_SHARE_CALLS;
 	executor->flush_at_ns = share->flushed_ns + HY_SHARE_NS;
@@ -95,7 +95,7 @@ hy_executor_settle(HyExecutor *executor)
 
 	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
-	now = executor->clock->now(executor->clock->arg);
+	now = hy_now(executor);
 	hy_memo_fold(executor, true);
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
@@ -431,7 +431,7 @@ adopt_breakers(HyExecutor *executor)
 {
 	HyShare *share = &executor->share;
 	uint64_t shift = clock_shift(executor);
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 	int32_t i;
 	int op;
 
@@ -503,7 +503,7 @@ clock_shift(const HyExecutor *executor)
 {
 	const HyClock *shared = executor->share.host->clock;
 
-	return executor->clock->now(executor->clock->arg) - shared->now(shared->arg);
+	return hy_now(executor) - shared->now(shared->arg);
 }
 
 static int32_t

@@ -496,6 +496,62 @@ stage_right(const HyTask *task)
 }
 
 /* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */
+/* stage_counters: of distances on a device; stage_breaker: of distances on the first. */
+static UNIT_UNUSED const HyCounters *
+stage_counters(int32_t device)
+{
+	return hy_executor_counters(stage.executor, device, HY_OP_DISTANCE);
+}
+
+static UNIT_UNUSED const HyBreaker *
+stage_breaker(void)
+{
+	return &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+}
+
+/* stage_adds_up: the counters agree with each other. */
+static UNIT_UNUSED void
+stage_adds_up(void)
+{
+	const HyCounters *cpu = stage_counters(0);
+	int64_t fallbacks = 0;
+	int64_t errors = 0;
+	int32_t d;
+	int i;
+
+	for (d = 0; d < hy_executor_devices(stage.executor); d++)
+	{
+		const HyCounters *c = stage_counters(d);
+		int64_t sent = 0;
+		int64_t failed = 0;
+		int64_t timed = 0;
+
+		for (i = 0; i < HY_REASON_COUNT; i++)
+			sent += c->by_reason[i];
+		for (i = 1; i < HY_STATUS_COUNT; i++)
+			failed += c->by_status[i];
+		for (i = 0; i < HY_MAX_LATENCIES; i++)
+			timed += c->latency[i];
+		CHECK_INT(c->failures, failed);
+		CHECK_INT(c->calls, c->by_status[HY_OK]);
+		CHECK_INT(c->calls, timed);
+		if (d > 0)
+		{
+			fallbacks += c->fallbacks;
+			errors = sent - c->calls - c->fallbacks;
+			CHECK(errors >= 0);
+		}
+	}
+	{
+		int64_t sent = 0;
+
+		for (i = 0; i < HY_REASON_COUNT; i++)
+			sent += cpu->by_reason[i];
+		CHECK_INT(cpu->calls + cpu->failures, sent + fallbacks);
+		CHECK_INT(cpu->fallbacks, 0);
+	}
+}
+
 /* stage_explain: the decision that hy_dispatch would take for such a task, as users are told it. */
 static UNIT_UNUSED HyDecision
 stage_explain(const HyTask *task)
