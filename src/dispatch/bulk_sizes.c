@@ -127,12 +127,10 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	bool cpu = bulk->cpu.open && bulk->rows.boundary < 0;
 	double rows = (double) left;
 	double longest = bulk->plan.rescue && !bulk->cpu.open ? LONGEST_PIECE_NS : HUGE_VAL;
-	double quantum = 0;
+	double quantum = hy_device_quantum(bulk->executor, lane->device);
 	int lanes = cpu + hy_bulk_tally(bulk).open;
 	int known;
 
-	if (bulk->executor->queued)
-		quantum = hy_queue_quantum(&bulk->executor->seat, lane->device, now);
 	if (lane->row_ns <= 0)
 	{
 		/* One piece says how fast it is; alone, it may as well have all. */

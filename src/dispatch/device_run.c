@@ -23,6 +23,7 @@ static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *
 static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
+static uint64_t queue_now(const HyExecutor *executor);
 static bool answer_in_range(const HyTask *task);
 static void ask_leftovers(HyMember *member);
 
@@ -54,7 +55,7 @@ hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whol
 	if (!executor->queued)
 		return HY_NO_QUEUE;
 	return hy_queue_ask(&executor->seat, (int32_t) (member - executor->member), ns, whole,
-	                    hy_now(executor));
+	                    queue_now(executor));
 }
 
 bool
@@ -64,7 +65,13 @@ hy_device_granted(HyExecutor *executor, int32_t place)
 
 	if (place < 0)
 		return place == HY_NO_QUEUE;
-	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, hy_now(executor));
+	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, queue_now(executor));
+}
+
+double
+hy_device_quantum(const HyExecutor *executor, int32_t device)
+{
+	return executor->queued ? hy_queue_quantum(&executor->seat, device, queue_now(executor)) : 0;
 }
 
 bool
@@ -353,4 +360,13 @@ ask_leftovers(HyMember *member)
 			member->leftover[kept++] = member->leftover[i];
 	}
 	member->leftovers = kept;
+}
+
+/* queue_now: what time it is for all clients of the queue. */
+static uint64_t
+queue_now(const HyExecutor *executor)
+{
+	const HyClock *clock = executor->seat.clock != NULL ? executor->seat.clock : executor->clock;
+
+	return clock->now(clock->arg);
 }

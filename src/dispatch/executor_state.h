@@ -284,6 +284,9 @@ extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, doubl
 /* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
 extern bool hy_device_granted(HyExecutor *executor, int32_t place);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+
+/* hy_device_quantum: how long a piece should last for the others' sake, 0: there are none. */
+extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*

@@ -17,12 +17,17 @@
  * processes share; a lock is then theirs to bring.  Nobody waits inside: who is not granted asks
  * again.  A place is granted to who asked last within HY_QUEUE_AWAKE_NS only, so a client that
  * sleeps or died keeps nobody waiting, and hy_queue_forget gives back what it held.
+ *
+ * So clients must agree on what time it is.  An emulated device shifts the clock of the process that
+ * uses it; clients in several processes bring one that nobody shifts (HyQueueSeat.clock).
  */
 #ifndef HY_QUEUE_H
 #define HY_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/clock.h"
 
 #define HY_QUEUE_DEVICES 8
 #define HY_QUEUE_PLACES 256 /* clients that wait or are in flight, times devices */
@@ -90,6 +95,7 @@ typedef struct HyQueueSeat
 	int32_t client;         /* unique among those that use the queue */
 	int32_t role;           /* in whose name */
 	const int32_t *numbers; /* its device d is the queue's numbers[d]; NULL: they are the same */
+	const HyClock *clock;   /* the same for all clients; NULL: their executors' own is */
 } HyQueueSeat;
 
 /* hy_queue_init: empty. */

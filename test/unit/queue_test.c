@@ -29,7 +29,7 @@ drop_lock(void *arg)
 static HyQueueSeat
 seat_of(int32_t client, int32_t role)
 {
-	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL};
+	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL, NULL};
 }
 
 static void
@@ -383,6 +383,56 @@ test_small_calls_beside_bulk(void)
 	CHECK_MSG(without > 20 * alone, "p99 %.0f us without a queue", without / 1e3);
 }
 
+/* An emulated device has put one process's clock far ahead: the others do not seem asleep to it. */
+static void
+test_clients_whose_clocks_differ(void)
+{
+	UnitClock common;
+	UnitClock ahead;
+	HyQueueSeat seat = seat_of(1, 10);
+	HyExecutor *other;
+	int32_t held;
+	int32_t first;
+	int32_t second;
+
+	stage_begin(1);
+	stage.config.queue_depth = 1;
+	hy_executor_configure(stage.executor, &stage.config);
+	unit_clock_init(&common, 1000);
+	unit_clock_init(&ahead, stage.clock.time + 1000000000);
+	CHECK_INT(hy_executor_create(&hy_malloc_allocator, &ahead.clock, NULL, &other), HY_OK);
+	CHECK_INT(hy_executor_add_backend(other, &stage_backend), HY_OK);
+	hy_executor_configure(other, &stage.config);
+	hy_queue_init(&queue);
+	held = hy_queue_ask(&seat, 1, 1000, false, common.time);
+	CHECK(hy_queue_granted(&seat, held, 1, common.time));
+	seat = seat_of(2, 20);
+	seat.clock = &common.clock;
+	hy_executor_use_queue(stage.executor, &seat);
+	seat = seat_of(3, 30);
+	seat.clock = &common.clock;
+	hy_executor_use_queue(other, &seat);
+	first = hy_device_ask(stage.executor, &stage.executor->member[1], 1000, false);
+	second = hy_device_ask(other, &other->member[1], 1000, false);
+	hy_queue_leave(&seat, held);
+	/* whoever looks first, it is the turn of who asked first */
+	CHECK(!hy_device_granted(other, second));
+	CHECK(hy_device_granted(stage.executor, first));
+	hy_device_leave(stage.executor, first);
+	CHECK(hy_device_granted(other, second));
+	hy_device_leave(other, second);
+	/* and both know how long the others' pieces should be */
+	first = hy_device_ask(stage.executor, &stage.executor->member[1], 1000, true);
+	CHECK(hy_device_quantum(other, 1) > 0);
+	CHECK(hy_device_quantum(stage.executor, 1) > 0);
+	common.time += HY_QUEUE_RECENT_NS;
+	CHECK(hy_device_quantum(other, 1) == 0);
+	CHECK(hy_device_quantum(stage.executor, 1) == 0);
+	hy_device_leave(stage.executor, first);
+	hy_executor_destroy(other);
+	stage_end();
+}
+
 /* Two clients that count their devices differently mean the same one. */
 static void
 test_numbers_of_devices(void)
@@ -415,6 +465,7 @@ main(void)
 	UNIT_RUN(test_who_sleeps_keeps_nobody_waiting);
 	UNIT_RUN(test_full);
 	UNIT_RUN(test_random_clients);
+	UNIT_RUN(test_clients_whose_clocks_differ);
 	UNIT_RUN(test_small_calls_beside_bulk);
 	return unit_finish();
 }
