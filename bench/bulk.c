@@ -15,8 +15,8 @@
  * would end the program.  Here the clock moves only from event to event (a task ends, a client that
  * waits for its turn looks again), since a client's own work would take place at the same time as
  * the others'.  A call lasts from its beginning to its answer; alone is the same with no other
- * client.  A call has waited when it took longer than the slowest alone.  Nearly all do, but not for
- * long: before it is at most one bulk piece, and that is twice as long as the call (queue.h).
+ * client.  A call has waited when it took longer than the slowest alone.  Most do, but not for long:
+ * before it is at most one bulk piece, and that is twice as long as the call (queue.h).
  *
  * CSV on stdout: bulk,case,metric,value,better,bound,met
  */
