@@ -70,7 +70,7 @@ typedef struct HyConfig
 	double success_threshold;       /* below this rate the breaker opens */
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
-	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	uint64_t memory_limit;          /* bytes a device, for all processes of a table; 0: 80% */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */

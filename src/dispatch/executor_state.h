@@ -48,6 +48,7 @@ typedef struct HyMember
 	/* Memory: what was free when last asked. */
 	bool free_known;
 	uint64_t free_bytes;
+	uint64_t total_bytes;
 	uint64_t free_at_ns;
 	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
@@ -332,9 +333,14 @@ extern bool
 hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, bool success);
 extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
 
-/* hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed. */
+/*
+ * hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed.
+ * hy_share_contexts: how many are open on the device over all processes of the table, the member's
+ * own among them even when it is not open yet; 1 where nothing is shared.
+ */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
 extern void hy_share_give_context(HyExecutor *executor, HyMember *member);
+extern uint64_t hy_share_contexts(const HyExecutor *executor, const HyMember *member);
 
 /* hy_share_reset: the table forgets; the executor has. */
 extern void hy_share_reset(HyExecutor *executor);

@@ -201,6 +201,28 @@ is(ask($b, 'SELECT state, contexts FROM hybrid_devices WHERE device = 1'), 'open
 finish($b);
 $node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_max_contexts; SELECT pg_reload_conf()});
 
+# ---- hybrid.gpu_memory_limit is everybody's: each context has an even share of it ----
+$node->safe_psql('postgres', q{ALTER SYSTEM SET hybrid.gpu_memory_limit = 8; SELECT pg_reload_conf()});
+my @tenants = map { session() } 1 .. 3;
+my $share = q{SELECT bytes_available FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1};
+for my $i (0 .. 2)
+{
+	ask($tenants[$i], $device);
+	is(ask($tenants[$i], 'SELECT calls(1, 100)'), '1', 'a session more');
+	is(ask($tenants[$i], $share), int(8 * 1048576 / ($i + 1)), ($i + 1) . ' contexts share the limit');
+}
+# 320,000 distances take more than 2 MB there, so the share is met in pieces
+ask($tenants[0], 'SELECT calls(1, 320000)');
+is(ask($tenants[0], 'SELECT device, status, bytes_required > bytes_available, pieces > 1 FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'),
+	'1|ok|t|t', 'a batch beyond the share goes in pieces');
+finish($tenants[1]);
+finish($tenants[2]);
+eventually($device . 'SELECT contexts FROM hybrid_devices WHERE device = 1', '1', 'the others leave');
+ask($tenants[0], 'SELECT calls(1, 100)');
+is(ask($tenants[0], $share), 8 * 1048576, 'and the last one has it all');
+finish($tenants[0]);
+$node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_memory_limit; SELECT pg_reload_conf()});
+
 # ---- the queue for a device: one place for three sessions, one of which is terminated while it runs ----
 reset_all();
 my $slow = $device . q{SET hybrid.emulated_wait = on; SET hybrid.emulated_launch_us = 2000; SET hybrid.gpu_queue_depth = 1};
