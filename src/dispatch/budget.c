@@ -23,10 +23,38 @@
 #define CAP_STEPS 8
 #define CAP_STEP_NS UINT64_C(1000000000)
 
+static uint64_t budget_now(HyExecutor *executor, HyMember *member, uint64_t now);
 static uint64_t share_of_quota(const HyExecutor *executor, const HyMember *member);
 
 uint64_t
 hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now)
+{
+	member->budget_bytes = budget_now(executor, member, now);
+	return member->budget_bytes;
+}
+
+void
+hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
+{
+	if (bytes < 2)
+		return;
+	/* However small it gets, it comes back from there in the steps of what was wanted first. */
+	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
+		member->cap_step = bytes / 2 / CAP_STEPS + 1;
+	member->cap_bytes = bytes / 2;
+	member->cap_since_ns = now;
+}
+
+void
+hy_member_fitted(HyMember *member, uint64_t bytes)
+{
+	/* What is far from the cap says nothing of it. */
+	if (member->cap_bytes > 0 && bytes > member->cap_bytes / 2)
+		member->cap_bytes += member->cap_step;
+}
+
+static uint64_t
+budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
 	uint64_t available = UINT64_MAX;
 	uint64_t share;
@@ -55,26 +83,6 @@ hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now)
 		return cap;
 	member->cap_bytes = 0;
 	return available;
-}
-
-void
-hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
-{
-	if (bytes < 2)
-		return;
-	/* However small it gets, it comes back from there in the steps of what was wanted first. */
-	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
-		member->cap_step = bytes / 2 / CAP_STEPS + 1;
-	member->cap_bytes = bytes / 2;
-	member->cap_since_ns = now;
-}
-
-void
-hy_member_fitted(HyMember *member, uint64_t bytes)
-{
-	/* What is far from the cap says nothing of it. */
-	if (member->cap_bytes > 0 && bytes > member->cap_bytes / 2)
-		member->cap_bytes += member->cap_step;
 }
 
 /* share_of_quota: UINT64_MAX where nobody knows how much memory the device has, and no limit is set. */

@@ -2,8 +2,8 @@
  * executor_state.h
  *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
  *
- * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
- * task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
+ * executor.c owns its life and what the views see, decide.c chooses a side, gauge.c knows the load,
+ * device_run.c runs a task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -42,15 +42,15 @@ typedef struct HyMember
 	HyFailure open_failure; /* of the last open that failed */
 	bool counted;           /* the context is one of those that the table counts */
 
-	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
-	double in_flight_ns;
+	HyQueueLoad queue; /* what waits or is in flight there, of everybody, when last looked at */
 
 	/* Memory: what was free when last asked. */
 	bool free_known;
 	uint64_t free_bytes;
 	uint64_t total_bytes;
 	uint64_t free_at_ns;
-	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t budget_bytes; /* what a task might take when that was last asked; 0: never */
+	uint64_t cap_bytes;    /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
 
@@ -160,6 +160,17 @@ struct HyChoice
  */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
+
+/* hy_gauge_look: what there is under way on each device now. */
+extern void hy_gauge_look(HyExecutor *executor);
+extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
+
+/* hy_gauge_less: whether less was under way on device than on the other. */
+extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
+
+/* hy_gauge_ns: ns, what the task takes on an idle device, with the load there is; < 0 stays so. */
+extern double
+hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
 
 /* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);

@@ -19,6 +19,7 @@ PG_FUNCTION_INFO_V1(hybrid_get_capabilities);
 static const char *device_state(const HyDeviceState *state);
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state);
+static void put_load(HybridRow *row, int32 device, const HyDeviceState *state);
 static void store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
                              const HyShape *shape);
 static int32 largest_dims(const HyExecutor *executor, int32 device, HyShape shape);
@@ -27,7 +28,6 @@ Datum
 hybrid_get_devices(PG_FUNCTION_ARGS)
 {
 	HyExecutor *executor = hybrid_viewed_executor();
-	HyLoad load = hy_executor_load(executor);
 	int32 device;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -43,7 +43,6 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		hybrid_row_put_text(&row, state.info.architecture);
 		hybrid_row_put(&row, Int32GetDatum(state.info.cores));
 		hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_total));
-		/* nobody asks the machine what the CPU's share of its memory is */
 		if (state.info.memory_free > 0)
 			hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_free));
 		else
@@ -53,10 +52,7 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		hybrid_row_put_text(&row, state.why);
 		hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
 		put_contexts(&row, executor, device, &state);
-		if (device == 0 && load.runnable > 0)
-			hybrid_row_put(&row, Float8GetDatum(load.runnable));
-		else
-			hybrid_row_put_null(&row);
+		put_load(&row, device, &state);
 		hybrid_row_store(fcinfo, &row);
 	}
 	return (Datum) 0;
@@ -127,6 +123,29 @@ put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyD
 	{
 		hybrid_row_put(row, Int32GetDatum(state->open ? 1 : 0));
 		hybrid_row_put_text(row, "not enforced");
+	}
+}
+
+/* put_load: how busy it is, and what waits or is in flight there. */
+static void
+put_load(HybridRow *row, int32 device, const HyDeviceState *state)
+{
+	bool there = state->info.name[0] != '\0';
+
+	/* the CPU's is known once somebody has looked, a device's whenever there is one */
+	if (device == 0 ? state->load > 0 : there)
+		hybrid_row_put(row, Float8GetDatum(state->load));
+	else
+		hybrid_row_put_null(row);
+	if (device != 0 && there)
+	{
+		hybrid_row_put(row, Int32GetDatum(state->queue));
+		hybrid_row_put_us(row, state->queue_ns);
+	}
+	else
+	{
+		hybrid_row_put_null(row);
+		hybrid_row_put_null(row);
 	}
 }
 

@@ -155,5 +155,9 @@ store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEv
 		hybrid_row_put(&row, Float8GetDatum(decision->load));
 	else
 		hybrid_row_put_null(&row);
+	if (decision->queue >= 0)
+		hybrid_row_put(&row, Int32GetDatum(decision->queue));
+	else
+		hybrid_row_put_null(&row);
 	hybrid_row_store(fcinfo, &row);
 }

@@ -232,11 +232,16 @@ my $doomed = ask($clients[0], 'SELECT pg_backend_pid()');
 $_->{in} .= "SELECT calls(200, 100);\n\\q\n" for @clients;
 IPC::Run::pump_nb($_->{run}) for @clients;
 $node->poll_query_until('postgres', q{SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated'});
+my $load = $device . 'SET hybrid.gpu_queue_depth = 1; SELECT queue, queue_us > 0, load = queue FROM hybrid_devices WHERE device = 1';
+eventually($load, '3|t|t', 'a fourth session sees the three in the queue, one of them in flight');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($doomed, 10000)");
 eval { IPC::Run::finish($clients[0]{run}) }; # its pipe may be broken
 IPC::Run::finish($_->{run}) for @clients[1, 2];
 is($clients[1]{out} =~ s/\A.*^done\n//msr . $clients[2]{out} =~ s/\A.*^done\n//msr, "200\n200\n", 'the others get all their turns');
 cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'}), '>=', 400, 'on the device');
+
+is($node->safe_psql('postgres', $load), '0|f|t', 'the queue is empty again');
+is($node->safe_psql('postgres', q{SELECT max(queue) BETWEEN 1 AND 2 FROM hybrid_events WHERE backend = 'emulated'}), 't', 'who came found two others before it at most');
 
 # ---- many clients at full speed, on a device that fails at random: every call is counted once ----
 reset_all();

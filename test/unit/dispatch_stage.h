@@ -446,6 +446,23 @@ stage_teach(HyExecutor *executor, int32_t devices)
 	}
 }
 
+static UNIT_UNUSED HyTask stage_task(int64_t rows);
+
+/* stage_teach_one: history for one class, each side often enough that none is cold. */
+static UNIT_UNUSED void
+stage_teach_one(int64_t rows, uint64_t cpu_ns, uint64_t device_ns)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	int i;
+
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+		hy_tracker_record(stage.executor->tracker, &shape, 1, device_ns);
+	}
+}
+
 /* stage_task: L2 distances of one query to rows rows; outputs are filled with rubbish first. */
 static UNIT_UNUSED HyTask
 stage_task(int64_t rows)
@@ -506,6 +523,25 @@ stage_dispatch(int64_t rows, HyDecision *decision)
 	if (st == HY_OK)
 		CHECK(stage_right(&task));
 	return st;
+}
+
+/* stage_decided: the decision for rows items as things stand. */
+static UNIT_UNUSED HyDecision
+stage_decided(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+	HyDecision decision;
+
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_dispatch_decide(stage.executor, &task, &decision);
+	return decision;
+}
+
+static UNIT_UNUSED void
+stage_expect(HyDecision decision, int32_t device, HyReason reason)
+{
+	CHECK_INT(decision.device, device);
+	CHECK_STR(hy_reason_name(decision.reason), hy_reason_name(reason));
 }
 
 #endif
