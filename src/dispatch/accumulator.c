@@ -10,12 +10,14 @@
 typedef struct Question
 {
 	const HyAccumulator *accumulator;
-	const HyExecutor *executor;
+	HyExecutor *executor;
+	uint64_t now;
 } Question;
 
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
+static uint64_t name_bits(const HyConfig *config);
 static double forecast(void *arg, int64_t items);
 
 void
@@ -77,7 +79,7 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
 {
-	Question question = {accumulator, executor};
+	Question question = {accumulator, executor, executor->clock->now(executor->clock->arg)};
 	int64_t most = INT64_MAX;
 
 	if (executor->config.batch_max > 0)
@@ -111,6 +113,7 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	kind = kind << 6 | (uint64_t) (shape->k > 0 ? 64 - __builtin_clzll((unsigned) shape->k) : 0);
 	kind = kind << 4 | (uint64_t) executor->config.execution;
 	kind = kind << 1 | (uint64_t) executor->config.force_cpu;
+	kind = kind << 16 | name_bits(&executor->config);
 
 	/* Fibonacci hashing */
 	size =
@@ -120,35 +123,37 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	return size;
 }
 
-/* forecast: of the cheapest side that the user allows. */
+/* name_bits: of the backend that the user named, 0 where he names none (FNV-1a, folded). */
+static uint64_t
+name_bits(const HyConfig *config)
+{
+	const char *name = config->execution == HY_EXECUTION_NAMED ? config->backend_name : "";
+	uint32_t hash = *name != '\0' ? UINT32_C(2166136261) : 0;
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (uint8_t) *name) * UINT32_C(16777619);
+	return (hash >> 16) ^ (hash & 0xffff);
+}
+
+/* forecast: of the side that the dispatcher would choose just now, were nothing left to try. */
 static double
 forecast(void *arg, int64_t items)
 {
 	const HyAccumulator *accumulator = ((Question *) arg)->accumulator;
-	const HyExecutor *executor = ((Question *) arg)->executor;
-	HyExecution execution = executor->config.execution;
-	bool cpu_only = executor->config.force_cpu || execution == HY_EXECUTION_CPU ||
-	                execution == HY_EXECUTION_PREFER_CPU;
-	bool device_only = execution == HY_EXECUTION_GPU || execution == HY_EXECUTION_PREFER_GPU;
+	HyExecutor *executor = ((Question *) arg)->executor;
 	HyShape shape = accumulator->shape;
-	double best = -1;
-	int32_t i;
+	HyChoice choice;
 
 	if (accumulator->axis == HY_BATCH_TARGETS)
 		shape.targets = items;
 	else
 		shape.queries = items;
-	for (i = 0; i < executor->members; i++)
-	{
-		const HyMember *member = &executor->member[i];
-		double ns;
-
-		if (member->backend == NULL || member->latched || (i > 0 && cpu_only) ||
-		    (i == 0 && device_only && executor->members > 1))
-			continue;
-		ns = hy_tracker_predict(executor->tracker, &shape, i);
-		if (ns >= 0 && (best < 0 || ns < best))
-			best = ns;
-	}
-	return best;
+	hy_decide(executor, NULL, &shape, ((Question *) arg)->now, &choice);
+	if (choice.refusal != HY_OK)
+		return -1;
+	if (choice.reason == HY_REASON_EXPLORATION)
+		return choice.instead_ns;
+	if (choice.split)
+		return choice.split_ns;
+	return hy_side_ns(executor, &shape, choice.device);
 }

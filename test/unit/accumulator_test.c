@@ -259,6 +259,68 @@ kinds_learn_apart(void)
 	stage_end();
 }
 
+/* first_size: of a batch of which nothing was measured, by what is predicted alone. */
+static int64_t
+first_size(void)
+{
+	static const HyShape one = {
+		.op = HY_OP_DISTANCE, .metric = HY_METRIC_L2, .dims = STAGE_DIMS, .queries = 1};
+
+	hy_executor_configure(stage.executor, &stage.config);
+	memset(stage.executor->batch_sizes, 0, sizeof(stage.executor->batch_sizes));
+	hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+	return batch.size;
+}
+
+/* The CPU gains nothing by size, the device all it can: the size tells whose forecast was asked for. */
+static void
+sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
+{
+	HyBreaker *breaker;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	stage_teach(stage.executor, 1);
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	strcpy(stage.config.backend_name, "scripted");
+	CHECK_INT(first_size(), 1 << 13);
+	strcpy(stage.config.backend_name, "cpu");
+	CHECK_INT(first_size(), 64);
+	strcpy(stage.config.backend_name, "nobody");
+	CHECK_INT(first_size(), HY_BATCH_START); /* an error anyway */
+	stage.config.execution = HY_EXECUTION_PREFER_CPU;
+	CHECK_INT(first_size(), 64);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.force_cpu = true;
+	CHECK_INT(first_size(), 64);
+	stage.config.force_cpu = false;
+
+	/* wanted and not able */
+	stage.unsupported = true;
+	CHECK_INT(first_size(), 64);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(first_size(), 64);
+	stage.unsupported = false;
+	stage.config.memory_limit = 7; /* less than an item */
+	CHECK_INT(first_size(), 64);
+	stage.config.memory_limit = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		(void) hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	CHECK_INT(first_size(), 64);
+	hy_breaker_init(breaker);
+	CHECK_INT(first_size(), 1 << 13);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -271,5 +333,6 @@ main(void)
 	UNIT_RUN(the_size_found_is_as_good_as_the_best_fixed_one);
 	UNIT_RUN(a_batch_too_large_for_memory_is_chosen_smaller);
 	UNIT_RUN(kinds_learn_apart);
+	UNIT_RUN(sizes_are_forecast_for_the_side_that_is_able_and_wanted);
 	return unit_finish();
 }
