@@ -14,6 +14,8 @@ typedef struct Question
 	uint64_t now;
 } Question;
 
+static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
+static bool waited(HyAccumulator *accumulator);
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
@@ -27,10 +29,7 @@ hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyS
 	accumulator->shape = *shape;
 	accumulator->axis = axis;
 	accumulator->memory = memory;
-	accumulator->count = 0;
-	accumulator->bytes = 0;
-	accumulator->oldest_ns = 0;
-	accumulator->size = choose_size(accumulator, executor, item_bytes);
+	begin_batch(accumulator, executor, item_bytes);
 }
 
 HyFlush
@@ -43,20 +42,14 @@ hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes)
 }
 
 HyFlush
-hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t bytes)
+hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes)
 {
-	const HyConfig *config = &executor->config;
-	bool timed = config->batch_wait_ns > 0 && accumulator->size > 1;
-	uint64_t now = timed ? executor->clock->now(executor->clock->arg) : 0;
-
-	if (accumulator->count == 0)
-		accumulator->oldest_ns = now;
 	accumulator->count++;
 	accumulator->bytes += bytes;
 	if (accumulator->count >= accumulator->size)
 		return HY_FLUSH_SIZE;
-	if (timed && accumulator->count >= config->batch_min &&
-	    now - accumulator->oldest_ns >= config->batch_wait_ns)
+	if (accumulator->wait_ns > 0 && accumulator->count >= accumulator->look_at &&
+	    waited(accumulator))
 		return HY_FLUSH_TIME;
 	return HY_FLUSH_NONE;
 }
@@ -71,9 +64,45 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
+	begin_batch(accumulator, executor, bytes / (uint64_t) items);
+}
+
+static void
+begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
+{
 	accumulator->count = 0;
 	accumulator->bytes = 0;
-	accumulator->size = choose_size(accumulator, executor, bytes / (uint64_t) items);
+	accumulator->clock = executor->clock;
+	accumulator->least = executor->config.batch_min;
+	accumulator->wait_ns = executor->config.batch_wait_ns;
+	accumulator->look_at = 1;
+	accumulator->size = choose_size(accumulator, executor, item_bytes);
+}
+
+/* waited: looks at the clock; whether the batch has to go for it, else when to look again. */
+static bool
+waited(HyAccumulator *accumulator)
+{
+	uint64_t now = accumulator->clock->now(accumulator->clock->arg);
+	int64_t count = accumulator->count;
+
+	if (count == 1)
+	{
+		accumulator->oldest_ns = now;
+		accumulator->paced = 1;
+		accumulator->paced_ns = now;
+	}
+	accumulator->look_at = count + 1;
+	if (now - accumulator->oldest_ns >= accumulator->wait_ns)
+		return count >= accumulator->least;
+	if (count - accumulator->paced >= HY_BATCH_LOOK)
+	{
+		if (now - accumulator->paced_ns <= accumulator->wait_ns / HY_BATCH_LOOK)
+			accumulator->look_at = count + HY_BATCH_LOOK;
+		accumulator->paced = count;
+		accumulator->paced_ns = now;
+	}
+	return false;
 }
 
 static int64_t
