@@ -243,6 +243,12 @@ cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE 
 is($node->safe_psql('postgres', $load), '0|f|t', 'the queue is empty again');
 is($node->safe_psql('postgres', q{SELECT max(queue) BETWEEN 1 AND 2 FROM hybrid_events WHERE backend = 'emulated'}), 't', 'who came found two others before it at most');
 
+# ---- plug-ins live in sessions: what a device hands out does not survive a fork ----
+my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ /\A(\d+)/ ? $1 : 0;
+my $maps = slurp_file("/proc/$postmaster/maps");
+like($maps, qr{/hybrid\.so}, 'the postmaster has loaded hybrid');
+unlike($maps, qr/hybrid_emulated/, 'and no plug-in');
+
 # ---- many clients at full speed, on a device that fails at random: every call is counted once ----
 reset_all();
 my $script = PostgreSQL::Test::Utils::tempdir . '/storm.sql';
