@@ -70,7 +70,8 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 		member->free_at_ns = now;
 	}
 	if (member->device != NULL && member->free_known)
-		available = (uint64_t) (MAY_TAKE * (double) member->free_bytes);
+		available =
+			(uint64_t) (MAY_TAKE * ((double) member->free_bytes + (double) member->held_bytes));
 	else if (member->info.memory_free > 0)
 		available = (uint64_t) (MAY_TAKE * (double) member->info.memory_free);
 	share = share_of_quota(executor, member);

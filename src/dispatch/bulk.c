@@ -71,6 +71,7 @@ struct Lane
 	int32_t depth; /* most pieces in flight */
 	int32_t flying;
 	int64_t most_rows; /* of a piece, for memory; < 0: not known before it is open */
+	uint64_t contexts; /* on the device, when that was found */
 	double start_ns;   /* predicted: start_ns + rows * row_ns; row_ns <= 0: not known */
 	double row_ns;
 	uint64_t free_ns;     /* when what is in flight is expected to have ended */
@@ -112,6 +113,7 @@ static HyStatus prepare(HyBulk *bulk);
 static void keep_who_helps(HyBulk *bulk);
 static void learn_speed(const HyBulk *bulk, Lane *lane);
 static int64_t rows_that_fit(HyBulk *bulk, Lane *lane);
+static void fit_lane(HyBulk *bulk, Lane *lane);
 static bool hear(HyBulk *bulk);
 static bool settle(HyBulk *bulk, Piece *piece);
 static void piece_done(HyBulk *bulk, Piece *piece);
@@ -398,6 +400,33 @@ rows_that_fit(HyBulk *bulk, Lane *lane)
 			high = middle;
 	}
 	return low;
+}
+
+/*
+ * fit_lane: how large a piece may be, found once, and again when the share of the device's memory
+ * has changed because another process has opened a context there or closed one.
+ */
+static void
+fit_lane(HyBulk *bulk, Lane *lane)
+{
+	uint64_t contexts = hy_share_contexts(bulk->executor, lane->member);
+	int32_t i;
+
+	if (lane->most_rows >= 0 && lane->contexts == contexts)
+		return;
+	if (lane->most_rows >= 0)
+	{
+		/* ask anew, and count what this lane has in flight as if it were free: it makes room itself */
+		lane->member->free_known = false;
+		for (i = 0; i < bulk->pieces; i++)
+		{
+			if (bulk->piece[i].used && bulk->piece[i].lane == lane)
+				lane->member->held_bytes += bulk->piece[i].bytes;
+		}
+	}
+	lane->most_rows = rows_that_fit(bulk, lane);
+	lane->member->held_bytes = 0;
+	lane->contexts = contexts;
 }
 
 /* hear: what has ended in the meantime; whether anything has. */
@@ -773,8 +802,7 @@ begin_lane(HyBulk *bulk, Lane *lane)
 		lane->begun = true;
 		if (lane->member->info.virtual_time)
 			bulk->report.virtual_time = true;
-		if (lane->most_rows < 0)
-			lane->most_rows = rows_that_fit(bulk, lane);
+		fit_lane(bulk, lane);
 		if (lane->most_rows > 0)
 			return true;
 		run.status = HY_NOMEM;

@@ -49,6 +49,7 @@ typedef struct HyMember
 	uint64_t free_bytes;
 	uint64_t total_bytes;
 	uint64_t free_at_ns;
+	uint64_t held_bytes; /* of what is not free, so much is the asker's and to be counted as free */
 	uint64_t budget_bytes; /* what a task might take when that was last asked; 0: never */
 	uint64_t cap_bytes;    /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;

@@ -205,6 +205,48 @@ test_smaller_shares_make_more_pieces(void)
 	end();
 }
 
+static int64_t most_before, most_beside, most_after;
+
+/* sharing_submit: another process has a context between the 10th piece and the 30th. */
+static HyStatus
+sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyShape shape = hy_task_shape(task);
+	int64_t items = hy_shape_items(&shape);
+	int64_t *most = stage.submits < 10   ? &most_before
+	                : stage.submits < 30 ? &most_beside
+	                                     : &most_after;
+
+	if (stage.submits == 9)
+		CHECK(hy_table_take_context(table, 1, 0));
+	if (stage.submits == 29)
+		hy_table_give_context(table, 1);
+	*most = items > *most ? items : *most;
+	return stage_submit(device, task, ticket);
+}
+
+/* A bulk job follows: its next piece is within the share that there is then. */
+static void
+test_share_changes_while_a_job_runs(void)
+{
+	HyBackend backend = stage_backend;
+	HyDecision decision;
+
+	begin(10 * GB, true);
+	backend.submit = sharing_submit;
+	parties[0]->member[1].backend = &backend;
+	stage.config.memory_limit = 16000; /* 2,000 items; two pieces at once */
+	stage.config.queue_depth = 2;
+	stage_teach(parties[0], 1);
+	decision = dispatch(0, 60000);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.status, HY_OK);
+	CHECK_INT(most_before, 1000);
+	CHECK_INT(most_beside, 500);
+	CHECK_INT(most_after, 1000);
+	end();
+}
+
 int
 main(void)
 {
@@ -215,5 +257,6 @@ main(void)
 	UNIT_RUN(test_memory_that_nobody_knows);
 	UNIT_RUN(test_device_without_a_slot);
 	UNIT_RUN(test_smaller_shares_make_more_pieces);
+	UNIT_RUN(test_share_changes_while_a_job_runs);
 	return unit_finish();
 }
