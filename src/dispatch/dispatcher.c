@@ -29,7 +29,6 @@ static HyStatus check(const HyTask *task, const HyShape *shape);
 static void keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision);
 static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision,
                         uint64_t started, uint64_t *finished);
-static void look_at_queue(HyExecutor *executor);
 static HyStatus run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
                          HyDecision *decision, uint64_t *finished);
 static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
@@ -143,12 +142,14 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
-		look_at_queue(executor);
+		hy_gauge_look(executor);
 		hy_decide(executor, task, &shape, start, &choice);
 		/* Asking for the process id is a system call: only when a device would be touched. */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
 		hy_decision_describe(&choice, d);
+		if (choice.candidate != 0)
+			d->queue = executor->member[choice.candidate].queue.tasks;
 		st = choice.refusal;
 		if (st != HY_OK && hy_task_check(task) != HY_OK)
 			st = HY_INVALID;
@@ -236,6 +237,7 @@ hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now
 	decision->bytes_required = 0;
 	decision->bytes_available = 0;
 	decision->load = executor->load.runnable;
+	decision->queue = -1;
 	decision->split_share = -1;
 	decision->pieces = 0;
 }
@@ -325,18 +327,6 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	}
 	*finished = hy_now(executor);
 	return st;
-}
-
-/* look_at_queue: what others have in flight on the devices. */
-static void
-look_at_queue(HyExecutor *executor)
-{
-	int32_t d;
-
-	if (!executor->queued)
-		return;
-	for (d = 1; d < executor->members; d++)
-		executor->member[d].in_flight_ns = hy_queue_work(&executor->seat, d);
 }
 
 /*

@@ -61,6 +61,8 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 	                        .asked_ns = now,
 	                        .ns = ns};
 	d->work_ns += ns;
+	d->tasks++;
+	d->unknown += ns <= 0;
 	if (small)
 	{
 		if (!recent(d->small_at_ns, now))
@@ -150,15 +152,16 @@ hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
 	return quantum;
 }
 
-double
-hy_queue_work(const HyQueueSeat *seat, int32_t device)
+HyQueueLoad
+hy_queue_load(const HyQueueSeat *seat, int32_t device)
 {
-	double work;
+	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
+	HyQueueLoad load;
 
 	lock(seat);
-	work = seat->queue->device[number_of(seat, device)].work_ns;
+	load = (HyQueueLoad){.tasks = d->tasks, .unknown = d->unknown, .ns = d->work_ns};
 	unlock(seat);
-	return work;
+	return load;
 }
 
 /* next_in_turn: who gets the next place on the device; NULL: nobody, or there is none. */
@@ -275,6 +278,8 @@ leave(HyQueue *queue, HyQueuePlace *place)
 		device->bulk_in_flight -= !place->small;
 	}
 	device->work_ns -= place->ns;
+	device->tasks--;
+	device->unknown -= place->ns <= 0;
 	/* what is left when nobody is there is rounding */
 	if (device->work_ns < 1)
 		device->work_ns = 0;

@@ -62,6 +62,8 @@ typedef struct HyQueueDevice
 	int32_t in_flight;
 	int32_t bulk_in_flight;
 	double work_ns;    /* predicted, of all that waits or is in flight */
+	int32_t tasks;     /* that do */
+	int32_t unknown;   /* of them, those of which no time was predicted */
 	int32_t small_row; /* grants to small calls in a row while bulk waited */
 	int32_t padding;
 	double small_ns;      /* what a small call takes, as lately predicted */
@@ -98,6 +100,14 @@ typedef struct HyQueueSeat
 	const HyClock *clock;   /* the same for all clients; NULL: their executors' own is */
 } HyQueueSeat;
 
+/* HyQueueLoad: what waits or is in flight on a device. */
+typedef struct HyQueueLoad
+{
+	int32_t tasks;
+	int32_t unknown; /* of them, those of which no time was predicted */
+	double ns;       /* predicted, of the others together */
+} HyQueueLoad;
+
 /* hy_queue_init: empty. */
 extern void hy_queue_init(HyQueue *queue);
 
@@ -129,7 +139,6 @@ extern void hy_queue_forget(const HyQueueSeat *seat, int32_t client);
  */
 extern double hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now);
 
-/* hy_queue_work: predicted ns of all that waits or is in flight on the device. */
-extern double hy_queue_work(const HyQueueSeat *seat, int32_t device);
+extern HyQueueLoad hy_queue_load(const HyQueueSeat *seat, int32_t device);
 
 #endif

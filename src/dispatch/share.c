@@ -264,6 +264,18 @@ hy_share_give_context(HyExecutor *executor, HyMember *member)
 	member->counted = false;
 }
 
+uint64_t
+hy_share_contexts(const HyExecutor *executor, const HyMember *member)
+{
+	int32_t slot = slot_of(executor, member);
+	int32_t others;
+
+	if (slot == HY_TABLE_NO_DEVICE)
+		return 1;
+	others = hy_table_contexts(executor->share.table, slot) - member->counted;
+	return others > 0 ? (uint64_t) others + 1 : 1;
+}
+
 /* nothing_new: neither here nor in the table; most transactions call nothing. */
 static bool
 nothing_new(const HyExecutor *executor)

@@ -447,6 +447,23 @@ stage_teach(HyExecutor *executor, int32_t devices)
 	}
 }
 
+static UNIT_UNUSED HyTask stage_task(int64_t rows);
+
+/* stage_teach_one: history for one class, each side often enough that none is cold. */
+static UNIT_UNUSED void
+stage_teach_one(int64_t rows, uint64_t cpu_ns, uint64_t device_ns)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	int i;
+
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+		hy_tracker_record(stage.executor->tracker, &shape, 1, device_ns);
+	}
+}
+
 /* stage_task: L2 distances of one query to rows rows; outputs are filled with rubbish first. */
 static UNIT_UNUSED HyTask
 stage_task(int64_t rows)
@@ -495,7 +512,6 @@ stage_right(const HyTask *task)
 	              (size_t) task->u.distance.targets.rows * sizeof(double)) == 0;
 }
 
-/* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */
 /* stage_counters: of distances on a device; stage_breaker: of distances on the first. */
 static UNIT_UNUSED const HyCounters *
 stage_counters(int32_t device)
@@ -565,6 +581,7 @@ stage_explain(const HyTask *task)
 	return decision;
 }
 
+/* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */
 static UNIT_UNUSED HyStatus
 stage_dispatch(int64_t rows, HyDecision *decision)
 {
@@ -576,6 +593,23 @@ stage_dispatch(int64_t rows, HyDecision *decision)
 	if (st == HY_OK)
 		CHECK(stage_right(&task));
 	return st;
+}
+
+/* stage_decided: the decision for rows items as things stand. */
+static UNIT_UNUSED HyDecision
+stage_decided(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+
+	hy_executor_configure(stage.executor, &stage.config);
+	return stage_explain(&task);
+}
+
+static UNIT_UNUSED void
+stage_expect(HyDecision decision, int32_t device, HyReason reason)
+{
+	CHECK_INT(decision.device, device);
+	CHECK_STR(hy_reason_name(decision.reason), hy_reason_name(reason));
 }
 
 #endif

@@ -47,7 +47,7 @@ test_places_and_turns(void)
 	p[3] = hy_queue_ask(&b, 1, 5e6, false, 100);
 	p[4] = hy_queue_ask(&b, 1, 5e6, false, 100);
 	p[5] = hy_queue_ask(&b, 2, 5e6, false, 100); /* another device */
-	CHECK_NEAR(hy_queue_work(&a, 1), 25e6, 1);
+	CHECK_NEAR(hy_queue_load(&a, 1).ns, 25e6, 1);
 	CHECK(hy_queue_granted(&a, p[0], 2, 100));
 	/* the other role's turn, although it came later */
 	CHECK(!hy_queue_granted(&a, p[1], 2, 100));
@@ -67,7 +67,7 @@ test_places_and_turns(void)
 	hy_queue_leave(&b, p[4]);
 	hy_queue_leave(&b, p[5]);
 	hy_queue_leave(&b, -1);
-	CHECK(hy_queue_work(&a, 1) == 0 && hy_queue_work(&a, 2) == 0);
+	CHECK(hy_queue_load(&a, 1).ns == 0 && hy_queue_load(&a, 2).ns == 0);
 	CHECK(locks > 20 && !locked);
 }
 
@@ -108,7 +108,7 @@ test_small_calls_first(void)
 	/* with one place they take turns */
 	hy_queue_forget(&bulk, 1);
 	hy_queue_forget(&small, 2);
-	CHECK(hy_queue_work(&bulk, 1) == 0);
+	CHECK(hy_queue_load(&bulk, 1).ns == 0);
 	for (i = 0; i < 4; i++)
 	{
 		b[i] = hy_queue_ask(&bulk, 1, 5e6, false, 100);
@@ -174,7 +174,7 @@ test_full(void)
 	CHECK_INT(hy_queue_ask(&a, 1, 1, false, 100), 77);
 	hy_queue_forget(&a, 1);
 	for (i = 0; i < HY_QUEUE_DEVICES; i++)
-		CHECK(hy_queue_work(&a, i) == 0 && queue.device[i].in_flight == 0);
+		CHECK(hy_queue_load(&a, i).ns == 0 && queue.device[i].in_flight == 0);
 	/* more roles than are remembered: each still gets its turn */
 	for (i = 0; i < 3 * HY_QUEUE_ROLES; i++)
 	{
@@ -449,8 +449,8 @@ test_numbers_of_devices(void)
 	CHECK(hy_queue_granted(&a, first, 1, 1));
 	second = hy_queue_ask(&b, 2, 1000, true, 1);
 	CHECK(!hy_queue_granted(&b, second, 1, 1));
-	CHECK_NEAR(hy_queue_work(&b, 2), 2000, 1e-9);
-	CHECK_NEAR(hy_queue_work(&b, 1), 0, 1e-9);
+	CHECK_NEAR(hy_queue_load(&b, 2).ns, 2000, 1e-9);
+	CHECK_NEAR(hy_queue_load(&b, 1).ns, 0, 1e-9);
 	hy_queue_leave(&a, first);
 	CHECK(hy_queue_granted(&b, second, 1, 2));
 	hy_queue_leave(&b, second);
