@@ -494,7 +494,8 @@ Raises on an edge with a NULL, or with a weight that is NaN, infinite or negativ
 CREATE FUNCTION hybrid_get_devices(
 	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
 	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
-	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8)
+	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8,
+	OUT queue int, OUT queue_us float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_devices'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
@@ -530,7 +531,7 @@ CREATE FUNCTION hybrid_get_events(
 	OUT reason text, OUT fallback bool, OUT status text, OUT native_code int, OUT error text,
 	OUT predicted_cpu_us float8, OUT predicted_device_us float8, OUT actual_us float8,
 	OUT virtual bool, OUT bytes_required bigint, OUT bytes_available bigint, OUT pieces int,
-	OUT split_share float8, OUT load float8)
+	OUT split_share float8, OUT load float8, OUT queue int)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_events'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 256;
@@ -654,13 +655,15 @@ COMMENT ON COLUMN hybrid_devices.architecture IS 'instruction set or compute cap
 COMMENT ON COLUMN hybrid_devices.cores IS 'processor cores or multiprocessors';
 COMMENT ON COLUMN hybrid_devices.memory_total IS 'bytes; 0 where it is not known before the device is open';
 COMMENT ON COLUMN hybrid_devices.memory_free IS 'bytes; NULL where it is not known';
-COMMENT ON COLUMN hybrid_devices.memory_used IS 'bytes in use by all its users, once it is open';
+COMMENT ON COLUMN hybrid_devices.memory_used IS 'bytes in use by all its users; of a device, once it is open';
 COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), given up (not used again by this session) or unavailable';
 COMMENT ON COLUMN hybrid_devices.detail IS 'why it cannot be used';
 COMMENT ON COLUMN hybrid_devices.virtual IS 'an emulated device: its times are made up by a model';
 COMMENT ON COLUMN hybrid_devices.contexts IS 'contexts open on it: by all sessions where limits is enforced, else by this one';
 COMMENT ON COLUMN hybrid_devices.limits IS 'whether hybrid.gpu_max_contexts is enforced over all sessions; that takes hybrid in shared_preload_libraries';
-COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run for each core, over the last minute';
+COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run for each core, over the last minute; of a device: tasks in queue for each place of hybrid.gpu_queue_depth; above 1 somebody waits';
+COMMENT ON COLUMN hybrid_devices.queue IS 'tasks that wait for the device or are in flight there: of all sessions where limits is enforced, else of this one; NULL for the CPU';
+COMMENT ON COLUMN hybrid_devices.queue_us IS 'microseconds that these are expected to take, those aside of which nothing is known yet; a batch that would go there now is expected to wait for them';
 
 CREATE VIEW hybrid_capabilities AS SELECT * FROM @extschema@.hybrid_get_capabilities();
 COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session can run';
@@ -732,6 +735,7 @@ COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it
 COMMENT ON COLUMN hybrid_events.pieces IS 'it was run in so many pieces; 0: whole';
 COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch worth running on a device and the CPU at once: the device''s part, 0 to 1';
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
+COMMENT ON COLUMN hybrid_events.queue IS 'tasks that waited for the device that was considered, or were in flight there; NULL where no device was, or the decision was that of a batch just before';
 
 CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();
 COMMENT ON VIEW hybrid_tracker IS 'what was learned of each kind of batch on each device; by all sessions or by this one, as scope says';

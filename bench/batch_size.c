@@ -154,7 +154,7 @@ pass(HyExecutor *executor, int64_t rows, int64_t *size)
 	hy_accumulator_begin(&batch, executor, &shape, HY_BATCH_TARGETS, bytes, MOST * bytes);
 	for (row = 0; row < rows; row++)
 	{
-		HyFlush cause = hy_accumulator_add(&batch, executor, bytes);
+		HyFlush cause = hy_accumulator_add(&batch, bytes);
 		HyTask task = {.op = HY_OP_TOPK, .allocator = &hy_malloc_allocator};
 		HyDecision decision;
 

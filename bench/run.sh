@@ -30,7 +30,8 @@ row()
 }
 
 # program NAME COMMAND ...: a program that prints CSV with a header.  Its columns of numbers are
-# figures, the others name the case; what is counted in time is better lower.
+# figures, the others name the case; what is counted in time is better lower.  One whose header has a
+# column 'better' says itself: a row a figure, in the columns case, metric, value and better.
 program()
 {
 	local name=$1 case metric value better
@@ -38,7 +39,11 @@ program()
 	shift
 	echo "  $name"
 	"$@" </dev/null | awk -F, -v name="$name" '
-		NR == 1 { for (i = 1; i <= NF; i++) head[i] = $i; next }
+		NR == 1 { for (i = 1; i <= NF; i++) { head[i] = $i; column[$i] = i } next }
+		"better" in column {
+			print name " " $column["case"] "," $column["metric"] "," $column["value"] "," $column["better"]
+			next
+		}
 		{
 			key = name
 			for (i = 1; i <= NF; i++) if ($i !~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/) key = key " " $i
@@ -127,6 +132,7 @@ program dispatch bench/dispatch.sh
 program audit bench/audit.sh
 program break_even bench/audit.sh -b
 program batch_size bench/batch_size.sh
+program bulk bench/bulk.sh
 
 psql_in postgres -c 'CREATE DATABASE hybrid' </dev/null
 psql_in hybrid -c 'CREATE EXTENSION hybrid' </dev/null

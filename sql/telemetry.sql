@@ -26,7 +26,7 @@ SELECT proname, provolatile, proparallel, proisstrict FROM pg_proc
 -- what the CPU can do
 SELECT operation, dtype, bool_and(supported) AS supported, count(*), max(max_dims) AS dims, max(max_targets) AS targets, max(max_k) AS k, bool_and(exact) AS exact, min(reason) AS reason
 	FROM hybrid_capabilities WHERE backend = 'cpu' GROUP BY operation, dtype ORDER BY operation, dtype;
-SELECT device, backend, state, contexts, limits, cores > 0 AS cores, memory_total > 0 AS memory FROM hybrid_devices;
+SELECT device, backend, state, contexts, limits, cores > 0 AS cores, memory_total > 0 AS memory, memory_free BETWEEN 1 AND memory_total AS free, memory_used + memory_free = memory_total AS used, load IS NULL OR load >= 0 AS load, queue FROM hybrid_devices;
 
 -- why tasks came here, and how they ended
 SELECT hybrid_distances('[1,2]', ARRAY['[1,2]', '[1,3]']::vector[]);

@@ -13,7 +13,7 @@ CREATE FUNCTION ask(n int) RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*) FROM (SELECT unnest(hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[n])))) s $$;
 SET ROLE regress_hybrid_reader;
 
-SELECT device, backend, state, virtual, limits IS NOT NULL AS limits FROM hybrid_devices WHERE device > 0;
+SELECT device, backend, state, virtual, limits IS NOT NULL AS limits, load, queue, queue_us FROM hybrid_devices WHERE device > 0;
 SELECT operation, dtype, bool_and(supported) AS supported, bool_and(exact) AS exact, max(max_dims) AS dims
 	FROM hybrid_capabilities WHERE device = 1 GROUP BY operation, dtype ORDER BY operation, dtype;
 

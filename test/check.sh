@@ -90,6 +90,7 @@ step_lint()
 		'-Dereport(level,...)=((level)>=21?abort():(void)0)' \
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src
+	named_tests
 	git_files | xargs -0 codespell --builtin clear --skip='*.out,LICENSE' --ignore-words test/codespell.txt
 }
 
@@ -188,6 +189,26 @@ git_files()
 		while IFS= read -r -d '' file; do
 			[ ! -f "$file" ] || printf '%s\0' "$file"
 		done
+}
+
+# the tests that test/README.md names, as FILE:TEST, are there
+named_tests()
+{
+	local name file status=0
+
+	# shellcheck disable=SC2016 # backquotes are the table's
+	while IFS= read -r name; do
+		case ${name%%:*} in
+		*.pl) file=test/t/${name%%:*} ;;
+		*.sql) file=sql/${name%%:*} ;;
+		*) file=test/unit/${name%%:*}.c ;;
+		esac
+		if ! grep -qF -- "${name#*:}" "$file"; then
+			echo "test/README.md names a test that is not there: $name"
+			status=1
+		fi
+	done < <(grep -oE '`[a-z0-9_]+(\.pl|\.sql)?:[^`]+`' test/README.md | tr -d '`' | grep -v '^file:test$')
+	return $status
 }
 
 c_files()

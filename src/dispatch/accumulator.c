@@ -10,12 +10,16 @@
 typedef struct Question
 {
 	const HyAccumulator *accumulator;
-	const HyExecutor *executor;
+	HyExecutor *executor;
+	uint64_t now;
 } Question;
 
+static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
+static bool waited(HyAccumulator *accumulator);
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
+static uint64_t name_bits(const HyConfig *config);
 static double forecast(void *arg, int64_t items);
 
 void
@@ -25,10 +29,7 @@ hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyS
 	accumulator->shape = *shape;
 	accumulator->axis = axis;
 	accumulator->memory = memory;
-	accumulator->count = 0;
-	accumulator->bytes = 0;
-	accumulator->oldest_ns = 0;
-	accumulator->size = choose_size(accumulator, executor, item_bytes);
+	begin_batch(accumulator, executor, item_bytes);
 }
 
 HyFlush
@@ -41,20 +42,14 @@ hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes)
 }
 
 HyFlush
-hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t bytes)
+hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes)
 {
-	const HyConfig *config = &executor->config;
-	bool timed = config->batch_wait_ns > 0 && accumulator->size > 1;
-	uint64_t now = timed ? executor->clock->now(executor->clock->arg) : 0;
-
-	if (accumulator->count == 0)
-		accumulator->oldest_ns = now;
 	accumulator->count++;
 	accumulator->bytes += bytes;
 	if (accumulator->count >= accumulator->size)
 		return HY_FLUSH_SIZE;
-	if (timed && accumulator->count >= config->batch_min &&
-	    now - accumulator->oldest_ns >= config->batch_wait_ns)
+	if (accumulator->wait_ns > 0 && accumulator->count >= accumulator->look_at &&
+	    waited(accumulator))
 		return HY_FLUSH_TIME;
 	return HY_FLUSH_NONE;
 }
@@ -69,15 +64,51 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
+	begin_batch(accumulator, executor, bytes / (uint64_t) items);
+}
+
+static void
+begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
+{
 	accumulator->count = 0;
 	accumulator->bytes = 0;
-	accumulator->size = choose_size(accumulator, executor, bytes / (uint64_t) items);
+	accumulator->clock = executor->clock;
+	accumulator->least = executor->config.batch_min;
+	accumulator->wait_ns = executor->config.batch_wait_ns;
+	accumulator->look_at = 1;
+	accumulator->size = choose_size(accumulator, executor, item_bytes);
+}
+
+/* waited: looks at the clock; whether the batch has to go for it, else when to look again. */
+static bool
+waited(HyAccumulator *accumulator)
+{
+	uint64_t now = accumulator->clock->now(accumulator->clock->arg);
+	int64_t count = accumulator->count;
+
+	if (count == 1)
+	{
+		accumulator->oldest_ns = now;
+		accumulator->paced = 1;
+		accumulator->paced_ns = now;
+	}
+	accumulator->look_at = count + 1;
+	if (now - accumulator->oldest_ns >= accumulator->wait_ns)
+		return count >= accumulator->least;
+	if (count - accumulator->paced >= HY_BATCH_LOOK)
+	{
+		if (now - accumulator->paced_ns <= accumulator->wait_ns / HY_BATCH_LOOK)
+			accumulator->look_at = count + HY_BATCH_LOOK;
+		accumulator->paced = count;
+		accumulator->paced_ns = now;
+	}
+	return false;
 }
 
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes)
 {
-	Question question = {accumulator, executor};
+	Question question = {accumulator, executor, hy_now(executor)};
 	int64_t most = INT64_MAX;
 
 	if (executor->config.batch_max > 0)
@@ -111,6 +142,7 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	kind = kind << 6 | (uint64_t) (shape->k > 0 ? 64 - __builtin_clzll((unsigned) shape->k) : 0);
 	kind = kind << 4 | (uint64_t) executor->config.execution;
 	kind = kind << 1 | (uint64_t) executor->config.force_cpu;
+	kind = kind << 16 | name_bits(&executor->config);
 
 	/* Fibonacci hashing */
 	size =
@@ -120,35 +152,37 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	return size;
 }
 
-/* forecast: of the cheapest side that the user allows. */
+/* name_bits: of the backend that the user named, 0 where he names none (FNV-1a, folded). */
+static uint64_t
+name_bits(const HyConfig *config)
+{
+	const char *name = config->execution == HY_EXECUTION_NAMED ? config->backend_name : "";
+	uint32_t hash = *name != '\0' ? UINT32_C(2166136261) : 0;
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (uint8_t) *name) * UINT32_C(16777619);
+	return (hash >> 16) ^ (hash & 0xffff);
+}
+
+/* forecast: of the side that the dispatcher would choose just now, were nothing left to try. */
 static double
 forecast(void *arg, int64_t items)
 {
 	const HyAccumulator *accumulator = ((Question *) arg)->accumulator;
-	const HyExecutor *executor = ((Question *) arg)->executor;
-	HyExecution execution = executor->config.execution;
-	bool cpu_only = executor->config.force_cpu || execution == HY_EXECUTION_CPU ||
-	                execution == HY_EXECUTION_PREFER_CPU;
-	bool device_only = execution == HY_EXECUTION_GPU || execution == HY_EXECUTION_PREFER_GPU;
+	HyExecutor *executor = ((Question *) arg)->executor;
 	HyShape shape = accumulator->shape;
-	double best = -1;
-	int32_t i;
+	HyChoice choice;
 
 	if (accumulator->axis == HY_BATCH_TARGETS)
 		shape.targets = items;
 	else
 		shape.queries = items;
-	for (i = 0; i < executor->members; i++)
-	{
-		const HyMember *member = &executor->member[i];
-		double ns;
-
-		if (member->backend == NULL || member->latched || (i > 0 && cpu_only) ||
-		    (i == 0 && device_only && executor->members > 1))
-			continue;
-		ns = hy_tracker_predict(executor->tracker, &shape, i);
-		if (ns >= 0 && (best < 0 || ns < best))
-			best = ns;
-	}
-	return best;
+	hy_decide(executor, NULL, &shape, ((Question *) arg)->now, &choice);
+	if (choice.refusal != HY_OK)
+		return -1;
+	if (choice.reason == HY_REASON_EXPLORATION)
+		return choice.instead_ns;
+	if (choice.split)
+		return choice.split_ns;
+	return hy_side_ns(executor, &shape, choice.device);
 }

@@ -11,12 +11,19 @@
  *		end		when the caller has no more
  *
  * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there.
- * The executor is passed in each time: between two items its owner may have replaced it.
+ * Asking for the time can cost as much as an item: while HY_BATCH_LOOK of them come within a part
+ * of batch_wait as small as that, only every so manyth looks at the clock.
+ *
+ * Settings are those in force when a batch began.  The executor is passed in with each batch: between
+ * two of them its owner may have replaced it, and an item touches nothing of it but its clock, which
+ * outlives both.
  */
 #ifndef HY_ACCUMULATOR_H
 #define HY_ACCUMULATOR_H
 
 #include "dispatch/dispatcher.h"
+
+#define HY_BATCH_LOOK 16
 
 /* HyBatchAxis: which side of the shape the items make longer. */
 typedef enum HyBatchAxis
@@ -34,6 +41,12 @@ typedef struct HyAccumulator
 	int64_t count;      /* items it has */
 	uint64_t bytes;     /* that they take */
 	uint64_t oldest_ns; /* when the first of them came */
+	const HyClock *clock;
+	int64_t least;     /* items below which waiting ends no batch */
+	uint64_t wait_ns;  /* 0: time ends no batch */
+	int64_t look_at;   /* so many items are there when the clock is looked at next */
+	int64_t paced;     /* when so many were, */
+	uint64_t paced_ns; /* at this time, it was last asked how fast they come */
 } HyAccumulator;
 
 /*
@@ -51,7 +64,7 @@ hy_accumulator_begin(HyAccumulator *accumulator, HyExecutor *executor, const HyS
 extern HyFlush hy_accumulator_full(const HyAccumulator *accumulator, uint64_t bytes);
 
 /* hy_accumulator_add: an item of so many bytes came; why the batch has to go now, or not. */
-extern HyFlush hy_accumulator_add(HyAccumulator *accumulator, HyExecutor *executor, uint64_t bytes);
+extern HyFlush hy_accumulator_add(HyAccumulator *accumulator, uint64_t bytes);
 
 /*
  * hy_accumulator_flushed: the batch went for this cause and took ns; the next one begins.  The

@@ -331,8 +331,7 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 		lane->begun = true;
 		if (lane->member->info.virtual_time)
 			bulk->report.virtual_time = true;
-		if (lane->most_rows < 0)
-			lane->most_rows = hy_bulk_rows_that_fit(bulk, lane);
+		hy_bulk_fit(bulk, lane);
 		if (lane->most_rows > 0)
 			return true;
 		run.status = HY_NOMEM;

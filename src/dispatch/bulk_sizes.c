@@ -23,6 +23,7 @@
 #define STARTS_WORTH 24 /* a device piece shorter than so many starts is not halved */
 #define PIECE_STARTS 3  /* others or not, a piece lasts at least so many starts */
 
+static int64_t rows_that_fit(HyBulk *bulk, HyBulkLane *lane);
 static uint64_t piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows);
 static double level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known);
 static int64_t whole_rows(double rows, int64_t left);
@@ -88,8 +89,32 @@ hy_bulk_keep_who_helps(HyBulk *bulk)
 		bulk->lane[i].open = best == &bulk->lane[i];
 }
 
-int64_t
-hy_bulk_rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
+void
+hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
+{
+	uint64_t contexts = hy_share_contexts(bulk->executor, lane->member);
+	int32_t i;
+
+	if (lane->most_rows >= 0 && lane->contexts == contexts)
+		return;
+	if (lane->most_rows >= 0)
+	{
+		/* ask anew, and count what this lane has in flight as if it were free: it makes room itself */
+		lane->member->free_known = false;
+		for (i = 0; i < bulk->pieces; i++)
+		{
+			if (bulk->piece[i].lane == lane)
+				lane->member->held_bytes += bulk->piece[i].bytes;
+		}
+	}
+	lane->most_rows = rows_that_fit(bulk, lane);
+	lane->member->held_bytes = 0;
+	lane->contexts = contexts;
+}
+
+/* rows_that_fit: the most rows of a piece such that all in flight fit the device. */
+static int64_t
+rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 {
 	uint64_t budget = hy_member_budget(bulk->executor, lane->member, hy_bulk_now(bulk));
 	int64_t low = 0;
@@ -127,12 +152,10 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	bool cpu = bulk->cpu.open && bulk->rows.boundary < 0;
 	double rows = (double) left;
 	double longest = bulk->plan.rescue && !bulk->cpu.open ? LONGEST_PIECE_NS : HUGE_VAL;
-	double quantum = 0;
+	double quantum = hy_device_quantum(bulk->executor, lane->device);
 	int lanes = cpu + hy_bulk_tally(bulk).open;
 	int known;
 
-	if (bulk->executor->queued)
-		quantum = hy_queue_quantum(&bulk->executor->seat, lane->device, now);
 	if (lane->row_ns <= 0)
 	{
 		/* One piece says how fast it is; alone, it may as well have all. */

@@ -8,7 +8,6 @@
 #ifndef HY_BULK_STATE_H
 #define HY_BULK_STATE_H
 
-#include "dispatch/bulk.h"
 #include "dispatch/bulk_rows.h"
 #include "dispatch/executor_state.h"
 #include "dispatch/slice.h"
@@ -29,6 +28,7 @@ typedef struct HyBulkLane
 	int32_t flying;
 	int32_t halvings;
 	int64_t most_rows; /* of a piece, for memory; < 0: not known before it is open */
+	uint64_t contexts; /* on the device, when that was found */
 	double start_ns;   /* predicted: start_ns + rows * row_ns; row_ns <= 0: not known */
 	double row_ns;
 	uint64_t free_ns;     /* when what is in flight is expected to have ended */
@@ -92,7 +92,7 @@ extern void hy_bulk_stop(HyBulk *bulk, HyStatus status);
 static inline uint64_t
 hy_bulk_now(const HyBulk *bulk)
 {
-	return bulk->executor->clock->now(bulk->executor->clock->arg);
+	return hy_now(bulk->executor);
 }
 
 /* hy_bulk_learn_speed: what history says of the lane: a line through the whole and a single row. */
@@ -104,8 +104,12 @@ extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 /* hy_bulk_keep_who_helps: where all together are not clearly faster, the best one works alone. */
 extern void hy_bulk_keep_who_helps(HyBulk *bulk);
 
-/* hy_bulk_rows_that_fit: the most rows of a piece such that all in flight fit the device. */
-extern int64_t hy_bulk_rows_that_fit(HyBulk *bulk, HyBulkLane *lane);
+/*
+ * hy_bulk_fit: how many rows a piece may have such that all in flight fit the open device; found once,
+ * and again when the share of its memory has changed because another process has opened a context
+ * there or closed one.
+ */
+extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
  * hy_bulk_device_rows, hy_bulk_cpu_rows: how many of left rows the lane takes now; 0: none, others

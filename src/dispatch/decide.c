@@ -131,8 +131,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 			continue;
 		}
 		devices |= UINT32_C(1) << device;
-		if (found == 0 ||
-		    executor->member[device].in_flight_ns < executor->member[found].in_flight_ns)
+		if (found == 0 || hy_gauge_less(executor, device, found))
 			found = device;
 	}
 	if (found == 0)
@@ -478,18 +477,7 @@ side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 	Side side = {.device = device,
 	             .forecast = hy_tracker_forecast(executor->tracker, shape, device)};
 
-	side.ns = side.forecast.ns;
-	if (side.ns < 0)
-		return side;
-	if (device == 0)
-	{
-		double seen = executor->load_seen > 1 ? executor->load_seen : 1;
-
-		if (executor->load.runnable > seen)
-			side.ns *= executor->load.runnable / seen;
-	}
-	else
-		side.ns += executor->member[device].in_flight_ns;
+	side.ns = hy_gauge_ns(executor, shape, device, side.forecast.ns);
 	return side;
 }
 
@@ -532,8 +520,7 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 			continue;
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
-		if (found == NULL || executor->member[sides[i].device].in_flight_ns <
-		                         executor->member[found->device].in_flight_ns)
+		if (found == NULL || hy_gauge_less(executor, sides[i].device, found->device))
 			found = &sides[i];
 	}
 	if (found == NULL && (sides[0].ns < 0 || sides[0].forecast.cold) &&

@@ -23,9 +23,9 @@ static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *
 static bool fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status);
 static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
+static uint64_t queue_now(const HyExecutor *executor);
 static bool answer_in_range(const HyTask *task);
 static void ask_leftovers(HyMember *member);
-static uint64_t now_ns(const HyExecutor *executor);
 
 void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run)
@@ -55,7 +55,7 @@ hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whol
 	if (!executor->queued)
 		return HY_NO_QUEUE;
 	return hy_queue_ask(&executor->seat, (int32_t) (member - executor->member), ns, whole,
-	                    now_ns(executor));
+	                    queue_now(executor));
 }
 
 bool
@@ -65,7 +65,13 @@ hy_device_granted(HyExecutor *executor, int32_t place)
 
 	if (place < 0)
 		return place == HY_NO_QUEUE;
-	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, now_ns(executor));
+	return hy_queue_granted(&executor->seat, place, depth < 1 ? 1 : depth, queue_now(executor));
+}
+
+double
+hy_device_quantum(const HyExecutor *executor, int32_t device)
+{
+	return executor->queued ? hy_queue_quantum(&executor->seat, device, queue_now(executor)) : 0;
 }
 
 bool
@@ -91,7 +97,7 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->task = task;
 	flight->limit_ns = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
 	flight->step_ns = FIRST_WAIT_NS;
-	flight->run.started_ns = now_ns(executor);
+	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
 	if (st == HY_OK)
 		flight->flying = true;
@@ -136,7 +142,7 @@ hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip)
 		if (flight->step_ns < LONGEST_WAIT_NS)
 			flight->step_ns = ns * 2 < LONGEST_WAIT_NS ? ns * 2 : LONGEST_WAIT_NS;
 	}
-	passed = now_ns(executor) - flight->run.started_ns;
+	passed = hy_now(executor) - flight->run.started_ns;
 	if (passed >= flight->limit_ns)
 		return 0;
 	return ns < flight->limit_ns - passed ? ns : flight->limit_ns - passed;
@@ -159,7 +165,7 @@ hy_member_settle(HyExecutor *executor, HyMember *member)
 	ask_leftovers(member);
 	if (member->leftovers == 0)
 		return true;
-	if (now_ns(executor) - member->left_ns >= GRACE_NS)
+	if (hy_now(executor) - member->left_ns >= GRACE_NS)
 	{
 		member->leftovers = 0;
 		hy_member_latch(executor, member, false, true, "does not answer");
@@ -170,14 +176,14 @@ hy_member_settle(HyExecutor *executor, HyMember *member)
 bool
 hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 {
-	uint64_t since = now_ns(executor);
+	uint64_t since = hy_now(executor);
 
 	for (;;)
 	{
 		ask_leftovers(member);
 		if (member->leftovers == 0)
 			return true;
-		if (now_ns(executor) - since >= GRACE_NS)
+		if (hy_now(executor) - since >= GRACE_NS)
 			return false;
 		executor->clock->wait(executor->clock->arg, LONGEST_WAIT_NS);
 	}
@@ -197,7 +203,7 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	if (!executor->queued)
 		return true;
 	memset(run, 0, sizeof(*run));
-	since = now_ns(executor);
+	since = hy_now(executor);
 	shape = hy_task_shape(task);
 	ns = hy_tracker_predict(executor->tracker, &shape, (int32_t) (member - executor->member));
 	*place = hy_device_ask(executor, member, ns > 0 ? ns : 0, true);
@@ -205,7 +211,7 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	{
 		if (hy_cancelled(task->cancel))
 			run->status = HY_CANCELLED;
-		else if (*place < 0 || now_ns(executor) - since >= limit)
+		else if (*place < 0 || hy_now(executor) - since >= limit)
 		{
 			run->status = HY_BUSY;
 			snprintf(run->failure.text, sizeof(run->failure.text), "%s",
@@ -244,7 +250,7 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 	}
 	if (timings->remaining_ns == 0 && ++flight->spins < SPINS)
 		return true;
-	if (now_ns(executor) - flight->run.started_ns < flight->limit_ns)
+	if (hy_now(executor) - flight->run.started_ns < flight->limit_ns)
 		return true;
 	snprintf(flight->run.failure.text, sizeof(flight->run.failure.text), "no answer within %llu ms",
 	         (unsigned long long) (flight->limit_ns / 1000000));
@@ -266,7 +272,7 @@ give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 	if (st == HY_OK && !done)
 	{
 		if (member->leftovers == 0)
-			member->left_ns = now_ns(executor);
+			member->left_ns = hy_now(executor);
 		if (member->leftovers < HY_MAX_FLIGHTS)
 			member->leftover[member->leftovers++] = flight->ticket;
 		return status;
@@ -300,7 +306,7 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 		run->timings.bytes_up = run->timings.bytes_down = 0;
 	run->status = status;
 	if (status == HY_OK)
-		run->finished_ns = now_ns(executor);
+		run->finished_ns = hy_now(executor);
 	else if (run->failure.text[0] == '\0')
 	{
 		member->backend->last_error(member->device, &run->failure);
@@ -356,8 +362,11 @@ ask_leftovers(HyMember *member)
 	member->leftovers = kept;
 }
 
+/* queue_now: what time it is for all clients of the queue. */
 static uint64_t
-now_ns(const HyExecutor *executor)
+queue_now(const HyExecutor *executor)
 {
-	return executor->clock->now(executor->clock->arg);
+	const HyClock *clock = executor->seat.clock != NULL ? executor->seat.clock : executor->clock;
+
+	return clock->now(clock->arg);
 }

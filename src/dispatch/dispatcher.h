@@ -70,7 +70,7 @@ typedef struct HyConfig
 	double success_threshold;       /* below this rate the breaker opens */
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
-	uint64_t memory_limit;          /* bytes; 0: 80% of free */
+	uint64_t memory_limit;          /* bytes a device, for all processes of a table; 0: 80% */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
@@ -100,6 +100,7 @@ typedef struct HyDecision
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 	double load;        /* runnable processes a core when it was taken; 0: not known */
+	int32_t queue;      /* tasks under way on the device that was considered; -1: nobody looked */
 	int32_t pieces;     /* it was run in so many; 0: whole */
 	double split_share; /* the device's part of a task worth splitting, < 0: it is not */
 } HyDecision;
@@ -135,6 +136,9 @@ typedef struct HyDeviceState
 	bool latched;    /* never again in this process */
 	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
 	uint64_t memory_used;
+	double load;     /* of the CPU as HyLoad.runnable; of a device: tasks there a place; 0: idle */
+	int32_t queue;   /* tasks that wait or are in flight there, of everybody */
+	double queue_ns; /* predicted, of those that can be */
 } HyDeviceState;
 
 /* HyLog: told of transitions (breaker, latch, plug-in trouble), one line each; text is NUL-ended. */
@@ -144,12 +148,11 @@ typedef struct HyLog
 	void *arg;
 } HyLog;
 
-/* HyLoad: how busy the machine is, as far as somebody has looked. */
+/* HyLoad: how busy the host is, as far as somebody has looked. */
 typedef struct HyLoad
 {
 	double runnable; /* processes that could run, a core; 0: not known */
-	double memory;   /* share of the host's memory in use, 0 .. 1 */
-	int32_t queue;   /* tasks that wait for a device, of all sessions known */
+	uint64_t memory; /* bytes of its memory that could be had; 0: not known */
 } HyLoad;
 
 typedef struct HyExecutor HyExecutor;
@@ -201,9 +204,6 @@ extern void hy_executor_close_devices(HyExecutor *executor);
  */
 extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);
 
-/* hy_dispatch_decide: the decision hy_dispatch would take, without running or training. */
-extern void hy_dispatch_decide(HyExecutor *executor, const HyTask *task, HyDecision *decision);
-
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
@@ -213,8 +213,6 @@ extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_
 extern int32_t hy_executor_events(const HyExecutor *executor); /* at most HY_EVENT_RING */
 extern const HyDecision *hy_executor_event(const HyExecutor *executor, int32_t i); /* 0: oldest */
 extern const HyTracker *hy_executor_tracker(const HyExecutor *executor);
-extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
-extern int64_t hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause);
 extern void hy_executor_reset(HyExecutor *executor); /* counters, events, history, breakers */
 extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows when history goes */
 

@@ -229,6 +229,22 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->open = member->device != NULL;
 	state->latched = member->latched;
 	state->why = member->why[0] != '\0' ? member->why : NULL;
+	if (device == 0)
+	{
+		state->load = executor->load.runnable;
+		state->info.memory_free = executor->load.memory;
+		if (executor->load.memory > 0 && executor->load.memory < state->info.memory_total)
+			state->memory_used = state->info.memory_total - executor->load.memory;
+	}
+	else
+	{
+		HyQueueLoad queue = hy_gauge_queue(executor, device);
+
+		state->queue = queue.tasks;
+		state->queue_ns = queue.ns;
+		if (executor->config.queue_depth > 0)
+			state->load = (double) queue.tasks / executor->config.queue_depth;
+	}
 	if (device != 0 && state->open && getpid() == executor->owner &&
 	    member->backend->mem_info(member->device, &free_bytes, &total_bytes) == HY_OK)
 	{
@@ -261,12 +277,6 @@ hy_executor_tracker(const HyExecutor *executor)
 {
 	hy_memo_fold((HyExecutor *) executor, true);
 	return executor->tracker;
-}
-
-const HyBreaker *
-hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
-{
-	return &executor->member[device].breakers[op];
 }
 
 void

@@ -2,8 +2,9 @@
  * executor_state.h
  *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
  *
- * executor.c owns its life and what the views see, decide.c chooses a side, device_run.c runs a
- * task on a device, dispatcher.c puts them together, record.c remembers, share.c tells others.
+ * executor.c owns its life and what the views see, decide.c chooses a side, gauge.c knows the load,
+ * device_run.c runs a task on a device, attempt.c judges the device by it, pieces.c has a task cut,
+ * dispatcher.c puts them together, record.c remembers, share.c tells others.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -11,6 +12,7 @@
 #include <sys/types.h>
 
 #include "dispatch/batch_size.h"
+#include "dispatch/bulk.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/memo.h"
 #include "dispatch/share.h"
@@ -42,14 +44,16 @@ typedef struct HyMember
 	HyFailure open_failure; /* of the last open that failed */
 	bool counted;           /* the context is one of those that the table counts */
 
-	/* Work that was sent there and has not ended, as predicted; kept by who sends it. */
-	double in_flight_ns;
+	HyQueueLoad queue; /* what waits or is in flight there, of everybody, when last looked at */
 
 	/* Memory: what was free when last asked. */
 	bool free_known;
 	uint64_t free_bytes;
+	uint64_t total_bytes;
 	uint64_t free_at_ns;
-	uint64_t cap_bytes; /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t held_bytes; /* of what is not free, so much is the asker's and to be counted as free */
+	uint64_t budget_bytes; /* what a task might take when that was last asked; 0: never */
+	uint64_t cap_bytes;    /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
 
@@ -127,6 +131,12 @@ struct HyExecutor
 	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
 };
 
+static inline uint64_t
+hy_now(const HyExecutor *executor)
+{
+	return executor->clock->now(executor->clock->arg);
+}
+
 /* HyChoice: what decide.c makes of a task. */
 typedef struct HyChoice HyChoice;
 
@@ -159,6 +169,17 @@ struct HyChoice
  */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
+
+/* hy_gauge_look: what there is under way on each device now. */
+extern void hy_gauge_look(HyExecutor *executor);
+extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
+
+/* hy_gauge_less: whether less was under way on device than on the other. */
+extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
+
+/* hy_gauge_ns: ns, what the task takes on an idle device, with the load there is; < 0 stays so. */
+extern double
+hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
 
 /* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
@@ -219,6 +240,21 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
+/*
+ * hy_attempt_run: a whole task on decision->device, with the one retry that a lost context is worth;
+ * counted and recorded.
+ */
+extern HyStatus
+hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
+
+/* hy_pieces_plan: whether a task had better be cut, and over whom. */
+extern bool hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
+                           HyBulkPlan *plan);
+
+/* hy_pieces_run: decision->pieces stays 0 when nothing came of it. */
+extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
+                              HyDecision *decision, uint64_t *finished);
+
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight
 {
@@ -261,6 +297,9 @@ extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, doubl
 /* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
 extern bool hy_device_granted(HyExecutor *executor, int32_t place);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
+
+/* hy_device_quantum: how long a piece should last for the others' sake, 0: there are none. */
+extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
@@ -332,9 +371,14 @@ extern bool
 hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, bool success);
 extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
 
-/* hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed. */
+/*
+ * hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed.
+ * hy_share_contexts: how many are open on the device over all processes of the table, the member's
+ * own among them even when it is not open yet; 1 where nothing is shared.
+ */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
 extern void hy_share_give_context(HyExecutor *executor, HyMember *member);
+extern uint64_t hy_share_contexts(const HyExecutor *executor, const HyMember *member);
 
 /* hy_share_reset: the table forgets; the executor has. */
 extern void hy_share_reset(HyExecutor *executor);

@@ -16,7 +16,7 @@ HyStatus
 hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HySideCost *costs,
            int32_t *count)
 {
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 	const HyMemo *memo;
 	HyChoice choice;
 	int32_t d;
@@ -28,6 +28,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		return HY_INVALID;
 	hy_executor_foreign(executor);
 	hy_memo_fold(executor, true);
+	hy_gauge_look(executor);
 	memo = hy_memo_like(executor, shape, HY_CLASS_EXACT, now);
 	hy_decide(executor, NULL, shape, now, &choice);
 	hy_decision_describe(&choice, decision);
@@ -51,7 +52,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		cost->open = member->device != NULL;
 		cost->ns = hy_side_ns(executor, shape, d);
 		cost->hint_ns = forecast.hint_ns;
-		cost->in_flight_ns = member->in_flight_ns;
+		cost->in_flight_ns = member->queue.ns;
 		cost->weight = forecast.weight;
 		cost->samples = forecast.samples;
 		cost->steps = forecast.steps;

@@ -23,7 +23,7 @@ static int32_t of_others(const HyQueue *queue, const HyQueuePlace *place);
 static uint64_t served(const HyQueue *queue, int32_t role);
 static void note_served(HyQueue *queue, int32_t role);
 static void leave(HyQueue *queue, HyQueuePlace *place);
-static bool small_calls_come(const HyQueueDevice *device, uint64_t now);
+static bool recent(uint64_t at, uint64_t now);
 static int32_t number_of(const HyQueueSeat *seat, int32_t device);
 static void lock(const HyQueueSeat *seat);
 static void unlock(const HyQueueSeat *seat);
@@ -61,9 +61,11 @@ hy_queue_ask(const HyQueueSeat *seat, int32_t device, double ns, bool whole, uin
 	                        .asked_ns = now,
 	                        .ns = ns};
 	d->work_ns += ns;
+	d->tasks++;
+	d->unknown += ns <= 0;
 	if (small)
 	{
-		if (!small_calls_come(d, now))
+		if (!recent(d->small_at_ns, now))
 			d->small_ns = ns;
 		d->small_ns += SMALL_SHARE * (ns - d->small_ns);
 		d->small_at_ns = now;
@@ -142,23 +144,24 @@ hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now)
 	double quantum = 0;
 
 	lock(seat);
-	if (small_calls_come(d, now))
+	if (recent(d->small_at_ns, now))
 		quantum = SMALL_MULTIPLE * d->small_ns;
-	else if (d->other_at_ns != 0 && now - d->other_at_ns < HY_QUEUE_RECENT_NS)
+	else if (recent(d->other_at_ns, now))
 		quantum = SHARED_PIECE_NS;
 	unlock(seat);
 	return quantum;
 }
 
-double
-hy_queue_work(const HyQueueSeat *seat, int32_t device)
+HyQueueLoad
+hy_queue_load(const HyQueueSeat *seat, int32_t device)
 {
-	double work;
+	const HyQueueDevice *d = &seat->queue->device[number_of(seat, device)];
+	HyQueueLoad load;
 
 	lock(seat);
-	work = seat->queue->device[number_of(seat, device)].work_ns;
+	load = (HyQueueLoad){.tasks = d->tasks, .unknown = d->unknown, .ns = d->work_ns};
 	unlock(seat);
-	return work;
+	return load;
 }
 
 /* next_in_turn: who gets the next place on the device; NULL: nobody, or there is none. */
@@ -173,7 +176,7 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 	if (d->in_flight >= depth)
 		return NULL;
 	small = first_of(queue, device, true, now);
-	if (depth > 1 && small_calls_come(d, now))
+	if (depth > 1 && recent(d->small_at_ns, now))
 		for_bulk = depth - 1;
 	bulk = d->bulk_in_flight < for_bulk ? first_of(queue, device, false, now) : NULL;
 	if (small != NULL && bulk != NULL)
@@ -275,17 +278,19 @@ leave(HyQueue *queue, HyQueuePlace *place)
 		device->bulk_in_flight -= !place->small;
 	}
 	device->work_ns -= place->ns;
+	device->tasks--;
+	device->unknown -= place->ns <= 0;
 	/* what is left when nobody is there is rounding */
 	if (device->work_ns < 1)
 		device->work_ns = 0;
 	place->state = PLACE_FREE;
 }
 
+/* recent: whether what came then, 0 being never, may come again; another may have stamped it. */
 static bool
-small_calls_come(const HyQueueDevice *device, uint64_t now)
+recent(uint64_t at, uint64_t now)
 {
-	return device->small_at_ns != 0 &&
-	       (now < device->small_at_ns || now - device->small_at_ns < HY_QUEUE_RECENT_NS);
+	return at != 0 && (now < at || now - at < HY_QUEUE_RECENT_NS);
 }
 
 /* number_of: the queue's number of the client's device; two devices may have to share one. */

@@ -17,12 +17,17 @@
  * processes share; a lock is then theirs to bring.  Nobody waits inside: who is not granted asks
  * again.  A place is granted to who asked last within HY_QUEUE_AWAKE_NS only, so a client that
  * sleeps or died keeps nobody waiting, and hy_queue_forget gives back what it held.
+ *
+ * So clients must agree on what time it is.  An emulated device shifts the clock of the process that
+ * uses it; clients in several processes bring one that nobody shifts (HyQueueSeat.clock).
  */
 #ifndef HY_QUEUE_H
 #define HY_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/clock.h"
 
 #define HY_QUEUE_DEVICES 8
 #define HY_QUEUE_PLACES 256 /* clients that wait or are in flight, times devices */
@@ -57,6 +62,8 @@ typedef struct HyQueueDevice
 	int32_t in_flight;
 	int32_t bulk_in_flight;
 	double work_ns;    /* predicted, of all that waits or is in flight */
+	int32_t tasks;     /* that do */
+	int32_t unknown;   /* of them, those of which no time was predicted */
 	int32_t small_row; /* grants to small calls in a row while bulk waited */
 	int32_t padding;
 	double small_ns;      /* what a small call takes, as lately predicted */
@@ -90,7 +97,16 @@ typedef struct HyQueueSeat
 	int32_t client;         /* unique among those that use the queue */
 	int32_t role;           /* in whose name */
 	const int32_t *numbers; /* its device d is the queue's numbers[d]; NULL: they are the same */
+	const HyClock *clock;   /* the same for all clients; NULL: their executors' own is */
 } HyQueueSeat;
+
+/* HyQueueLoad: what waits or is in flight on a device. */
+typedef struct HyQueueLoad
+{
+	int32_t tasks;
+	int32_t unknown; /* of them, those of which no time was predicted */
+	double ns;       /* predicted, of the others together */
+} HyQueueLoad;
 
 /* hy_queue_init: empty. */
 extern void hy_queue_init(HyQueue *queue);
@@ -123,7 +139,6 @@ extern void hy_queue_forget(const HyQueueSeat *seat, int32_t client);
  */
 extern double hy_queue_quantum(const HyQueueSeat *seat, int32_t device, uint64_t now);
 
-/* hy_queue_work: predicted ns of all that waits or is in flight on the device. */
-extern double hy_queue_work(const HyQueueSeat *seat, int32_t device);
+extern HyQueueLoad hy_queue_load(const HyQueueSeat *seat, int32_t device);
 
 #endif

@@ -143,12 +143,6 @@ hy_flush_name(HyFlush cause)
 	return flush_names[cause];
 }
 
-int64_t
-hy_executor_flushes(const HyExecutor *executor, HyOp op, HyFlush cause)
-{
-	return executor->member[0].counters[op].flushes[cause];
-}
-
 void
 hy_log(const HyExecutor *executor, const char *format, ...)
 {

@@ -66,7 +66,7 @@ hy_executor_share(HyExecutor *executor, HySharedTable *table, const HyShareHost 
 	}
 	hy_table_end(table, &host->lock);
 	share->epoch = hy_table_epoch(table);
-	share->flushed_ns = executor->clock->now(executor->clock->arg);
+	share->flushed_ns = hy_now(executor);
 	share->models_ns = share->flushed_ns;
 	executor->until_flush = HY_SHARE_CALLS;
 	executor->flush_at_ns = share->flushed_ns + HY_SHARE_NS;
@@ -95,7 +95,7 @@ hy_executor_settle(HyExecutor *executor)
 
 	if (share->table == NULL || nothing_new(executor) || hy_executor_foreign(executor))
 		return;
-	now = executor->clock->now(executor->clock->arg);
+	now = hy_now(executor);
 	hy_memo_fold(executor, true);
 	hy_table_begin(share->table, &share->host->lock);
 	flush_counters(share, executor);
@@ -262,6 +262,18 @@ hy_share_give_context(HyExecutor *executor, HyMember *member)
 	hy_table_give_context(share->table, slot_of(executor, member));
 	hy_table_end(share->table, &share->host->lock);
 	member->counted = false;
+}
+
+uint64_t
+hy_share_contexts(const HyExecutor *executor, const HyMember *member)
+{
+	int32_t slot = slot_of(executor, member);
+	int32_t others;
+
+	if (slot == HY_TABLE_NO_DEVICE)
+		return 1;
+	others = hy_table_contexts(executor->share.table, slot) - member->counted;
+	return others > 0 ? (uint64_t) others + 1 : 1;
 }
 
 /* nothing_new: neither here nor in the table; most transactions call nothing. */
@@ -431,7 +443,7 @@ adopt_breakers(HyExecutor *executor)
 {
 	HyShare *share = &executor->share;
 	uint64_t shift = clock_shift(executor);
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 	int32_t i;
 	int op;
 
@@ -503,7 +515,7 @@ clock_shift(const HyExecutor *executor)
 {
 	const HyClock *shared = executor->share.host->clock;
 
-	return executor->clock->now(executor->clock->arg) - shared->now(shared->arg);
+	return hy_now(executor) - shared->now(shared->arg);
 }
 
 static int32_t

@@ -120,8 +120,10 @@ hy_log2_floor(double n)
 
 	if (!(n >= 1))
 		return 0;
+	if (n >= 0x1p63)
+		return 63;
 	frexp(n, &exponent);
-	return exponent > 64 ? 63 : exponent - 1;
+	return exponent - 1;
 }
 
 /* size_number: classes of one manner are numbered by their powers of two. */

@@ -93,7 +93,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 
 	if (device == 0)
 	{
-		uint64_t since = executor->clock->now(executor->clock->arg);
+		uint64_t since = hy_now(executor);
 		HyTicket ticket;
 		HyTimings timings;
 		bool done;
@@ -101,7 +101,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 		st = member->backend->submit(member->device, task, &ticket);
 		if (st == HY_OK)
 			st = member->backend->poll(member->device, ticket, &done, &timings);
-		*ns = executor->clock->now(executor->clock->arg) - since;
+		*ns = hy_now(executor) - since;
 	}
 	else
 	{

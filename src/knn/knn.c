@@ -242,7 +242,7 @@ search_group(Search *search, HybridRows *rows)
 		search->tids[row] = encode_tid(&tid);
 		search->ordered =
 			row == 0 || (search->ordered && search->tids[row - 1] < search->tids[row]);
-		cause = hy_accumulator_add(&search->gathered, hybrid_executor(), row_bytes);
+		cause = hy_accumulator_add(&search->gathered, row_bytes);
 		if (cause != HY_FLUSH_NONE)
 			flush_batch(search, cause);
 	}

@@ -16,7 +16,6 @@ void
 hybrid_load(HyLoad *load)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	double total = 0;
 	double available = 0;
 	double average;
 	char line[128];
@@ -33,12 +32,12 @@ hybrid_load(HyLoad *load)
 	file = AllocateFile("/proc/meminfo", "r");
 	if (file == NULL)
 		return;
-	while (fgets(line, sizeof(line), file) != NULL && (total == 0 || available == 0))
+	while (fgets(line, sizeof(line), file) != NULL)
 	{
-		if (sscanf(line, "MemTotal: %lf", &total) == 0)
-			(void) sscanf(line, "MemAvailable: %lf", &available);
+		if (sscanf(line, "MemAvailable: %lf", &available) == 1)
+			break;
 	}
 	FreeFile(file);
-	if (total > 0 && available > 0 && available <= total)
-		load->memory = 1 - available / total;
+	if (available > 0)
+		load->memory = (uint64_t) (available * 1024);
 }

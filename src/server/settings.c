@@ -215,10 +215,11 @@ define_device_settings(void)
 	DefineCustomStringVariable("hybrid.gpu_device", "Devices that may be used.",
 	                           "auto, or a list of numbers such as '0,2'.", &gpu_device, "auto",
 	                           PGC_USERSET, GUC_LIST_INPUT, check_devices, assign_devices, NULL);
-	DefineCustomIntVariable("hybrid.gpu_memory_limit",
-	                        "Most device memory that one backend may hold.",
-	                        "0 means 80% of what is free.", &gpu_memory_limit, 0, 0, INT_MAX,
-	                        PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
+	DefineCustomIntVariable(
+		"hybrid.gpu_memory_limit", "Most memory of a device that all sessions together may take.",
+		"Each open context has an even share. 0 means 80% of the device's; for "
+		"all sessions only where the library is preloaded.",
+		&gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_max_contexts",
 	                        "Most contexts that all sessions together hold on a device.",
 	                        "0 means any number. Held only where the library is preloaded.",

@@ -85,6 +85,7 @@ hybrid_shared_seat(const HyExecutor *executor)
 	seat.client = MyProcPid;
 	seat.role = (int32_t) GetSessionUserId();
 	seat.numbers = seat_numbers;
+	seat.clock = &hy_monotonic_clock;
 	return &seat;
 }
 

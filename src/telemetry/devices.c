@@ -19,6 +19,7 @@ PG_FUNCTION_INFO_V1(hybrid_get_capabilities);
 static const char *device_state(const HyDeviceState *state);
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state);
+static void put_load(HybridRow *row, int32 device, const HyDeviceState *state);
 static void store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
                              const HyShape *shape);
 static int32 largest_dims(const HyExecutor *executor, int32 device, HyShape shape);
@@ -27,7 +28,6 @@ Datum
 hybrid_get_devices(PG_FUNCTION_ARGS)
 {
 	HyExecutor *executor = hybrid_viewed_executor();
-	HyLoad load = hy_executor_load(executor);
 	int32 device;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -43,20 +43,14 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		hybrid_row_put_text(&row, state.info.architecture);
 		hybrid_row_put(&row, Int32GetDatum(state.info.cores));
 		hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_total));
-		/* nobody asks the machine what the CPU's share of its memory is */
-		if (state.info.memory_free > 0)
-			hybrid_row_put(&row, Int64GetDatum((int64) state.info.memory_free));
-		else
-			hybrid_row_put_null(&row);
+		hybrid_row_put_if(&row, state.info.memory_free > 0,
+		                  Int64GetDatum((int64) state.info.memory_free));
 		hybrid_row_put(&row, Int64GetDatum((int64) state.memory_used));
 		hybrid_row_put_text(&row, device_state(&state));
 		hybrid_row_put_text(&row, state.why);
 		hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
 		put_contexts(&row, executor, device, &state);
-		if (device == 0 && load.runnable > 0)
-			hybrid_row_put(&row, Float8GetDatum(load.runnable));
-		else
-			hybrid_row_put_null(&row);
+		put_load(&row, device, &state);
 		hybrid_row_store(fcinfo, &row);
 	}
 	return (Datum) 0;
@@ -130,6 +124,19 @@ put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyD
 	}
 }
 
+/* put_load: how busy it is, and what waits or is in flight there. */
+static void
+put_load(HybridRow *row, int32 device, const HyDeviceState *state)
+{
+	bool there = state->info.name[0] != '\0';
+	bool queues = there && device != 0;
+
+	/* the CPU's is known once somebody has looked, a device's whenever there is one */
+	hybrid_row_put_if(row, device == 0 ? state->load > 0 : there, Float8GetDatum(state->load));
+	hybrid_row_put_if(row, queues, Int32GetDatum(state->queue));
+	hybrid_row_put_us(row, queues ? state->queue_ns : -1);
+}
+
 static void
 store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
                  const HyShape *shape)
@@ -150,23 +157,13 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	hybrid_row_put_text(&row, typed ? hy_dtype_name(shape->dtype) : NULL);
 	hybrid_row_put_text(&row, typed ? hy_metric_name(shape->metric) : NULL);
 	hybrid_row_put(&row, BoolGetDatum(caps.ok));
-	if (caps.ok && typed)
-		hybrid_row_put(&row, Int32GetDatum(dims));
-	else
-		hybrid_row_put_null(&row);
+	hybrid_row_put_if(&row, caps.ok && typed, Int32GetDatum(dims));
 	/* beyond this only memory is a limit */
-	if (caps.ok && caps.max_targets < INT64_MAX)
-		hybrid_row_put(&row, Int64GetDatum(caps.max_targets));
-	else
-		hybrid_row_put_null(&row);
-	if (caps.ok && shape->op == HY_OP_TOPK && caps.max_k < INT32_MAX)
-		hybrid_row_put(&row, Int32GetDatum(caps.max_k));
-	else
-		hybrid_row_put_null(&row);
-	if (caps.ok)
-		hybrid_row_put(&row, BoolGetDatum(caps.numeric_class == HY_CLASS_EXACT));
-	else
-		hybrid_row_put_null(&row);
+	hybrid_row_put_if(&row, caps.ok && caps.max_targets < INT64_MAX,
+	                  Int64GetDatum(caps.max_targets));
+	hybrid_row_put_if(&row, caps.ok && shape->op == HY_OP_TOPK && caps.max_k < INT32_MAX,
+	                  Int32GetDatum(caps.max_k));
+	hybrid_row_put_if(&row, caps.ok, BoolGetDatum(caps.numeric_class == HY_CLASS_EXACT));
 	hybrid_row_put_text(&row, caps.ok ? NULL : caps.reason);
 	hybrid_row_store(fcinfo, &row);
 }

@@ -18,38 +18,37 @@
 
 PG_FUNCTION_INFO_V1(hybrid_get_events);
 
-static int32 collect_others(HyTableEvent *events, int32 room);
+static int32 collect_others(const HySharedTable *table, HyTableEvent *events, int32 room);
 static int32 collect_own(const HyExecutor *executor, HyTableEvent *events);
 static int by_time(const void *left, const void *right);
-static void
-store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEvent *event);
+static void store_event(FunctionCallInfo fcinfo, const HybridView *view, const HyTableEvent *event);
 
 Datum
 hybrid_get_events(PG_FUNCTION_ARGS)
 {
-	HyExecutor *executor = hybrid_viewed_executor();
-	int32 room = hybrid_sees_cluster() ? hy_table_event_room(hybrid_shared_table()) : 0;
 	HyTableEvent *events;
+	HybridView view;
+	int32 room;
 	int32 count = 0;
 	int32 i;
 
-	InitMaterializedSRF(fcinfo, 0);
+	hybrid_view_begin(fcinfo, &view);
+	room = view.table != NULL ? hy_table_event_room(view.table) : 0;
 	events = (HyTableEvent *) palloc(((Size) room + HY_EVENT_RING) * sizeof(HyTableEvent));
 	if (room > 0)
-		count = collect_others(events, room);
-	count += collect_own(executor, events + count);
+		count = collect_others(view.table, events, room);
+	count += collect_own(view.executor, events + count);
 	qsort(events, (size_t) count, sizeof(HyTableEvent), by_time);
 	for (i = 0; i < count; i++)
-		store_event(fcinfo, executor, &events[i]);
+		store_event(fcinfo, &view, &events[i]);
 	pfree(events);
 	return (Datum) 0;
 }
 
 /* collect_others: what the shared ring has of other sessions. */
 static int32
-collect_others(HyTableEvent *events, int32 room)
+collect_others(const HySharedTable *table, HyTableEvent *events, int32 room)
 {
-	const HySharedTable *table = hybrid_shared_table();
 	int32 count = hy_table_events(table, events, room);
 	int32 kept = 0;
 	int32 i;
@@ -105,16 +104,16 @@ by_time(const void *left, const void *right)
 }
 
 static void
-store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEvent *event)
+store_event(FunctionCallInfo fcinfo, const HybridView *view, const HyTableEvent *event)
 {
 	const HyDecision *decision = &event->decision;
 	bool typed = decision->shape.op != HY_OP_SPREAD;
 	bool own = event->origin.session == hybrid_shared_session();
-	int32 device = own ? decision->device : hybrid_own_device(executor, event->device);
+	int32 device = own ? decision->device : hybrid_view_own(view, event->device);
 	char *role = GetUserNameFromId(event->origin.role, true);
 	HybridRow row = {.columns = 0};
 
-	hybrid_row_put_text(&row, hybrid_scope());
+	hybrid_row_put_text(&row, hybrid_view_scope(view));
 	hybrid_row_put(&row, TimestampTzGetDatum(event->wall_us));
 	hybrid_row_put(&row, Int32GetDatum(event->origin.pid));
 	if (role != NULL)
@@ -130,10 +129,7 @@ store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEv
 	hybrid_row_put(&row, Int32GetDatum(decision->shape.k));
 	hybrid_row_put(&row, Int64GetDatum(decision->items));
 	hybrid_row_put_text(&row, hy_execution_name(decision->execution));
-	if (device >= 0)
-		hybrid_row_put(&row, Int32GetDatum(device));
-	else
-		hybrid_row_put_null(&row);
+	hybrid_row_put_if(&row, device >= 0, Int32GetDatum(device));
 	hybrid_row_put_text(&row, event->backend);
 	hybrid_row_put_text(&row, hy_reason_name(decision->reason));
 	hybrid_row_put(&row, BoolGetDatum(decision->fallback));
@@ -147,13 +143,8 @@ store_event(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyTableEv
 	hybrid_row_put(&row, Int64GetDatum((int64) decision->bytes_required));
 	hybrid_row_put(&row, Int64GetDatum((int64) decision->bytes_available));
 	hybrid_row_put(&row, Int32GetDatum(decision->pieces));
-	if (decision->split_share >= 0)
-		hybrid_row_put(&row, Float8GetDatum(decision->split_share));
-	else
-		hybrid_row_put_null(&row);
-	if (decision->load > 0)
-		hybrid_row_put(&row, Float8GetDatum(decision->load));
-	else
-		hybrid_row_put_null(&row);
+	hybrid_row_put_if(&row, decision->split_share >= 0, Float8GetDatum(decision->split_share));
+	hybrid_row_put_if(&row, decision->load > 0, Float8GetDatum(decision->load));
+	hybrid_row_put_if(&row, decision->queue >= 0, Int32GetDatum(decision->queue));
 	hybrid_row_store(fcinfo, &row);
 }

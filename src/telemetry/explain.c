@@ -126,10 +126,8 @@ store_side(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyDecision
 	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.device_bytes));
 	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_up));
 	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_down));
-	if (chosen && decision->bytes_required > 0)
-		hybrid_row_put(&row, Int64GetDatum((int64) Min(decision->bytes_available, PG_INT64_MAX)));
-	else
-		hybrid_row_put_null(&row);
+	hybrid_row_put_if(&row, chosen && decision->bytes_required > 0,
+	                  Int64GetDatum((int64) Min(decision->bytes_available, PG_INT64_MAX)));
 	if (decision->split_share >= 0 && (chosen || cost->device == 0))
 		hybrid_row_put(&row, Float8GetDatum(cost->device == 0 ? 1 - decision->split_share
 		                                                      : decision->split_share));

@@ -32,6 +32,15 @@ hybrid_row_put_null(HybridRow *row)
 }
 
 void
+hybrid_row_put_if(HybridRow *row, bool known, Datum value)
+{
+	if (known)
+		hybrid_row_put(row, value);
+	else
+		hybrid_row_put_null(row);
+}
+
+void
 hybrid_row_put_text(HybridRow *row, const char *text)
 {
 	if (text == NULL)
@@ -87,27 +96,64 @@ hybrid_viewed_executor(void)
 	return executor;
 }
 
-bool
-hybrid_sees_cluster(void)
+void
+hybrid_view_begin(FunctionCallInfo fcinfo, HybridView *view)
 {
-	return hybrid_shared_table() != NULL && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	memset(view, 0, sizeof(*view));
+	view->executor = hybrid_viewed_executor();
+	view->devices = hy_executor_devices(view->executor);
+	if (hybrid_shared_table() != NULL && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+	{
+		view->table = hybrid_shared_table();
+		view->lock = &hybrid_shared_host()->lock;
+		view->devices = hy_table_devices(view->table);
+	}
+	InitMaterializedSRF(fcinfo, 0);
 }
 
 const char *
-hybrid_scope(void)
+hybrid_view_scope(const HybridView *view)
 {
-	return hybrid_sees_cluster() ? "cluster" : "backend";
+	return view->table != NULL ? "cluster" : "backend";
+}
+
+void
+hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevice *device)
+{
+	HyDeviceState state;
+
+	memset(device, 0, sizeof(*device));
+	if (view->table != NULL)
+	{
+		device->own = hybrid_view_own(view, i);
+		hy_table_device(view->table, i, &device->key);
+		return;
+	}
+	hy_executor_device(view->executor, i, &state);
+	device->own = i;
+	strlcpy(device->key.backend, state.backend, sizeof(device->key.backend));
+	strlcpy(device->key.name, state.info.name, sizeof(device->key.name));
+	device->key.virtual_time = state.info.virtual_time;
 }
 
 int32
-hybrid_own_device(const HyExecutor *executor, int32 table_device)
+hybrid_view_own(const HybridView *view, int32 table_device)
 {
 	int32 device;
 
-	for (device = 0; device < hy_executor_devices(executor); device++)
+	for (device = 0; device < hy_executor_devices(view->executor); device++)
 	{
-		if (hy_executor_table_device(executor, device) == table_device)
+		if (hy_executor_table_device(view->executor, device) == table_device)
 			return device;
 	}
 	return -1;
+}
+
+void
+hybrid_view_put(const HybridView *view, const HybridViewedDevice *device, HybridRow *row)
+{
+	hybrid_row_put_text(row, hybrid_view_scope(view));
+	hybrid_row_put_if(row, device->own >= 0, Int32GetDatum(device->own));
+	hybrid_row_put_text(row, device->key.backend);
+	hybrid_row_put_text(row, device->key.name);
 }

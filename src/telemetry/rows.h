@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/shared_table.h"
 #include "fmgr.h"
 
 #define HYBRID_ROW_COLUMNS 40
@@ -22,6 +22,9 @@ typedef struct HybridRow
 
 extern void hybrid_row_put(HybridRow *row, Datum value);
 extern void hybrid_row_put_null(HybridRow *row);
+
+/* hybrid_row_put_if: the value (which is computed either way) where it is known, else an SQL NULL. */
+extern void hybrid_row_put_if(HybridRow *row, bool known, Datum value);
 
 /* hybrid_row_put_text: NULL gives an SQL NULL. */
 extern void hybrid_row_put_text(HybridRow *row, const char *text);
@@ -40,13 +43,39 @@ extern void hybrid_row_store(FunctionCallInfo fcinfo, HybridRow *row);
 extern HyExecutor *hybrid_viewed_executor(void);
 
 /*
- * hybrid_sees_cluster: the current user is shown what all sessions did: there is a shared table,
- * and he is a member of pg_monitor or a superuser.  hybrid_scope: 'cluster' or 'backend'.
+ * HybridView: whose doings a view shows.  Those of all sessions where there is a shared table and
+ * the current user is a member of pg_monitor or a superuser: its devices are the table's; else those
+ * of the session: they are its own.
  */
-extern bool hybrid_sees_cluster(void);
-extern const char *hybrid_scope(void);
+typedef struct HybridView
+{
+	HyExecutor *executor;
+	const HySharedTable *table; /* NULL: the session's view */
+	const HyTableLock *lock;
+	int32 devices;
+} HybridView;
 
-/* hybrid_own_device: the session's number of a device of the shared table, -1 when it has none. */
-extern int32 hybrid_own_device(const HyExecutor *executor, int32 table_device);
+/* HybridViewedDevice: one of them. */
+typedef struct HybridViewedDevice
+{
+	int32 own; /* the session's number of it, -1 when it has none */
+	HyTableDevice key;
+} HybridViewedDevice;
+
+/* hybrid_view_begin: of the function called, whose result is empty so far. */
+extern void hybrid_view_begin(FunctionCallInfo fcinfo, HybridView *view);
+
+/* hybrid_view_scope: 'cluster' or 'backend'. */
+extern const char *hybrid_view_scope(const HybridView *view);
+
+/* hybrid_view_device: number i of the view's devices, from 0. */
+extern void hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevice *device);
+
+/* hybrid_view_own: the session's number of a device of the shared table, -1 when it has none. */
+extern int32 hybrid_view_own(const HybridView *view, int32 table_device);
+
+/* hybrid_view_put: scope, device, backend and name. */
+extern void
+hybrid_view_put(const HybridView *view, const HybridViewedDevice *device, HybridRow *row);
 
 #endif

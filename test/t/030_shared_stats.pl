@@ -201,6 +201,28 @@ is(ask($b, 'SELECT state, contexts FROM hybrid_devices WHERE device = 1'), 'open
 finish($b);
 $node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_max_contexts; SELECT pg_reload_conf()});
 
+# ---- hybrid.gpu_memory_limit is everybody's: each context has an even share of it ----
+$node->safe_psql('postgres', q{ALTER SYSTEM SET hybrid.gpu_memory_limit = 8; SELECT pg_reload_conf()});
+my @tenants = map { session() } 1 .. 3;
+my $share = q{SELECT bytes_available FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1};
+for my $i (0 .. 2)
+{
+	ask($tenants[$i], $device);
+	is(ask($tenants[$i], 'SELECT calls(1, 100)'), '1', 'a session more');
+	is(ask($tenants[$i], $share), int(8 * 1048576 / ($i + 1)), ($i + 1) . ' contexts share the limit');
+}
+# 320,000 distances take more than 2 MB there, so the share is met in pieces
+ask($tenants[0], 'SELECT calls(1, 320000)');
+is(ask($tenants[0], 'SELECT device, status, bytes_required > bytes_available, pieces > 1 FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'),
+	'1|ok|t|t', 'a batch beyond the share goes in pieces');
+finish($tenants[1]);
+finish($tenants[2]);
+eventually($device . 'SELECT contexts FROM hybrid_devices WHERE device = 1', '1', 'the others leave');
+ask($tenants[0], 'SELECT calls(1, 100)');
+is(ask($tenants[0], $share), 8 * 1048576, 'and the last one has it all');
+finish($tenants[0]);
+$node->safe_psql('postgres', q{ALTER SYSTEM RESET hybrid.gpu_memory_limit; SELECT pg_reload_conf()});
+
 # ---- the queue for a device: one place for three sessions, one of which is terminated while it runs ----
 reset_all();
 my $slow = $device . q{SET hybrid.emulated_wait = on; SET hybrid.emulated_launch_us = 2000; SET hybrid.gpu_queue_depth = 1};
@@ -210,11 +232,22 @@ my $doomed = ask($clients[0], 'SELECT pg_backend_pid()');
 $_->{in} .= "SELECT calls(200, 100);\n\\q\n" for @clients;
 IPC::Run::pump_nb($_->{run}) for @clients;
 $node->poll_query_until('postgres', q{SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated'});
+my $load = $device . 'SET hybrid.gpu_queue_depth = 1; SELECT queue, queue_us > 0, load = queue FROM hybrid_devices WHERE device = 1';
+eventually($load, '3|t|t', 'a fourth session sees the three in the queue, one of them in flight');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($doomed, 10000)");
 eval { IPC::Run::finish($clients[0]{run}) }; # its pipe may be broken
 IPC::Run::finish($_->{run}) for @clients[1, 2];
 is($clients[1]{out} =~ s/\A.*^done\n//msr . $clients[2]{out} =~ s/\A.*^done\n//msr, "200\n200\n", 'the others get all their turns');
 cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'}), '>=', 400, 'on the device');
+
+is($node->safe_psql('postgres', $load), '0|f|t', 'the queue is empty again');
+is($node->safe_psql('postgres', q{SELECT max(queue) BETWEEN 1 AND 2 FROM hybrid_events WHERE backend = 'emulated'}), 't', 'who came found two others before it at most');
+
+# ---- plug-ins live in sessions: what a device hands out does not survive a fork ----
+my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ /\A(\d+)/ ? $1 : 0;
+my $maps = slurp_file("/proc/$postmaster/maps");
+like($maps, qr{/hybrid\.so}, 'the postmaster has loaded hybrid');
+unlike($maps, qr/hybrid_emulated/, 'and no plug-in');
 
 # ---- many clients at full speed, on a device that fails at random: every call is counted once ----
 reset_all();

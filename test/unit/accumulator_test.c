@@ -25,13 +25,13 @@ begin(int64_t batch_max, uint64_t memory)
 static HyFlush
 add(void)
 {
-	return hy_accumulator_add(&batch, stage.executor, ITEM);
+	return hy_accumulator_add(&batch, ITEM);
 }
 
 static int64_t
 flushes(HyFlush cause)
 {
-	return hy_executor_flushes(stage.executor, HY_OP_TOPK, cause);
+	return hy_executor_counters(stage.executor, 0, HY_OP_TOPK)->flushes[cause];
 }
 
 static void
@@ -71,10 +71,77 @@ a_batch_goes_when_its_oldest_item_has_waited(void)
 	CHECK_INT(flushes(HY_FLUSH_TIME), 1);
 
 	/* the next batch counts from its own oldest item */
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 12; i++)
 		CHECK_INT(add(), HY_FLUSH_NONE);
 	stage.clock.time += stage.config.batch_wait_ns;
 	CHECK_INT(add(), HY_FLUSH_TIME);
+	stage_end();
+}
+
+/* Fast items are not asked the time one by one; slow ones are. */
+static void
+the_clock_is_looked_at_as_often_as_need_be(void)
+{
+	uint64_t wait;
+	int late;
+	int i;
+
+	begin(1 << 20, INT64_C(1) << 40);
+	wait = stage.config.batch_wait_ns;
+	for (i = 0; i < 1000; i++)
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	stage.clock.time += wait;
+	for (late = 0; add() == HY_FLUSH_NONE && late < 100; late++)
+		;
+	CHECK_MSG(late > 0 && late < HY_BATCH_LOOK, "%d items later", late);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_TIME, 1000);
+
+	/* a hundredth of the wait each: 101 of them, and not one more */
+	for (i = 0; i < 100; i++)
+	{
+		CHECK_INT(add(), HY_FLUSH_NONE);
+		stage.clock.time += wait / 100;
+	}
+	CHECK_INT(add(), HY_FLUSH_TIME);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_TIME, 1000);
+
+	/* a source that was slow and got fast again is found to be */
+	for (i = 0; i < 40; i++)
+	{
+		CHECK_INT(add(), HY_FLUSH_NONE);
+		stage.clock.time += wait / 100;
+	}
+	for (i = 0; i < 2 * HY_BATCH_LOOK; i++)
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	CHECK(batch.look_at > batch.count + 1);
+	stage_end();
+}
+
+/* What a statement of the rows' source changes holds from the next batch on, wherever it lives. */
+static void
+a_batch_needs_no_executor_between_its_ends(void)
+{
+	HyExecutor *executor;
+	int i;
+
+	begin(16, 1 << 20);
+	for (i = 1; i < 16; i++)
+	{
+		if (i == 8)
+		{
+			executor = stage.executor;
+			CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, NULL,
+			                             &stage.executor),
+			          HY_OK);
+			hy_executor_destroy(executor);
+		}
+		CHECK_INT(add(), HY_FLUSH_NONE);
+	}
+	CHECK_INT(add(), HY_FLUSH_SIZE);
+	stage.config.batch_max = 4;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_accumulator_flushed(&batch, stage.executor, HY_FLUSH_SIZE, 1000);
+	CHECK_INT(batch.size, 4);
 	stage_end();
 }
 
@@ -259,11 +326,75 @@ kinds_learn_apart(void)
 	stage_end();
 }
 
+/* first_size: of a batch of which nothing was measured, by what is predicted alone. */
+static int64_t
+first_size(void)
+{
+	static const HyShape one = {
+		.op = HY_OP_DISTANCE, .metric = HY_METRIC_L2, .dims = STAGE_DIMS, .queries = 1};
+
+	hy_executor_configure(stage.executor, &stage.config);
+	memset(stage.executor->batch_sizes, 0, sizeof(stage.executor->batch_sizes));
+	hy_accumulator_begin(&batch, stage.executor, &one, HY_BATCH_TARGETS, ITEM, ITEM << 13);
+	return batch.size;
+}
+
+/* The CPU gains nothing by size, the device all it can: the size tells whose forecast was asked for. */
+static void
+sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
+{
+	HyBreaker *breaker;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	stage_teach(stage.executor, 1);
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	strcpy(stage.config.backend_name, "scripted");
+	CHECK_INT(first_size(), 1 << 13);
+	strcpy(stage.config.backend_name, "cpu");
+	CHECK_INT(first_size(), 64);
+	strcpy(stage.config.backend_name, "nobody");
+	CHECK_INT(first_size(), HY_BATCH_START); /* an error anyway */
+	stage.config.execution = HY_EXECUTION_PREFER_CPU;
+	CHECK_INT(first_size(), 64);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.force_cpu = true;
+	CHECK_INT(first_size(), 64);
+	stage.config.force_cpu = false;
+
+	/* wanted and not able */
+	stage.unsupported = true;
+	CHECK_INT(first_size(), 64);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(first_size(), 64);
+	stage.unsupported = false;
+	stage.config.memory_limit = 7; /* less than an item */
+	CHECK_INT(first_size(), 64);
+	stage.config.memory_limit = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		(void) hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	CHECK_INT(first_size(), 64);
+	hy_breaker_init(breaker);
+	CHECK_INT(first_size(), 1 << 13);
+	stage_end();
+}
+
 int
 main(void)
 {
 	UNIT_RUN(a_batch_goes_at_its_size);
 	UNIT_RUN(a_batch_goes_when_its_oldest_item_has_waited);
+	UNIT_RUN(the_clock_is_looked_at_as_often_as_need_be);
+	UNIT_RUN(a_batch_needs_no_executor_between_its_ends);
 	UNIT_RUN(waiting_ends_no_batch_below_the_minimum);
 	UNIT_RUN(no_wait_means_for_ever);
 	UNIT_RUN(a_batch_goes_before_its_memory_is_passed);
@@ -271,5 +402,6 @@ main(void)
 	UNIT_RUN(the_size_found_is_as_good_as_the_best_fixed_one);
 	UNIT_RUN(a_batch_too_large_for_memory_is_chosen_smaller);
 	UNIT_RUN(kinds_learn_apart);
+	UNIT_RUN(sizes_are_forecast_for_the_side_that_is_able_and_wanted);
 	return unit_finish();
 }

@@ -222,7 +222,7 @@ test_changes_nothing(void)
 	live(300);
 	while (n < 16 && hy_tracker_row(hy_executor_tracker(executor), n, &before[n]))
 		n++;
-	breaker = *hy_executor_breaker(executor, 1, HY_OP_DISTANCE);
+	breaker = executor->member[1].breakers[HY_OP_DISTANCE];
 	calls = hy_executor_counters(executor, 0, HY_OP_DISTANCE)->calls;
 	events = hy_executor_events(executor);
 	CHECK_INT(audit_now(&audit), HY_OK);
@@ -233,8 +233,7 @@ test_changes_nothing(void)
 		CHECK_INT(after[i].observations, before[i].observations);
 		CHECK_INT(memcmp(&after[i].model, &before[i].model, sizeof(HyModelState)), 0);
 	}
-	CHECK_INT(memcmp(&breaker, hy_executor_breaker(executor, 1, HY_OP_DISTANCE), sizeof(breaker)),
-	          0);
+	CHECK_INT(memcmp(&breaker, &executor->member[1].breakers[HY_OP_DISTANCE], sizeof(breaker)), 0);
 	CHECK_INT(hy_executor_counters(executor, 0, HY_OP_DISTANCE)->calls, calls);
 	CHECK_INT(hy_executor_events(executor), events);
 	unit_cancel_init(&cancel, 3);

@@ -195,6 +195,59 @@ test_lost_contexts(void)
 	stage_end();
 }
 
+/* Who did not listen when the pieces ended does not know what each of them took. */
+static void
+test_pieces_heard_of_at_once_are_not_believed(void)
+{
+	static const HyBulkPlan plan = {2, false, true, -1};
+	HyTask task;
+	HyBulk *job;
+	HyTrackerRow row;
+	HyTrackerRow after;
+	uint64_t wait_ns;
+	bool may_skip;
+
+	stage_begin(1);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 1);
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &row));
+	CHECK_INT(row.device, 1);
+	stage.config.queue_depth = 2;
+	hy_executor_configure(stage.executor, &stage.config);
+	task = stage_task(300000);
+	CHECK_INT(hy_bulk_begin(stage.executor, &task, &plan, &job), HY_OK);
+	while (!hy_bulk_step(job, &wait_ns, &may_skip))
+		stage.clock.time += UINT64_C(1000000000);
+	CHECK_INT(hy_bulk_report(job)->status, HY_OK);
+	CHECK(hy_bulk_report(job)->pieces > 2);
+	CHECK(stage_right(&task));
+	hy_bulk_end(job);
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &after));
+	CHECK_INT(after.device, 1);
+	CHECK_INT(after.observations, row.observations);
+	CHECK_INT(memcmp(&after.model, &row.model, sizeof(row.model)), 0);
+	stage_end();
+}
+
+/* Who listens knows, also where the pieces follow each other without a pause. */
+static void
+test_pieces_heard_of_in_time_are_believed(void)
+{
+	HyTrackerRow row;
+	HyTrackerRow after;
+
+	stage_begin(1);
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 1);
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &row));
+	stage.config.queue_depth = 2;
+	bulk(300000, (HyBulkPlan){2, false, true, -1});
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &after));
+	CHECK_INT(after.observations, row.observations + report.pieces);
+	CHECK_NEAR(after.fit.launch_ns / stage.device_launch_ns, 1, 0.05);
+	stage_end();
+}
+
 static void
 test_devices_only(void)
 {
@@ -238,6 +291,8 @@ main(void)
 	UNIT_RUN(test_a_failure_costs_little_time);
 	UNIT_RUN(test_a_hang);
 	UNIT_RUN(test_lost_contexts);
+	UNIT_RUN(test_pieces_heard_of_at_once_are_not_believed);
+	UNIT_RUN(test_pieces_heard_of_in_time_are_believed);
 	UNIT_RUN(test_devices_only);
 	UNIT_RUN(test_open_that_fails);
 	return unit_finish();

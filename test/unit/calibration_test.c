@@ -163,7 +163,7 @@ test_a_device_that_fails(void)
 			CHECK(priors[i].model.weight < 30);
 	}
 	/* no breaker was told */
-	CHECK(hy_breaker_rate(hy_executor_breaker(executor, 1, HY_OP_DISTANCE)) == 1);
+	CHECK(hy_breaker_rate(&executor->member[1].breakers[HY_OP_DISTANCE]) == 1);
 	hy_executor_destroy(executor);
 	executor = new_executor(false);
 	CHECK_INT(calibrate(executor, 0, NULL), HY_OK);

@@ -21,7 +21,7 @@ test_timeout_of_a_hang(void)
 	CHECK_INT(stage.cancels, 1);
 	CHECK(stage.clock.time - start >= 500000000);
 	CHECK(stage.clock.time - start <= 502000000 + 102400);
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 1);
+	CHECK_INT(stage_breaker()->count, 1);
 	CHECK(stage.device_open); /* it heard the cancel: it stays */
 	CHECK_INT(stage.closes, 0);
 	stage_end();
@@ -56,7 +56,7 @@ test_cancel_of_a_hang(void)
 	/* noticed at the poll that follows: no wait after the hundredth look */
 	CHECK_INT(stage.cancel.polls, 100 + 1);
 	CHECK(stage.clock.time - start < 100000000);
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 0);
+	CHECK_INT(stage_breaker()->count, 0);
 	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_CANCELLED], 1);
 	CHECK_INT(hy_executor_counters(stage.executor, 0, HY_OP_DISTANCE)->calls, 0);
 	stage_end();
@@ -90,7 +90,7 @@ test_device_that_does_not_hear(void)
 	CHECK_INT(stage.closes, 0); /* closing it might block */
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 1);
+	CHECK_INT(stage_breaker()->count, 1);
 	stage_end();
 	CHECK_INT(stage.closes, 0);
 }

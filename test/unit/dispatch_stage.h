@@ -11,6 +11,7 @@
 #include "core/distance.h"
 #include "dispatch/backend_cpu.h"
 #include "dispatch/executor_state.h"
+#include "dispatch/explain.h"
 #include "unit.h"
 
 #define STAGE_LINES 64
@@ -446,6 +447,23 @@ stage_teach(HyExecutor *executor, int32_t devices)
 	}
 }
 
+static UNIT_UNUSED HyTask stage_task(int64_t rows);
+
+/* stage_teach_one: history for one class, each side often enough that none is cold. */
+static UNIT_UNUSED void
+stage_teach_one(int64_t rows, uint64_t cpu_ns, uint64_t device_ns)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	int i;
+
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+		hy_tracker_record(stage.executor->tracker, &shape, 1, device_ns);
+	}
+}
+
 /* stage_task: L2 distances of one query to rows rows; outputs are filled with rubbish first. */
 static UNIT_UNUSED HyTask
 stage_task(int64_t rows)
@@ -494,6 +512,75 @@ stage_right(const HyTask *task)
 	              (size_t) task->u.distance.targets.rows * sizeof(double)) == 0;
 }
 
+/* stage_counters: of distances on a device; stage_breaker: of distances on the first. */
+static UNIT_UNUSED const HyCounters *
+stage_counters(int32_t device)
+{
+	return hy_executor_counters(stage.executor, device, HY_OP_DISTANCE);
+}
+
+static UNIT_UNUSED const HyBreaker *
+stage_breaker(void)
+{
+	return &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+}
+
+/* stage_adds_up: the counters agree with each other. */
+static UNIT_UNUSED void
+stage_adds_up(void)
+{
+	const HyCounters *cpu = stage_counters(0);
+	int64_t fallbacks = 0;
+	int64_t errors = 0;
+	int32_t d;
+	int i;
+
+	for (d = 0; d < hy_executor_devices(stage.executor); d++)
+	{
+		const HyCounters *c = stage_counters(d);
+		int64_t sent = 0;
+		int64_t failed = 0;
+		int64_t timed = 0;
+
+		for (i = 0; i < HY_REASON_COUNT; i++)
+			sent += c->by_reason[i];
+		for (i = 1; i < HY_STATUS_COUNT; i++)
+			failed += c->by_status[i];
+		for (i = 0; i < HY_MAX_LATENCIES; i++)
+			timed += c->latency[i];
+		CHECK_INT(c->failures, failed);
+		CHECK_INT(c->calls, c->by_status[HY_OK]);
+		CHECK_INT(c->calls, timed);
+		if (d > 0)
+		{
+			fallbacks += c->fallbacks;
+			errors = sent - c->calls - c->fallbacks;
+			CHECK(errors >= 0);
+		}
+	}
+	{
+		int64_t sent = 0;
+
+		for (i = 0; i < HY_REASON_COUNT; i++)
+			sent += cpu->by_reason[i];
+		CHECK_INT(cpu->calls + cpu->failures, sent + fallbacks);
+		CHECK_INT(cpu->fallbacks, 0);
+	}
+}
+
+/* stage_explain: the decision that hy_dispatch would take for such a task, as users are told it. */
+static UNIT_UNUSED HyDecision
+stage_explain(const HyTask *task)
+{
+	HyShape shape = hy_task_shape(task);
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+
+	hy_explain(stage.executor, &shape, &decision, costs, &count);
+	return decision;
+}
+
 /* stage_dispatch: rows items under the stage's configuration; checks the answer when there is one. */
 static UNIT_UNUSED HyStatus
 stage_dispatch(int64_t rows, HyDecision *decision)
@@ -506,6 +593,23 @@ stage_dispatch(int64_t rows, HyDecision *decision)
 	if (st == HY_OK)
 		CHECK(stage_right(&task));
 	return st;
+}
+
+/* stage_decided: the decision for rows items as things stand. */
+static UNIT_UNUSED HyDecision
+stage_decided(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+
+	hy_executor_configure(stage.executor, &stage.config);
+	return stage_explain(&task);
+}
+
+static UNIT_UNUSED void
+stage_expect(HyDecision decision, int32_t device, HyReason reason)
+{
+	CHECK_INT(decision.device, device);
+	CHECK_STR(hy_reason_name(decision.reason), hy_reason_name(reason));
 }
 
 #endif

@@ -15,7 +15,8 @@
 #define K 7
 #define NODES 32
 #define EDGES 96
-#define CALLS 9 /* of each combination: three of each operation */
+#define CALLS                                                                                      \
+	9 /* of each combination, three of each operation; where both sides work four times as many */
 
 extern const HyBackend *hy_plugin_entry(const HyHost *host);
 
@@ -48,11 +49,12 @@ static const char *const faults[] = {
 	"in=%s,status=%s,fail_rate=0.5",
 };
 
-static const HyExecution executions[] = {HY_EXECUTION_AUTO,       HY_EXECUTION_CPU,
-                                         HY_EXECUTION_GPU,        HY_EXECUTION_PREFER_CPU,
-                                         HY_EXECUTION_PREFER_GPU, HY_EXECUTION_NAMED};
+static const HyExecution executions[] = {
+	HY_EXECUTION_AUTO,       HY_EXECUTION_CPU,   HY_EXECUTION_GPU,  HY_EXECUTION_PREFER_CPU,
+	HY_EXECUTION_PREFER_GPU, HY_EXECUTION_NAMED, HY_EXECUTION_SPLIT};
 
 static const Kind *kind;
+static int64_t reasons_seen[HY_REASON_COUNT];
 static char fault[256];
 static UnitClock clock_;
 static UnitMemory memory;
@@ -261,6 +263,7 @@ check_call(HyExecutor *executor, HyExecution execution, HyOp op, Books *books)
 		/* a lost context is opened again and the task retried once; the decision keeps the first */
 		CHECK(decision.status == st || decision.status == HY_CONTEXT_LOST);
 	}
+	reasons_seen[decision.reason]++;
 	if (decision.fallback)
 	{
 		CHECK(!must && decision.device > 0 && decision.status != HY_OK);
@@ -279,6 +282,8 @@ combination(HyExecution execution)
 	               .clock = &clock_.clock,
 	               .allocator = &device_memory,
 	               .setting = setting};
+	/* both sides are tried before a task is split over them */
+	int calls = execution == HY_EXECUTION_SPLIT ? 4 * CALLS : CALLS;
 	int checks = unit_failed_checks;
 	Books books = {{0}, {0}};
 	HyExecutor *executor;
@@ -299,7 +304,7 @@ combination(HyExecution execution)
 		config.min_batch[op] = 1;
 	hy_executor_configure(executor, &config);
 
-	for (i = 0; i < CALLS; i++)
+	for (i = 0; i < calls; i++)
 	{
 		static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
 
@@ -350,6 +355,8 @@ every_failure_everywhere(void)
 			}
 		}
 	}
+	/* what is said of modes and breakers above was put to the test */
+	CHECK(reasons_seen[HY_REASON_SPLIT] > 1000 && reasons_seen[HY_REASON_UNRELIABLE] > 1000);
 	CHECK_INT(memory.outstanding, 0);
 	CHECK(blocks.next == &blocks);
 }

@@ -6,12 +6,6 @@
 
 static HyDecision decision;
 
-static const HyCounters *
-counters_of(int32_t device)
-{
-	return hy_executor_counters(stage.executor, device, HY_OP_DISTANCE);
-}
-
 /* begin: devices that are open and known, as is the CPU. */
 static void
 begin(int32_t devices, double device_item_ns)
@@ -37,19 +31,19 @@ test_split_in_auto(void)
 	CHECK_MSG(decision.actual_ns < 10e6 / 1.7, "%.2f ms", decision.actual_ns / 1e6);
 	CHECK(decision.split_share > 0.4 && decision.split_share < 0.6);
 	/* one call, sent to the device; both sides did some of it */
-	CHECK_INT(counters_of(1)->calls, 1);
-	CHECK_INT(counters_of(1)->by_reason[HY_REASON_SPLIT], 1);
-	CHECK_INT(counters_of(0)->calls, 0);
-	CHECK_INT(counters_of(0)->items + counters_of(1)->items, 100000);
-	CHECK_INT(counters_of(0)->pieces + counters_of(1)->pieces, decision.pieces);
-	CHECK_INT((int64_t) counters_of(1)->total_ns, (int64_t) decision.actual_ns);
+	CHECK_INT(stage_counters(1)->calls, 1);
+	CHECK_INT(stage_counters(1)->by_reason[HY_REASON_SPLIT], 1);
+	CHECK_INT(stage_counters(0)->calls, 0);
+	CHECK_INT(stage_counters(0)->items + stage_counters(1)->items, 100000);
+	CHECK_INT(stage_counters(0)->pieces + stage_counters(1)->pieces, decision.pieces);
+	CHECK_INT((int64_t) stage_counters(1)->total_ns, (int64_t) decision.actual_ns);
 	stage_end();
 
 	begin(1, 1); /* a hundred times as fast: alone */
 	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
 	CHECK_INT(decision.reason, HY_REASON_COST);
 	CHECK_INT(decision.pieces, 0);
-	CHECK_INT(counters_of(0)->items, 0);
+	CHECK_INT(stage_counters(0)->items, 0);
 	stage_end();
 }
 
@@ -66,11 +60,12 @@ test_split_asked_for(void)
 		stage.config.split_percent = percents[i];
 		CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
 		CHECK_INT(decision.reason, HY_REASON_SPLIT);
-		CHECK_INT(counters_of(0)->items + counters_of(1)->items, 40000);
+		CHECK_INT(stage_counters(0)->items + stage_counters(1)->items, 40000);
 		if (percents[i] >= 0)
-			CHECK_INT(counters_of(1)->items, 400 * percents[i]);
+			CHECK_INT(stage_counters(1)->items, 400 * percents[i]);
 		else
-			CHECK(counters_of(1)->items > 3 * counters_of(0)->items && counters_of(0)->items > 0);
+			CHECK(stage_counters(1)->items > 3 * stage_counters(0)->items &&
+			      stage_counters(0)->items > 0);
 		stage_end();
 	}
 	/* a failing device part is redone on the CPU */
@@ -80,10 +75,10 @@ test_split_asked_for(void)
 	stage.script[0] = HY_TRANSIENT;
 	CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
 	CHECK(decision.fallback && decision.status == HY_TRANSIENT);
-	CHECK_INT(counters_of(0)->items, 40000);
-	CHECK_INT(counters_of(0)->calls, 1);
-	CHECK_INT(counters_of(1)->calls, 0);
-	CHECK_INT(counters_of(1)->fallbacks, 1);
+	CHECK_INT(stage_counters(0)->items, 40000);
+	CHECK_INT(stage_counters(0)->calls, 1);
+	CHECK_INT(stage_counters(1)->calls, 0);
+	CHECK_INT(stage_counters(1)->fallbacks, 1);
 	stage_end();
 }
 
@@ -94,14 +89,14 @@ test_all_devices_on_a_large_task(void)
 	stage.config.execution = HY_EXECUTION_GPU;
 	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
 	CHECK(decision.pieces >= 3);
-	CHECK(counters_of(1)->items > 20000 && counters_of(2)->items > 20000 &&
-	      counters_of(3)->items > 20000);
-	CHECK_INT(counters_of(1)->calls, 1);
-	CHECK_INT(counters_of(2)->calls + counters_of(3)->calls + counters_of(0)->items, 0);
+	CHECK(stage_counters(1)->items > 20000 && stage_counters(2)->items > 20000 &&
+	      stage_counters(3)->items > 20000);
+	CHECK_INT(stage_counters(1)->calls, 1);
+	CHECK_INT(stage_counters(2)->calls + stage_counters(3)->calls + stage_counters(0)->items, 0);
 	/* a small one goes to one */
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.pieces, 0);
-	CHECK_INT(counters_of(1)->calls, 2);
+	CHECK_INT(stage_counters(1)->calls, 2);
 	stage_end();
 }
 
@@ -112,8 +107,8 @@ test_devices_that_are_named(void)
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	stage.config.devices = 6; /* numbers 1 and 2: the executor's second and third */
 	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
-	CHECK_INT(counters_of(1)->items, 0);
-	CHECK(counters_of(2)->items > 30000 && counters_of(3)->items > 30000);
+	CHECK_INT(stage_counters(1)->items, 0);
+	CHECK(stage_counters(2)->items > 30000 && stage_counters(3)->items > 30000);
 	stage.config.devices = 4;
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK_INT(decision.device, 3);
@@ -133,8 +128,8 @@ test_large_for_the_memory(void)
 	CHECK_INT(decision.bytes_required, 800000);
 	CHECK_INT(decision.bytes_available, 80000);
 	CHECK_INT(decision.pieces, 20);
-	CHECK_INT(counters_of(1)->calls, 1);
-	CHECK_INT(counters_of(1)->items, 100000);
+	CHECK_INT(stage_counters(1)->calls, 1);
+	CHECK_INT(stage_counters(1)->items, 100000);
 	stage_end();
 }
 
@@ -146,8 +141,8 @@ test_long_ones_are_cut_for_failures(void)
 	stage.script[2] = HY_TRANSIENT;
 	CHECK_INT(stage_dispatch(400000, &decision), HY_OK); /* 20 ms */
 	CHECK(decision.fallback && decision.status == HY_TRANSIENT);
-	CHECK(counters_of(1)->items > 0);
-	CHECK_INT(counters_of(0)->items + counters_of(1)->items, 400000);
+	CHECK(stage_counters(1)->items > 0);
+	CHECK_INT(stage_counters(0)->items + stage_counters(1)->items, 400000);
 	/* where nobody would redo it there is no point in that */
 	stage.config.execution = HY_EXECUTION_GPU;
 	hy_breaker_init(&stage.executor->member[1].breakers[HY_OP_DISTANCE]);
@@ -193,7 +188,7 @@ test_least_work_in_flight(void)
 	CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
 	CHECK(decision.fallback && decision.status == HY_BUSY);
 	CHECK_STR(decision.failure.text, "others had it all the time");
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->count, 2);
+	CHECK_INT(stage_breaker()->count, 2);
 	stage_end();
 }
 

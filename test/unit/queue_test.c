@@ -29,7 +29,7 @@ drop_lock(void *arg)
 static HyQueueSeat
 seat_of(int32_t client, int32_t role)
 {
-	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL};
+	return (HyQueueSeat){&queue, {take_lock, drop_lock, NULL}, client, role, NULL, NULL};
 }
 
 static void
@@ -47,7 +47,7 @@ test_places_and_turns(void)
 	p[3] = hy_queue_ask(&b, 1, 5e6, false, 100);
 	p[4] = hy_queue_ask(&b, 1, 5e6, false, 100);
 	p[5] = hy_queue_ask(&b, 2, 5e6, false, 100); /* another device */
-	CHECK_NEAR(hy_queue_work(&a, 1), 25e6, 1);
+	CHECK_NEAR(hy_queue_load(&a, 1).ns, 25e6, 1);
 	CHECK(hy_queue_granted(&a, p[0], 2, 100));
 	/* the other role's turn, although it came later */
 	CHECK(!hy_queue_granted(&a, p[1], 2, 100));
@@ -67,7 +67,7 @@ test_places_and_turns(void)
 	hy_queue_leave(&b, p[4]);
 	hy_queue_leave(&b, p[5]);
 	hy_queue_leave(&b, -1);
-	CHECK(hy_queue_work(&a, 1) == 0 && hy_queue_work(&a, 2) == 0);
+	CHECK(hy_queue_load(&a, 1).ns == 0 && hy_queue_load(&a, 2).ns == 0);
 	CHECK(locks > 20 && !locked);
 }
 
@@ -108,7 +108,7 @@ test_small_calls_first(void)
 	/* with one place they take turns */
 	hy_queue_forget(&bulk, 1);
 	hy_queue_forget(&small, 2);
-	CHECK(hy_queue_work(&bulk, 1) == 0);
+	CHECK(hy_queue_load(&bulk, 1).ns == 0);
 	for (i = 0; i < 4; i++)
 	{
 		b[i] = hy_queue_ask(&bulk, 1, 5e6, false, 100);
@@ -174,7 +174,7 @@ test_full(void)
 	CHECK_INT(hy_queue_ask(&a, 1, 1, false, 100), 77);
 	hy_queue_forget(&a, 1);
 	for (i = 0; i < HY_QUEUE_DEVICES; i++)
-		CHECK(hy_queue_work(&a, i) == 0 && queue.device[i].in_flight == 0);
+		CHECK(hy_queue_load(&a, i).ns == 0 && queue.device[i].in_flight == 0);
 	/* more roles than are remembered: each still gets its turn */
 	for (i = 0; i < 3 * HY_QUEUE_ROLES; i++)
 	{
@@ -383,6 +383,56 @@ test_small_calls_beside_bulk(void)
 	CHECK_MSG(without > 20 * alone, "p99 %.0f us without a queue", without / 1e3);
 }
 
+/* An emulated device has put one process's clock far ahead: the others do not seem asleep to it. */
+static void
+test_clients_whose_clocks_differ(void)
+{
+	UnitClock common;
+	UnitClock ahead;
+	HyQueueSeat seat = seat_of(1, 10);
+	HyExecutor *other;
+	int32_t held;
+	int32_t first;
+	int32_t second;
+
+	stage_begin(1);
+	stage.config.queue_depth = 1;
+	hy_executor_configure(stage.executor, &stage.config);
+	unit_clock_init(&common, 1000);
+	unit_clock_init(&ahead, stage.clock.time + 1000000000);
+	CHECK_INT(hy_executor_create(&hy_malloc_allocator, &ahead.clock, NULL, &other), HY_OK);
+	CHECK_INT(hy_executor_add_backend(other, &stage_backend), HY_OK);
+	hy_executor_configure(other, &stage.config);
+	hy_queue_init(&queue);
+	held = hy_queue_ask(&seat, 1, 1000, false, common.time);
+	CHECK(hy_queue_granted(&seat, held, 1, common.time));
+	seat = seat_of(2, 20);
+	seat.clock = &common.clock;
+	hy_executor_use_queue(stage.executor, &seat);
+	seat = seat_of(3, 30);
+	seat.clock = &common.clock;
+	hy_executor_use_queue(other, &seat);
+	first = hy_device_ask(stage.executor, &stage.executor->member[1], 1000, false);
+	second = hy_device_ask(other, &other->member[1], 1000, false);
+	hy_queue_leave(&seat, held);
+	/* whoever looks first, it is the turn of who asked first */
+	CHECK(!hy_device_granted(other, second));
+	CHECK(hy_device_granted(stage.executor, first));
+	hy_device_leave(stage.executor, first);
+	CHECK(hy_device_granted(other, second));
+	hy_device_leave(other, second);
+	/* and both know how long the others' pieces should be */
+	first = hy_device_ask(stage.executor, &stage.executor->member[1], 1000, true);
+	CHECK(hy_device_quantum(other, 1) > 0);
+	CHECK(hy_device_quantum(stage.executor, 1) > 0);
+	common.time += HY_QUEUE_RECENT_NS;
+	CHECK(hy_device_quantum(other, 1) == 0);
+	CHECK(hy_device_quantum(stage.executor, 1) == 0);
+	hy_device_leave(stage.executor, first);
+	hy_executor_destroy(other);
+	stage_end();
+}
+
 /* Two clients that count their devices differently mean the same one. */
 static void
 test_numbers_of_devices(void)
@@ -399,8 +449,8 @@ test_numbers_of_devices(void)
 	CHECK(hy_queue_granted(&a, first, 1, 1));
 	second = hy_queue_ask(&b, 2, 1000, true, 1);
 	CHECK(!hy_queue_granted(&b, second, 1, 1));
-	CHECK_NEAR(hy_queue_work(&b, 2), 2000, 1e-9);
-	CHECK_NEAR(hy_queue_work(&b, 1), 0, 1e-9);
+	CHECK_NEAR(hy_queue_load(&b, 2).ns, 2000, 1e-9);
+	CHECK_NEAR(hy_queue_load(&b, 1).ns, 0, 1e-9);
 	hy_queue_leave(&a, first);
 	CHECK(hy_queue_granted(&b, second, 1, 2));
 	hy_queue_leave(&b, second);
@@ -415,6 +465,7 @@ main(void)
 	UNIT_RUN(test_who_sleeps_keeps_nobody_waiting);
 	UNIT_RUN(test_full);
 	UNIT_RUN(test_random_clients);
+	UNIT_RUN(test_clients_whose_clocks_differ);
 	UNIT_RUN(test_small_calls_beside_bulk);
 	return unit_finish();
 }

@@ -59,7 +59,7 @@ test_gpu_failure_fallback(void)
 	counters = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE);
 	CHECK(counters->failures > 0);
 	CHECK_INT(counters->by_status[HY_NOMEM], counters->failures); /* smaller pieces were tried */
-	CHECK(hy_breaker_rate(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)) == 1.0);
+	CHECK(hy_breaker_rate(&stage.executor->member[1].breakers[HY_OP_DISTANCE]) == 1.0);
 	stage_end();
 }
 
@@ -165,7 +165,7 @@ test_workload_profile(void)
 	task = stage_task(1000);
 	shape = hy_task_shape(&task);
 	CHECK_INT(hy_shape_items(&shape), 1000);
-	hy_dispatch_decide(stage.executor, &task, &decision);
+	decision = stage_explain(&task);
 	CHECK_INT(decision.items, 1000);
 	CHECK_INT(decision.bytes_required, 8000);
 	stage_end();

@@ -344,8 +344,7 @@ test_breaker_is_one(void)
 	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
 	CHECK_INT(stage_logged("is trusted again"), 1);
 	hy_executor_flush(parties[0].executor);
-	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->state,
-	          HY_BREAKER_CLOSED);
+	CHECK_INT(parties[0].executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_CLOSED);
 	end();
 }
 
@@ -398,16 +397,16 @@ test_newcomer(void)
 	stage.executor = late.executor;
 	stage_dispatch(100, &decision);
 	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
-	CHECK_INT(hy_executor_breaker(late.executor, 1, HY_OP_DISTANCE)->open_until_ns,
-	          hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->open_until_ns +
+	CHECK_INT(late.executor->member[1].breakers[HY_OP_DISTANCE].open_until_ns,
+	          parties[0].executor->member[1].breakers[HY_OP_DISTANCE].open_until_ns +
 	              UINT64_C(5000000000000));
 	/* when its time comes it tries, and what it finds has the others' time */
 	stage.clock.time += 1100000000;
 	stage_dispatch(100, &decision);
 	CHECK_INT(decision.device, 1);
 	hy_executor_flush(parties[0].executor);
-	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->state, HY_BREAKER_OPEN);
-	CHECK_INT(hy_executor_breaker(parties[0].executor, 1, HY_OP_DISTANCE)->open_until_ns / 1000000,
+	CHECK_INT(parties[0].executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_OPEN);
+	CHECK_INT(parties[0].executor->member[1].breakers[HY_OP_DISTANCE].open_until_ns / 1000000,
 	          (stage.clock.time + 2000000000) / 1000000);
 	hy_executor_destroy(late.executor);
 	end();
@@ -553,7 +552,7 @@ test_reset_is_followed(void)
 	hy_executor_follow(stage.executor);
 	CHECK_INT(hy_executor_events(stage.executor), 0);
 	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->fallbacks, 0);
-	CHECK_INT(hy_executor_breaker(stage.executor, 1, HY_OP_DISTANCE)->state, HY_BREAKER_CLOSED);
+	CHECK_INT(stage.executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_CLOSED);
 	/* and counting begins anew, for all */
 	stage_dispatch(100, NULL);
 	hy_executor_flush(stage.executor);

@@ -1,0 +1,173 @@
+/*
+ * attempt.c
+ *		Trying a task on a device, and what the outcome says of the device.
+ *
+ *	NOMEM, QUOTA, BUSY, UNSUPPORTED		nothing of its reliability
+ *	TRANSIENT, TIMEOUT, BUG, INVALID	counted by the breaker (the task was checked before)
+ *	CONTEXT_LOST						counted; closed, reopened and retried once
+ *	PROCESS_LOST						every device of that backend is latched off
+ *	DEVICE_GONE							that device is latched off
+ *	CANCELLED							nothing
+ *
+ * A device that does not even answer a cancel is busy, then latched off (device_run.c).
+ */
+#include "dispatch/executor_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
+                        HyDecision *decision, HyDeviceRun *run);
+static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
+static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
+
+HyStatus
+hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run)
+{
+	HyMember *member = &executor->member[decision->device];
+	HyCounters *counters = &member->counters[task->op];
+	HyStatus st = attempt(executor, member, task, decision, run);
+	uint64_t ns;
+
+	decision->status = st;
+	decision->failure = run->failure;
+	if (st == HY_CONTEXT_LOST && !member->latched)
+	{
+		hy_member_close(executor, member);
+		if (hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
+			st = attempt(executor, member, task, decision, run);
+	}
+	if (st == HY_NOMEM || st == HY_QUOTA)
+		hy_member_refused(member, decision->bytes_required, hy_now(executor));
+	if (st != HY_OK)
+		return st;
+	hy_member_fitted(member, decision->bytes_required);
+	ns = run->finished_ns - run->started_ns;
+	hy_count_call(counters, decision->items, ns);
+	counters->bytes_up += run->timings.bytes_up;
+	counters->bytes_down += run->timings.bytes_down;
+	if (!run->shared)
+		hy_tracker_record(executor->tracker, &decision->shape, decision->device, ns);
+	return HY_OK;
+}
+
+/* attempt: opens the device if need be, runs the task, and draws every conclusion but the retry. */
+static HyStatus
+attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
+        HyDeviceRun *run)
+{
+	HyOp op = task->op;
+
+	if (!hy_attempt_begin(executor, member, op, run))
+		return run->status;
+	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
+	hy_device_run(executor, member, task, run);
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return run->status;
+}
+
+bool
+hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run)
+{
+	HyBreaker *breaker = &member->breakers[op];
+	HyBreakerState before = breaker->state;
+
+	memset(run, 0, sizeof(*run));
+	if (!hy_share_allow(executor, member, op, hy_now(executor)))
+	{
+		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         "another session found it failing, or is trying it");
+		return false;
+	}
+	if (breaker->state != before)
+		executor->generation++;
+	if (breaker->state != before && breaker->state == HY_BREAKER_HALF_OPEN)
+		hy_log(executor, "device %d (%s %d) is tried again for %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op));
+	if (ready(executor, member, run))
+		return true;
+	hy_count_attempt(&member->counters[op], run->status);
+	hy_attempt_judge(executor, member, op, run->status);
+	return false;
+}
+
+/* ready: the device is open, under the memory limit now in force; else run says why not. */
+static bool
+ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
+{
+	if (member->device != NULL && !hy_member_settle(executor, member))
+	{
+		run->status = HY_BUSY;
+		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+		         member->latched ? "it does not answer" : "an earlier task has not ended yet");
+		return false;
+	}
+	if (member->device != NULL && member->opened_limit != executor->config.memory_limit)
+		hy_member_close(executor, member);
+	if (member->device != NULL)
+		return true;
+	run->status = hy_member_open(executor, member, hy_now(executor));
+	if ((int) run->status < 0 || (int) run->status >= HY_STATUS_COUNT ||
+	    run->status == HY_CANCELLED)
+		run->status = HY_BUG;
+	if (run->status == HY_OK)
+		return true;
+	run->failure = member->open_failure;
+	return false;
+}
+
+void
+hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
+{
+	switch (status)
+	{
+		case HY_OK:
+			report(executor, member, op, true);
+			break;
+		case HY_UNSUPPORTED:
+		case HY_NOMEM:
+		case HY_QUOTA:
+		case HY_BUSY:
+		case HY_CANCELLED:
+			hy_share_abandon(executor, member, op);
+			break;
+		case HY_TRANSIENT:
+		case HY_TIMEOUT:
+		case HY_CONTEXT_LOST:
+		case HY_INVALID:
+		case HY_BUG:
+			report(executor, member, op, false);
+			break;
+		case HY_PROCESS_LOST:
+			hy_share_abandon(executor, member, op);
+			hy_member_latch(executor, member, true, false, "lost this process its context");
+			break;
+		case HY_DEVICE_GONE:
+			hy_share_abandon(executor, member, op);
+			hy_member_latch(executor, member, false, false, "has left");
+			break;
+	}
+}
+
+/* report: an outcome for the breaker, with a line when its state changes. */
+static void
+report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
+{
+	HyBreaker *breaker = &member->breakers[op];
+
+	if (!hy_share_record(executor, member, op, hy_now(executor), success))
+		return;
+	executor->generation++;
+	if (breaker->state == HY_BREAKER_OPEN)
+		hy_log(executor, "device %d (%s %d) fails at %s and is left alone for %llu ms",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op), (unsigned long long) (breaker->open_for_ns / 1000000));
+	else
+		hy_log(executor, "device %d (%s %d) is trusted again with %s",
+		       (int) (member - executor->member), member->name, (int) member->number,
+		       hy_op_name(op));
+}

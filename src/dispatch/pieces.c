@@ -1,0 +1,79 @@
+/*
+ * pieces.c
+ *		Whether a task is run in pieces (bulk.h), over whom, and what the decision says of it.
+ */
+#include "dispatch/executor_state.h"
+
+#include "dispatch/slice.h"
+
+#define WHOLE_NS 4e6    /* a longer task runs in pieces: a failure then costs one of them */
+#define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
+#define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
+
+bool
+hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
+               HyBulkPlan *plan)
+{
+	double ns = choice->device_ns;
+	int32_t others = 0;
+	int32_t d;
+
+	*plan = (HyBulkPlan){
+		.devices = UINT32_C(1) << choice->device, .rescue = !choice->forced, .percent = -1};
+	if (hy_shape_extent(shape) < 2)
+		return false;
+	if (ns < 0)
+		ns = hy_tracker_predict(executor->tracker, shape, choice->device);
+	if (choice->split)
+	{
+		plan->with_cpu = true;
+		plan->percent = executor->config.split_percent;
+	}
+	for (d = 1; d < executor->members && (ns >= ALL_FROM_NS || choice->split); d++)
+	{
+		const HyMember *member = &executor->member[d];
+
+		if (d == choice->device || !(choice->devices >> d & 1))
+			continue;
+		if (member->device == NULL && (double) member->info.open_cost_ns > OPEN_SHARE * ns)
+			continue;
+		plan->devices |= UINT32_C(1) << d;
+		others++;
+	}
+	return choice->split || choice->chunked || others > 0 || (plan->rescue && ns > WHOLE_NS);
+}
+
+HyStatus
+hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
+              HyDecision *decision, uint64_t *finished)
+{
+	HyCounters *counters = &executor->member[decision->device].counters[task->op];
+	HyBulkReport report;
+	HyStatus st = hy_bulk_run(executor, task, plan, &report);
+
+	*finished = report.finished_ns;
+	decision->pieces = report.pieces;
+	decision->virtual_time = decision->virtual_time || report.virtual_time;
+	if (decision->status == HY_OK && report.first != HY_OK)
+	{
+		decision->status = report.first;
+		decision->failure = report.failure;
+	}
+	if (st != HY_OK && st != HY_CANCELLED)
+	{
+		decision->status = st;
+		decision->failure = report.failure;
+	}
+	if (report.fallback)
+	{
+		decision->fallback = true;
+		hy_count_fallback(counters, report.first);
+		counters = &executor->member[0].counters[task->op];
+	}
+	if (st == HY_OK)
+	{
+		hy_count_attempt(counters, st);
+		hy_count_call(counters, 0, report.finished_ns - report.started_ns);
+	}
+	return st;
+}

@@ -1,0 +1,262 @@
+/*
+ * budget_test.c
+ *		Rule 7: how much of a device's memory a task may take, alone and beside other processes.
+ *
+ * Each party stands for a process of its own; stage.executor is the one whose turn it is.
+ */
+#include "dispatch_stage.h"
+
+#define PARTIES 4
+#define GB UINT64_C(1000000000)
+
+static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 16};
+
+static HyExecutor *parties[PARTIES];
+static HySharedTable *table;
+static HyShareHost host;
+
+static void
+origin_of(void *arg, HyOrigin *origin, int64_t *wall_us)
+{
+	(void) arg;
+	*origin = (HyOrigin){.session = 1};
+	*wall_us = 0;
+}
+
+/* begin: four executors of one device with memory bytes, all free; shared: they have a table. */
+static void
+begin(uint64_t memory, bool shared)
+{
+	static const HyLog log = {stage_log, NULL};
+	int i;
+
+	stage_begin(0);
+	stage.devices = 1;
+	stage.free_bytes = memory;
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	table = malloc(hy_table_size(&limits));
+	hy_table_init(table, &limits);
+	host = (HyShareHost){.clock = &stage.clock.clock, .origin = origin_of};
+	parties[0] = stage.executor;
+	for (i = 0; i < PARTIES; i++)
+	{
+		if (i > 0)
+			CHECK_INT(
+				hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log, &parties[i]),
+				HY_OK);
+		parties[i]->member[0].backend = &stage_cpu;
+		CHECK_INT(hy_executor_add_backend(parties[i], &stage_backend), HY_OK);
+		if (shared)
+			hy_executor_share(parties[i], table, &host);
+	}
+}
+
+static void
+end(void)
+{
+	int i;
+
+	for (i = 1; i < PARTIES; i++)
+		hy_executor_destroy(parties[i]);
+	stage.executor = parties[0];
+	stage_end();
+	free(table);
+}
+
+static uint64_t
+budget(int i)
+{
+	hy_executor_configure(parties[i], &stage.config);
+	return hy_member_budget(parties[i], &parties[i]->member[1], stage.clock.time);
+}
+
+/* dispatch: rows items by party i. */
+static HyDecision
+dispatch(int i, int64_t rows)
+{
+	HyDecision decision;
+
+	stage.executor = parties[i];
+	CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+	return decision;
+}
+
+static void
+test_quota_is_divided_by_contexts(void)
+{
+	begin(10 * GB, true);
+	CHECK_INT(budget(0), 8 * GB);
+	dispatch(0, 100);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	CHECK_INT(budget(0), 8 * GB);
+	/* one that is not open yet would be the second */
+	CHECK_INT(budget(1), 4 * GB);
+	dispatch(1, 100);
+	CHECK_INT(budget(0), 4 * GB);
+	CHECK_INT(budget(1), 4 * GB);
+	dispatch(2, 100);
+	dispatch(3, 100);
+	CHECK_INT(budget(0), 2 * GB);
+	CHECK_INT(budget(3), 2 * GB);
+	/* whoever leaves makes room */
+	hy_executor_close_devices(parties[1]);
+	hy_executor_close_devices(parties[2]);
+	CHECK_INT(budget(0), 4 * GB);
+	CHECK_INT(budget(3), 4 * GB);
+	end();
+}
+
+static void
+test_limit_is_the_quota(void)
+{
+	int i;
+
+	begin(10 * GB, true);
+	stage.config.memory_limit = 3 * GB;
+	for (i = 0; i < 3; i++)
+	{
+		CHECK_INT(budget(i), 3 * GB / (uint64_t) (i + 1));
+		dispatch(i, 100);
+	}
+	CHECK_INT(budget(0), GB);
+	/* a limit above what there is gives nobody more than is free */
+	stage.config.memory_limit = 90 * GB;
+	for (i = 0; i < 3; i++)
+		dispatch(i, 100); /* a new limit opens them again */
+	CHECK_INT(hy_table_contexts(table, 1), 3);
+	CHECK_INT(budget(0), 8 * GB);
+	end();
+}
+
+static void
+test_what_is_free_counts_as_well(void)
+{
+	begin(10 * GB, true);
+	dispatch(0, 100);
+	dispatch(1, 100);
+	CHECK_INT(budget(0), 4 * GB);
+	parties[0]->member[1].free_bytes = 4 * GB; /* another program has the rest */
+	CHECK_INT(budget(0), (uint64_t) (0.8 * 4e9));
+	parties[0]->member[1].free_bytes = 6 * GB;
+	CHECK_INT(budget(0), 4 * GB);
+	end();
+}
+
+static void
+test_alone_without_a_table(void)
+{
+	int i;
+
+	begin(10 * GB, false);
+	for (i = 0; i < PARTIES; i++)
+		dispatch(i, 100);
+	CHECK_INT(budget(0), 8 * GB);
+	stage.config.memory_limit = 3 * GB;
+	CHECK_INT(budget(0), 3 * GB);
+	end();
+}
+
+static void
+test_memory_that_nobody_knows(void)
+{
+	begin(0, true);
+	CHECK(budget(0) == UINT64_MAX);
+	stage.config.memory_limit = GB;
+	CHECK_INT(budget(0), GB);
+	end();
+}
+
+/* A full table has no number for the device, so nobody counts its contexts. */
+static void
+test_device_without_a_slot(void)
+{
+	begin(10 * GB, true);
+	dispatch(1, 100);
+	parties[0]->share.slot[1] = HY_TABLE_NO_DEVICE;
+	CHECK_INT(budget(0), 8 * GB);
+	end();
+}
+
+/* Tasks of 8,000 bytes on a quota of 8,000: whole, then in pieces, then not at all. */
+static void
+test_smaller_shares_make_more_pieces(void)
+{
+	HyDecision decision;
+
+	begin(10 * GB, true);
+	stage.config.memory_limit = 8000;
+	decision = dispatch(0, 1000);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.pieces, 0);
+	CHECK_INT(decision.bytes_available, 8000);
+	decision = dispatch(1, 1000);
+	CHECK_INT(decision.bytes_available, 4000);
+	CHECK_INT(decision.pieces, 4); /* two at once in 4,000 bytes */
+	dispatch(2, 1000);
+	dispatch(3, 1000);
+	decision = dispatch(0, 1000);
+	CHECK_INT(decision.bytes_available, 2000);
+	CHECK_INT(decision.pieces, 8);
+	/* of items that take 3,000 bytes each a share of 2,000 has room for none */
+	stage.item_bytes = 3000;
+	decision = dispatch(0, 1000);
+	CHECK_INT(decision.device, 0);
+	CHECK_INT(decision.reason, HY_REASON_MEMORY);
+	end();
+}
+
+static int64_t most_before, most_beside, most_after;
+
+/* sharing_submit: another process has a context between the 10th piece and the 30th. */
+static HyStatus
+sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyShape shape = hy_task_shape(task);
+	int64_t items = hy_shape_items(&shape);
+	int64_t *most = stage.submits < 10   ? &most_before
+	                : stage.submits < 30 ? &most_beside
+	                                     : &most_after;
+
+	if (stage.submits == 9)
+		CHECK(hy_table_take_context(table, 1, 0));
+	if (stage.submits == 29)
+		hy_table_give_context(table, 1);
+	*most = items > *most ? items : *most;
+	return stage_submit(device, task, ticket);
+}
+
+/* A bulk job follows: its next piece is within the share that there is then. */
+static void
+test_share_changes_while_a_job_runs(void)
+{
+	HyBackend backend = stage_backend;
+	HyDecision decision;
+
+	begin(10 * GB, true);
+	backend.submit = sharing_submit;
+	parties[0]->member[1].backend = &backend;
+	stage.config.memory_limit = 16000; /* 2,000 items; two pieces at once */
+	stage.config.queue_depth = 2;
+	stage_teach(parties[0], 1);
+	decision = dispatch(0, 60000);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.status, HY_OK);
+	CHECK_INT(most_before, 1000);
+	CHECK_INT(most_beside, 500);
+	CHECK_INT(most_after, 1000);
+	end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_quota_is_divided_by_contexts);
+	UNIT_RUN(test_limit_is_the_quota);
+	UNIT_RUN(test_what_is_free_counts_as_well);
+	UNIT_RUN(test_alone_without_a_table);
+	UNIT_RUN(test_memory_that_nobody_knows);
+	UNIT_RUN(test_device_without_a_slot);
+	UNIT_RUN(test_smaller_shares_make_more_pieces);
+	UNIT_RUN(test_share_changes_while_a_job_runs);
+	return unit_finish();
+}

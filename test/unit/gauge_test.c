@@ -1,0 +1,254 @@
+/*
+ * gauge_test.c
+ *		The load enters the estimate: what others have under way on a device, what memory they leave,
+ *		and how many processes want the CPU.
+ *
+ * Others are clients of the same queue, as other processes are in a server.
+ */
+#include "dispatch_stage.h"
+
+static HyQueue queue;
+static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+
+/* begin: so many devices behind a queue, all open. */
+static void
+begin(int32_t devices)
+{
+	int32_t d;
+
+	stage_begin(devices);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	for (d = 0; d < devices; d++)
+	{
+		stage.config.devices = UINT64_C(1) << d;
+		CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	}
+	stage.config.devices = 0;
+	CHECK_INT(stage.opens, devices);
+	hy_executor_reset(stage.executor);
+	stage.config.execution = HY_EXECUTION_AUTO;
+}
+
+/* ask: another client has a task of so many ns on the device. */
+static int32_t
+ask(int32_t device, double ns)
+{
+	int32_t place = hy_queue_ask(&other, device, ns, false, stage.clock.time);
+
+	CHECK(place >= 0);
+	return place;
+}
+
+static HyDeviceState
+state_of(int32_t device)
+{
+	HyDeviceState state;
+
+	hy_executor_device(stage.executor, device, &state);
+	return state;
+}
+
+/* 1,024 items take the CPU 100 us and the device 30: worth waiting 60 for, not 80. */
+static void
+test_deeper_queue_moves_a_task_to_the_cpu(void)
+{
+	int32_t place[4];
+	HyDecision decision;
+	int i;
+
+	begin(1);
+	stage_teach_one(1024, 100000, 30000);
+	for (i = 0; i < 4; i++)
+	{
+		stage_expect(stage_decided(1024), 1, HY_REASON_COST);
+		place[i] = ask(1, 20000);
+	}
+	/* the fourth is one too many: 80 us of others and 30 of its own */
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	CHECK_INT(state_of(1).queue, 4);
+	CHECK_NEAR(state_of(1).queue_ns, 80000, 1);
+	CHECK_NEAR(state_of(1).load, 2, 1e-9); /* two places */
+	CHECK_INT(state_of(0).queue, 0);
+	/* what is run says what it saw */
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 0);
+	CHECK_INT(decision.queue, 4);
+	for (i = 0; i < 4; i++)
+		hy_queue_leave(&other, place[i]);
+	CHECK_INT(state_of(1).queue, 0);
+	CHECK_NEAR(state_of(1).load, 0, 1e-9);
+	/* what was decided for the same shape holds for a moment */
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage.clock.time += HY_MEMO_NS;
+	stage_expect(stage_decided(1024), 1, HY_REASON_COST);
+	stage_end();
+}
+
+/* The length counts where nobody knows how long the tasks of others take. */
+static void
+test_unknown_tasks_count_as_long_as_ones_own(void)
+{
+	int i;
+
+	begin(1);
+	stage_teach_one(1024, 100000, 30000);
+	for (i = 1; i <= 3; i++)
+	{
+		ask(1, 0);
+		stage_expect(stage_decided(1024), i < 3 ? 1 : 0, HY_REASON_COST);
+	}
+	CHECK_INT(state_of(1).queue, 3);
+	CHECK_NEAR(state_of(1).queue_ns, 0, 1e-9);
+	hy_queue_forget(&other, 2);
+	CHECK_INT(state_of(1).queue, 0);
+	stage_expect(stage_decided(1024), 1, HY_REASON_COST);
+	stage_end();
+}
+
+static void
+test_least_in_flight(void)
+{
+	int32_t place[4];
+	int32_t d;
+
+	begin(3);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage_expect(stage_decided(1024), 1, HY_REASON_USER);
+	place[1] = ask(1, 100);
+	place[3] = ask(3, 50);
+	stage_expect(stage_decided(1024), 2, HY_REASON_USER);
+	place[2] = ask(2, 70);
+	stage_expect(stage_decided(1024), 3, HY_REASON_USER);
+	/* what takes nobody knows how long may take long */
+	hy_queue_leave(&other, place[3]);
+	place[3] = ask(3, 0);
+	stage_expect(stage_decided(1024), 2, HY_REASON_USER);
+	hy_queue_forget(&other, 2);
+
+	/* in auto what is waited for is part of the cost */
+	stage.config.execution = HY_EXECUTION_AUTO;
+	for (d = 0; d <= 3; d++)
+	{
+		HyTask task = stage_task(1024);
+		HyShape shape = hy_task_shape(&task);
+		int i;
+
+		for (i = 0; i < 20; i++)
+			hy_tracker_record(stage.executor->tracker, &shape, d, d == 0 ? 100000 : 10000);
+	}
+	stage_expect(stage_decided(1024), 1, HY_REASON_COST);
+	ask(1, 5000);
+	stage_expect(stage_decided(1024), 2, HY_REASON_COST);
+	ask(2, 6000);
+	ask(3, 7000);
+	stage_expect(stage_decided(1024), 1, HY_REASON_COST);
+	for (d = 1; d <= 3; d++)
+		ask(d, 200000);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+}
+
+/* Without others a process still has what it gave up and what has not ended. */
+static void
+test_queue_of_one_process(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.timeout_ns = 1000000;
+	stage.hang = stage.deaf = true;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	CHECK_INT(decision.queue, 0);
+	CHECK_INT(state_of(1).queue, 1);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK_INT(decision.queue, 1);
+	stage.hang = stage.deaf = false;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_OK);
+	CHECK_INT(state_of(1).queue, 0);
+	stage_end();
+}
+
+/*
+ * The less memory there is, the more pieces a task is cut into, and each has to be started: 10,000
+ * items take the CPU 1,000 us, the device 20 for the start and 10 for the work.
+ */
+static void
+test_memory_in_use_moves_a_task_to_the_cpu(void)
+{
+	HyDecision decision;
+
+	begin(1);
+	stage_teach(stage.executor, 1);
+	decision = stage_decided(10000);
+	stage_expect(decision, 1, HY_REASON_COST);
+	CHECK_NEAR(hy_side_ns(stage.executor, &decision.shape, 1), 30000, 3000);
+	stage.config.memory_limit = 40000; /* half of it: with two in flight in four pieces */
+	stage_expect(stage_decided(10000), 1, HY_REASON_COST);
+	CHECK_NEAR(hy_side_ns(stage.executor, &decision.shape, 1), 90000, 10000);
+	stage.config.memory_limit = 4000; /* forty pieces: 810 us */
+	stage_expect(stage_decided(10000), 1, HY_REASON_COST);
+	stage.config.memory_limit = 2000; /* eighty: 1,610 us */
+	decision = stage_decided(10000);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK_INT(decision.bytes_available, 2000);
+	CHECK(hy_side_ns(stage.executor, &decision.shape, 1) > 1300000);
+	stage.config.memory_limit = 0;
+	stage_expect(stage_decided(10000), 1, HY_REASON_COST);
+	stage_end();
+}
+
+static void
+test_load(void)
+{
+	HyLoad busy = {.runnable = 3};
+	HyLoad idle = {.runnable = 0.5};
+	int i;
+
+	stage_begin(1);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK); /* opens it */
+	hy_executor_reset(stage.executor);
+	stage_teach_one(1024, 10000, 20000);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	hy_executor_set_load(stage.executor, &busy);
+	CHECK(hy_executor_load(stage.executor).runnable == 3);
+	stage_expect(stage_decided(1024), 1, HY_REASON_COST); /* 30 us against 20 */
+	CHECK(stage_decided(1024).load == 3);
+	hy_executor_set_load(stage.executor, &idle);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	CHECK_NEAR(stage.executor->load_seen, 0.5, 1e-9);
+	/* history that was made under that load knows it already */
+	hy_executor_set_load(stage.executor, &busy);
+	stage.config.execution = HY_EXECUTION_CPU;
+	for (i = 0; i < 1000; i++)
+		CHECK_INT(stage_dispatch(8, NULL), HY_OK);
+	hy_memo_fold(stage.executor, true);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK_NEAR(stage.executor->load_seen, 3, 0.3);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	/* so does what came from others, before this process had looked */
+	hy_executor_reset(stage.executor);
+	stage.executor->load = (HyLoad){.runnable = 0};
+	hy_executor_set_load(stage.executor, &busy);
+	CHECK_NEAR(stage.executor->load_seen, 3, 1e-9);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_deeper_queue_moves_a_task_to_the_cpu);
+	UNIT_RUN(test_unknown_tasks_count_as_long_as_ones_own);
+	UNIT_RUN(test_least_in_flight);
+	UNIT_RUN(test_queue_of_one_process);
+	UNIT_RUN(test_memory_in_use_moves_a_task_to_the_cpu);
+	UNIT_RUN(test_load);
+	return unit_finish();
+}

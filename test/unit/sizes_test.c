@@ -1,0 +1,134 @@
+/*
+ * sizes_test.c
+ *		Means of size classes, and what they say of others.
+ */
+#include "dispatch/sizes.h"
+#include "unit.h"
+
+/* a line that the classes are compared with: 1 ns a unit of work */
+static const HyCoefficients fit = {.work_ns = 1};
+
+static HyShape
+shape_of(int64_t queries, int64_t targets, int32_t k)
+{
+	return (HyShape){.op = HY_OP_TOPK, .dims = 1, .queries = queries, .targets = targets, .k = k};
+}
+
+/* observe: count tasks of so many targets that took times as long as the line says. */
+static void
+observe(HySizes *sizes, int64_t targets, double times, int32_t count, uint64_t now)
+{
+	HyShape shape = shape_of(1, targets, 1);
+	HyCostTerms terms = hy_cost_terms(&shape, true);
+
+	hy_size_observe(hy_sizes_claim(sizes, &shape, terms.work, now), terms, times * terms.work,
+	                count, 100);
+}
+
+static double
+correction(const HySizes *sizes, int64_t targets)
+{
+	HyShape shape = shape_of(1, targets, 1);
+
+	return hy_sizes_correction(sizes, &fit, &shape, hy_cost_terms(&shape, true).work);
+}
+
+static void
+test_nothing_known(void)
+{
+	static HySizes sizes;
+	HyShape shape = shape_of(1, 100, 1);
+
+	CHECK(hy_sizes_find(&sizes, &shape, 100) == NULL);
+	CHECK(correction(&sizes, 100) == 1);
+}
+
+static void
+test_own_class(void)
+{
+	static HySizes sizes;
+	HyShape shape = shape_of(1, 100, 1);
+
+	observe(&sizes, 100, 2, 50, 1);
+	CHECK_NEAR(correction(&sizes, 100), 2, 0.05);
+	CHECK_NEAR(correction(&sizes, 127), 2, 0.05);
+	CHECK(hy_sizes_find(&sizes, &shape, 64)->samples == 50);
+	CHECK(hy_sizes_find(&sizes, &shape, 63) == NULL);
+	/* one observation is half believed, and the window forgets */
+	observe(&sizes, 1000, 4, 1, 2);
+	CHECK(correction(&sizes, 1000) > 1.5 && correction(&sizes, 1000) < 3.5);
+	observe(&sizes, 100, 1, 1000, 3);
+	CHECK_NEAR(correction(&sizes, 100), 1, 0.02);
+}
+
+static void
+test_between_and_beyond(void)
+{
+	static HySizes sizes;
+
+	observe(&sizes, 100, 2, 50, 1);
+	observe(&sizes, 100000, 8, 50, 2);
+	/* 3000 is half way, by powers of two */
+	CHECK_NEAR(correction(&sizes, 3000), 4, 0.3);
+	CHECK(correction(&sizes, 1000000) < 8 && correction(&sizes, 1000000) > 4);
+	CHECK(correction(&sizes, 10) < 2 && correction(&sizes, 10) > 1.2);
+}
+
+static void
+test_manners_do_not_mix(void)
+{
+	static HySizes sizes;
+	HyShape many = shape_of(64, 100, 1);
+	HyShape deep = shape_of(1, 6400, 100);
+
+	observe(&sizes, 6400, 3, 50, 1);
+	CHECK(hy_sizes_correction(&sizes, &fit, &many, 6400) == 1);
+	CHECK(hy_sizes_correction(&sizes, &fit, &deep, 6400) == 1);
+	CHECK_NEAR(correction(&sizes, 6400), 3, 0.1);
+}
+
+static void
+test_least_recently_used_gives_way(void)
+{
+	static HySizes sizes;
+	HyShape first = shape_of(1, 1, 1);
+	HyShape second = shape_of(1, 2, 1);
+	int i;
+
+	for (i = 0; i < HY_SIZES; i++)
+		observe(&sizes, INT64_C(1) << i, 2, 1, (uint64_t) i + 1);
+	observe(&sizes, 1, 2, 1, 100);
+	observe(&sizes, INT64_C(1) << HY_SIZES, 2, 1, 101);
+	CHECK(hy_sizes_find(&sizes, &first, 1) != NULL);
+	CHECK(hy_sizes_find(&sizes, &second, 2) == NULL);
+}
+
+/* Whatever was measured, a prediction stays a number. */
+static void
+test_nonsense(void)
+{
+	static HySizes sizes;
+
+	observe(&sizes, 100, 1e300, 3, 1);
+	CHECK(isfinite(correction(&sizes, 100)) && correction(&sizes, 100) > 1);
+	observe(&sizes, 1000000, NAN, 3, 2);
+	CHECK(isfinite(correction(&sizes, 1000000)) && correction(&sizes, 1000000) > 0);
+	CHECK_INT(hy_log2_floor(0.5), 0);
+	CHECK_INT(hy_log2_floor(-1), 0);
+	CHECK_INT(hy_log2_floor(NAN), 0);
+	CHECK_INT(hy_log2_floor(1023), 9);
+	CHECK_INT(hy_log2_floor(1e300), 63);
+	CHECK_INT(hy_log2_floor(INFINITY), 63);
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_nothing_known);
+	UNIT_RUN(test_own_class);
+	UNIT_RUN(test_between_and_beyond);
+	UNIT_RUN(test_manners_do_not_mix);
+	UNIT_RUN(test_least_recently_used_gives_way);
+	UNIT_RUN(test_nonsense);
+	return unit_finish();
+}
