@@ -53,7 +53,7 @@ typedef struct HyBulkPiece
 	HyTask task;
 	HyFlight flight;
 	uint64_t aloft_ns; /* it was certainly not over before */
-	void *memory; /* of output, or NULL */
+	void *memory;      /* of output, or NULL */
 	HySliceOutput output;
 } HyBulkPiece;
 

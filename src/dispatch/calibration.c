@@ -173,7 +173,8 @@ measure(HyExecutor *executor, int32_t device, const HyTask *task, HyModelState *
 
 		if (st != HY_OK)
 			return st;
-		(void) hy_model_learn(model, hy_cost_terms(&shape, device == 0), (double) ns, 1, HY_TRACKER_MAX_WINDOW);
+		(void) hy_model_learn(model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
+		                      HY_TRACKER_MAX_WINDOW);
 	}
 	return HY_OK;
 }

@@ -214,7 +214,7 @@ test_pieces_heard_of_at_once_are_not_believed(void)
 	CHECK_INT(row.device, 1);
 	stage.config.queue_depth = 2;
 	hy_executor_configure(stage.executor, &stage.config);
-	task = stage_task(300000);
+	task = stage_task(2000000);
 	CHECK_INT(hy_bulk_begin(stage.executor, &task, &plan, &job), HY_OK);
 	while (!hy_bulk_step(job, &wait_ns, &may_skip))
 		stage.clock.time += UINT64_C(1000000000);
@@ -241,7 +241,7 @@ test_pieces_heard_of_in_time_are_believed(void)
 	stage_teach(stage.executor, 1);
 	CHECK(hy_tracker_row(stage.executor->tracker, 1, &row));
 	stage.config.queue_depth = 2;
-	bulk(300000, (HyBulkPlan){2, false, true, -1});
+	bulk(2000000, (HyBulkPlan){2, false, true, -1});
 	CHECK(hy_tracker_row(stage.executor->tracker, 1, &after));
 	CHECK_INT(after.observations, row.observations + report.pieces);
 	CHECK_NEAR(after.fit.launch_ns / stage.device_launch_ns, 1, 0.05);
