@@ -8,8 +8,7 @@
  * Time is virtual: that of the device, and that of the CPU (test/unit/virtual_cpu.h), so the figures
  * are the same on every machine.  -r: with the real CPU, on a clock that counts the thread's own
  * processor time, so that other processes count only as far as they slow memory and caches down.
- * The bad device fails one call in ten; it is to be trusted as long as it does not fail more often,
- * or there would be nothing to choose.
+ * The calls and the devices are those of test/unit/mixed_load.h.
  *
  * CSV on stdout, the second with -b:
  * audit,device,shapes,untrusted,right_share,lost_percent,never_seen_percent,calls_on_device
@@ -27,13 +26,12 @@
 #include "dispatch/audit.h"
 #include "dispatch/explain.h"
 #include "dispatch/workload.h"
+#include "mixed_load.h"
 #include "unit.h"
 #include "virtual_cpu.h"
 
 #define MEMORY (UINT64_C(64) << 20)
 #define LARGEST_WORK 3e7 /* of a mixed call, so that 2,000 of them end */
-
-extern const HyBackend *hy_plugin_entry(const HyHost *host);
 
 static const char *profile;
 static int64_t skipped_ns;
@@ -70,42 +68,11 @@ clock_wait(void *arg, uint64_t ns)
 
 static const HyClock thread_clock = {.now = clock_now, .wait = clock_wait, .skip = clock_skip};
 
-static const char *
-setting(void *arg, const char *name)
-{
-	(void) arg;
-	if (strcmp(name, "emulated_profile") == 0)
-		return profile;
-	if (strcmp(name, "emulated_memory_mb") == 0)
-		return "65536";
-	return NULL;
-}
-
 static void
 die(const char *what)
 {
 	fprintf(stderr, "audit: %s\n", what);
 	exit(1);
-}
-
-/* mixed: a shape such as users have: sizes evenly over the powers, dims of common models. */
-static HyShape
-mixed(UnitRandom *random)
-{
-	static const int32_t dims[] = {64, 100, 768, 1000, 4096, 5000};
-	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
-	HyShape shape = {.dtype = HY_F32, .metric = HY_METRIC_L2};
-
-	do
-	{
-		shape.op = ops[unit_random(random) % 3];
-		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
-		shape.queries = unit_random(random) % 2 ? 1 : 1 + (int64_t) (unit_random(random) % 32);
-		shape.targets = (int64_t) (8 * exp(unit_random_unit(random) * log(125000)));
-		shape.k = shape.op == HY_OP_TOPK ? 10 : 0;
-	} while (hy_cost_terms(&shape, true).work >
-	         (shape.op == HY_OP_SPREAD ? LARGEST_WORK / 50 : LARGEST_WORK));
-	return shape;
 }
 
 /* Contest: for the measured break-even: the CPU's time is what its own runs say. */
@@ -229,10 +196,11 @@ report_break_even(HyExecutor *executor, HyWorkload *workload, const HyBackend *b
 static void
 run(int64_t calls)
 {
-	static const HyHost host = {.abi = HY_BACKEND_ABI,
-	                            .clock = &thread_clock,
-	                            .allocator = &hy_malloc_allocator,
-	                            .setting = setting};
+	HyHost host = {.abi = HY_BACKEND_ABI,
+	               .clock = &thread_clock,
+	               .allocator = &hy_malloc_allocator,
+	               .setting = mixed_setting,
+	               .setting_arg = (void *) profile};
 	static HyAuditRow rows[HY_AUDIT_SHAPES];
 	const HyBackend *backend = hy_plugin_entry(&host);
 	HyAuditLimits limits = {.allocator = &hy_malloc_allocator, .memory = MEMORY};
@@ -253,16 +221,14 @@ run(int64_t calls)
 	{
 		HyConfig config;
 
-		hy_config_default(&config);
-		config.timeout_ns = 0;
-		config.success_threshold = 0.5;
+		mixed_config(&config);
 		hy_executor_configure(executor, &config);
 	}
 	if (!real)
 		virtual_cpu_use(executor, &thread_clock);
 	for (i = 0; i < calls; i++)
 	{
-		HyShape shape = mixed(&random);
+		HyShape shape = mixed_shape(&random, LARGEST_WORK, LARGEST_WORK / 50);
 		HyTask task;
 
 		if (hy_workload_task(workload, &shape, &task) &&
@@ -305,7 +271,6 @@ run(int64_t calls)
 int
 main(int argc, char **argv)
 {
-	static const char *const profiles[] = {"pcie", "integrated", "bad"};
 	int64_t calls = 2000;
 	size_t i;
 
@@ -324,9 +289,9 @@ main(int argc, char **argv)
 	printf("%s\n", break_even ? "break_even,device,op,dims,queries,predicted,measured,off_percent"
 	                          : "audit,device,shapes,untrusted,right_share,lost_percent,"
 	                            "never_seen_percent,calls_on_device");
-	for (i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+	for (i = 0; i < MIXED_PROFILES; i++)
 	{
-		profile = profiles[i];
+		profile = mixed_profiles[i];
 		run(calls);
 	}
 	return 0;

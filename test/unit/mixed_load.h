@@ -1,0 +1,68 @@
+/*
+ * mixed_load.h
+ *		A short life on an emulated device of a given profile: what bench/audit.c measures and
+ *		audit_test.c holds the dispatcher to.
+ */
+#ifndef MIXED_LOAD_H
+#define MIXED_LOAD_H
+
+#include <math.h>
+#include <string.h>
+
+#include "dispatch/cost_model.h"
+#include "dispatch/dispatcher.h"
+#include "unit.h"
+
+/* The emulated plug-in, linked in. */
+extern const HyBackend *hy_plugin_entry(const HyHost *host);
+
+static const char *const mixed_profiles[] = {"pcie", "integrated", "bad"};
+
+#define MIXED_PROFILES 3
+
+/* mixed_setting: of the host; arg is the profile's name. */
+static const char *
+mixed_setting(void *arg, const char *name)
+{
+	if (strcmp(name, "emulated_profile") == 0)
+		return arg;
+	if (strcmp(name, "emulated_memory_mb") == 0)
+		return "65536";
+	return NULL;
+}
+
+/*
+ * mixed_config: the bad device fails one call in ten, and may: where it is not trusted there is
+ * nothing to choose.
+ */
+static void
+mixed_config(HyConfig *config)
+{
+	hy_config_default(config);
+	config->timeout_ns = 0;
+	config->success_threshold = 0.5;
+}
+
+/*
+ * mixed_shape: such as users have: sizes evenly over the powers, dims of common models, and no more
+ * than most units of work, most_spread in spread, whose edges take longer, so that thousands end.
+ */
+static HyShape
+mixed_shape(UnitRandom *random, double most, double most_spread)
+{
+	static const int32_t dims[] = {64, 100, 768, 1000, 4096, 5000};
+	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
+	HyShape shape = {.dtype = HY_F32, .metric = HY_METRIC_L2};
+
+	do
+	{
+		shape.op = ops[unit_random(random) % 3];
+		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
+		shape.queries = unit_random(random) % 2 ? 1 : 1 + (int64_t) (unit_random(random) % 32);
+		shape.targets = (int64_t) (8 * exp(unit_random_unit(random) * log(125000)));
+		shape.k = shape.op == HY_OP_TOPK ? 10 : 0;
+	} while (hy_cost_terms(&shape, true).work > (shape.op == HY_OP_SPREAD ? most_spread : most));
+	return shape;
+}
+
+#endif
