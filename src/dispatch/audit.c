@@ -76,7 +76,7 @@ hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, Hy
 	HyShape shapes[HY_AUDIT_SHAPES];
 	HyChoice choices[HY_AUDIT_SHAPES];
 	double longest = limits->longest_ns > 0 ? (double) limits->longest_ns : LONGEST_NS;
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 	HyWorkload *workload;
 	HyStatus st;
 	int32_t i;

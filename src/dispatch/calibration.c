@@ -36,7 +36,7 @@ HyStatus
 hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *priors,
              int32_t *count)
 {
-	uint64_t begun = executor->clock->now(executor->clock->arg);
+	uint64_t begun = hy_now(executor);
 	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
 	HyModelState *models;
 	HyWorkload *workload;
@@ -69,7 +69,7 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 				continue;
 			for (d = 0; d < executor->members && st == HY_OK; d++)
 			{
-				if (executor->clock->now(executor->clock->arg) - begun >= time)
+				if (hy_now(executor) - begun >= time)
 					break;
 				if (hy_cancelled(limits->cancel))
 				{
@@ -149,7 +149,7 @@ static bool
 usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 {
 	HyMember *member = &executor->member[device];
-	uint64_t now = executor->clock->now(executor->clock->arg);
+	uint64_t now = hy_now(executor);
 
 	if (device == 0)
 		return true;

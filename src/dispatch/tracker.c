@@ -211,12 +211,6 @@ hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t devic
 	return hy_tracker_forecast(tracker, shape, device).ns;
 }
 
-int32_t
-hy_tracker_samples(const HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	return hy_tracker_forecast(tracker, shape, device).samples;
-}
-
 double
 hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {

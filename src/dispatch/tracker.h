@@ -47,12 +47,6 @@ extern void hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int
 /* hy_tracker_predict: expected ns of this shape on device, < 0 with no history to go by. */
 extern double hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
-/*
- * hy_tracker_samples: observations in the window of the shape's own size class; one that is set
- * aside predicts while nothing else does, and is not counted.
- */
-extern int32_t hy_tracker_samples(const HyTracker *tracker, const HyShape *shape, int32_t device);
-
 /* hy_tracker_speedup: predicted CPU time / predicted device time, < 0 when either is unknown. */
 extern double hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
@@ -72,7 +66,7 @@ typedef struct HyForecast
 	double weight;     /* observations behind the regression */
 	double largest_ns; /* what the largest size seen takes, when the shape is larger; else 0 */
 	int64_t unseen;    /* tasks of the kind, on any side, since this one last had one */
-	int32_t samples;   /* as hy_tracker_samples */
+	int32_t samples;   /* in the window, of its own size class; without one set aside */
 	int32_t steps;     /* how many powers of two the shape lies beyond the sizes seen; < 0: below */
 	int32_t span;      /* powers of two from the smallest to the largest size seen */
 	int32_t above;     /* powers of two that the shape lies above the smallest size seen */

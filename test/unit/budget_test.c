@@ -226,6 +226,24 @@ sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 }
 
 /* A bulk job follows: its next piece is within the share that there is then. */
+/* what_is_left: free is what nothing in flight holds. */
+static HyStatus
+what_is_left(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+	HyStatus st = stage_mem_info(device, free_bytes, total_bytes);
+	StageTicket *slot;
+
+	for (slot = stage.tickets; slot < stage.tickets + STAGE_TICKETS; slot++)
+	{
+		HyShape shape = hy_task_shape(&slot->task);
+
+		if (slot->number != 0)
+			*free_bytes -= (uint64_t) hy_shape_items(&shape) * stage.item_bytes;
+	}
+	return st;
+}
+
+/* What the job itself holds on the device does not count against it when it asks anew. */
 static void
 test_share_changes_while_a_job_runs(void)
 {
@@ -234,7 +252,9 @@ test_share_changes_while_a_job_runs(void)
 
 	begin(10 * GB, true);
 	backend.submit = sharing_submit;
+	backend.mem_info = what_is_left;
 	parties[0]->member[1].backend = &backend;
+	stage.free_bytes = 20500;
 	stage.config.memory_limit = 16000; /* 2,000 items; two pieces at once */
 	stage.config.queue_depth = 2;
 	stage_teach(parties[0], 1);

@@ -89,7 +89,7 @@ test_performance_tracking(void)
 		hy_tracker_record(tracker, &shape, 1, 20000);
 	}
 	CHECK_NEAR(hy_tracker_speedup(tracker, &shape, 1), 5.0, 0.01);
-	CHECK_INT(hy_tracker_samples(tracker, &shape, 1), 100); /* the window */
+	CHECK_INT(hy_tracker_forecast(tracker, &shape, 1).samples, 100); /* the window */
 	hy_tracker_destroy(tracker);
 	hy_breaker_init(&breaker);
 	CHECK_NEAR(hy_breaker_rate(&breaker), 1.0, 1e-12);

@@ -22,7 +22,7 @@ test_no_history(void)
 
 	CHECK(hy_tracker_predict(t, &shape, 0) < 0);
 	CHECK(hy_tracker_speedup(t, &shape, 1) < 0);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 0);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 0);
 	hy_tracker_record(t, &shape, 0, 100000);
 	CHECK(hy_tracker_speedup(t, &shape, 1) < 0);
 	hy_tracker_destroy(t);
@@ -36,11 +36,11 @@ test_first_is_set_aside(void)
 
 	hy_tracker_record(t, &shape, 1, 5000000);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 1), 5000000, 5);
-	CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 1).samples, 0);
 	CHECK(hy_tracker_forecast(t, &shape, 1).cold);
 	hy_tracker_record(t, &shape, 1, 20000);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 1), 20000, 0.1);
-	CHECK_INT(hy_tracker_samples(t, &shape, 1), 1);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 1).samples, 1);
 	CHECK(!hy_tracker_forecast(t, &shape, 1).cold);
 	hy_tracker_destroy(t);
 }
@@ -56,7 +56,7 @@ test_moving_average(void)
 	/* while the window fills, a plain mean: 1000 .. 1098 */
 	for (i = 0; i < 99; i++)
 		hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 99);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 99);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1049, 1);
 	/* then it forgets: of a step, 1 - (1 - 1/100)^100 is there after a window, all after ten */
 	for (i = 0; i < 5000; i++)
@@ -68,7 +68,7 @@ test_moving_average(void)
 	for (i = 0; i < 900; i++)
 		hy_tracker_record(t, &shape, 0, 1200);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1200, 1);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 100);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 100);
 	hy_tracker_destroy(t);
 }
 
@@ -84,24 +84,24 @@ test_window_shrinks_and_grows(void)
 	hy_tracker_set_window(t, 10);
 	for (i = 0; i < 10; i++)
 		hy_tracker_record(t, &shape, 0, 1200);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 10);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 10);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1200 - 200 * 0.349, 15);
 	for (i = 0; i < 200; i++)
 		hy_tracker_record(t, &shape, 0, 1200);
 	hy_tracker_set_window(t, 200);
 	hy_tracker_record(t, &shape, 0, 1200);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 11);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 11);
 	for (i = 0; i < 400; i++)
 		hy_tracker_record(t, &shape, 0, 1200);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 200);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 200);
 	hy_tracker_set_window(t, 0);
 	hy_tracker_record(t, &shape, 0, 1300);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 1);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 1);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1300, 5);
 	hy_tracker_set_window(t, 1000000);
 	for (i = 0; i < 2000; i++)
 		hy_tracker_record(t, &shape, 0, 1300);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), HY_TRACKER_MAX_WINDOW);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, HY_TRACKER_MAX_WINDOW);
 	hy_tracker_destroy(t);
 }
 
@@ -264,7 +264,7 @@ test_sizes_seen_correct_the_regression(void)
 		hy_tracker_record(t, &shape, 1, (uint64_t) stairs(shape.targets));
 	}
 	shape = shape_of(1 << 11);
-	CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 1).samples, 0);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 1) / stairs(1 << 11), 1, 0.15);
 	hy_tracker_destroy(t);
 }
@@ -277,10 +277,10 @@ test_many_at_once(void)
 	HyTrackerRow row;
 
 	hy_tracker_record_many(t, &shape, 0, 1000, 64);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 63);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 63);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000, 5);
 	hy_tracker_record_many(t, &shape, 0, 1000, 64);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 100);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 100);
 	hy_tracker_record_many(t, &shape, 0, 1000, 0);
 	CHECK(hy_tracker_row(t, 0, &row));
 	CHECK_INT(row.observations, 128);
@@ -350,7 +350,7 @@ test_import_and_take(void)
 	CHECK(!hy_tracker_import(to, &shape, HY_TRACKER_DEVICES, &state));
 	other = shape_of(3000);
 	CHECK_NEAR(hy_tracker_predict(to, &other, 1), 35000, 500);
-	CHECK_INT(hy_tracker_samples(to, &other, 1), 0);
+	CHECK_INT(hy_tracker_forecast(to, &other, 1).samples, 0);
 	CHECK(!hy_tracker_forecast(to, &other, 1).cold);
 	/* the first that is seen here is set aside all the same */
 	hy_tracker_record(to, &other, 1, 900000);
@@ -409,7 +409,7 @@ test_many_kinds_and_sizes(void)
 			shape.dims = 1 << (i / 20);
 			hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
 			hy_tracker_record(t, &shape, 0, (uint64_t) (1000 + i));
-			CHECK_INT(hy_tracker_samples(t, &shape, 0), 1);
+			CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 1);
 			CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1000 + i, 10);
 		}
 	}
@@ -419,7 +419,7 @@ test_many_kinds_and_sizes(void)
 		shape.op = (HyOp) (i % 5);
 		shape.metric = (HyMetric) (i / 5 % 4);
 		shape.dims = 1 << (i / 20);
-		CHECK_INT(hy_tracker_samples(t, &shape, 0), i < 280 - HY_TRACKER_KINDS ? 0 : 1);
+		CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, i < 280 - HY_TRACKER_KINDS ? 0 : 1);
 	}
 	CHECK_INT(memory.outstanding, 1 + HY_TRACKER_KINDS);
 	/* and of the sizes of a kind */
@@ -431,10 +431,10 @@ test_many_kinds_and_sizes(void)
 	for (i = 0; i < 50; i++)
 	{
 		shape = shape_of(INT64_C(1) << i);
-		CHECK_INT(hy_tracker_samples(t, &shape, 0), i < 50 - HY_SIZES ? 0 : 1);
+		CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, i < 50 - HY_SIZES ? 0 : 1);
 	}
 	hy_tracker_reset(t);
-	CHECK_INT(hy_tracker_samples(t, &shape, 0), 0);
+	CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, 0);
 	CHECK(hy_tracker_predict(t, &shape, 0) < 0);
 	hy_tracker_destroy(t);
 	CHECK_INT(memory.outstanding, 0);
@@ -464,8 +464,8 @@ test_short_of_memory(void)
 				hy_tracker_record(t, &shape, 0, 1000);
 				hy_tracker_record(t, &shape, 1, 1000);
 			}
-			CHECK_INT(hy_tracker_samples(t, &shape, 0), fail_at == 2 ? 0 : 10);
-			CHECK_INT(hy_tracker_samples(t, &shape, 1), 0);
+			CHECK_INT(hy_tracker_forecast(t, &shape, 0).samples, fail_at == 2 ? 0 : 10);
+			CHECK_INT(hy_tracker_forecast(t, &shape, 1).samples, 0);
 			CHECK(!hy_tracker_import(t, &shape, 1, &state));
 		}
 		hy_tracker_destroy(t);
@@ -483,7 +483,7 @@ test_devices_out_of_range(void)
 	hy_tracker_record(t, &shape, HY_TRACKER_DEVICES, 5);
 	CHECK(hy_tracker_predict(t, &shape, -1) < 0);
 	CHECK(hy_tracker_predict(t, &shape, HY_TRACKER_DEVICES) < 0);
-	CHECK_INT(hy_tracker_samples(t, &shape, -1), 0);
+	CHECK_INT(hy_tracker_forecast(t, &shape, -1).samples, 0);
 	hy_tracker_destroy(t);
 	hy_tracker_destroy(NULL);
 }
