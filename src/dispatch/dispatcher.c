@@ -175,7 +175,11 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 			pay_rent(executor, &choice, finished - start);
 	}
 	else
+	{
+		hy_turn_patience(executor, &choice);
 		st = run_away(executor, task, &choice, d, &finished);
+		executor->patience_ns = 0;
+	}
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
