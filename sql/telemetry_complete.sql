@@ -1,0 +1,28 @@
+-- what the views must not leave out. Needs hybrid_emulated.so, which only the test targets install.
+\set VERBOSITY terse
+SET hybrid.plugins = '';
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_devices = 4;
+SET hybrid.plugins = 'hybrid_emulated';
+SET hybrid.execution = gpu;
+CREATE TABLE telemetry_row AS
+	SELECT i AS id, array_agg(round(random()::numeric, 3) + i * 0)::float4[]::vector AS v
+	FROM generate_series(1, 5000) i, generate_series(1, 32) GROUP BY i;
+
+-- devices_that_finished_only_pieces_have_rows: of a batch over several devices each counts its part
+SET hybrid.batch_max = 5000;
+SET work_mem = '64MB';
+DO $$ BEGIN FOR i IN 1 .. 3 LOOP
+	PERFORM count(*) FROM hybrid_knn('telemetry_row', 'v', (SELECT array_agg(v) FROM telemetry_row WHERE id <= 3000), 3); END LOOP; END $$;
+SELECT count(*) > 1 AS several, bool_and(pieces > 0) AS pieces, bool_and(items > 0) AS items, bool_and(bytes_up > 0) AS up
+	FROM hybrid_stats WHERE backend = 'emulated';
+SELECT (SELECT sum(items) FROM hybrid_stats) = (SELECT sum(items) FROM hybrid_events) AS all_items;
+-- flushes_are_counted_where_the_cpu_made_no_call
+SELECT backend, calls, flushes FROM hybrid_stats WHERE backend = 'cpu';
+RESET work_mem;
+RESET hybrid.batch_max;
+RESET hybrid.execution;
+
+SET hybrid.plugins = '';
+SELECT hybrid_reset_stats();
+DROP TABLE telemetry_row;
