@@ -23,6 +23,7 @@ my $node = PostgreSQL::Test::Cluster->new('watched');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'hybrid'
+hybrid.emulated_devices = 2
 hybrid.plugins = 'hybrid_emulated'
 CONF
 $node->start;
@@ -36,6 +37,9 @@ SET hybrid.execution = prefer_gpu;
 SET hybrid.gpu_min_batch = 1;
 SET hybrid.emulated_faults = 'fail_at=2';
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
+SET hybrid.emulated_faults = '';
+SET hybrid.gpu_device = '1';
+SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
 SET hybrid.execution = cpu;
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
 SQL
@@ -80,6 +84,13 @@ while ($config =~ /^  - name: (\w+)\n\s+help: .*\n\s+labels: \[(.*)\]\n\s+values
 	isnt($out, '', "$name has something to show");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM ($query) AS q WHERE "
 				. join(' OR ', map { "$_ IS NULL" } @labels, @values)), '0', "$name: nothing is NULL");
+	# alike: as on a machine with two cards of one kind, which are not open in this session
+	(my $alike = $query) =~ s{FROM (hybrid_(?:stats|devices))}{FROM (SELECT (jsonb_populate_record(s,
+		jsonb_build_object('name', s.backend, 'memory_free', CASE WHEN s.backend = 'cpu' THEN 1 END))).* FROM $1 AS s) AS $1};
+	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
+				. ",0)) FROM ($alike) AS q"), '0', "$name: two cards of one name are told apart");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ($alike) AS q WHERE backend <> 'cpu' AND $_ = 0"),
+		'0', "$name: free memory that is not known is not none") for grep { /free$/ } @values;
 	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
 				. ",0)) FROM ($query) AS q"), '0', "$name: each row has labels of its own");
 	$columns{"sql_$name"} = { map { $_ => 1 } @values };
