@@ -26,3 +26,20 @@ RESET hybrid.execution;
 SET hybrid.plugins = '';
 SELECT hybrid_reset_stats();
 DROP TABLE telemetry_row;
+
+-- lost_devices_stay_lost_when_the_dispatcher_restarts: in this process, whatever the settings say later
+SET hybrid.plugins = 'hybrid_emulated';
+SET hybrid.emulated_faults = 'fail_at=1,status=process_lost';
+SET hybrid.execution = prefer_gpu;
+SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+SET hybrid.emulated_faults = '';
+SELECT device, state, detail FROM hybrid_devices WHERE device > 0;
+SET hybrid.plugins = '';
+SELECT count(*) FROM hybrid_devices;
+SET hybrid.emulated_devices = 2;
+SET hybrid.plugins = 'hybrid_emulated';
+SELECT device, state, detail FROM hybrid_devices WHERE device > 0;
+SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+SELECT backend, reason FROM hybrid_events;
+SET hybrid.plugins = '';
+RESET hybrid.execution;

@@ -155,6 +155,20 @@ typedef struct HyLoad
 	uint64_t memory; /* bytes of its memory that could be had; 0: not known */
 } HyLoad;
 
+/* HyLosses: devices that the process may not use again for as long as it lives, whatever executor it has. */
+#define HY_MAX_LOSSES 64
+
+typedef struct HyLosses
+{
+	int32_t count;
+	struct
+	{
+		char backend[HY_NAME_LENGTH];
+		int32_t number; /* the backend's own; -1: every device that it has */
+		char why[HY_TEXT_LENGTH];
+	} loss[HY_MAX_LOSSES];
+} HyLosses;
+
 typedef struct HyExecutor HyExecutor;
 
 /* hy_executor_create: an executor with only the CPU; HY_NOMEM or HY_OK. */
@@ -176,6 +190,12 @@ extern void hy_config_default(HyConfig *config);
  * with no usable device, and why).
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
+
+/*
+ * hy_executor_heed: what was lost before is not used, of backends that are added from now on, and what
+ * is lost from now on is noted there; losses outlives the executor.
+ */
+extern void hy_executor_heed(HyExecutor *executor, HyLosses *losses);
 
 /* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
 extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);

@@ -125,6 +125,7 @@ struct HyExecutor
 	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
 	bool queued;      /* tasks for devices go through the queue of seat */
 	HyQueueSeat seat;
+	HyLosses *losses; /* NULL: nobody asks */
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	HyShare share;
