@@ -562,7 +562,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_explain'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
-'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has';
+'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has: negative ones, or more than a process has addresses for';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,

@@ -23,6 +23,13 @@ RESET work_mem;
 RESET hybrid.batch_max;
 RESET hybrid.execution;
 
+-- explain_of_batches_that_nobody_can_hold: an error; of what is merely large, figures
+SELECT * FROM hybrid_explain('topk', 9223372036854775807, 16000, 9223372036854775807);
+SELECT * FROM hybrid_explain('topk', 9223372036854775807, 16000, 1);
+SELECT * FROM hybrid_explain('distance', 1000000000, 2, 1000000000);
+SELECT bool_and(device_bytes >= bytes_up) AS bytes, bool_and(bytes_up > 768 * 4e9) FILTER (WHERE device > 0) AS up FROM hybrid_explain('topk', 1000000000, 768, 1000000);
+SELECT min(device_bytes) >= 0 AS bytes, max(device_bytes) > 1e18 AS many FROM hybrid_explain('spread', 10000000000000, queries => 5000000000000);
+
 SET hybrid.plugins = '';
 SELECT hybrid_reset_stats();
 DROP TABLE telemetry_row;
