@@ -656,7 +656,7 @@ COMMENT ON COLUMN hybrid_devices.cores IS 'processor cores or multiprocessors';
 COMMENT ON COLUMN hybrid_devices.memory_total IS 'bytes; 0 where it is not known before the device is open';
 COMMENT ON COLUMN hybrid_devices.memory_free IS 'bytes; NULL where it is not known';
 COMMENT ON COLUMN hybrid_devices.memory_used IS 'bytes in use by all its users; of a device, once it is open';
-COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), given up (not used again by this session) or unavailable';
+COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), left out (by hybrid.gpu_device), given up (not used again by this session) or unavailable';
 COMMENT ON COLUMN hybrid_devices.detail IS 'why it cannot be used';
 COMMENT ON COLUMN hybrid_devices.virtual IS 'an emulated device: its times are made up by a model';
 COMMENT ON COLUMN hybrid_devices.contexts IS 'contexts open on it: by all sessions where limits is enforced, else by this one';

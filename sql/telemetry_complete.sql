@@ -34,6 +34,15 @@ SET hybrid.plugins = '';
 SELECT hybrid_reset_stats();
 DROP TABLE telemetry_row;
 
+-- a_device_that_is_left_out_says_so
+SET hybrid.plugins = 'hybrid_emulated';
+SET hybrid.gpu_device = '1';
+SELECT device, state, detail FROM hybrid_devices;
+SET hybrid.gpu_device = '5';
+SELECT DISTINCT state, detail FROM hybrid_devices WHERE device > 0;
+RESET hybrid.gpu_device;
+SELECT DISTINCT state, detail FROM hybrid_devices WHERE device > 0;
+
 -- lost_devices_stay_lost_when_the_dispatcher_restarts: in this process, whatever the settings say later
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.emulated_faults = 'fail_at=1,status=process_lost';

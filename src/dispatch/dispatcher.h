@@ -134,6 +134,7 @@ typedef struct HyDeviceState
 	HyDeviceInfo info;
 	bool open;
 	bool latched;    /* never again in this process */
+	bool left_out;   /* HyConfig.devices does not name it */
 	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
 	uint64_t memory_used;
 	double load;     /* of the CPU as HyLoad.runnable; of a device: tasks there a place; 0: idle */

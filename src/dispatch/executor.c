@@ -237,6 +237,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL;
 	state->latched = member->latched;
+	state->left_out = device != 0 && hy_left_out(&executor->config, member);
 	state->why = member->why[0] != '\0' ? member->why : NULL;
 	if (device == 0)
 	{

@@ -171,6 +171,14 @@ struct HyChoice
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
+/* hy_left_out: whether the settings leave the device out; numbers are a backend's own. */
+static inline bool
+hy_left_out(const HyConfig *config, const HyMember *member)
+{
+	return config->devices != 0 && member->backend != NULL &&
+	       (member->number >= 64 || !(config->devices >> member->number & 1));
+}
+
 /* hy_gauge_look: what there is under way on each device now. */
 extern void hy_gauge_look(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
