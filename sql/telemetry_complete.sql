@@ -43,6 +43,20 @@ SELECT DISTINCT state, detail FROM hybrid_devices WHERE device > 0;
 RESET hybrid.gpu_device;
 SELECT DISTINCT state, detail FROM hybrid_devices WHERE device > 0;
 
+-- an_event_has_the_strategy_as_it_was_set, and a_call_that_raised_names_no_device
+SELECT hybrid_reset_stats();
+SET hybrid.execution = emulated;
+SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+SET hybrid.execution = cuda;
+SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+SET hybrid.execution = gpu;
+SET hybrid.gpu_device = '5';
+SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+RESET hybrid.gpu_device;
+RESET hybrid.execution;
+SELECT strategy, device, backend, reason, fallback, status, error FROM hybrid_events;
+SELECT backend, calls, failures FROM hybrid_stats;
+
 -- lost_devices_stay_lost_when_the_dispatcher_restarts: in this process, whatever the settings say later
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.emulated_faults = 'fail_at=1,status=process_lost';

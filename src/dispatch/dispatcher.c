@@ -157,6 +157,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	if (st != HY_OK)
 	{
 		d->status = st;
+		d->device = HY_NOWHERE;
 		keep(executor, d, decision);
 		return st;
 	}
@@ -224,6 +225,8 @@ hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now
 	decision->items = hy_shape_items(shape);
 	decision->execution =
 		executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution;
+	if (decision->execution == HY_EXECUTION_NAMED)
+		memcpy(decision->named, executor->config.backend_name, sizeof(decision->named));
 	decision->device = 0;
 	decision->reason = HY_REASON_USER;
 	decision->fallback = false;

@@ -59,6 +59,7 @@ typedef enum HyFlush
 #define HY_MAX_DEVICES 8
 #define HY_MAX_LATENCIES 40 /* histogram: bucket b counts latencies in [2^b, 2^(b+1)) ns */
 #define HY_EVENT_RING 256
+#define HY_NOWHERE (-1)
 
 typedef struct HyConfig
 {
@@ -88,7 +89,9 @@ typedef struct HyDecision
 	HyShape shape;
 	int64_t items;
 	HyExecution execution;
-	int32_t device; /* executor's device number the task was sent to first; 0 is the CPU */
+	char named[HY_NAME_LENGTH]; /* with HY_EXECUTION_NAMED: which backend */
+	/* executor's device number the task was sent to first; 0 is the CPU, HY_NOWHERE: nothing ran */
+	int32_t device;
 	HyReason reason;
 	bool fallback;              /* the device failed and the CPU answered */
 	HyStatus status;            /* of the first attempt */

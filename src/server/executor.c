@@ -304,7 +304,7 @@ close_at_exit(int code, Datum arg)
 static bool
 was_forced(const HyDecision *decision)
 {
-	bool on_cpu = decision->device == 0 && decision->reason == HY_REASON_USER;
+	bool on_cpu = decision->device <= 0 && decision->reason == HY_REASON_USER;
 
 	return !on_cpu &&
 	       (decision->execution == HY_EXECUTION_GPU || decision->execution == HY_EXECUTION_NAMED);

@@ -141,6 +141,8 @@ hybrid_view_own(const HybridView *view, int32 table_device)
 {
 	int32 device;
 
+	if (table_device == HY_TABLE_NO_DEVICE)
+		return -1;
 	for (device = 0; device < hy_executor_devices(view->executor); device++)
 	{
 		if (hy_executor_table_device(view->executor, device) == table_device)
