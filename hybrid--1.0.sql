@@ -513,7 +513,8 @@ COMMENT ON FUNCTION hybrid_get_capabilities() IS
 'what each device of this session can run, a row for each operation, type and metric; opens none; see the view hybrid_capabilities';
 
 CREATE FUNCTION hybrid_get_stats(
-	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT scope text, OUT device int, OUT backend text, OUT number int, OUT name text,
+	OUT architecture text, OUT operation text,
 	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
 	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
 	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
@@ -681,10 +682,12 @@ COMMENT ON COLUMN hybrid_capabilities.reason IS 'why it is not supported';
 
 CREATE VIEW hybrid_stats AS SELECT * FROM @extschema@.hybrid_get_stats();
 COMMENT ON VIEW hybrid_stats IS 'what the dispatcher ran, by device and operation; of all sessions or of this one, as scope says';
-COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only';
+COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; NULL when this session does not have it';
 COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_stats.number IS 'the plug-in''s own number of the device';
 COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_stats.architecture IS 'instruction set that the session began with, or compute capability; backend, number, name and architecture together are one device';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; one that was cut over several counts for the device it was sent to';
 COMMENT ON COLUMN hybrid_stats.pieces IS 'pieces of batches cut over several devices, or too large for it, that the device finished';
@@ -706,9 +709,9 @@ COMMENT ON COLUMN hybrid_stats.flushes IS 'in the CPU''s rows, what ended the ga
 
 CREATE VIEW hybrid_events AS SELECT * FROM @extschema@.hybrid_get_events();
 COMMENT ON VIEW hybrid_events IS 'the last decisions of the dispatcher, oldest first; of all sessions or of this one, as scope says';
-COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only';
+COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_events.at IS 'when the call began';
-COMMENT ON COLUMN hybrid_events.pid IS 'process id of the session';
+COMMENT ON COLUMN hybrid_events.pid IS 'process id of the session, or of its parallel worker';
 COMMENT ON COLUMN hybrid_events.role IS 'role that the session logged in as';
 COMMENT ON COLUMN hybrid_events.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_events.dtype IS 'of the vectors; NULL for spread';

@@ -67,7 +67,12 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	/* who only finished pieces, or only gathered what others ran, made no call and did something */
 	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;
-	hybrid_view_put(view, device, &row);
+	hybrid_row_put_text(&row, hybrid_view_scope(view));
+	hybrid_row_put_if(&row, device->own >= 0, Int32GetDatum(device->own));
+	hybrid_row_put_text(&row, device->key.backend);
+	hybrid_row_put(&row, Int32GetDatum(device->key.number));
+	hybrid_row_put_text(&row, device->key.name);
+	hybrid_row_put_text(&row, device->key.architecture);
 	hybrid_row_put_text(&row, hy_op_name(op));
 	hybrid_row_put(&row, Int64GetDatum(counters->calls));
 	hybrid_row_put(&row, Int64GetDatum(counters->pieces));

@@ -41,6 +41,11 @@ SET hybrid.emulated_faults = '';
 SET hybrid.gpu_device = '1';
 SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
 SET hybrid.execution = cpu;
+SET hybrid.plugins = '';
+SET hybrid.simd = scalar;
+SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
+SET hybrid.plugins = hybrid_emulated;
+RESET hybrid.simd;
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
 SQL
 
@@ -61,6 +66,10 @@ for my $page ('operations.md', 'tuning.md')
 	}
 }
 cmp_ok($run, '>=', 5, 'the documents hold queries');
+
+# a CPU that a session used with another instruction set is another row, and its batches are counted
+is($node->safe_psql('postgres', q{SELECT count(*) > 1, bool_and(architecture <> '') FROM hybrid_stats WHERE backend = 'cpu'}),
+	't|t', 'two instruction sets, two rows');
 
 # The exporter's queries: they run, and return the labels (text) and values (numbers) that are named.
 my $config = slurp("$docs/monitoring/prometheus-sql-exporter.yml");
@@ -114,6 +123,23 @@ for my $expression (@expressions)
 	$wrong .= 'a metric without col' if $expression =~ /sql_hybrid\w+(?!\w|\{col=)/;
 	is($wrong, '', "known: $expression");
 }
+
+# settings_without_preloading: what operations.md says to do to the system can be done there as it stands
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->restart;
+my $setting = q{SELECT count(*) FROM hybrid_devices; SELECT setting FROM pg_settings WHERE name = 'hybrid.force_cpu'};
+my $operations = slurp("$docs/operations.md");
+while ($operations =~ /^```sql\n(.*?)^```/gms)
+{
+	my $sql = $1;
+	next unless $sql =~ /ALTER SYSTEM/;
+	my ($status, $out, $err) = $node->psql('postgres', $sql, on_error_stop => 1);
+
+	is("$status $err", '0 ', 'not preloaded: ' . (split /\n/, $sql)[1]);
+}
+$node->poll_query_until('postgres', $setting, "3\non");
+is($node->safe_psql('postgres', $setting), "3\non", 'and it holds');
+unlike($node->safe_psql('postgres', q{SELECT name FROM pg_settings}), qr/hybrid/, 'a session that has not loaded the library knows no setting');
 
 $node->stop;
 done_testing();
