@@ -10,9 +10,10 @@
  *		time	once it holds batch_min items and its oldest has waited for batch_wait
  *		end		when the caller has no more
  *
- * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there.
- * Asking for the time can cost as much as an item: while HY_BATCH_LOOK of them come within a part
- * of batch_wait as small as that, only every so manyth looks at the clock.
+ * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there;
+ * where the last ones came fast, of the HY_BATCH_LOOKth next, since asking for the time can cost as
+ * much as an item: while so many of them come within a part of batch_wait as small as that, only
+ * every so manyth looks at the clock.
  *
  * Settings are those in force when a batch began.  The executor is passed in with each batch: between
  * two of them its owner may have replaced it, and an item touches nothing of it but its clock, which
@@ -23,7 +24,7 @@
 
 #include "dispatch/dispatcher.h"
 
-#define HY_BATCH_LOOK 16
+#define HY_BATCH_LOOK 4
 
 /* HyBatchAxis: which side of the shape the items make longer. */
 typedef enum HyBatchAxis

@@ -96,7 +96,6 @@ take_back(HyBulk *bulk)
 	uint64_t now = hy_bulk_now(bulk);
 	HyBulkPiece *latest = NULL;
 	double longest = 0;
-	HyBulkLane *lane;
 	int32_t i;
 
 	if (bulk->cpu.row_ns <= 0)
@@ -123,10 +122,6 @@ take_back(HyBulk *bulk)
 	}
 	if (latest == NULL)
 		return false;
-	lane = latest->lane;
-	hy_bulk_stop_piece(bulk, latest);
-	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
-	lane->open = false; /* it would only take the rows again */
-	bulk->report.stolen++;
+	hy_bulk_overtake(bulk, latest);
 	return true;
 }

@@ -7,6 +7,8 @@
  */
 #include "dispatch/bulk_state.h"
 
+#include <stdio.h>
+
 #define MOST_LOST_NS 3e6 /* a lane that lost more has no further try */
 #define LATE 0.1         /* of a piece's time, to be heard of after it was over */
 #define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
@@ -23,6 +25,7 @@ static void note_end(HyBulk *bulk, const HyDeviceRun *run);
 static bool launch(HyBulk *bulk, HyBulkLane *lane);
 static bool begin_lane(HyBulk *bulk, HyBulkLane *lane);
 static bool its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows);
+static void shut_out(HyBulk *bulk, HyBulkLane *lane);
 static HyBulkPiece *free_piece(HyBulk *bulk, HyBulkLane *lane);
 
 bool
@@ -232,6 +235,42 @@ hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece)
 }
 
 void
+hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
+{
+	HyBulkLane *lane = piece->lane;
+	HyExecutor *executor = bulk->executor;
+	HyDeviceRun run = piece->flight.run;
+	uint64_t from = run.started_ns > lane->last_end_ns ? run.started_ns : lane->last_end_ns;
+	uint64_t now = hy_bulk_now(bulk);
+	double ns = now > from ? (double) (now - from) : 1;
+	double expected = piece->predicted_ns;
+	double remaining = (double) run.timings.remaining_ns;
+	bool late = remaining > 0 || expected <= 0 || ns > expected;
+	bool shared = hy_device_shared(executor, piece->place);
+	bool hangs = late && remaining <= 0 && expected > 0 && lane->pieces == 0 && !shared;
+	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
+
+	hy_bulk_stop_piece(bulk, piece);
+	lane->open = false; /* it would only take the rows again */
+	bulk->report.stolen++;
+	if (!hangs || lane->hung)
+	{
+		if (late && !hangs && !shared)
+			hy_tracker_record(executor->tracker, &shape, lane->device, (uint64_t) (ns + remaining));
+		hy_attempt_judge(executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		return;
+	}
+	lane->hung = true;
+	run.status = HY_TIMEOUT;
+	snprintf(run.failure.text, sizeof(run.failure.text),
+	         "no answer in %.1f ms where %.1f ms were expected", ns / 1e6, expected / 1e6);
+	note_failure(bulk, &run);
+	bulk->report.fallback = true;
+	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_TIMEOUT);
+	hy_attempt_judge(executor, lane->member, bulk->shape.op, HY_TIMEOUT);
+}
+
+void
 hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane)
 {
 	int32_t i;
@@ -308,6 +347,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	lane->flying++;
 	lane->begun = false;
 	lane->asked = false;
+	lane->asked_ns = 0;
 	now = hy_bulk_now(bulk); /* opening takes its time */
 	if (lane->free_ns < now)
 		lane->free_ns = now;
@@ -347,13 +387,36 @@ static bool
 its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 {
 	double ns = lane->row_ns > 0 ? hy_bulk_lane_ns(lane, (double) rows) : 0;
+	uint64_t now = hy_bulk_now(bulk);
 
+	if (lane->asked_ns == 0)
+		lane->asked_ns = now;
 	if (!lane->asked)
 	{
 		lane->place = hy_device_ask(bulk->executor, lane->member, ns, rows == bulk->slicing.extent);
 		lane->asked = lane->place != -1;
 	}
-	return lane->asked && hy_device_granted(bulk->executor, lane->place);
+	if (lane->asked && hy_device_granted(bulk->executor, lane->place))
+		return true;
+	if (lane->flying == 0 && bulk->executor->config.timeout_ns > 0 &&
+	    now - lane->asked_ns >= bulk->executor->config.timeout_ns)
+		shut_out(bulk, lane);
+	return false;
+}
+
+/* shut_out: a lane that never gets its turn is closed, as a whole task would be sent away. */
+static void
+shut_out(HyBulk *bulk, HyBulkLane *lane)
+{
+	HyDeviceRun run = {.status = HY_BUSY};
+
+	snprintf(run.failure.text, sizeof(run.failure.text), "%s",
+	         lane->asked ? "others had it all the time" : "too many wait for it");
+	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_BUSY);
+	hy_bulk_drop_wishes(bulk, lane);
+	note_failure(bulk, &run);
+	note_end(bulk, &run);
+	lane->open = false;
 }
 
 /* free_piece: one with room for its answers; NULL: the lane must do with fewer at once. */

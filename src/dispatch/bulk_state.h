@@ -19,12 +19,14 @@ typedef struct HyBulkLane
 {
 	int32_t device;
 	HyMember *member;
-	bool open;     /* takes more */
-	bool reopened; /* its context was lost once */
-	bool asked;    /* for a place in the queue */
-	bool begun;    /* the breaker has let a piece through that is not launched yet */
-	int32_t place; /* that it was asked for */
-	int32_t depth; /* most pieces in flight */
+	bool open;         /* takes more */
+	bool reopened;     /* its context was lost once */
+	bool asked;        /* for a place in the queue */
+	uint64_t asked_ns; /* when first, since it launched something */
+	bool hung;         /* one of its pieces was taken for one that hangs */
+	bool begun;        /* the breaker has let a piece through that is not launched yet */
+	int32_t place;     /* that it was asked for */
+	int32_t depth;     /* most pieces in flight */
 	int32_t flying;
 	int32_t halvings;
 	int64_t most_rows; /* of a piece, for memory; < 0: not known before it is open */
@@ -143,6 +145,14 @@ extern bool hy_bulk_feed_devices(HyBulk *bulk);
 
 /* hy_bulk_stop_piece, hy_bulk_stop_lane: what is in flight comes back. */
 extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
+
+/*
+ * hy_bulk_overtake: the CPU is to have the rows of a piece that is late.  What the piece took up to
+ * now, and says it will yet, is learned, since it would be predicted just so again.  But where not
+ * one piece of the lane has come, and this one says nothing and is past what was expected, it counts
+ * as a device that hangs: HY_TIMEOUT, once a job.
+ */
+extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 
 /* hy_bulk_drop_wishes: neither the breaker nor the queue need wait for the lane any longer. */

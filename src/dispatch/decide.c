@@ -219,8 +219,7 @@ hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device)
 	caps = member->backend->caps(member->device, shape);
 	return caps.ok && shape->targets <= caps.max_targets && shape->k <= caps.max_k &&
 	       caps.numeric_class == HY_CLASS_EXACT &&
-	       fits_memory(executor, member, shape, hy_now(executor),
-	                   &scratch);
+	       fits_memory(executor, member, shape, hy_now(executor), &scratch);
 }
 
 static void

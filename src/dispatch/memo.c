@@ -183,6 +183,7 @@ hy_brief_expand(const HyBrief *brief, HyDecision *decision)
 		brief->bytes_available < 0x1p63f ? (uint64_t) brief->bytes_available : UINT64_MAX;
 	decision->load = brief->load / 16.0;
 	decision->queue = -1;
+	decision->pieces = 0;
 	decision->split_share = -1;
 }
 

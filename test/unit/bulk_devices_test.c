@@ -248,6 +248,117 @@ test_pieces_heard_of_in_time_are_believed(void)
 	stage_end();
 }
 
+/* A lane that others never let through is given up after as long as a whole task would wait. */
+static void
+test_a_job_does_not_wait_for_ever_for_its_turn(void)
+{
+	static HyQueue queue;
+	static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+	HyBulkPlan plan = {2, false, true, -1};
+	int rescue;
+	int i;
+
+	for (rescue = 0; rescue <= 1; rescue++)
+	{
+		double ns;
+
+		stage_begin(1);
+		hy_queue_init(&queue);
+		hy_executor_use_queue(stage.executor, &mine);
+		stage.config.timeout_ns = 50000000;
+		stage_teach(stage.executor, 1);
+		bulk(200000, plan);
+		CHECK_INT(report.rows[1], 200000);
+		for (i = 0; i < stage.config.queue_depth; i++)
+		{
+			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+
+			CHECK_MSG(hy_queue_granted(&other, place, stage.config.queue_depth, stage.clock.time),
+			          "%d of %d: %d", i, stage.config.queue_depth, place);
+		}
+		plan.rescue = rescue;
+		if (rescue)
+		{
+			ns = bulk(200000, plan);
+			CHECK_INT(report.rows[0], 200000);
+			CHECK_INT(report.status, HY_OK);
+			CHECK(report.fallback);
+			CHECK(ns < 50e6 + 100 * 200000 + 5e6);
+		}
+		else
+		{
+			HyTask task = stage_task(200000);
+
+			hy_executor_configure(stage.executor, &stage.config);
+			CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_BUSY);
+		}
+		CHECK_INT(report.first, HY_BUSY);
+		CHECK_STR(report.failure.text, "others had it all the time");
+		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 1);
+		stage_end();
+	}
+}
+
+/* The CPU beside it takes the rows of a device that hangs; that it hung counts all the same. */
+static void
+test_a_hang_beside_the_cpu_is_a_failure(void)
+{
+	static const HyBulkPlan both = {2, true, true, -1};
+	const HyCounters *counters;
+	HyTrackerRow before;
+	HyTrackerRow after;
+	int i;
+
+	stage_begin(1);
+	stage.cpu_item_ns = 12;
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 1);
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &before));
+	stage.hang = true;
+	for (i = 1; i <= 3; i++)
+	{
+		double ns = bulk(2000000, both);
+
+		CHECK_INT(report.status, HY_OK);
+		CHECK_INT(report.rows[0], 2000000);
+		CHECK_INT(report.first, HY_TIMEOUT);
+		CHECK(report.fallback);
+		CHECK(strstr(report.failure.text, "no answer in") != NULL);
+		/* far less than the time it may have alone */
+		CHECK(ns < 12 * 2000000 * 1.5);
+		counters = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE);
+		CHECK_INT(counters->by_status[HY_TIMEOUT], i);
+	}
+	CHECK_INT(stage.executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_OPEN);
+	/* failures never train */
+	CHECK(hy_tracker_row(stage.executor->tracker, 1, &after));
+	CHECK_INT(after.observations, before.observations);
+	stage_end();
+}
+
+/* One that is merely much slower than it was is found to be, and not called a failure for long. */
+static void
+test_a_device_that_got_slower_is_believed_to_be(void)
+{
+	static const HyBulkPlan both = {2, true, true, -1};
+	double first;
+	double last = 0;
+	int i;
+
+	stage_begin(1);
+	stage.cpu_item_ns = 12;
+	stage.device_item_ns = 10;
+	stage_teach(stage.executor, 1);
+	stage.device_item_ns = 60;
+	first = bulk(500000, both);
+	for (i = 0; i < 30; i++)
+		last = bulk(500000, both);
+	CHECK(last <= first && last < 12 * 500000 * 1.02);
+	CHECK(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_TIMEOUT] <= 1);
+	stage_end();
+}
+
 static void
 test_devices_only(void)
 {
@@ -293,6 +404,9 @@ main(void)
 	UNIT_RUN(test_lost_contexts);
 	UNIT_RUN(test_pieces_heard_of_at_once_are_not_believed);
 	UNIT_RUN(test_pieces_heard_of_in_time_are_believed);
+	UNIT_RUN(test_a_job_does_not_wait_for_ever_for_its_turn);
+	UNIT_RUN(test_a_hang_beside_the_cpu_is_a_failure);
+	UNIT_RUN(test_a_device_that_got_slower_is_believed_to_be);
 	UNIT_RUN(test_devices_only);
 	UNIT_RUN(test_open_that_fails);
 	return unit_finish();

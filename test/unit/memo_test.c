@@ -97,6 +97,24 @@ test_nothing_goes_uncounted(void)
 	stage_end();
 }
 
+/* The ring's slots are used again: what a call in pieces left there is not a memo's. */
+static void
+test_a_call_by_memo_is_in_one_piece(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(0);
+	for (i = 0; i < 10; i++)
+	{
+		memset(&decision, 0x55, sizeof(decision));
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+		CHECK_INT(decision.pieces, 0);
+		CHECK_INT(decision.queue, -1);
+	}
+	stage_end();
+}
+
 static void
 test_without_telemetry(void)
 {
@@ -275,6 +293,7 @@ main(void)
 {
 	UNIT_RUN(test_same_shape_only);
 	UNIT_RUN(test_nothing_goes_uncounted);
+	UNIT_RUN(test_a_call_by_memo_is_in_one_piece);
 	UNIT_RUN(test_without_telemetry);
 	UNIT_RUN(test_events_are_whole);
 	UNIT_RUN(test_a_setting_is_seen_at_once);
