@@ -163,10 +163,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	}
 
 	if (choice.split)
-	{
-		choice.device = d->device = choice.candidate;
-		d->reason = HY_REASON_SPLIT;
-	}
+		choice.device = choice.candidate;
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (d->device == 0)
 	{
@@ -255,7 +252,11 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 	decision->bytes_required = choice->bytes_required;
 	decision->bytes_available = choice->bytes_available;
 	if (choice->split)
+	{
 		decision->split_share = choice->share;
+		decision->device = choice->candidate;
+		decision->reason = HY_REASON_SPLIT;
+	}
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",

@@ -61,6 +61,35 @@ test_is_what_happens_then(void)
 	stage_end();
 }
 
+/* what_is_split_is_explained_as_split: as it is done, not as if it went to one side */
+static void
+test_what_is_split_is_explained_as_split(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision said;
+	HyDecision done;
+	int32_t count;
+	int split = 0;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	for (i = 0; i < 100; i++)
+	{
+		HyShape asked = shape;
+
+		asked.targets = 4096;
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK_INT(hy_explain(stage.executor, &asked, &said, costs, &count), HY_OK);
+		CHECK_INT(stage_dispatch(asked.targets, &done), HY_OK);
+		CHECK_INT(said.device, done.device);
+		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
+		split += done.reason == HY_REASON_SPLIT;
+	}
+	CHECK(split > 50);
+	stage_end();
+}
+
 static void
 test_refusals_and_nonsense(void)
 {
@@ -155,6 +184,7 @@ main(void)
 {
 	UNIT_RUN(test_without_history);
 	UNIT_RUN(test_is_what_happens_then);
+	UNIT_RUN(test_what_is_split_is_explained_as_split);
 	UNIT_RUN(test_refusals_and_nonsense);
 	UNIT_RUN(test_batches_that_nobody_can_hold);
 	UNIT_RUN(test_history_rows);
