@@ -245,9 +245,8 @@ named_device(const HyExecutor *executor, int32_t after)
 	{
 		const HyMember *member = &executor->member[i];
 
-		/* numbers are a backend's own; one that could not be had has none */
-		if (config->devices != 0 && member->backend != NULL &&
-		    (member->number >= 64 || !(config->devices >> member->number & 1)))
+		/* one that could not be had has no number, and still says why */
+		if (hy_left_out(config, member))
 			continue;
 		if (config->execution != HY_EXECUTION_NAMED || goes_by(member, config->backend_name))
 			return i;

@@ -129,6 +129,7 @@ struct HyExecutor
 	bool queued;      /* tasks for devices go through the queue of seat */
 	uint64_t patience_ns; /* of the task at hand, for its turn; 0: as long as for its answer */
 	HyQueueSeat seat;
+	HyLosses *losses; /* NULL: nobody asks */
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	HyShare share;
@@ -184,6 +185,14 @@ extern void hy_turn_patience(HyExecutor *executor, const HyChoice *choice);
 /* hy_turn_missed, hy_turn_came: after waiting so long in vain, or not. */
 extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
 extern void hy_turn_came(HyMember *member);
+
+/* hy_left_out: whether the settings leave the device out; numbers are a backend's own. */
+static inline bool
+hy_left_out(const HyConfig *config, const HyMember *member)
+{
+	return config->devices != 0 && member->backend != NULL &&
+	       (member->number >= 64 || !(config->devices >> member->number & 1));
+}
 
 /* hy_gauge_look: what there is under way on each device now. */
 extern void hy_gauge_look(HyExecutor *executor);
