@@ -57,6 +57,16 @@ RESET hybrid.execution;
 SELECT strategy, device, backend, reason, fallback, status, error FROM hybrid_events;
 SELECT backend, calls, failures FROM hybrid_stats;
 
+-- a_device_that_never_succeeded_shows_its_breaker
+SELECT hybrid_reset_stats();
+SET hybrid.emulated_faults = 'fail_every=1';
+SET hybrid.execution = prefer_gpu;
+SELECT count(hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])) FROM generate_series(1, 4);
+SELECT device, operation, dtype, dims_low, observations, launch_us, break_even, breaker, success_rate, virtual FROM hybrid_tracker WHERE device > 0;
+SET hybrid.emulated_faults = '';
+RESET hybrid.execution;
+SELECT hybrid_reset_stats();
+
 -- lost_devices_stay_lost_when_the_dispatcher_restarts: in this process, whatever the settings say later
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.emulated_faults = 'fail_at=1,status=process_lost';

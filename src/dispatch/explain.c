@@ -80,6 +80,12 @@ hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history)
 	return true;
 }
 
+const HyBreaker *
+hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op)
+{
+	return &executor->member[device].breakers[op];
+}
+
 bool
 hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history)
 {

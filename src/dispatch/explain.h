@@ -48,6 +48,9 @@ typedef struct HyHistory
  * the same of a tracker, which has no breakers: closed, no failure.
  */
 extern bool hy_executor_history(HyExecutor *executor, int32_t i, HyHistory *history);
+
+/* hy_executor_breaker: of a device for an operation; a device that never succeeded has no history. */
+extern const HyBreaker *hy_executor_breaker(const HyExecutor *executor, int32_t device, HyOp op);
 extern bool hy_tracker_history(const HyTracker *tracker, int32_t i, HyHistory *history);
 
 #endif

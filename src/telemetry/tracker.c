@@ -21,6 +21,8 @@ static void table_history(FunctionCallInfo fcinfo, const HybridView *view, int32
                           const HybridViewedDevice *device);
 static void import_models(HyTracker *tracker, const HybridView *view, int32 at, int32 device);
 static int32 table_cpu(const HybridView *view);
+static void store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
+                           const HybridViewedDevice *device, uint32 told);
 static void store_history(FunctionCallInfo fcinfo, const HybridView *view,
                           const HybridViewedDevice *device, const HyHistory *history);
 
@@ -36,6 +38,7 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 	for (at = 0; at < view.devices; at++)
 	{
 		HybridViewedDevice device;
+		uint32 told = 0; /* operations that a row has told of */
 
 		hybrid_view_device(&view, at, &device);
 		if (view.table != NULL)
@@ -45,9 +48,12 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 		}
 		for (i = 0; hy_executor_history(view.executor, i, &history); i++)
 		{
-			if (history.row.device == at)
-				store_history(fcinfo, &view, &device, &history);
+			if (history.row.device != at)
+				continue;
+			told |= UINT32_C(1) << history.row.shape.op;
+			store_history(fcinfo, &view, &device, &history);
 		}
+		store_breakers(fcinfo, &view, at, &device, told);
 	}
 	return (Datum) 0;
 }
@@ -61,6 +67,7 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 	HyTracker *tracker = hy_tracker_create(&allocator, HY_TRACKER_MAX_WINDOW);
 	int32 cpu = table_cpu(view);
 	HyHistory history;
+	uint32 told = 0;
 	int32 i;
 
 	if (tracker == NULL)
@@ -83,8 +90,10 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 		history.row.samples = model.state.weight;
 		history.breaker = breaker.state;
 		history.success_rate = hy_breaker_rate(&breaker);
+		told |= UINT32_C(1) << shape->op;
 		store_history(fcinfo, view, device, &history);
 	}
+	store_breakers(fcinfo, view, at, device, told);
 	hy_tracker_destroy(tracker);
 }
 
@@ -152,4 +161,40 @@ store_history(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewe
 	hybrid_row_put(&row, Float8GetDatum(history->success_rate));
 	hybrid_row_put(&row, BoolGetDatum(device->key.virtual_time != 0));
 	hybrid_row_store(fcinfo, &row);
+}
+
+/* store_breakers: of operations at which the device was tried, and of which it has learned nothing. */
+static void
+store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
+               const HybridViewedDevice *device, uint32 told)
+{
+	int op;
+
+	for (op = 0; op < HY_OP_COUNT; op++)
+	{
+		HybridRow row = {.columns = 0};
+		HyBreaker breaker;
+		int i;
+
+		if (told >> op & 1)
+			continue;
+		if (view->table != NULL)
+			hy_table_breaker(view->table, view->lock, at, (HyOp) op, &breaker);
+		else
+			breaker = *hy_executor_breaker(view->executor, at, (HyOp) op);
+		if (breaker.state == HY_BREAKER_CLOSED && breaker.count == 0)
+			continue;
+		hybrid_view_put(view, device, &row);
+		hybrid_row_put_text(&row, hy_op_name((HyOp) op));
+		for (i = 0; i < 5; i++) /* dtype .. resident */
+			hybrid_row_put_null(&row);
+		hybrid_row_put(&row, Int64GetDatum(0));
+		hybrid_row_put(&row, Float8GetDatum(0));
+		for (i = 0; i < 10; i++) /* launch_us .. break_even */
+			hybrid_row_put_null(&row);
+		hybrid_row_put_text(&row, hy_breaker_state_name(breaker.state));
+		hybrid_row_put(&row, Float8GetDatum(hy_breaker_rate(&breaker)));
+		hybrid_row_put(&row, BoolGetDatum(device->key.virtual_time != 0));
+		hybrid_row_store(fcinfo, &row);
+	}
 }
