@@ -65,14 +65,14 @@ settle(HyBulk *bulk, HyBulkPiece *piece)
 		piece_done(bulk, lane, piece);
 		return;
 	}
-	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
 	if (st == HY_CANCELLED)
 	{
 		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
 		hy_bulk_stop(bulk, HY_CANCELLED);
+		return;
 	}
-	else
-		piece_failed(bulk, lane, piece);
+	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
+	piece_failed(bulk, lane, piece);
 }
 
 static void

@@ -82,6 +82,27 @@ test_split_asked_for(void)
 	stage_end();
 }
 
+/* A job that is cancelled, wherever that is heard, is one call that was cancelled, as a whole task is. */
+static void
+test_a_cancelled_job_says_so(void)
+{
+	int64_t at;
+
+	for (at = 1; at <= 12; at++)
+	{
+		begin(1, 20);
+		stage.config.execution = HY_EXECUTION_SPLIT;
+		unit_cancel_init(&stage.cancel, at);
+		CHECK_INT(stage_dispatch(400000, &decision), HY_CANCELLED);
+		CHECK_INT(decision.status, HY_CANCELLED);
+		CHECK(!decision.fallback);
+		CHECK_INT(stage_counters(1)->by_status[HY_CANCELLED], 1);
+		CHECK_INT(stage_counters(0)->by_status[HY_CANCELLED], 0);
+		CHECK_INT(stage_counters(0)->calls + stage_counters(1)->calls, 0);
+		stage_end();
+	}
+}
+
 static void
 test_all_devices_on_a_large_task(void)
 {
@@ -197,6 +218,7 @@ main(void)
 {
 	UNIT_RUN(test_split_in_auto);
 	UNIT_RUN(test_split_asked_for);
+	UNIT_RUN(test_a_cancelled_job_says_so);
 	UNIT_RUN(test_all_devices_on_a_large_task);
 	UNIT_RUN(test_devices_that_are_named);
 	UNIT_RUN(test_large_for_the_memory);
