@@ -513,7 +513,8 @@ COMMENT ON FUNCTION hybrid_get_capabilities() IS
 'what each device of this session can run, a row for each operation, type and metric; opens none; see the view hybrid_capabilities';
 
 CREATE FUNCTION hybrid_get_stats(
-	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
+	OUT scope text, OUT device int, OUT backend text, OUT number int, OUT name text,
+	OUT architecture text, OUT operation text,
 	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
 	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
 	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
@@ -562,7 +563,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_explain'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
-'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has';
+'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has: negative ones, or more than a process has addresses for';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,
@@ -656,7 +657,7 @@ COMMENT ON COLUMN hybrid_devices.cores IS 'processor cores or multiprocessors';
 COMMENT ON COLUMN hybrid_devices.memory_total IS 'bytes; 0 where it is not known before the device is open';
 COMMENT ON COLUMN hybrid_devices.memory_free IS 'bytes; NULL where it is not known';
 COMMENT ON COLUMN hybrid_devices.memory_used IS 'bytes in use by all its users; of a device, once it is open';
-COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), given up (not used again by this session) or unavailable';
+COMMENT ON COLUMN hybrid_devices.state IS 'open, closed (it opens when that pays), left out (by hybrid.gpu_device), given up (not used again by this session) or unavailable';
 COMMENT ON COLUMN hybrid_devices.detail IS 'why it cannot be used';
 COMMENT ON COLUMN hybrid_devices.virtual IS 'an emulated device: its times are made up by a model';
 COMMENT ON COLUMN hybrid_devices.contexts IS 'contexts open on it: by all sessions where limits is enforced, else by this one';
@@ -681,15 +682,17 @@ COMMENT ON COLUMN hybrid_capabilities.reason IS 'why it is not supported';
 
 CREATE VIEW hybrid_stats AS SELECT * FROM @extschema@.hybrid_get_stats();
 COMMENT ON VIEW hybrid_stats IS 'what the dispatcher ran, by device and operation; of all sessions or of this one, as scope says';
-COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only';
+COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; NULL when this session does not have it';
 COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
+COMMENT ON COLUMN hybrid_stats.number IS 'the plug-in''s own number of the device';
 COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
+COMMENT ON COLUMN hybrid_stats.architecture IS 'instruction set that the session began with, or compute capability; backend, number, name and architecture together are one device';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; one that was cut over several counts for the device it was sent to';
 COMMENT ON COLUMN hybrid_stats.pieces IS 'pieces of batches cut over several devices, or too large for it, that the device finished';
 COMMENT ON COLUMN hybrid_stats.items IS 'results asked for in these';
-COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device; being cancelled is none';
+COMMENT ON COLUMN hybrid_stats.failures IS 'attempts that failed on the device; being cancelled is none, nor is a call that raised before anything ran: that is in hybrid_events';
 COMMENT ON COLUMN hybrid_stats.fallbacks IS 'batches that the device gave up and the CPU then did';
 COMMENT ON COLUMN hybrid_stats.success_rate IS 'finished batches among all attempts, 0 to 1';
 COMMENT ON COLUMN hybrid_stats.mean_us IS 'mean time of a finished batch in microseconds';
@@ -706,9 +709,9 @@ COMMENT ON COLUMN hybrid_stats.flushes IS 'in the CPU''s rows, what ended the ga
 
 CREATE VIEW hybrid_events AS SELECT * FROM @extschema@.hybrid_get_events();
 COMMENT ON VIEW hybrid_events IS 'the last decisions of the dispatcher, oldest first; of all sessions or of this one, as scope says';
-COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only';
+COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_events.at IS 'when the call began';
-COMMENT ON COLUMN hybrid_events.pid IS 'process id of the session';
+COMMENT ON COLUMN hybrid_events.pid IS 'process id of the session, or of its parallel worker';
 COMMENT ON COLUMN hybrid_events.role IS 'role that the session logged in as';
 COMMENT ON COLUMN hybrid_events.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_events.dtype IS 'of the vectors; NULL for spread';
@@ -719,11 +722,11 @@ COMMENT ON COLUMN hybrid_events.targets IS 'rows compared with, or edges';
 COMMENT ON COLUMN hybrid_events.k IS 'neighbours asked for; 0 where the operation has none';
 COMMENT ON COLUMN hybrid_events.items IS 'results asked for: queries x targets';
 COMMENT ON COLUMN hybrid_events.strategy IS 'hybrid.execution at that time; cpu under hybrid.force_cpu';
-COMMENT ON COLUMN hybrid_events.device IS 'the session''s number of the device it was sent to first; NULL when this session does not have it';
-COMMENT ON COLUMN hybrid_events.backend IS 'what drives that device';
-COMMENT ON COLUMN hybrid_events.reason IS 'why it was sent there';
+COMMENT ON COLUMN hybrid_events.device IS 'the session''s number of the device it was sent to first; NULL when this session does not have it, or nothing ran';
+COMMENT ON COLUMN hybrid_events.backend IS 'what drives that device; NULL: nothing ran, since the device that hybrid.execution asks for could not, and the call raised';
+COMMENT ON COLUMN hybrid_events.reason IS 'why it was sent there, or nowhere';
 COMMENT ON COLUMN hybrid_events.fallback IS 'the device failed and the CPU answered';
-COMMENT ON COLUMN hybrid_events.status IS 'how the first attempt ended';
+COMMENT ON COLUMN hybrid_events.status IS 'how the first attempt ended, or why there was none';
 COMMENT ON COLUMN hybrid_events.native_code IS 'the device''s own error number; 0: none';
 COMMENT ON COLUMN hybrid_events.error IS 'the device''s own words, or why there is no device';
 COMMENT ON COLUMN hybrid_events.predicted_cpu_us IS 'what the CPU was expected to take in microseconds; NULL: not known';

@@ -107,6 +107,13 @@ SET hybrid.emulated_faults = '';
 SELECT differs();
 SELECT * FROM last_event();
 
+-- what a process lost it never uses again: another session
+\c -
+SET hybrid.batch_max = 1000000;
+SET hybrid.batch_wait = 0;
+SET hybrid.execution = prefer_gpu;
+SET hybrid.plugins = 'hybrid_emulated';
+
 -- a plug-in of another interface
 SET hybrid.emulated_faults = 'wrong_abi';
 SET hybrid.plugins = '';

@@ -407,9 +407,11 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 		lane->asked = lane->place != -1;
 	}
 	if (lane->asked && hy_device_granted(bulk->executor, lane->place))
+	{
+		hy_turn_came(lane->member);
 		return true;
-	if (lane->flying == 0 && bulk->executor->config.timeout_ns > 0 &&
-	    now - lane->asked_ns >= bulk->executor->config.timeout_ns)
+	}
+	if (lane->flying == 0 && now - lane->asked_ns >= hy_turn_limit(bulk->executor))
 		shut_out(bulk, lane);
 	return false;
 }
@@ -423,6 +425,7 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 	snprintf(run.failure.text, sizeof(run.failure.text), "%s",
 	         lane->asked ? "others had it all the time" : "too many wait for it");
 	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_BUSY);
+	hy_turn_missed(bulk->executor, lane->member, hy_bulk_now(bulk) - lane->asked_ns);
 	hy_bulk_drop_wishes(bulk, lane);
 	note_failure(bulk, &run);
 	note_end(bulk, &run);

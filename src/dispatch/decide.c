@@ -4,7 +4,8 @@
  *
  *	1	force_cpu, execution = cpu			the CPU
  *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8 and 9, and opens at once
- *										(prefer_gpu waits after an open that failed)
+ *										(prefer_gpu waits after an open that failed, and after a turn
+ *										on a device that never came)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
  *	5	fewer items than the minimum		the CPU
@@ -48,7 +49,8 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-#define HINT_LIMIT 16.0  /* of other kinds: it may be off by as much as the ratio itself */
+#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
+#define LEAST_QUEUE_NS 1e6
 #define FIRST_TRY_NS 2e7 /* that a first try may cost, whatever has been spent */
 #define REGRET_SHARE 0.01
 #define SPLIT_GAIN 0.9
@@ -155,6 +157,9 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
 	         executor->member[found].device == NULL && now < executor->member[found].open_after_ns)
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
+	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
+	         now < executor->member[found].taken_until_ns && cpu_able(executor, shape))
+		choose_cpu(choice, HY_REASON_COST);
 	/* What was said of memory last was said of the last device that was looked at. */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
@@ -243,9 +248,8 @@ named_device(const HyExecutor *executor, int32_t after)
 	{
 		const HyMember *member = &executor->member[i];
 
-		/* numbers are a backend's own; one that could not be had has none */
-		if (config->devices != 0 && member->backend != NULL &&
-		    (member->number >= 64 || !(config->devices >> member->number & 1)))
+		/* one that could not be had has no number, and still says why */
+		if (hy_left_out(config, member))
 			continue;
 		if (config->execution != HY_EXECUTION_NAMED || goes_by(member, config->backend_name))
 			return i;
@@ -521,6 +525,10 @@ untried(const HyExecutor *executor, const Side *sides, int count)
 		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
 			continue;
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
+			continue;
+		/* nor is it tried first behind others that take their time */
+		if (executor->member[sides[i].device].queue.ns >
+		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
 			continue;
 		if (found == NULL || hy_gauge_less(executor, sides[i].device, found->device))
 			found = &sides[i];

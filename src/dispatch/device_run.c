@@ -194,7 +194,6 @@ static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run,
               int32_t *place)
 {
-	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
 	uint64_t since;
 	HyShape shape;
 	double ns;
@@ -211,7 +210,7 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	{
 		if (hy_cancelled(task->cancel))
 			run->status = HY_CANCELLED;
-		else if (*place < 0 || hy_now(executor) - since >= limit)
+		else if (*place < 0 || hy_now(executor) - since >= hy_turn_limit(executor))
 		{
 			run->status = HY_BUSY;
 			snprintf(run->failure.text, sizeof(run->failure.text), "%s",
@@ -219,11 +218,14 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 		}
 		if (run->status != HY_OK)
 		{
+			if (run->status == HY_BUSY)
+				hy_turn_missed(executor, member, hy_now(executor) - since);
 			hy_device_leave(executor, *place);
 			return false;
 		}
 		executor->clock->wait(executor->clock->arg, HY_QUEUE_LOOK_NS);
 	}
+	hy_turn_came(member);
 	return true;
 }
 

@@ -157,15 +157,13 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	if (st != HY_OK)
 	{
 		d->status = st;
+		d->device = HY_NOWHERE;
 		keep(executor, d, decision);
 		return st;
 	}
 
 	if (choice.split)
-	{
-		choice.device = d->device = choice.candidate;
-		d->reason = HY_REASON_SPLIT;
-	}
+		choice.device = choice.candidate;
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (d->device == 0)
 	{
@@ -175,7 +173,11 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 			pay_rent(executor, &choice, finished - start);
 	}
 	else
+	{
+		hy_turn_patience(executor, &choice);
 		st = run_away(executor, task, &choice, d, &finished);
+		executor->patience_ns = 0;
+	}
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
@@ -224,6 +226,8 @@ hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now
 	decision->items = hy_shape_items(shape);
 	decision->execution =
 		executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution;
+	if (decision->execution == HY_EXECUTION_NAMED)
+		memcpy(decision->named, executor->config.backend_name, sizeof(decision->named));
 	decision->device = 0;
 	decision->reason = HY_REASON_USER;
 	decision->fallback = false;
@@ -252,7 +256,11 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 	decision->bytes_required = choice->bytes_required;
 	decision->bytes_available = choice->bytes_available;
 	if (choice->split)
+	{
 		decision->split_share = choice->share;
+		decision->device = choice->candidate;
+		decision->reason = HY_REASON_SPLIT;
+	}
 	decision->status = choice->refusal;
 	if (choice->refusal != HY_OK)
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",

@@ -59,6 +59,7 @@ typedef enum HyFlush
 #define HY_MAX_DEVICES 8
 #define HY_MAX_LATENCIES 40 /* histogram: bucket b counts latencies in [2^b, 2^(b+1)) ns */
 #define HY_EVENT_RING 256
+#define HY_NOWHERE (-1)
 
 typedef struct HyConfig
 {
@@ -88,7 +89,9 @@ typedef struct HyDecision
 	HyShape shape;
 	int64_t items;
 	HyExecution execution;
-	int32_t device; /* executor's device number the task was sent to first; 0 is the CPU */
+	char named[HY_NAME_LENGTH]; /* with HY_EXECUTION_NAMED: which backend */
+	/* executor's device number the task was sent to first; 0 is the CPU, HY_NOWHERE: nothing ran */
+	int32_t device;
 	HyReason reason;
 	bool fallback;              /* the device failed and the CPU answered */
 	HyStatus status;            /* of the first attempt */
@@ -134,6 +137,7 @@ typedef struct HyDeviceState
 	HyDeviceInfo info;
 	bool open;
 	bool latched;    /* never again in this process */
+	bool left_out;   /* HyConfig.devices does not name it */
 	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
 	uint64_t memory_used;
 	double load;     /* of the CPU as HyLoad.runnable; of a device: tasks there a place; 0: idle */
@@ -154,6 +158,20 @@ typedef struct HyLoad
 	double runnable; /* processes that could run, a core; 0: not known */
 	uint64_t memory; /* bytes of its memory that could be had; 0: not known */
 } HyLoad;
+
+/* HyLosses: devices that the process may not use again for as long as it lives, whatever executor it has. */
+#define HY_MAX_LOSSES 64
+
+typedef struct HyLosses
+{
+	int32_t count;
+	struct
+	{
+		char backend[HY_NAME_LENGTH];
+		int32_t number; /* the backend's own; -1: every device that it has */
+		char why[HY_TEXT_LENGTH];
+	} loss[HY_MAX_LOSSES];
+} HyLosses;
 
 typedef struct HyExecutor HyExecutor;
 
@@ -176,6 +194,12 @@ extern void hy_config_default(HyConfig *config);
  * with no usable device, and why).
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
+
+/*
+ * hy_executor_heed: what was lost before is not used, of backends that are added from now on, and what
+ * is lost from now on is noted there; losses outlives the executor.
+ */
+extern void hy_executor_heed(HyExecutor *executor, HyLosses *losses);
 
 /* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
 extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);

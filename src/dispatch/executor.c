@@ -21,6 +21,8 @@
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
 static HyStatus open_context(HyExecutor *executor, HyMember *member);
+static void heed_losses(const HyExecutor *executor, HyMember *member);
+static void note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why);
 static void set_text(char *target, size_t size, const char *text);
 static void check_info(HyDeviceInfo *info);
 
@@ -139,8 +141,15 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 			set_text(member->why, sizeof(member->why), "it does not answer when probed");
 		}
 		check_info(&member->info);
+		heed_losses(executor, member);
 	}
 	return HY_OK;
+}
+
+void
+hy_executor_heed(HyExecutor *executor, HyLosses *losses)
+{
+	executor->losses = losses;
 }
 
 void
@@ -228,6 +237,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL;
 	state->latched = member->latched;
+	state->left_out = device != 0 && hy_left_out(&executor->config, member);
 	state->why = member->why[0] != '\0' ? member->why : NULL;
 	if (device == 0)
 	{
@@ -394,6 +404,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what)
 {
+	char why[sizeof(member->why)];
 	int32_t i;
 
 	executor->generation++;
@@ -401,6 +412,8 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 	       (int) (member - executor->member), member->name, (int) member->number, what);
 	if (abandon)
 		member->device = NULL;
+	snprintf(why, sizeof(why), "it %s", what);
+	note_loss(executor, member->name, all ? -1 : member->number, why);
 	for (i = 1; i < executor->members; i++)
 	{
 		HyMember *other = &executor->member[i];
@@ -411,8 +424,52 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 			continue;
 		hy_member_close(executor, other);
 		other->latched = true;
-		snprintf(other->why, sizeof(other->why), "it %s", what);
+		memcpy(other->why, why, sizeof(other->why));
 	}
+}
+
+/* heed_losses: a device that the process has lost is latched from the start. */
+static void
+heed_losses(const HyExecutor *executor, HyMember *member)
+{
+	const HyLosses *losses = executor->losses;
+	int32_t i;
+
+	for (i = 0; losses != NULL && i < losses->count; i++)
+	{
+		if (strcmp(losses->loss[i].backend, member->name) != 0 ||
+		    (losses->loss[i].number != member->number && losses->loss[i].number != -1))
+			continue;
+		member->latched = true;
+		memcpy(member->why, losses->loss[i].why, sizeof(member->why));
+		return;
+	}
+}
+
+/* note_loss: number -1: all devices of the backend.  Where there is no room one stands for all. */
+static void
+note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why)
+{
+	HyLosses *losses = executor->losses;
+	int32_t i;
+
+	if (losses == NULL)
+		return;
+	for (i = 0; i < losses->count; i++)
+	{
+		if (strcmp(losses->loss[i].backend, backend) == 0 &&
+		    (losses->loss[i].number == number || losses->count == HY_MAX_LOSSES))
+			break;
+	}
+	if (i == HY_MAX_LOSSES)
+		return;
+	if (i < losses->count && losses->loss[i].number != number)
+		number = -1;
+	if (i == losses->count)
+		losses->count++;
+	set_text(losses->loss[i].backend, sizeof(losses->loss[i].backend), backend);
+	losses->loss[i].number = number;
+	set_text(losses->loss[i].why, sizeof(losses->loss[i].why), why);
 }
 
 static HyMember *

@@ -45,6 +45,9 @@ typedef struct HyMember
 	bool counted;           /* the context is one of those that the table counts */
 
 	HyQueueLoad queue; /* what waits or is in flight there, of everybody, when last looked at */
+	uint64_t
+		taken_ns; /* so long a turn was last waited for in vain, doubled each time; 0: it came */
+	uint64_t taken_until_ns; /* so long it is believed to take again */
 
 	/* Memory: what was free when last asked. */
 	bool free_known;
@@ -124,7 +127,9 @@ struct HyExecutor
 	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
 	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
 	bool queued;      /* tasks for devices go through the queue of seat */
+	uint64_t patience_ns; /* of the task at hand, for its turn; 0: as long as for its answer */
 	HyQueueSeat seat;
+	HyLosses *losses; /* NULL: nobody asks */
 	double spent_ns;  /* by all calls */
 	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
 	HyShare share;
@@ -169,6 +174,25 @@ struct HyChoice
  */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
+
+/*
+ * hy_turn_limit: for how long the task at hand may wait for its turn.  Where it is the dispatcher's
+ * own idea to use a device, as long as the CPU would take: then no wait costs more than twice that.
+ */
+extern uint64_t hy_turn_limit(const HyExecutor *executor);
+extern void hy_turn_patience(HyExecutor *executor, const HyChoice *choice);
+
+/* hy_turn_missed, hy_turn_came: after waiting so long in vain, or not. */
+extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
+extern void hy_turn_came(HyMember *member);
+
+/* hy_left_out: whether the settings leave the device out; numbers are a backend's own. */
+static inline bool
+hy_left_out(const HyConfig *config, const HyMember *member)
+{
+	return config->devices != 0 && member->backend != NULL &&
+	       (member->number >= 64 || !(config->devices >> member->number & 1));
+}
 
 /* hy_gauge_look: what there is under way on each device now. */
 extern void hy_gauge_look(HyExecutor *executor);

@@ -8,9 +8,11 @@
 
 #include "dispatch/executor_state.h"
 
+#define MOST_BYTES (INT64_C(1) << 47) /* of one array: a process has no more addresses */
 #define BREAK_EVEN_LIMIT INT64_C(1000000000)
 
 static bool is_sane(const HyShape *shape);
+static bool is_addressable(int64_t rows, int64_t columns, int64_t size);
 
 HyStatus
 hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HySideCost *costs,
@@ -107,7 +109,25 @@ is_sane(const HyShape *shape)
 	    shape->resident)
 		return false;
 	if (shape->op == HY_OP_SPREAD)
-		return shape->dims == 0;
-	return shape->dims >= 1 && shape->dims <= HY_MAX_DIMS &&
-	       (shape->op == HY_OP_TOPK ? shape->k >= 1 : shape->k == 0);
+		return shape->dims == 0 && is_addressable(shape->targets, 1, 8) &&
+		       is_addressable(shape->queries, 1, 16);
+	if (shape->dims < 1 || shape->dims > HY_MAX_DIMS ||
+	    (shape->op == HY_OP_TOPK ? shape->k < 1 : shape->k != 0) ||
+	    !is_addressable(shape->queries, shape->dims, sizeof(float)) ||
+	    !is_addressable(shape->targets, shape->dims, hy_dtype_size(shape->dtype)))
+		return false;
+	if (shape->op == HY_OP_TOPK)
+		return is_addressable(shape->queries, shape->k, sizeof(HyNeighbor));
+	return shape->op != HY_OP_DISTANCE ||
+	       is_addressable(shape->queries, shape->targets, sizeof(double));
+}
+
+/* is_addressable: whether an array of rows x columns elements of size bytes can be had by anybody. */
+static bool
+is_addressable(int64_t rows, int64_t columns, int64_t size)
+{
+	int64_t bytes;
+
+	return !__builtin_mul_overflow(rows, columns, &bytes) &&
+	       !__builtin_mul_overflow(bytes, size, &bytes) && bytes <= MOST_BYTES;
 }

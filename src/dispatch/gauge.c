@@ -14,6 +14,11 @@
 
 #include "dispatch/slice.h"
 
+#define LEAST_PATIENCE_NS UINT64_C(100000)
+#define BLIND_PATIENCE_NS UINT64_C(10000000) /* where nobody knows what the CPU would take */
+#define LEAST_TAKEN_NS UINT64_C(1000000)
+#define MOST_TAKEN_NS UINT64_C(10000000000)
+
 static double in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,
                            double whole_ns);
 
@@ -37,7 +42,52 @@ hy_gauge_queue(const HyExecutor *executor, int32_t device)
 	/* what was given up has left the queue, and keeps the device busy all the same */
 	load.tasks += member->leftovers;
 	load.unknown += member->leftovers;
+	/* who waited in vain just now would wait in vain again, whatever the tasks there promise */
+	if (member->taken_until_ns > 0 && load.ns < (double) member->taken_ns &&
+	    hy_now(executor) < member->taken_until_ns)
+		load.ns = (double) member->taken_ns;
 	return load;
+}
+
+uint64_t
+hy_turn_limit(const HyExecutor *executor)
+{
+	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
+
+	return executor->patience_ns > 0 && executor->patience_ns < limit ? executor->patience_ns
+	                                                                  : limit;
+}
+
+void
+hy_turn_patience(HyExecutor *executor, const HyChoice *choice)
+{
+	executor->patience_ns = 0;
+	if (executor->config.execution != HY_EXECUTION_AUTO &&
+	    executor->config.execution != HY_EXECUTION_SPLIT)
+		return;
+	executor->patience_ns = choice->cpu_ns < 0 ? BLIND_PATIENCE_NS
+	                        : choice->cpu_ns > (double) LEAST_PATIENCE_NS
+	                            ? (uint64_t) choice->cpu_ns
+	                            : LEAST_PATIENCE_NS;
+}
+
+void
+hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns)
+{
+	uint64_t taken = 2 * member->taken_ns;
+
+	taken = taken > waited_ns ? taken : waited_ns;
+	taken = taken > LEAST_TAKEN_NS ? taken : LEAST_TAKEN_NS;
+	member->taken_ns = taken < MOST_TAKEN_NS ? taken : MOST_TAKEN_NS;
+	member->taken_until_ns = hy_now(executor) + member->taken_ns;
+	executor->generation++;
+}
+
+void
+hy_turn_came(HyMember *member)
+{
+	member->taken_ns = 0;
+	member->taken_until_ns = 0;
 }
 
 bool

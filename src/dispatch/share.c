@@ -368,8 +368,13 @@ flush_events(HyExecutor *executor, uint64_t now)
 			continue;
 		event.decision = *decision;
 		event.wall_us = wall_us - (int64_t) (now - event.decision.time_ns) / 1000;
-		event.device = share->slot[event.decision.device];
-		memcpy(event.backend, executor->member[event.decision.device].name, sizeof(event.backend));
+		event.device = HY_TABLE_NO_DEVICE;
+		memset(event.backend, 0, sizeof(event.backend));
+		if (decision->device != HY_NOWHERE)
+		{
+			event.device = share->slot[decision->device];
+			memcpy(event.backend, executor->member[decision->device].name, sizeof(event.backend));
+		}
 		hy_table_put_event(share->table, &event);
 	}
 }

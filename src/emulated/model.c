@@ -22,6 +22,7 @@
 #define JITTER 0.10
 #define WARM_UP 10.0 /* launches that a first run costs more */
 #define GUESSED_HOPS 10
+#define MOST_VALUES (UINT64_C(1) << 58) /* times their size still a number of 63 bits */
 
 /* What emulated_profile stands for; it takes the place of the settings of the same names. */
 typedef struct Profile
@@ -207,11 +208,15 @@ spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLo
 	uint64_t n = (uint64_t) nodes;
 	uint64_t e = (uint64_t) edges;
 	uint64_t s = (uint64_t) sets;
+	uint64_t values;
 
 	load->flop = 2.0 * (double) edges * (double) sets * (double) hops;
 	load->bytes_up = e * 8 + n * 16 + s * 16;
-	load->bytes_down = n * s * 12;
-	load->device_bytes = load->bytes_up + load->bytes_down + n * s * 16;
+	/* what is merely asked about may be more than there is anywhere: it then is that much */
+	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
+		values = MOST_VALUES;
+	load->bytes_down = values * 12;
+	load->device_bytes = load->bytes_up + load->bytes_down + values * 16;
 }
 
 static double

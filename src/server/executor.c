@@ -36,6 +36,7 @@ static HyAllocator executor_allocator;
 static MemoryContext executor_context;
 static uint64 configured_generation;
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
+static HyLosses losses;          /* for the life of the process, whatever executor it has */
 static char *configured_plugins; /* the list that the executor's backends came from */
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
@@ -133,6 +134,7 @@ create_executor(void)
 	             "start the dispatcher");
 	configured_generation = 0;
 	primed_epoch = 0;
+	hy_executor_heed(executor, &losses);
 	load_plugins(names);
 	pfree(names);
 	if (hybrid_shared_table() != NULL)
@@ -176,7 +178,7 @@ look_at_load(void)
 	hy_executor_set_load(executor, &load);
 }
 
-/* The list of plug-ins has changed: begin anew, with the session's counters at zero. */
+/* The list of plug-ins has changed: begin anew, with the session's counters at zero; losses stay. */
 static void
 drop_executor(void)
 {
@@ -302,7 +304,7 @@ close_at_exit(int code, Datum arg)
 static bool
 was_forced(const HyDecision *decision)
 {
-	bool on_cpu = decision->device == 0 && decision->reason == HY_REASON_USER;
+	bool on_cpu = decision->device <= 0 && decision->reason == HY_REASON_USER;
 
 	return !on_cpu &&
 	       (decision->execution == HY_EXECUTION_GPU || decision->execution == HY_EXECUTION_NAMED);

@@ -47,7 +47,9 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		                  Int64GetDatum((int64) state.info.memory_free));
 		hybrid_row_put(&row, Int64GetDatum((int64) state.memory_used));
 		hybrid_row_put_text(&row, device_state(&state));
-		hybrid_row_put_text(&row, state.why);
+		hybrid_row_put_text(&row, state.why == NULL && state.left_out
+		                              ? "hybrid.gpu_device does not name it"
+		                              : state.why);
 		hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
 		put_contexts(&row, executor, device, &state);
 		put_load(&row, device, &state);
@@ -98,6 +100,8 @@ device_state(const HyDeviceState *state)
 		return "unavailable";
 	if (state->latched)
 		return "given up";
+	if (state->left_out)
+		return "left out";
 	return state->open ? "open" : "closed";
 }
 

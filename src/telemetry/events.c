@@ -76,8 +76,11 @@ collect_own(const HyExecutor *executor, HyTableEvent *events)
 
 		memset(event, 0, sizeof(*event));
 		event->decision = *hy_executor_event(executor, i);
-		hy_executor_device(executor, event->decision.device, &state);
-		strlcpy(event->backend, state.backend, sizeof(event->backend));
+		if (event->decision.device != HY_NOWHERE)
+		{
+			hy_executor_device(executor, event->decision.device, &state);
+			strlcpy(event->backend, state.backend, sizeof(event->backend));
+		}
 		event->device = HY_TABLE_NO_DEVICE;
 		event->wall_us = now - (int64) (now_ns - event->decision.time_ns) / 1000;
 		event->origin.session = hybrid_shared_session();
@@ -128,9 +131,11 @@ store_event(FunctionCallInfo fcinfo, const HybridView *view, const HyTableEvent 
 	hybrid_row_put(&row, Int64GetDatum(decision->shape.targets));
 	hybrid_row_put(&row, Int32GetDatum(decision->shape.k));
 	hybrid_row_put(&row, Int64GetDatum(decision->items));
-	hybrid_row_put_text(&row, hy_execution_name(decision->execution));
+	hybrid_row_put_text(&row, decision->execution == HY_EXECUTION_NAMED
+	                              ? decision->named
+	                              : hy_execution_name(decision->execution));
 	hybrid_row_put_if(&row, device >= 0, Int32GetDatum(device));
-	hybrid_row_put_text(&row, event->backend);
+	hybrid_row_put_text(&row, event->backend[0] != '\0' ? event->backend : NULL);
 	hybrid_row_put_text(&row, hy_reason_name(decision->reason));
 	hybrid_row_put(&row, BoolGetDatum(decision->fallback));
 	hybrid_row_put_text(&row, hy_status_name(decision->status));

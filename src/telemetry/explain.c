@@ -32,7 +32,11 @@ hybrid_explain(PG_FUNCTION_ARGS)
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	(void) hy_explain(executor, &shape, &decision, costs, &count);
+	/* what the arguments alone do not show: that nobody has so much memory */
+	if (hy_explain(executor, &shape, &decision, costs, &count) == HY_INVALID && count == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("no process can hold a batch of %lld queries and %lld targets",
+		                       (long long) shape.queries, (long long) shape.targets)));
 	for (i = 0; i < count; i++)
 		store_side(fcinfo, executor, &decision, &costs[i]);
 	return (Datum) 0;
@@ -123,9 +127,9 @@ store_side(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyDecision
 	hybrid_row_put_us(&row, cost->ns);
 	hybrid_row_put_us(&row, cost->in_flight_ns);
 	hybrid_row_put(&row, Int32GetDatum(cost->samples));
-	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.device_bytes));
-	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_up));
-	hybrid_row_put(&row, Int64GetDatum((int64) cost->needs.bytes_down));
+	hybrid_row_put(&row, Int64GetDatum((int64) Min(cost->needs.device_bytes, PG_INT64_MAX)));
+	hybrid_row_put(&row, Int64GetDatum((int64) Min(cost->needs.bytes_up, PG_INT64_MAX)));
+	hybrid_row_put(&row, Int64GetDatum((int64) Min(cost->needs.bytes_down, PG_INT64_MAX)));
 	hybrid_row_put_if(&row, chosen && decision->bytes_required > 0,
 	                  Int64GetDatum((int64) Min(decision->bytes_available, PG_INT64_MAX)));
 	if (decision->split_share >= 0 && (chosen || cost->device == 0))

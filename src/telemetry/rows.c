@@ -133,6 +133,8 @@ hybrid_view_device(const HybridView *view, int32 i, HybridViewedDevice *device)
 	device->own = i;
 	strlcpy(device->key.backend, state.backend, sizeof(device->key.backend));
 	strlcpy(device->key.name, state.info.name, sizeof(device->key.name));
+	strlcpy(device->key.architecture, state.info.architecture, sizeof(device->key.architecture));
+	device->key.number = state.number;
 	device->key.virtual_time = state.info.virtual_time;
 }
 
@@ -141,6 +143,8 @@ hybrid_view_own(const HybridView *view, int32 table_device)
 {
 	int32 device;
 
+	if (table_device == HY_TABLE_NO_DEVICE)
+		return -1;
 	for (device = 0; device < hy_executor_devices(view->executor); device++)
 	{
 		if (hy_executor_table_device(view->executor, device) == table_device)

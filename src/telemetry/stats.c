@@ -52,7 +52,7 @@ hybrid_reset_stats(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* store_counters: a row, unless nothing was ever tried there. */
+/* store_counters: a row, unless nothing was ever counted there. */
 static void
 store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewedDevice *device,
                HyOp op, const HyCounters *counters)
@@ -61,11 +61,18 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	int64 failures = counters->failures - counters->by_status[HY_CANCELLED];
 	int64 attempts = counters->calls + failures;
 	bool any = counters->calls > 0;
+	static const HyCounters nothing;
 	HybridRow row = {.columns = 0};
 
-	if (attempts == 0 && counters->fallbacks == 0)
+	/* who only finished pieces, or only gathered what others ran, made no call and did something */
+	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;
-	hybrid_view_put(view, device, &row);
+	hybrid_row_put_text(&row, hybrid_view_scope(view));
+	hybrid_row_put_if(&row, device->own >= 0, Int32GetDatum(device->own));
+	hybrid_row_put_text(&row, device->key.backend);
+	hybrid_row_put(&row, Int32GetDatum(device->key.number));
+	hybrid_row_put_text(&row, device->key.name);
+	hybrid_row_put_text(&row, device->key.architecture);
 	hybrid_row_put_text(&row, hy_op_name(op));
 	hybrid_row_put(&row, Int64GetDatum(counters->calls));
 	hybrid_row_put(&row, Int64GetDatum(counters->pieces));

@@ -296,7 +296,7 @@ is(decided('SET hybrid.execution = prefer_cpu', 100), 'prefer_cpu|cpu|user prefe
 is(decided('SET hybrid.execution = gpu', 100), 'gpu|emulated|user preference', 'execution = gpu');
 like(decided('SET hybrid.execution = split', 100000), qr/^split\|/, 'execution = split');
 is(decided('SET hybrid.execution = cpu', 100), 'cpu|cpu|user preference', 'execution = cpu');
-is(decided('SET hybrid.execution = emulated', 100), 'named|emulated|user preference', 'execution = a backend');
+is(decided('SET hybrid.execution = emulated', 100), 'emulated|emulated|user preference', 'execution = a backend');
 is(decided('SET hybrid.force_cpu = on', 100), 'cpu|cpu|user preference', 'force_cpu');
 is(decided('RESET hybrid.force_cpu; SET hybrid.execution = auto; SET hybrid.gpu_min_batch = 101', 100), 'auto|cpu|below minimum batch', 'gpu_min_batch');
 unlike(decided(q{SET hybrid.gpu_min_batch_overrides = 'distance:100'}, 100), qr/below minimum batch/, 'gpu_min_batch_overrides, one operation');

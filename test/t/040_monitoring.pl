@@ -23,6 +23,7 @@ my $node = PostgreSQL::Test::Cluster->new('watched');
 $node->init;
 $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'hybrid'
+hybrid.emulated_devices = 2
 hybrid.plugins = 'hybrid_emulated'
 CONF
 $node->start;
@@ -36,7 +37,15 @@ SET hybrid.execution = prefer_gpu;
 SET hybrid.gpu_min_batch = 1;
 SET hybrid.emulated_faults = 'fail_at=2';
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
+SET hybrid.emulated_faults = '';
+SET hybrid.gpu_device = '1';
+SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
 SET hybrid.execution = cpu;
+SET hybrid.plugins = '';
+SET hybrid.simd = scalar;
+SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
+SET hybrid.plugins = hybrid_emulated;
+RESET hybrid.simd;
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
 SQL
 
@@ -57,6 +66,10 @@ for my $page ('operations.md', 'tuning.md')
 	}
 }
 cmp_ok($run, '>=', 5, 'the documents hold queries');
+
+# a CPU that a session used with another instruction set is another row, and its batches are counted
+is($node->safe_psql('postgres', q{SELECT count(*) > 1, bool_and(architecture <> '') FROM hybrid_stats WHERE backend = 'cpu'}),
+	't|t', 'two instruction sets, two rows');
 
 # The exporter's queries: they run, and return the labels (text) and values (numbers) that are named.
 my $config = slurp("$docs/monitoring/prometheus-sql-exporter.yml");
@@ -80,6 +93,13 @@ while ($config =~ /^  - name: (\w+)\n\s+help: .*\n\s+labels: \[(.*)\]\n\s+values
 	isnt($out, '', "$name has something to show");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM ($query) AS q WHERE "
 				. join(' OR ', map { "$_ IS NULL" } @labels, @values)), '0', "$name: nothing is NULL");
+	# alike: as on a machine with two cards of one kind, which are not open in this session
+	(my $alike = $query) =~ s{FROM (hybrid_(?:stats|devices))}{FROM (SELECT (jsonb_populate_record(s,
+		jsonb_build_object('name', s.backend, 'memory_free', CASE WHEN s.backend = 'cpu' THEN 1 END))).* FROM $1 AS s) AS $1};
+	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
+				. ",0)) FROM ($alike) AS q"), '0', "$name: two cards of one name are told apart");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM ($alike) AS q WHERE backend <> 'cpu' AND $_ = 0"),
+		'0', "$name: free memory that is not known is not none") for grep { /free$/ } @values;
 	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
 				. ",0)) FROM ($query) AS q"), '0', "$name: each row has labels of its own");
 	$columns{"sql_$name"} = { map { $_ => 1 } @values };
@@ -103,6 +123,23 @@ for my $expression (@expressions)
 	$wrong .= 'a metric without col' if $expression =~ /sql_hybrid\w+(?!\w|\{col=)/;
 	is($wrong, '', "known: $expression");
 }
+
+# settings_without_preloading: what operations.md says to do to the system can be done there as it stands
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->restart;
+my $setting = q{SELECT count(*) FROM hybrid_devices; SELECT setting FROM pg_settings WHERE name = 'hybrid.force_cpu'};
+my $operations = slurp("$docs/operations.md");
+while ($operations =~ /^```sql\n(.*?)^```/gms)
+{
+	my $sql = $1;
+	next unless $sql =~ /ALTER SYSTEM/;
+	my ($status, $out, $err) = $node->psql('postgres', $sql, on_error_stop => 1);
+
+	is("$status $err", '0 ', 'not preloaded: ' . (split /\n/, $sql)[1]);
+}
+$node->poll_query_until('postgres', $setting, "3\non");
+is($node->safe_psql('postgres', $setting), "3\non", 'and it holds');
+unlike($node->safe_psql('postgres', q{SELECT name FROM pg_settings}), qr/hybrid/, 'a session that has not loaded the library knows no setting');
 
 $node->stop;
 done_testing();

@@ -216,6 +216,81 @@ test_process_lost_for_life(void)
 	stage_end();
 }
 
+/* a_lost_device_stays_lost_in_the_next_executor: what the process lost, no restart gives back */
+static void
+test_a_lost_device_stays_lost_in_the_next_executor(void)
+{
+	static const HyStatus loss[] = {HY_PROCESS_LOST, HY_DEVICE_GONE};
+	static HyLosses losses;
+	HyDecision decision;
+	HyDeviceState state;
+	size_t i;
+	int32_t d;
+
+	for (i = 0; i < 2; i++)
+	{
+		HyExecutor *first;
+
+		memset(&losses, 0, sizeof(losses));
+		stage_begin(0);
+		hy_executor_heed(stage.executor, &losses);
+		stage.devices = 2;
+		CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
+		stage.config.execution = HY_EXECUTION_PREFER_GPU;
+		stage.script[0] = loss[i];
+		stage.always_fail = true;
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK(decision.fallback);
+		stage.always_fail = false;
+		stage.scripted = STAGE_SCRIPT;
+		first = stage.executor;
+		CHECK_INT(
+			hy_executor_create(&stage.memory.allocator, &stage.clock.clock, NULL, &stage.executor),
+			HY_OK);
+		hy_executor_destroy(first);
+		hy_executor_heed(stage.executor, &losses);
+		/* one device more than before: of a lost process it is lost as well */
+		stage.devices = 3;
+		CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
+		for (d = 1; d <= 3; d++)
+		{
+			hy_executor_device(stage.executor, d, &state);
+			CHECK_INT(state.latched, loss[i] == HY_PROCESS_LOST || d == decision.device);
+			CHECK(!state.latched || state.why != NULL);
+		}
+		stage_end();
+	}
+}
+
+/* where_there_is_no_room_for_a_loss_one_stands_for_all: of the backend, rather than none */
+static void
+test_where_there_is_no_room_for_a_loss_one_stands_for_all(void)
+{
+	HyLosses losses;
+	HyDecision decision;
+	int32_t i;
+
+	memset(&losses, 0, sizeof(losses));
+	losses.count = HY_MAX_LOSSES;
+	for (i = 0; i < HY_MAX_LOSSES; i++)
+	{
+		strcpy(losses.loss[i].backend, i == 5 ? stage_backend.name : "other");
+		losses.loss[i].number = 100 + i;
+	}
+	stage_begin(0);
+	hy_executor_heed(stage.executor, &losses);
+	stage.devices = 1;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.script[0] = HY_DEVICE_GONE;
+	stage.always_fail = true;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(losses.count, HY_MAX_LOSSES);
+	CHECK_INT(losses.loss[5].number, -1);
+	CHECK_INT(losses.loss[6].number, 106);
+	stage_end();
+}
+
 static void
 test_one_device_gone(void)
 {
@@ -343,6 +418,8 @@ main(void)
 	UNIT_RUN(test_lost_context_is_reopened_once);
 	UNIT_RUN(test_process_lost_for_life);
 	UNIT_RUN(test_one_device_gone);
+	UNIT_RUN(test_a_lost_device_stays_lost_in_the_next_executor);
+	UNIT_RUN(test_where_there_is_no_room_for_a_loss_one_stands_for_all);
 	UNIT_RUN(test_open_that_fails);
 	UNIT_RUN(test_open_that_fails_is_logged_once);
 	UNIT_RUN(test_new_memory_limit_reopens);

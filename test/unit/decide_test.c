@@ -48,7 +48,7 @@ test_no_device(void)
 	strcpy(stage.config.backend_name, "cuda");
 	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
 	CHECK_INT(decision.reason, HY_REASON_NO_DEVICE);
-	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.device, HY_NOWHERE);
 	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
 	strcpy(stage.config.backend_name, "other");
 	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
@@ -152,7 +152,7 @@ test_breaker_open(void)
 	strcpy(stage.config.backend_name, "scripted");
 	CHECK_INT(stage_dispatch(1024, &decision), HY_BUSY);
 	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
-	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.device, HY_NOWHERE);
 	stage.config.execution = HY_EXECUTION_AUTO;
 	stage.clock.time += HY_BREAKER_FIRST_NS;
 	stage_expect(stage_decided(1024), 1, HY_REASON_PROBE);

@@ -61,6 +61,35 @@ test_is_what_happens_then(void)
 	stage_end();
 }
 
+/* what_is_split_is_explained_as_split: as it is done, not as if it went to one side */
+static void
+test_what_is_split_is_explained_as_split(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision said;
+	HyDecision done;
+	int32_t count;
+	int split = 0;
+	int i;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	for (i = 0; i < 100; i++)
+	{
+		HyShape asked = shape;
+
+		asked.targets = 4096;
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK_INT(hy_explain(stage.executor, &asked, &said, costs, &count), HY_OK);
+		CHECK_INT(stage_dispatch(asked.targets, &done), HY_OK);
+		CHECK_INT(said.device, done.device);
+		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
+		split += done.reason == HY_REASON_SPLIT;
+	}
+	CHECK(split > 50);
+	stage_end();
+}
+
 static void
 test_refusals_and_nonsense(void)
 {
@@ -88,6 +117,36 @@ test_refusals_and_nonsense(void)
 	odd.op = (HyOp) 77;
 	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
 	CHECK_INT(stage.submits, 0);
+	stage_end();
+}
+
+/* batches_that_nobody_can_hold: refused; what is merely large is weighed as anything else */
+static void
+test_batches_that_nobody_can_hold(void)
+{
+	static const HyShape impossible[] = {
+		{.op = HY_OP_TOPK, .dims = 16000, .queries = INT64_MAX, .targets = INT64_MAX, .k = 10},
+		{.op = HY_OP_TOPK, .dims = 16000, .queries = 1, .targets = INT64_MAX, .k = 10},
+		{.op = HY_OP_TOPK, .dims = 1, .queries = INT64_C(1) << 40, .targets = 1, .k = 1 << 30},
+		{.op = HY_OP_DISTANCE, .dims = 1, .queries = INT64_C(1) << 40, .targets = INT64_C(1) << 40},
+		{.op = HY_OP_SPREAD, .queries = 1, .targets = INT64_MAX},
+		{.op = HY_OP_SPREAD, .queries = INT64_MAX, .targets = 1},
+	};
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	HyShape large = shape;
+	int32_t count;
+	size_t i;
+
+	stage_begin(1);
+	for (i = 0; i < sizeof(impossible) / sizeof(impossible[0]); i++)
+	{
+		CHECK_INT(hy_explain(stage.executor, &impossible[i], &decision, costs, &count), HY_INVALID);
+		CHECK_INT(count, 0);
+	}
+	large.targets = INT64_C(1000000000);
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
+	CHECK_INT(count, 2);
 	stage_end();
 }
 
@@ -125,7 +184,9 @@ main(void)
 {
 	UNIT_RUN(test_without_history);
 	UNIT_RUN(test_is_what_happens_then);
+	UNIT_RUN(test_what_is_split_is_explained_as_split);
 	UNIT_RUN(test_refusals_and_nonsense);
+	UNIT_RUN(test_batches_that_nobody_can_hold);
 	UNIT_RUN(test_history_rows);
 	return unit_finish();
 }

@@ -241,6 +241,101 @@ test_load(void)
 	stage_end();
 }
 
+/* taken: a device whose places others hold, of a session that queues. */
+static int32_t held[2];
+
+static void
+taken_begin(HyExecution execution)
+{
+	int i;
+
+	stage_begin(1);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage.config.execution = execution;
+	stage.config.timeout_ns = 2000000000;
+	stage.config.queue_depth = 2;
+	for (i = 0; i < 2; i++)
+	{
+		held[i] = hy_queue_ask(&other, 1, 0, true, stage.clock.time);
+		CHECK(hy_queue_granted(&other, held[i], 2, stage.clock.time));
+	}
+}
+
+static void
+taken_end(void)
+{
+	hy_queue_leave(&other, held[0]);
+	hy_queue_leave(&other, held[1]);
+}
+
+/* Others hang on the device: who only meant well by going there loses little, and not each time. */
+static void
+test_a_taken_device_costs_auto_little(void)
+{
+	HyDecision decision;
+	uint64_t before;
+	uint64_t took;
+	int known;
+	int i;
+
+	for (known = 0; known <= 1; known++)
+	{
+		int busy = 0;
+
+		taken_begin(HY_EXECUTION_AUTO);
+		if (known)
+			stage_teach_one(10000, 1000000, 100000);
+		before = stage.clock.time;
+		for (i = 0; i < 500; i++)
+		{
+			CHECK_INT(stage_dispatch(10000, &decision), HY_OK);
+			CHECK(decision.device == 0 || decision.fallback);
+			busy += decision.status == HY_BUSY;
+		}
+		took = stage.clock.time - before;
+		/* the CPU takes 1 ms each */
+		CHECK_MSG(took < 500 * UINT64_C(1000000) * 3 / 2, "%d: %.1f ms", known,
+		          (double) took / 1e6);
+		CHECK_MSG(busy > 0 && busy < 20, "%d: %d times", known, busy);
+
+		/* and when they have gone it is used again */
+		taken_end();
+		for (i = 0; i < 2000 && (decision.device == 0 || decision.fallback); i++)
+		{
+			stage.clock.time += 10000000;
+			CHECK_INT(stage_dispatch(10000, &decision), HY_OK);
+		}
+		CHECK_INT(decision.device, 1);
+		CHECK_INT(decision.status, HY_OK);
+		CHECK(stage.executor->member[1].taken_ns == 0);
+		stage_end();
+	}
+}
+
+static void
+test_a_taken_device_is_not_preferred_again_at_once(void)
+{
+	HyDecision decision;
+	uint64_t before;
+
+	taken_begin(HY_EXECUTION_PREFER_GPU);
+	before = stage.clock.time;
+	CHECK_INT(stage_dispatch(10000, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK(stage.clock.time - before >= stage.config.timeout_ns);
+	before = stage.clock.time;
+	CHECK_INT(stage_dispatch(10000, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK(stage.clock.time - before < 2000000);
+	stage.clock.time += stage.config.timeout_ns;
+	taken_end();
+	CHECK_INT(stage_dispatch(10000, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_USER);
+	CHECK_INT(decision.status, HY_OK);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -250,5 +345,7 @@ main(void)
 	UNIT_RUN(test_queue_of_one_process);
 	UNIT_RUN(test_memory_in_use_moves_a_task_to_the_cpu);
 	UNIT_RUN(test_load);
+	UNIT_RUN(test_a_taken_device_costs_auto_little);
+	UNIT_RUN(test_a_taken_device_is_not_preferred_again_at_once);
 	return unit_finish();
 }

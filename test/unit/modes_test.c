@@ -145,7 +145,7 @@ check_cell(const Mode *mode, State state)
 		CHECK_INT(st, mode->insists ? refusals[state] : HY_OK);
 		CHECK_INT(decision.status, st);
 		CHECK_STR(hy_reason_name(decision.reason), hy_reason_name(reasons[state]));
-		CHECK_INT(decision.device, mode->insists ? 1 : 0);
+		CHECK_INT(decision.device, mode->insists ? HY_NOWHERE : 0);
 		CHECK_INT(stage.submits, before);
 	}
 	CHECK(!decision.fallback);
