@@ -59,7 +59,11 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	HyOp op = task->op;
 
 	if (!hy_attempt_begin(executor, member, op, run))
+	{
+		if (run->status == HY_PROCESS_LOST)
+			hy_attempt_judge(executor, member, op, run->status);
 		return run->status;
+	}
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
 	hy_device_run(executor, member, task, run);
 	hy_count_attempt(&member->counters[op], run->status);
@@ -91,7 +95,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	if (ready(executor, member, run))
 		return true;
 	hy_count_attempt(&member->counters[op], run->status);
-	hy_attempt_judge(executor, member, op, run->status);
+	if (run->status != HY_PROCESS_LOST)
+		hy_attempt_judge(executor, member, op, run->status);
 	return false;
 }
 

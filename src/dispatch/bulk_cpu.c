@@ -68,7 +68,8 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 	until = hy_bulk_now(bulk);
 	if (st != HY_OK)
 	{
-		hy_count_attempt(&member->counters[bulk->shape.op], st);
+		if (st != HY_CANCELLED)
+			hy_count_attempt(&member->counters[bulk->shape.op], st);
 		hy_bulk_stop(bulk, st);
 		return true;
 	}

@@ -16,6 +16,7 @@
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
 static void piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
 static void piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
+static void judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st);
 static bool smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece);
 static bool reopen(HyBulk *bulk, HyBulkLane *lane);
 static HyBulkLane *land(HyBulk *bulk, HyBulkPiece *piece);
@@ -65,14 +66,14 @@ settle(HyBulk *bulk, HyBulkPiece *piece)
 		piece_done(bulk, lane, piece);
 		return;
 	}
-	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
 	if (st == HY_CANCELLED)
 	{
 		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
 		hy_bulk_stop(bulk, HY_CANCELLED);
+		return;
 	}
-	else
-		piece_failed(bulk, lane, piece);
+	hy_count_attempt(&lane->member->counters[bulk->shape.op], st);
+	piece_failed(bulk, lane, piece);
 }
 
 static void
@@ -116,7 +117,6 @@ static void
 piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 {
 	HyStatus st = piece->flight.run.status;
-	int i;
 
 	note_failure(bulk, &piece->flight.run);
 	lane->lost_ns += (double) (hy_bulk_now(bulk) - piece->flight.run.started_ns);
@@ -126,7 +126,20 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 		give_back(bulk, piece, false);
 		return;
 	}
-	/* What the loss of a device or of a process takes along must not be in flight then. */
+	judge_loss(bulk, lane, st);
+	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
+	if (!lane->open)
+		note_end(bulk, &piece->flight.run);
+	/* A context opened again has another try at it. */
+	give_back(bulk, piece, !lane->open);
+}
+
+/* judge_loss: what the loss of a device or of a process takes along must not be in flight then. */
+static void
+judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
+{
+	int i;
+
 	for (i = 0; i < bulk->lanes && st == HY_PROCESS_LOST; i++)
 	{
 		if (bulk->lane[i].member->backend == lane->member->backend)
@@ -135,11 +148,6 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	if (st == HY_CONTEXT_LOST || st == HY_DEVICE_GONE)
 		hy_bulk_stop_lane(bulk, lane);
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
-	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
-	if (!lane->open)
-		note_end(bulk, &piece->flight.run);
-	/* A context opened again has another try at it. */
-	give_back(bulk, piece, !lane->open);
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].member->latched)
@@ -376,6 +384,8 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 			return true;
 		run.status = HY_NOMEM;
 	}
+	else if (run.status == HY_PROCESS_LOST)
+		judge_loss(bulk, lane, run.status);
 	note_failure(bulk, &run);
 	note_end(bulk, &run);
 	lane->open = false;

@@ -38,6 +38,10 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 
 	if (whole_ns <= 0 || extent < 1)
 		return;
+	/* beside the CPU a first piece says more than a cold start */
+	if (bulk->plan.with_cpu &&
+	    hy_tracker_forecast(bulk->executor->tracker, &bulk->shape, lane->device).cold)
+		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
 	/* the CPU starts for nothing, whatever the smallest tasks that were seen took */
 	if (lane->device != 0 && one_ns > 0 && extent > 1)

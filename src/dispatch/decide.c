@@ -13,7 +13,9 @@
  *	7	more memory than the budget			in pieces, or the CPU where not even the smallest fits
  *	8	not open yet: ski rental; open: the cheapest side by history, with hysteresis
  *	9	exploration: sides without history first, then now and then another side
- *	10	split: device and CPU at once, where that is predicted to take 0.9 of the better one
+ *	10	split: device and CPU at once, where that is predicted to take 0.9 of the better one; where it
+ *		is asked for, whenever it is predicted to be faster at all, in shares that the user fixed
+ *		always, and instead of 9 while a side is without history
  *
  * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with what it is predicted to
  * take plus what is in flight there; without a prediction the one with the least in flight goes.
@@ -166,7 +168,8 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		choice->reason = HY_REASON_PROBE;
 	if (automatic && choice->device != 0 && choice->reason == HY_REASON_PROBE)
 		return;
-	if (automatic && choice->candidate != 0 && choice->reason != HY_REASON_EXPLORATION)
+	if (automatic && choice->candidate != 0 &&
+	    (choice->reason != HY_REASON_EXPLORATION || config->execution == HY_EXECUTION_SPLIT))
 		consider_split(executor, shape, config->execution == HY_EXECUTION_SPLIT, choice);
 }
 
@@ -607,28 +610,35 @@ take(HyChoice *choice, const Side *side, HyReason reason)
 
 /*
  * consider_split: rule 10, the candidate and the CPU at once.  The device's share is the one at
- * which both are predicted to end together, or what the user has fixed.
+ * which both are predicted to end together, or what the user has fixed.  Where a split is asked for
+ * and a side is not known, or by a cold start only, the split is the trial.
  */
 static void
 consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice)
 {
-	double better =
-		choice->device != 0 && choice->device_ns >= 0 ? choice->device_ns : choice->cpu_ns;
+	const HyMember *member = &executor->member[choice->candidate];
+	bool fixed = executor->config.split_percent >= 0;
+	bool known = choice->device_ns >= 0 && choice->cpu_ns >= 0;
+	double better = choice->device_ns < choice->cpu_ns ? choice->device_ns : choice->cpu_ns;
 	double low = 0;
 	double high = 1;
 	double device_ns;
 	double cpu_ns;
 	int i;
 
-	if (!executor->cuts || !cpu_able(executor, shape) || hy_shape_items(shape) < 2 ||
-	    executor->member[choice->candidate].device == NULL)
+	if (!executor->cuts || !cpu_able(executor, shape) || hy_shape_extent(shape) < 2)
 		return;
-	if (choice->device_ns >= 0 && choice->cpu_ns >= 0)
+	/* a trial opens what is paid for, as it does without a split */
+	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
+		return;
+	if (!asked_for && (!known || better < SPLIT_FROM_NS))
+		return;
+	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
+	                  hy_tracker_forecast(executor->tracker, shape, 0).cold))
+		known = false;
+	choice->share = 0.5;
+	if (known)
 	{
-		if (choice->device_ns < better)
-			better = choice->device_ns;
-		if (!asked_for && better < SPLIT_FROM_NS)
-			return;
 		for (i = 0; i < SPLIT_STEPS; i++)
 		{
 			double part = (low + high) / 2;
@@ -641,17 +651,16 @@ consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for,
 		}
 		choice->share = (low + high) / 2;
 	}
-	else if (!asked_for)
-		return;
-	else
-		choice->share = 0.5;
-	if (executor->config.split_percent >= 0)
+	if (fixed)
 		choice->share = executor->config.split_percent / 100.0;
 	device_ns = part_ns(executor, shape, choice->candidate, choice->share);
 	cpu_ns = part_ns(executor, shape, 0, 1 - choice->share);
 	if (device_ns >= 0 && cpu_ns >= 0)
 		choice->split_ns = SPLIT_JOIN_NS + (device_ns > cpu_ns ? device_ns : cpu_ns);
-	choice->split = asked_for || (choice->split_ns >= 0 && choice->split_ns <= SPLIT_GAIN * better);
+	if (asked_for)
+		choice->split = fixed || !known || (choice->split_ns >= 0 && choice->split_ns < better);
+	else
+		choice->split = choice->split_ns >= 0 && choice->split_ns <= SPLIT_GAIN * better;
 }
 
 /* part_ns: what a side is predicted to take for a part of a task, < 0: not known. */

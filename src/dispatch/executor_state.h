@@ -258,7 +258,8 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
  * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
- * false: *run says why not, and the attempt, if it was one, is counted and judged.
+ * false: *run says why not, and the attempt, if it was one, is counted and judged; but the loss of
+ * the process is the caller's to judge, who knows what else is in flight and must end first.
  * hy_attempt_judge: what its outcome says of the device.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);

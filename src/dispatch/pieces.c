@@ -59,11 +59,13 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 		decision->status = report.first;
 		decision->failure = report.failure;
 	}
-	if (st != HY_OK && st != HY_CANCELLED)
-	{
+	if (st != HY_OK)
 		decision->status = st;
+	/* whichever piece heard of it, it was one call that was cancelled */
+	if (st == HY_CANCELLED)
+		hy_count_attempt(counters, st);
+	else if (st != HY_OK)
 		decision->failure = report.failure;
-	}
 	if (report.fallback)
 	{
 		decision->fallback = true;

@@ -394,6 +394,43 @@ test_open_that_fails(void)
 	stage_end();
 }
 
+static HyStatus
+open_that_loses_the_process(int32_t device, const HyLimits *limits, HyDevice **opened)
+{
+	return device == 1 ? HY_PROCESS_LOST : stage_open(device, limits, opened);
+}
+
+static void
+close_of_an_idle_device(HyDevice *device)
+{
+	int i;
+
+	for (i = 0; i < STAGE_TICKETS; i++)
+		CHECK(stage.tickets[i].number == 0 || stage.tickets[i].device != stage_number(device));
+	stage_close(device);
+}
+
+/* The second device takes the first along as it is opened, with pieces in flight there. */
+static void
+test_an_opening_that_loses_the_process(void)
+{
+	HyBackend backend = stage_backend;
+
+	stage_begin(0);
+	stage.devices = 2;
+	backend.open = open_that_loses_the_process;
+	backend.close = close_of_an_idle_device;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &backend), HY_OK);
+	bulk(100000, (HyBulkPlan){6, true, true, -1});
+	CHECK_INT(report.status, HY_OK);
+	CHECK_INT(report.first, HY_PROCESS_LOST);
+	CHECK_INT(report.rows[0], 100000);
+	CHECK(stage.submits > 0 && stage.cancels == stage.submits);
+	CHECK_INT(stage.closes, 1);
+	CHECK(stage.executor->member[1].latched && stage.executor->member[2].latched);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -409,5 +446,6 @@ main(void)
 	UNIT_RUN(test_a_device_that_got_slower_is_believed_to_be);
 	UNIT_RUN(test_devices_only);
 	UNIT_RUN(test_open_that_fails);
+	UNIT_RUN(test_an_opening_that_loses_the_process);
 	return unit_finish();
 }

@@ -630,20 +630,32 @@ test_split(void)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 500000);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
 	CHECK(!choice.split);
-	/* unless it is asked for */
+	/* even where it is asked for, unless the user knows by how much */
 	stage.config.execution = HY_EXECUTION_SPLIT;
 	hy_executor_configure(stage.executor, &stage.config);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
-	CHECK(choice.split);
-	CHECK(choice.share > 0.7);
+	CHECK(!choice.split);
+	CHECK_INT(choice.device, 1);
+	CHECK_INT(choice.reason, HY_REASON_COST);
 	stage.config.split_percent = 25;
 	hy_executor_configure(stage.executor, &stage.config);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(choice.split);
 	CHECK_NEAR(choice.share, 0.25, 1e-9);
-	/* what is small is not worth it */
-	stage.config.execution = HY_EXECUTION_AUTO;
+	/* asked for, what it wins may be less than automatic wants, but not nothing */
+	for (i = 0; i < 400; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, 1, 900000);
 	stage.config.split_percent = -1;
 	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(choice.split);
+	CHECK(choice.split_ns < choice.device_ns && choice.split_ns > 0.9 * choice.device_ns);
+	CHECK(choice.share > 0.7);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(!choice.split);
+	/* what is small is not worth it */
 	task = stage_task(1024);
 	shape = hy_task_shape(&task);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);

@@ -91,6 +91,7 @@ static void
 begin(void)
 {
 	stage_begin(1);
+	stage.device_item_ns = 50; /* not by so much that a split would be no use */
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	hy_executor_reset(stage.executor);

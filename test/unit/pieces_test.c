@@ -82,6 +82,92 @@ test_split_asked_for(void)
 	stage_end();
 }
 
+/* A small task takes longer on both sides than on the better one, which has it whole then. */
+static void
+test_split_asked_for_of_small_tasks(void)
+{
+	static const double item_ns[] = {5, 14, 100, 1000};
+	size_t i;
+	int n;
+
+	for (i = 0; i < sizeof(item_ns) / sizeof(item_ns[0]); i++)
+	{
+		for (n = 0; n < 12; n++)
+		{
+			int64_t rows = INT64_C(100) << n;
+			double cpu_ns = 100.0 * (double) rows;
+			double device_ns = 20000 + item_ns[i] * (double) rows;
+			double better = cpu_ns < device_ns ? cpu_ns : device_ns;
+
+			begin(1, item_ns[i]);
+			stage.executor->no_trials = true;
+			stage.config.execution = HY_EXECUTION_SPLIT;
+			stage.config.speedup_threshold = 1;
+			CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+			CHECK_MSG(better / (double) decision.actual_ns >= 0.95,
+			          "%g ns an item, %lld rows: %.3f times the better side, reason %s", item_ns[i],
+			          (long long) rows, better / (double) decision.actual_ns,
+			          hy_reason_name(decision.reason));
+			if (better < 50000)
+				CHECK_STR(hy_reason_name(decision.reason), "cost");
+			stage_end();
+		}
+	}
+}
+
+/* Without history the split is the trial: no call goes to one side alone before it is known. */
+static void
+test_split_asked_for_without_history(void)
+{
+	int i;
+
+	stage_begin(1);
+	stage.device_item_ns = 60;
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	for (i = 0; i < 60; i++)
+	{
+		int64_t before[2] = {stage_counters(0)->items, stage_counters(1)->items};
+
+		CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+		CHECK_STR(hy_reason_name(decision.reason), "split");
+		CHECK(stage_counters(0)->items > before[0] && stage_counters(1)->items > before[1]);
+	}
+	/* 10 ms, 6 ms, and both at once */
+	CHECK_MSG(decision.actual_ns < 4.2e6, "%.2f ms", decision.actual_ns / 1e6);
+	stage_end();
+	/* a first time on the device that says nothing of the others does not keep it out */
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	stage.device_launch_ns = 5e8;
+	CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	stage.device_launch_ns = 20000;
+	for (i = 0; i < 10; i++)
+		CHECK_INT(stage_dispatch(100000, &decision), HY_OK);
+	CHECK(stage_counters(1)->items > 500000);
+	stage_end();
+}
+
+/* A job that is cancelled, wherever that is heard, is one call that was cancelled, as a whole task is. */
+static void
+test_a_cancelled_job_says_so(void)
+{
+	int64_t at;
+
+	for (at = 1; at <= 12; at++)
+	{
+		begin(1, 20);
+		stage.config.execution = HY_EXECUTION_SPLIT;
+		unit_cancel_init(&stage.cancel, at);
+		CHECK_INT(stage_dispatch(400000, &decision), HY_CANCELLED);
+		CHECK_INT(decision.status, HY_CANCELLED);
+		CHECK(!decision.fallback);
+		CHECK_INT(stage_counters(1)->by_status[HY_CANCELLED], 1);
+		CHECK_INT(stage_counters(0)->by_status[HY_CANCELLED], 0);
+		CHECK_INT(stage_counters(0)->calls + stage_counters(1)->calls, 0);
+		stage_end();
+	}
+}
+
 static void
 test_all_devices_on_a_large_task(void)
 {
@@ -197,6 +283,9 @@ main(void)
 {
 	UNIT_RUN(test_split_in_auto);
 	UNIT_RUN(test_split_asked_for);
+	UNIT_RUN(test_split_asked_for_of_small_tasks);
+	UNIT_RUN(test_split_asked_for_without_history);
+	UNIT_RUN(test_a_cancelled_job_says_so);
 	UNIT_RUN(test_all_devices_on_a_large_task);
 	UNIT_RUN(test_devices_that_are_named);
 	UNIT_RUN(test_large_for_the_memory);
