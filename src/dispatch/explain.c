@@ -38,6 +38,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	{
 		decision->device = 0;
 		decision->reason = (HyReason) memo->like.reason;
+		decision->split_share = -1;
 	}
 	decision->predicted_cpu_ns = hy_side_ns(executor, shape, 0);
 	if (choice.candidate != 0)

@@ -73,20 +73,23 @@ test_what_is_split_is_explained_as_split(void)
 	int i;
 
 	stage_begin(1);
+	stage.device_item_ns = 70;
 	stage.config.execution = HY_EXECUTION_SPLIT;
 	for (i = 0; i < 100; i++)
 	{
 		HyShape asked = shape;
 
-		asked.targets = 4096;
+		/* what is small is not split once both sides are known */
+		asked.targets = i % 5 == 4 ? 400 : 40000;
 		hy_executor_configure(stage.executor, &stage.config);
 		CHECK_INT(hy_explain(stage.executor, &asked, &said, costs, &count), HY_OK);
 		CHECK_INT(stage_dispatch(asked.targets, &done), HY_OK);
 		CHECK_INT(said.device, done.device);
 		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
+		CHECK_INT(said.split_share >= 0, done.reason == HY_REASON_SPLIT);
 		split += done.reason == HY_REASON_SPLIT;
 	}
-	CHECK(split > 50);
+	CHECK_MSG(split >= 80 && split < 90, "%d times", split);
 	stage_end();
 }
 
