@@ -736,7 +736,7 @@ COMMENT ON COLUMN hybrid_events.virtual IS 'actual_us is made up by the emulated
 COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed on the device';
 COMMENT ON COLUMN hybrid_events.bytes_available IS 'memory that there was for it';
 COMMENT ON COLUMN hybrid_events.pieces IS 'it was run in so many pieces; 0: whole';
-COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch worth running on a device and the CPU at once: the device''s part, 0 to 1';
+COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch that a device and the CPU worked at together: the device''s part of its rows, 0 to 1';
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
 COMMENT ON COLUMN hybrid_events.queue IS 'tasks that waited for the device that was considered, or were in flight there; NULL where no device was, or the decision was that of a batch just before';
 

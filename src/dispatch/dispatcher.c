@@ -164,7 +164,6 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 
 	if (choice.split)
 		choice.device = choice.candidate;
-	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (d->device == 0)
 	{
 		st = run_cpu(executor, task, d, start, &finished);
@@ -178,6 +177,8 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		st = run_away(executor, task, &choice, d, &finished);
 		executor->patience_ns = 0;
 	}
+	/* not before: a split may turn out to be none */
+	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;

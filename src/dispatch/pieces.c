@@ -10,6 +10,9 @@
 #define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
 #define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
 
+static void
+tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);
+
 bool
 hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
                HyBulkPlan *plan)
@@ -47,10 +50,13 @@ HyStatus
 hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
               HyDecision *decision, uint64_t *finished)
 {
-	HyCounters *counters = &executor->member[decision->device].counters[task->op];
 	HyBulkReport report;
 	HyStatus st = hy_bulk_run(executor, task, plan, &report);
+	HyCounters *counters;
 
+	if (st == HY_OK && decision->reason == HY_REASON_SPLIT)
+		tell_who_did_it(plan, &report, decision);
+	counters = &executor->member[decision->device].counters[task->op];
 	*finished = report.finished_ns;
 	decision->pieces = report.pieces;
 	decision->virtual_time = decision->virtual_time || report.virtual_time;
@@ -78,4 +84,23 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 		hy_count_call(counters, 0, report.finished_ns - report.started_ns);
 	}
 	return st;
+}
+
+/*
+ * tell_who_did_it: the share of a split that was is the one that came about.  Where nothing failed,
+ * nobody had fixed the shares and one side did it all, it was no split, but that side's task.
+ */
+static void
+tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)
+{
+	int64_t extent = hy_shape_extent(&decision->shape);
+
+	decision->split_share = (double) (extent - report->rows[0]) / (double) extent;
+	if (plan->percent >= 0 || report->fallback || report->first != HY_OK ||
+	    (report->rows[0] > 0 && report->rows[0] < extent))
+		return;
+	decision->reason = HY_REASON_COST;
+	decision->split_share = -1;
+	if (report->rows[0] > 0)
+		decision->device = 0;
 }

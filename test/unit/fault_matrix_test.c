@@ -282,7 +282,7 @@ combination(HyExecution execution)
 	               .clock = &clock_.clock,
 	               .allocator = &device_memory,
 	               .setting = setting};
-	/* both sides are tried before a task is split over them */
+	/* until both sides are known each task is split, and then as it pays */
 	int calls = execution == HY_EXECUTION_SPLIT ? 4 * CALLS : CALLS;
 	int checks = unit_failed_checks;
 	Books books = {{0}, {0}};

@@ -147,6 +147,60 @@ test_split_asked_for_without_history(void)
 	stage_end();
 }
 
+/* Where one side does it all in the end, or it cannot be cut, the event does not say split. */
+static void
+test_split_that_is_none(void)
+{
+	int64_t before;
+	int i;
+
+	/* the prediction says half each, and then the device is as good as gone: nothing of it is used */
+	for (i = 0; i < 2; i++)
+	{
+		begin(1, 100);
+		stage.config.execution = HY_EXECUTION_SPLIT;
+		stage.config.split_percent = i == 0 ? -1 : 100;
+		if (i == 0)
+			stage.device_launch_ns = 1e9;
+		CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+		before = stage_counters(i)->items;
+		CHECK_INT(before, 40000);
+		if (i == 1)
+		{
+			/* as the user has fixed it */
+			CHECK_STR(hy_reason_name(decision.reason), "split");
+			CHECK_NEAR(decision.split_share, 1, 1e-9);
+		}
+		else
+		{
+			CHECK_STR(hy_reason_name(decision.reason), "cost");
+			CHECK_INT(decision.device, 0);
+			CHECK(decision.split_share < 0);
+			CHECK_INT(stage_counters(0)->by_reason[HY_REASON_COST], 1);
+			CHECK_INT(stage_counters(0)->calls, 1);
+			CHECK_INT(stage_counters(1)->by_reason[HY_REASON_SPLIT] + stage_counters(1)->calls, 0);
+		}
+		CHECK(!decision.fallback);
+		stage_end();
+	}
+	/* the share is that of the rows that were done */
+	begin(1, 20);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+	CHECK_NEAR(decision.split_share, (double) stage_counters(1)->items / 40000, 1e-9);
+	stage_end();
+	/* one row has no halves, whatever is asked for */
+	for (i = 0; i < 2; i++)
+	{
+		begin(1, 20);
+		stage.config.execution = HY_EXECUTION_SPLIT;
+		stage.config.split_percent = i == 0 ? -1 : 50;
+		CHECK_INT(stage_dispatch(1, &decision), HY_OK);
+		CHECK(decision.reason != HY_REASON_SPLIT && decision.split_share < 0);
+		stage_end();
+	}
+}
+
 /* A job that is cancelled, wherever that is heard, is one call that was cancelled, as a whole task is. */
 static void
 test_a_cancelled_job_says_so(void)
@@ -285,6 +339,7 @@ main(void)
 	UNIT_RUN(test_split_asked_for);
 	UNIT_RUN(test_split_asked_for_of_small_tasks);
 	UNIT_RUN(test_split_asked_for_without_history);
+	UNIT_RUN(test_split_that_is_none);
 	UNIT_RUN(test_a_cancelled_job_says_so);
 	UNIT_RUN(test_all_devices_on_a_large_task);
 	UNIT_RUN(test_devices_that_are_named);
