@@ -4,12 +4,14 @@
  *
  *		dispatch [CALLS [MEGABYTES]]
  *
- * Three situations with a tiny task whose data stays in the cache: no device; a device for which
- * the batch is too small; an open device that history says is slower.  And one with batches of 64
- * vectors of 768 dims that rotate through MEGABYTES (256), so that history, counters and events
- * have been pushed out of the near caches.  And the tiny task with statistics in a shared table
- * that a second process, on another processor where there is one, fills as fast as it can.  Direct and dispatched calls alternate, each is timed by
- * itself, and what the timer costs cancels in the difference.
+ * Four situations with a tiny task whose data stays in the cache: no device; a device for which
+ * the batch is too small; an open device that history says is slower; one that is not open yet.  The
+ * same with 1 to 255 rows in a disorderly turn, so that hardly ever is a task of the very size of
+ * the one before.  And one with batches of 64 vectors of 768 dims that rotate through MEGABYTES
+ * (256), so that history, counters and events have been pushed out of the near caches.  And the tiny
+ * task with statistics in a shared table that a second process, on another processor where there is
+ * one, fills as fast as it can.  Direct and dispatched calls alternate, each is timed by itself, and
+ * what the timer costs cancels in the difference.
  *
  * CSV on stdout:
  * dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,direct_median_ns,direct_p99_ns
@@ -33,6 +35,8 @@
 
 #define TINY_DIMS 64
 #define TINY_ROWS 4
+#define SIZES 255
+#define SIZES_STEP 97 /* from one to the next, in rows; of which SIZES is no multiple */
 #define BATCH_DIMS 768
 #define BATCH_ROWS 64
 
@@ -49,6 +53,7 @@ typedef struct Case
 } Case;
 
 static HyDevice *cpu;
+static const char *open_ms; /* of the emulated device, NULL: as it is by itself */
 static double *direct_ns;
 static double *dispatch_ns;
 
@@ -56,6 +61,7 @@ static double now(void);
 static int ascending(const void *a, const void *b);
 static double quantile(const double *sorted, int64_t n, double q);
 static void die(const char *what);
+static const char *setting(void *arg, const char *name);
 static HyExecutor *new_executor(bool with_device, int64_t min_batch);
 static void fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *rows_at,
                  double *out);
@@ -70,11 +76,11 @@ main(int argc, char **argv)
 	size_t batch_floats = (size_t) BATCH_DIMS * BATCH_ROWS;
 	int64_t batches = (int64_t) (bytes / (batch_floats * sizeof(float)));
 	float *memory = malloc(bytes + batch_floats * sizeof(float));
-	double out[BATCH_ROWS];
+	double out[SIZES];
 	HyLimits limits = {0};
 	HyTask tiny;
+	HyTask changing[SIZES];
 	HyTask *rotating;
-	HyExecutor *slower;
 	int64_t i;
 
 	if (calls < 100 || batches < 1)
@@ -89,6 +95,8 @@ main(int argc, char **argv)
 	hy_backend_cpu.open(0, &limits, &cpu);
 
 	fill(&tiny, TINY_DIMS, TINY_ROWS, memory, memory + TINY_DIMS, out);
+	for (i = 0; i < SIZES; i++)
+		fill(&changing[i], TINY_DIMS, 1 + i * SIZES_STEP % SIZES, memory, memory + TINY_DIMS, out);
 	for (i = 0; i < batches; i++)
 		fill(&rotating[i], BATCH_DIMS, BATCH_ROWS, memory,
 		     memory + BATCH_DIMS + (size_t) i * batch_floats, out);
@@ -97,8 +105,17 @@ main(int argc, char **argv)
 	       "direct_median_ns,direct_p99_ns\n");
 	run(&(Case){"cached; no device", new_executor(false, 64), &tiny, 1, calls});
 	run(&(Case){"cached; below the minimum batch", new_executor(true, 64), &tiny, 1, calls});
-	slower = new_executor(true, 0);
-	run(&(Case){"cached; open device is slower", slower, &tiny, 1, calls});
+	run(&(Case){"cached; open device is slower", new_executor(true, 0), &tiny, 1, calls});
+	open_ms = "100000";
+	run(&(Case){"cached; device not open yet", new_executor(true, 0), &tiny, 1, calls});
+	run(&(Case){"changing sizes; device not open yet", new_executor(true, 0), changing, SIZES,
+	            calls});
+	open_ms = NULL;
+	run(&(Case){"changing sizes; no device", new_executor(false, 64), changing, SIZES, calls});
+	run(&(Case){"changing sizes; below the minimum batch", new_executor(true, SIZES + 1), changing,
+	            SIZES, calls});
+	run(&(Case){"changing sizes; open device is slower", new_executor(true, 0), changing, SIZES,
+	            calls});
 	run_shared(
 		&(Case){"cached; table shared by two processes", new_executor(true, 64), &tiny, 1, calls});
 	run(&(Case){"64 x 768 rotating; no device", new_executor(false, 64), rotating, batches,
@@ -139,11 +156,20 @@ die(const char *what)
 	exit(1);
 }
 
+static const char *
+setting(void *arg, const char *name)
+{
+	(void) arg;
+	return strcmp(name, "emulated_open_ms") == 0 ? open_ms : NULL;
+}
+
 static HyExecutor *
 new_executor(bool with_device, int64_t min_batch)
 {
-	static const HyHost host = {
-		.abi = HY_BACKEND_ABI, .clock = &hy_monotonic_clock, .allocator = &hy_malloc_allocator};
+	static const HyHost host = {.abi = HY_BACKEND_ABI,
+	                            .clock = &hy_monotonic_clock,
+	                            .allocator = &hy_malloc_allocator,
+	                            .setting = setting};
 	HyExecutor *executor;
 	HyConfig config;
 	int op;

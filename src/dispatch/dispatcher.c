@@ -20,7 +20,8 @@
 
 #include "dispatch/slice.h"
 
-static inline HyMemo *recall(HyExecutor *executor, const HyTask *task, uint64_t now);
+static inline HyMemo *
+recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
 static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
                             uint64_t start, HyStatus st, HyDecision *decision);
 static HyStatus
@@ -31,16 +32,17 @@ static HyStatus run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *de
                         uint64_t started, uint64_t *finished);
 static HyStatus run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice,
                          HyDecision *decision, uint64_t *finished);
-static void pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns);
 
 HyStatus
 hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 {
 	uint64_t start = hy_now(executor);
-	HyMemo *memo = recall(executor, task, start);
+	int64_t targets;
+	HyMemo *memo = recall(executor, task, start, &targets);
 	HyMember *cpu = &executor->member[0];
 	HyTicket ticket;
 	HyTimings timings;
+	HyBrief like;
 	bool done;
 	HyStatus st;
 
@@ -53,19 +55,20 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 	{
 		uint64_t finished = hy_now(executor);
 
-		hy_memo_note(executor, memo, start, finished, decision);
+		hy_memo_note(executor, memo, targets, start, finished, decision);
 		hy_record_tick(executor, finished);
 		return HY_OK;
 	}
-	return failed_here(executor, task, &memo->like, start, st, decision);
+	hy_memo_brief(memo, targets, &like);
+	return failed_here(executor, task, &like, start, st, decision);
 }
 
 /*
- * recall: the memo of a task of the very same shape, NULL where there is none that still holds.
+ * recall: the memo that decides the task, NULL where there is none that still holds.
  * What is read here is what a shape is made of (hy_task_shape) and what check asks for.
  */
 static inline HyMemo *
-recall(HyExecutor *executor, const HyTask *task, uint64_t now)
+recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
 {
 	const HyMatrix *q;
 	const HyMatrix *t;
@@ -91,8 +94,8 @@ recall(HyExecutor *executor, const HyTask *task, uint64_t now)
 		return NULL;
 	memo = &executor->memos[hy_memo_slot(q->rows, t->rows, t->dims, k, (uint32_t) task->op)];
 	like = &memo->like;
-	if (memo->generation != executor->generation || memo->expires_ns <= now || memo->left <= 0 ||
-	    like->queries != q->rows || like->targets != t->rows || like->dims != t->dims ||
+	*targets = t->rows;
+	if (!hy_memo_holds(executor, memo, now, q->rows, t->rows) || like->dims != t->dims ||
 	    like->k != k || like->op != task->op || like->dtype != t->dtype || like->metric != metric ||
 	    like->numeric_class != task->numeric_class || q->buffer != NULL || t->buffer != NULL)
 		return NULL;
@@ -169,7 +172,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		st = run_cpu(executor, task, d, start, &finished);
 		d->status = st;
 		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
-			pay_rent(executor, &choice, finished - start);
+			hy_rent_pay(executor, choice.candidate, (double) (finished - start), choice.device_ns);
 	}
 	else
 	{
@@ -183,11 +186,12 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
 	d->actual_ns = finished - start;
 	executor->spent_ns += (double) d->actual_ns;
+	executor->noted++;
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
 	if (st == HY_OK && d->device == 0 && shape.op != HY_OP_SPREAD)
-		hy_memo_keep(executor, &shape, task->numeric_class, &choice, finished);
+		hy_memo_keep(executor, task, &shape, &choice, finished);
 	keep(executor, d, decision);
 	hy_generation_check(executor);
 	hy_record_tick(executor, finished);
@@ -338,17 +342,16 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	return st;
 }
 
-/*
- * pay_rent: what the CPU took while the device stayed closed.  Where the device's time is known
- * (it was open before), only the difference would have been saved.
- */
-static void
-pay_rent(HyExecutor *executor, const HyChoice *choice, uint64_t cpu_ns)
+void
+hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns)
 {
-	double saved = (double) cpu_ns;
+	HyMember *member = &executor->member[device];
+	double cost = (double) member->info.open_cost_ns;
+	double saved = device_ns >= 0 ? cpu_ns - device_ns : cpu_ns;
 
-	if (choice->device_ns >= 0)
-		saved -= choice->device_ns;
-	if (saved > 0)
-		executor->member[choice->candidate].rent_ns += saved;
+	if (!(saved > 0))
+		return;
+	if (member->rent_ns < cost && member->rent_ns + saved >= cost)
+		executor->generation++;
+	member->rent_ns += saved;
 }

@@ -110,7 +110,10 @@ struct HyExecutor
 	HyBrief briefs[HY_EVENT_RING + 1];
 	uint8_t dirty_memo[HY_MEMOS];
 	int32_t dirty;
-	uint32_t tracker_generation; /* when generation was last stepped for it */
+	int32_t unsettled;              /* calls that memos have for history */
+	uint64_t settled_ns;            /* when it last took them in */
+	uint64_t noted;                 /* calls ever */
+	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's counts, when last looked at; [0] stays 0 */
 
 	const HyAllocator *allocator;
 	HyLog log;
@@ -237,6 +240,12 @@ extern void hy_member_close(HyExecutor *executor, HyMember *member);
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
 
+/*
+ * hy_rent_pay: what the CPU took while the device stayed closed.  Where the device's time is known
+ * (it was open before), only the difference would have been saved.
+ */
+extern void hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
+
 /* HyDeviceRun: one task on one device, from submit to its end. */
 typedef struct HyDeviceRun
 {
@@ -345,17 +354,22 @@ hy_event_step(HyExecutor *executor)
 		executor->events++;
 }
 
-/* hy_generation_check: steps the generation when history has changed. */
+/* hy_generation_check: memos see what has changed in history. */
 static inline void
 hy_generation_check(HyExecutor *executor)
 {
-	uint32_t now = hy_tracker_generation(executor->tracker);
+	executor->moved[HY_WATCH_LEAPS] = hy_tracker_leaps(executor->tracker);
+	executor->moved[HY_WATCH_MOVES] = hy_tracker_generation(executor->tracker);
+}
 
-	if (now != executor->tracker_generation)
-	{
-		executor->tracker_generation = now;
-		executor->generation++;
-	}
+/* hy_memo_holds: whether a memo speaks of so many queries and targets, and is still to be believed. */
+static inline bool
+hy_memo_holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t queries,
+              int64_t targets)
+{
+	return memo->generation == executor->generation && memo->expires_ns > now &&
+	       memo->until > executor->noted && memo->moved == executor->moved[memo->watch] &&
+	       memo->like.queries == queries && memo->low <= targets && targets <= memo->high;
 }
 
 /* hy_load_seen: count observations of the CPU enter history, made under the load there is now. */

@@ -10,36 +10,65 @@
 
 #define CLIP_FLOOR_NS 100 /* as in tracker.c */
 
+#define FAR 2.0 /* a device that takes so many times as long is not overtaken unnoticed */
+
+/* End: what is decided and expected at one end of a memo's targets. */
+typedef struct End
+{
+	int64_t targets;
+	HyChoice choice;
+	double expected;
+} End;
+
+static bool reach(HyExecutor *executor, const HyTask *task, const HyShape *shape,
+                  const HyChoice *choice, uint64_t now, int64_t targets, End *end);
+static void half_power(const HyShape *shape, int64_t *low, int64_t *high);
+static bool expect(HyExecutor *executor, const HyShape *shape, End *end);
+static HyLine line(double low, double high, int64_t steps);
+static int32_t
+calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now);
+static HyWatch what_matters(const End *low, const End *high);
 static void count_brief(HyExecutor *executor, const HyBrief *brief);
 static void settle(HyExecutor *executor, HyMemo *memo);
 
 void
-hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
-             const HyChoice *choice, uint64_t now)
+hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
+             uint64_t now)
 {
 	HyMemo *memo;
 	bool dirty;
 	uint64_t expires = now + HY_MEMO_NS;
-	int32_t left = choice->calm;
-	double expected = choice->cpu_ns;
+	End low = {.targets = shape->targets, .choice = *choice};
+	End high = low;
+	int64_t least;
+	int64_t most;
+	int32_t left;
+	int32_t d;
 
-	/* An unopened device earns its opening call by call; memory is asked for time and again. */
-	if (choice->device != 0 || choice->reason == HY_REASON_NOT_OPEN ||
-	    choice->reason == HY_REASON_MEMORY || choice->reason == HY_REASON_EXPLORATION ||
-	    choice->refusal != HY_OK || shape->resident || left < 2)
+	/* Memory is asked for time and again. */
+	if (choice->device != 0 || choice->reason == HY_REASON_MEMORY ||
+	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
+	    choice->calm < 2 || !expect(executor, shape, &low))
 		return;
-	/* What nobody needed to know for the decision, the band does; a cold start has none. */
-	if (expected < 0)
-	{
-		HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, 0);
-
-		if (forecast.ns < 0 || forecast.cold)
-			return;
-		expected = forecast.ns;
-	}
 	if (choice->holds_ns < expires)
 		expires = choice->holds_ns;
+	for (d = 1; d < executor->members; d++)
+	{
+		const HyMember *member = &executor->member[d];
+
+		if ((choice->devices >> d & 1) && member->device == NULL && member->open_after_ns > now &&
+		    member->open_after_ns < expires)
+			expires = member->open_after_ns;
+	}
 	if (expires <= now)
+		return;
+	high = low;
+	half_power(shape, &least, &most);
+	/* beyond the class of the shape other corrections would hold, which the line does not know */
+	(void) reach(executor, task, shape, choice, now, least, &low);
+	(void) reach(executor, task, shape, choice, now, most, &high);
+	left = calls_left(executor, &low, &high, now);
+	if (left < 2)
 		return;
 	memo = &executor->memos[hy_memo_slot(shape->queries, shape->targets, shape->dims, shape->k,
 	                                     (uint32_t) shape->op)];
@@ -47,19 +76,17 @@ hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
 	dirty = memo->dirty;
 	memset(memo, 0, sizeof(*memo));
 	memo->dirty = dirty;
-	memo->since_ns = now;
+	memo->low = low.targets;
+	memo->high = high.targets;
 	memo->like.queries = shape->queries;
 	memo->like.targets = shape->targets;
 	memo->like.dims = shape->dims;
 	memo->like.k = shape->k;
-	memo->like.cpu_ns = (float) choice->cpu_ns;
-	memo->like.device_ns = (float) choice->device_ns;
-	memo->like.bytes_required = (float) choice->bytes_required;
 	memo->like.bytes_available = (float) choice->bytes_available;
 	memo->like.op = (uint8_t) shape->op;
 	memo->like.dtype = (uint8_t) shape->dtype;
 	memo->like.metric = (uint8_t) shape->metric;
-	memo->like.numeric_class = (uint8_t) numeric_class;
+	memo->like.numeric_class = (uint8_t) task->numeric_class;
 	memo->like.reason = (uint8_t) choice->reason;
 	memo->like.execution =
 		(uint8_t) (executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution);
@@ -68,27 +95,155 @@ hy_memo_keep(HyExecutor *executor, const HyShape *shape, HyClass numeric_class,
 	memo->like.memo = (uint8_t) (memo - executor->memos);
 	memo->expires_ns = expires;
 	memo->generation = executor->generation;
-	memo->left = left;
-	memo->low_ns = (float) (expected / 2 > CLIP_FLOOR_NS ? expected / 2 : expected - CLIP_FLOOR_NS);
-	memo->high_ns =
-		(float) (expected / 2 > CLIP_FLOOR_NS ? expected * 3 / 2 : expected + CLIP_FLOOR_NS);
+	memo->watch = (uint8_t) what_matters(&low, &high);
+	memo->moved = executor->moved[memo->watch];
+	memo->until = executor->noted + (uint64_t) left;
+	if (choice->reason == HY_REASON_NOT_OPEN)
+		memo->candidate = (uint8_t) choice->candidate;
+	most = high.targets - low.targets;
+	memo->cpu = line(low.choice.cpu_ns, high.choice.cpu_ns, most);
+	memo->device = line(low.choice.device_ns, high.choice.device_ns, most);
+	memo->bytes =
+		line((double) low.choice.bytes_required, (double) high.choice.bytes_required, most);
+	memo->expected = line(low.expected, high.expected, most);
+}
+
+/* reach: what is decided for a task with other targets; whether it is what was for this one. */
+static bool
+reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
+      uint64_t now, int64_t targets, End *end)
+{
+	bool no_trials = executor->no_trials;
+	HyShape other = *shape;
+	End there = {.targets = targets};
+
+	if (targets == shape->targets)
+		return true;
+	other.targets = targets;
+	/* a trial is this kind's, not this size's: when it may be due the calm says */
+	executor->no_trials = true;
+	hy_decide(executor, task, &other, now, &there.choice);
+	executor->no_trials = no_trials;
+	if (there.choice.device != 0 || there.choice.reason != choice->reason ||
+	    there.choice.refusal != HY_OK || there.choice.split ||
+	    there.choice.candidate != choice->candidate || there.choice.devices != choice->devices ||
+	    (there.choice.cpu_ns < 0) != (choice->cpu_ns < 0) ||
+	    (there.choice.device_ns < 0) != (choice->device_ns < 0) ||
+	    !expect(executor, &other, &there))
+		return false;
+	*end = there;
+	return true;
+}
+
+/* half_power: the targets with which the work is in the same half of a power of two. */
+static void
+half_power(const HyShape *shape, int64_t *low, int64_t *high)
+{
+	double unit = (double) shape->queries * shape->dims;
+	double work = unit * (double) shape->targets;
+	uint64_t row;
+	uint64_t least;
+	int power;
+
+	*low = *high = shape->targets;
+	if (!(unit >= 1) || !(work >= 2) || work >= 0x1p60)
+		return;
+	row = (uint64_t) shape->queries * (uint64_t) shape->dims;
+	power = 63 - __builtin_clzll(row * (uint64_t) shape->targets);
+	least = (row * (uint64_t) shape->targets) >> (power - 1);
+	*low = (int64_t) (((least << (power - 1)) + row - 1) / row);
+	*high = (int64_t) ((((least + 1) << (power - 1)) + row - 1) / row) - 1;
+}
+
+/* expect: the CPU's time.  What nobody needed for the decision, the band does; a cold start has none. */
+static bool
+expect(HyExecutor *executor, const HyShape *shape, End *end)
+{
+	HyForecast forecast;
+
+	end->expected = end->choice.cpu_ns;
+	if (end->expected >= 0)
+		return true;
+	forecast = hy_tracker_forecast(executor->tracker, shape, 0);
+	end->expected = forecast.ns;
+	return forecast.ns >= 0 && !forecast.cold;
+}
+
+static HyLine
+line(double low, double high, int64_t steps)
+{
+	HyLine line = {.low = (float) low};
+
+	if (steps > 0)
+		line.slope = (float) ((high - low) / (double) steps);
+	return line;
+}
+
+/* calls_left: until a trial may be due, or the rent is paid for which a device is opened. */
+static int32_t
+calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
+{
+	int32_t left = low->choice.calm < high->choice.calm ? low->choice.calm : high->choice.calm;
+	const HyMember *member = &executor->member[high->choice.candidate];
+	double due;
+	double paid;
+
+	if (high->choice.reason != HY_REASON_NOT_OPEN)
+		return left;
+	due = (double) member->info.open_cost_ns - member->rent_ns;
+	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
+	if (due <= 0)
+		return member->open_after_ns > now ? left : 0;
+	/* half of them, since what is expected errs, most of all in the beginning */
+	if (paid > 0 && due / paid / 2 < left)
+		left = (int32_t) (due / paid / 2);
+	return left;
+}
+
+static HyWatch
+what_matters(const End *low, const End *high)
+{
+	if (low->choice.reason == HY_REASON_NOT_OPEN)
+		return HY_WATCH_LEAPS;
+	if (low->choice.reason != HY_REASON_COST)
+		return HY_WATCH_NOTHING;
+	return low->choice.cpu_ns >= 0 && FAR * low->choice.cpu_ns < low->choice.device_ns &&
+	               FAR * high->choice.cpu_ns < high->choice.device_ns
+	           ? HY_WATCH_LEAPS
+	           : HY_WATCH_MOVES;
 }
 
 void
-hy_memo_note(HyExecutor *executor, HyMemo *memo, uint64_t started, uint64_t finished,
-             HyDecision *decision)
+hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief)
+{
+	*brief = memo->like;
+	brief->targets = targets;
+	targets -= memo->low;
+	brief->cpu_ns = hy_line_at(memo->cpu, targets);
+	brief->device_ns = hy_line_at(memo->device, targets);
+	brief->bytes_required = hy_line_at(memo->bytes, targets);
+}
+
+void
+hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
+             uint64_t finished, HyDecision *decision)
 {
 	HyBrief *brief = &executor->briefs[executor->next_event];
 
-	*brief = memo->like;
+	hy_memo_brief(memo, targets, brief);
 	brief->time_ns = started;
 	brief->actual_ns = finished - started;
-	memo->left--;
+	executor->noted++;
 	if (decision != NULL)
 		hy_brief_expand(brief, decision);
 	if (!executor->config.telemetry)
 	{
 		count_brief(executor, brief);
+		if (executor->unsettled >= HY_MEMO_CALLS || finished >= executor->settled_ns + HY_MEMO_NS)
+		{
+			hy_memo_fold(executor, true);
+			executor->settled_ns = finished;
+		}
 		return;
 	}
 	hy_event_step(executor);
@@ -99,7 +254,7 @@ hy_memo_note(HyExecutor *executor, HyMemo *memo, uint64_t started, uint64_t fini
 void
 hy_memo_fold(HyExecutor *executor, bool all)
 {
-	uint64_t now = executor->fold_at_ns;
+	uint64_t now = executor->settled_ns;
 	int32_t i;
 
 	for (i = executor->jotted; i > 0; i--)
@@ -116,16 +271,19 @@ hy_memo_fold(HyExecutor *executor, bool all)
 	if (executor->jotted > 0)
 		executor->fold_at_ns = now + HY_MEMO_NS;
 	executor->jotted = 0;
+	/* kinds have many memos, and what is due goes by how many tasks of a kind there were */
+	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
+		return;
 	for (i = 0; i < executor->dirty; i++)
 	{
 		HyMemo *memo = &executor->memos[executor->dirty_memo[i]];
 
-		if (!all && memo->count < HY_MEMO_CALLS && now - memo->since_ns < HY_MEMO_NS)
-			continue;
 		settle(executor, memo);
 		memo->dirty = false;
-		executor->dirty_memo[i--] = executor->dirty_memo[--executor->dirty];
 	}
+	executor->dirty = 0;
+	executor->unsettled = 0;
+	executor->settled_ns = now;
 	hy_generation_check(executor);
 }
 
@@ -134,13 +292,12 @@ hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, 
 {
 	HyMemo *memo = &executor->memos[hy_memo_slot(shape->queries, shape->targets, shape->dims,
 	                                             shape->k, (uint32_t) shape->op)];
-	const HyBrief *like = &memo->like;
 
-	if (memo->generation != executor->generation || memo->expires_ns <= now || memo->left <= 0 ||
-	    like->queries != shape->queries || like->targets != shape->targets ||
-	    like->dims != shape->dims || like->k != shape->k || like->op != shape->op ||
-	    like->dtype != shape->dtype || like->metric != shape->metric ||
-	    like->numeric_class != numeric_class || shape->resident || shape->op == HY_OP_SPREAD)
+	if (shape->resident || shape->op == HY_OP_SPREAD ||
+	    !hy_memo_holds(executor, memo, now, shape->queries, shape->targets) ||
+	    memo->like.dims != shape->dims || memo->like.k != shape->k || memo->like.op != shape->op ||
+	    memo->like.dtype != shape->dtype || memo->like.metric != shape->metric ||
+	    memo->like.numeric_class != numeric_class)
 		return NULL;
 	return memo;
 }
@@ -152,6 +309,7 @@ hy_memo_forget(HyExecutor *executor)
 	memset(executor->briefs, 0, sizeof(executor->briefs));
 	executor->jotted = 0;
 	executor->dirty = 0;
+	executor->unsettled = 0;
 }
 
 void
@@ -195,24 +353,31 @@ count_brief(HyExecutor *executor, const HyBrief *brief)
 	HyMemo *memo = &executor->memos[brief->memo];
 	HyShape shape = {.queries = brief->queries, .targets = brief->targets};
 	double ns = (double) brief->actual_ns;
+	double expected;
+	double band;
 
 	counters->by_reason[brief->reason]++;
 	counters->by_status[HY_OK]++;
 	hy_count_call(counters, hy_shape_items(&shape), brief->actual_ns);
 	executor->spent_ns += ns;
+	if (memo->candidate != 0)
+		hy_rent_pay(executor, memo->candidate, ns, (double) brief->device_ns);
 	if (!memo->dirty)
 	{
 		memo->dirty = true;
-		memo->since_ns = brief->time_ns;
 		executor->dirty_memo[executor->dirty++] = brief->memo;
 	}
+	expected = (double) hy_line_at(memo->expected, brief->targets - memo->low);
+	band = expected / 2 > CLIP_FLOOR_NS ? expected / 2 : CLIP_FLOOR_NS;
+	executor->unsettled++;
 	memo->count++;
-	memo->sum_ns += ns > (double) memo->high_ns  ? (double) memo->high_ns
-	                : ns < (double) memo->low_ns ? (double) memo->low_ns
-	                                             : ns;
+	memo->sum_ns += ns > expected + band   ? expected + band
+	                : ns < expected - band ? expected - band
+	                                       : ns;
+	memo->sum_targets += (double) brief->targets;
 }
 
-/* settle: history takes in what a memo has for it. */
+/* settle: history takes in what a memo has for it, as so many calls of their mean size. */
 static void
 settle(HyExecutor *executor, HyMemo *memo)
 {
@@ -221,15 +386,20 @@ settle(HyExecutor *executor, HyMemo *memo)
 	                 .metric = (HyMetric) memo->like.metric,
 	                 .dims = memo->like.dims,
 	                 .queries = memo->like.queries,
-	                 .targets = memo->like.targets,
 	                 .k = memo->like.k};
 
 	if (memo->count > 0)
 	{
-		hy_tracker_record_many(executor->tracker, &shape, 0, memo->sum_ns / memo->count,
-		                       memo->count);
+		double mean = memo->sum_targets / memo->count;
+		double ns = memo->sum_ns / memo->count;
+
+		/* targets are whole: what the rounding adds to the task it adds to its time */
+		shape.targets = (int64_t) (mean + 0.5);
+		ns += (double) memo->expected.slope * ((double) shape.targets - mean);
+		hy_tracker_record_many(executor->tracker, &shape, 0, ns, memo->count);
 		hy_load_seen(executor, memo->count);
 	}
 	memo->count = 0;
 	memo->sum_ns = 0;
+	memo->sum_targets = 0;
 }

@@ -21,8 +21,9 @@
 #define CLIP_FLOOR_NS 100 /* below this the clock's grain is larger than half of the mean */
 #define LONGEST_NS 4e15   /* 52 days */
 #define MOVED 0.02        /* a prediction that changed by more is another one */
-#define POOL_UNTIL 30     /* observations of its own; from then on the pool hardly matters */
-#define LEAST_FROM 2      /* observations of a size, to be the least a device ever took */
+#define LEAPED 0.25
+#define POOL_UNTIL 30 /* observations of its own; from then on the pool hardly matters */
+#define LEAST_FROM 2  /* observations of a size, to be the least a device ever took */
 
 /* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
 #define SIZE_BITS 6
@@ -58,6 +59,7 @@ struct HyTracker
 	int32_t window;
 	int32_t used;
 	uint32_t generation;
+	uint32_t leaps;
 	uint64_t serial;
 	/* all kinds of an operation together, for those of which little is known; [1]: resident */
 	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
@@ -143,6 +145,7 @@ hy_tracker_reset(HyTracker *tracker)
 	memset(tracker->least_ns, 0, sizeof(tracker->least_ns));
 	tracker->used = 0;
 	tracker->generation++;
+	tracker->leaps++;
 }
 
 void
@@ -203,6 +206,8 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	after = corrected(side, shape, terms);
 	if (!(fabs(after - before) <= MOVED * before))
 		tracker->generation++;
+	if (!(fabs(after - before) <= LEAPED * before))
+		tracker->leaps++;
 }
 
 double
@@ -285,6 +290,12 @@ hy_tracker_generation(const HyTracker *tracker)
 	return tracker->generation;
 }
 
+uint32_t
+hy_tracker_leaps(const HyTracker *tracker)
+{
+	return tracker->leaps;
+}
+
 bool
 hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 {
@@ -335,6 +346,7 @@ hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
 	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
 	refit(tracker, side, shape, device);
 	tracker->generation++;
+	tracker->leaps++;
 	return side->model.weight > before;
 }
 

@@ -79,6 +79,9 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 /* hy_tracker_generation: another number once any prediction may have changed by more than 2%. */
 extern uint32_t hy_tracker_generation(const HyTracker *tracker);
 
+/* hy_tracker_leaps: the same, by more than a quarter, or from nothing. */
+extern uint32_t hy_tracker_leaps(const HyTracker *tracker);
+
 /* HyTrackerRow: one kind of task on one device, for the views and for keeping. */
 typedef struct HyTrackerRow
 {

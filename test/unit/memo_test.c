@@ -37,14 +37,18 @@ long_way(int64_t rows)
 }
 
 static void
-test_same_shape_only(void)
+test_like_shapes_only(void)
 {
 	HyTask task;
 
+	/* 16 dims: 96 to 127 rows are work of 1.5 to 2 times 1,024 */
 	stage_begin(0);
 	settled(100);
 	CHECK(!long_way(100));
-	CHECK(long_way(101));
+	CHECK(!long_way(96));
+	CHECK(!long_way(127));
+	CHECK(long_way(95));
+	CHECK(long_way(128));
 	CHECK(!long_way(100));
 	task = stage_task(100);
 	task.u.distance.metric = HY_METRIC_L1;
@@ -59,6 +63,148 @@ test_same_shape_only(void)
 	task = stage_task(100);
 	task.u.distance.out = NULL;
 	CHECK_INT(hy_dispatch(stage.executor, &task, NULL), HY_INVALID);
+	stage_end();
+}
+
+/* A minimum in the middle of a half power of two, and a device that overtakes there. */
+static void
+test_no_further_than_the_decision_holds(void)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 110;
+	settled(100);
+	CHECK(!long_way(100));
+	CHECK(long_way(109)); /* to 127 it does not hold, which is all that was asked */
+	for (i = 96; i < 110; i++)
+		CHECK(!long_way(i));
+	CHECK_INT(stage_dispatch(110, &decision), HY_OK);
+	CHECK(decision.reason != HY_REASON_BELOW_MIN);
+	CHECK_INT(stage_dispatch(109, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_BELOW_MIN);
+	stage_end();
+
+	/* the device takes 11 us, the CPU 100 ns a row: by the threshold of 1.1 it is 121 rows */
+	stage_begin(1);
+	stage.cpu_item_ns = 100;
+	stage.device_launch_ns = 11000;
+	stage.device_item_ns = 0;
+	for (i = 0; i < 2000; i++)
+		CHECK_INT(stage_dispatch(70 + i * 37 % 180, NULL), HY_OK);
+	for (i = 0; i < 200; i++)
+	{
+		CHECK_INT(stage_dispatch(i % 2 == 0 ? 97 : 127, &decision), HY_OK);
+		if (decision.reason == HY_REASON_COST)
+			CHECK_INT(decision.device, i % 2);
+	}
+	stage_end();
+}
+
+static void
+test_changing_sizes_are_told_apart(void)
+{
+	HyDecision decision;
+	const HyDecision *event;
+	HyTrackerRow row;
+	int64_t sum = 0;
+	int i;
+
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	stage.device_launch_ns = 100000;
+	for (i = 0; i < 3000; i++)
+	{
+		int64_t rows = 64 + i * 37 % 255;
+
+		CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+		if (i < 1000)
+			continue;
+		event = hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1);
+		CHECK_INT(event->shape.targets, rows);
+		CHECK_INT(event->items, rows);
+		CHECK_INT(decision.shape.targets, rows);
+		if (decision.reason == HY_REASON_COST)
+		{
+			CHECK_NEAR(decision.predicted_cpu_ns, 10.0 * (double) rows, 0.5 * (double) rows);
+			CHECK_NEAR(decision.predicted_device_ns, 100000, 10000);
+			sum++;
+		}
+	}
+	CHECK(sum > 1900);
+	/* what history took in together says the same of each of them */
+	CHECK(hy_tracker_row(hy_executor_tracker(stage.executor), 0, &row));
+	for (i = 64; i < 319; i += 5)
+	{
+		row.shape.targets = i;
+		CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &row.shape, 0), 10.0 * i, 0.3 * i);
+	}
+	stage_end();
+}
+
+/* A closed device is opened by what many sizes have paid, no later than by what one has. */
+static void
+test_the_rent_of_changing_sizes(void)
+{
+	HyDecision decision = {.device = 0};
+	int64_t paid = 0;
+	int memos = 0;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 20000000;
+	stage.cpu_item_ns = 100;
+	for (i = 0; i < 3000 && decision.device == 0; i++)
+	{
+		int64_t rows = 100 + i * 37 % 200;
+
+		CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+		if (decision.device != 0)
+			break;
+		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
+		memos += stage.executor->jotted > 0;
+		paid += 100 * rows;
+		/* what is still jotted down comes on top */
+		CHECK(stage.executor->member[1].rent_ns <= (double) paid);
+	}
+	CHECK_INT(decision.device, 1);
+	CHECK(memos > i / 2);
+	CHECK(paid >= 20000000 && paid < 20000000 + HY_MEMO_CALLS * 30000);
+	stage_end();
+
+	/* of one size: at the very call */
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 20000000;
+	stage.cpu_item_ns = 100;
+	for (i = 0; i < 1000; i++)
+	{
+		CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+		CHECK_INT(decision.device, 0);
+	}
+	CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	stage_end();
+}
+
+/* Memos of many sizes of a kind do not each wait for as many calls as one of them may. */
+static void
+test_a_trial_waits_for_no_memo_of_its_kind(void)
+{
+	int64_t before;
+	int i;
+
+	stage_begin(1);
+	stage.cpu_item_ns = 10;
+	stage.device_launch_ns = 20000;
+	stage.device_item_ns = 0;
+	for (i = 0; i < 4000; i++)
+		CHECK_INT(stage_dispatch(500 + i * 37 % 1500, NULL), HY_OK);
+	before = hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->calls;
+	for (i = 0; i < 4000; i++)
+		CHECK_INT(stage_dispatch(500 + i * 37 % 1500, NULL), HY_OK);
+	/* one in 256 is due, when what it may lose allows it */
+	CHECK(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->calls - before >= 7);
 	stage_end();
 }
 
@@ -291,7 +437,11 @@ test_a_way_shapes_share(void)
 int
 main(void)
 {
-	UNIT_RUN(test_same_shape_only);
+	UNIT_RUN(test_like_shapes_only);
+	UNIT_RUN(test_no_further_than_the_decision_holds);
+	UNIT_RUN(test_changing_sizes_are_told_apart);
+	UNIT_RUN(test_the_rent_of_changing_sizes);
+	UNIT_RUN(test_a_trial_waits_for_no_memo_of_its_kind);
 	UNIT_RUN(test_nothing_goes_uncounted);
 	UNIT_RUN(test_a_call_by_memo_is_in_one_piece);
 	UNIT_RUN(test_without_telemetry);
