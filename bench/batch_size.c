@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ascending.h"
 #include "dispatch/accumulator.h"
 
 #define DIMS 128
@@ -48,7 +49,6 @@ static const char *setting(void *arg, const char *name);
 static HyExecutor *new_executor(int64_t batch_max);
 static double pass(HyExecutor *executor, int64_t rows, int64_t *size);
 static double measure(int64_t batch_max, int64_t warm_up, int64_t rows, int64_t *size);
-static int ascending(const void *a, const void *b);
 static void die(const char *what);
 
 int
@@ -192,15 +192,6 @@ measure(int64_t batch_max, int64_t warm_up, int64_t rows, int64_t *size)
 	ns = pass(executor, rows, size);
 	hy_executor_destroy(executor);
 	return ns;
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-	double x = *(const double *) a;
-	double y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 static void

@@ -28,6 +28,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ascending.h"
 #include "dispatch/bulk.h"
 #include "dispatch/dispatcher.h"
 
@@ -114,15 +115,6 @@ setting(void *arg, const char *name)
 	if (strcmp(name, "emulated_faults") == 0)
 		return faults;
 	return NULL;
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-	double x = *(const double *) a;
-	double y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 static double

@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ascending.h"
 #include "dispatch/backend_cpu.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/share.h"
@@ -58,7 +59,6 @@ static double *direct_ns;
 static double *dispatch_ns;
 
 static double now(void);
-static int ascending(const void *a, const void *b);
 static double quantile(const double *sorted, int64_t n, double q);
 static void die(const char *what);
 static const char *setting(void *arg, const char *name);
@@ -132,15 +132,6 @@ now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-	double x = *(const double *) a;
-	double y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 static double

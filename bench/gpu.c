@@ -16,6 +16,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "ascending.h"
 #include "core/distance.h"
 #include "cuda/launch.h"
 #include "dispatch/plugin.h"
@@ -69,15 +70,6 @@ print(const char *measure, double value, const char *unit)
 	fflush(stdout);
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *) a;
-	double y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* median_us: of RUNS runs after two that warm up. */
 static double
 median_us(void (*run)(Work *), Work *work)
@@ -93,7 +85,7 @@ median_us(void (*run)(Work *), Work *work)
 		if (i >= 0)
 			times[i] = now_us() - start;
 	}
-	qsort(times, RUNS, sizeof(double), compare);
+	qsort(times, RUNS, sizeof(double), ascending);
 	return times[RUNS / 2];
 }
 

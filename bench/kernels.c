@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ascending.h"
 #include "core/distance.h"
 
 #if defined(__x86_64__)
@@ -272,22 +273,13 @@ now(void)
 	return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *) a;
-	double y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 static double
 median(const double *values, int n)
 {
 	double sorted[MAX_ROUNDS];
 
 	memcpy(sorted, values, (size_t) n * sizeof(double));
-	qsort(sorted, (size_t) n, sizeof(double), compare_doubles);
+	qsort(sorted, (size_t) n, sizeof(double), ascending);
 	return sorted[n / 2];
 }
 

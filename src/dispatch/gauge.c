@@ -9,6 +9,8 @@
  *						of which nobody could say how long they take counted as long as this one;
  *						and where memory is so scarce that the task has to go in pieces, what
  *						starting all of them costs.
+ *
+ * And for how long a turn on a device is worth waiting for, and what one that never came says.
  */
 #include "dispatch/executor_state.h"
 

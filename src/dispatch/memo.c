@@ -39,7 +39,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	bool dirty;
 	uint64_t expires = now + HY_MEMO_NS;
 	End low = {.targets = shape->targets, .choice = *choice};
-	End high = low;
+	End high;
 	int64_t least;
 	int64_t most;
 	int32_t left;
