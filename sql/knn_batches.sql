@@ -51,6 +51,24 @@ SET hybrid.batch_max = 699;
 SELECT nearest() = :'expected' AS same;
 RESET ROLE;
 
+-- rows come one at a time: batch_wait counts from the oldest of a batch, so each second one of those
+-- that come slowly sends the two off; without waiting there is one batch
+CREATE VIEW slow AS SELECT ctid, v FROM item WHERE id <= 11 AND pg_sleep(0.01) IS NOT NULL;
+RESET hybrid.batch_max;
+SET hybrid.batch_min = 2;
+SET hybrid.batch_wait = '5ms';
+SELECT hybrid_reset_stats();
+SELECT count(*) FROM hybrid_knn('slow', 'v', ARRAY['[0,0,0,1]']::vector[], 20);
+SELECT flushes FROM hybrid_stats WHERE operation = 'topk' AND flushes <> '{}';
+SET hybrid.batch_wait = '1h';
+SELECT hybrid_reset_stats();
+SELECT count(*) FROM hybrid_knn('slow', 'v', ARRAY['[0,0,0,1]']::vector[], 20);
+SELECT flushes FROM hybrid_stats WHERE operation = 'topk' AND flushes <> '{}';
+SET hybrid.batch_wait = 0;
+SELECT hybrid_reset_stats();
+SELECT count(*) FROM hybrid_knn('slow', 'v', ARRAY['[0,0,0,1]']::vector[], 20);
+SELECT flushes FROM hybrid_stats WHERE operation = 'topk' AND flushes <> '{}';
+
 -- what is refused
 SET hybrid.batch_max = -1;
 SET hybrid.batch_min = 0;
@@ -58,6 +76,7 @@ SET hybrid.batch_wait = '-1ms';
 SET hybrid.batch_wait = 'soon';
 
 RESET ALL;
+DROP VIEW slow;
 DROP FUNCTION nearest();
 DROP TABLE item;
 DROP ROLE regress_hybrid_reader;

@@ -2,8 +2,7 @@
  * edges.c
  *		Reads the edges that a query returns.
  *
- * The rows go from the executor straight into an array of edges (a DestReceiver), so nothing is
- * held twice.  The array may grow to what the memory limit leaves when the graph that is built from
+ * The rows go from the executor straight into an array of edges.  The array may grow to what the memory limit leaves when the graph that is built from
  * it, and the scratch for building it, are counted too.
  */
 #include "postgres.h"
@@ -13,14 +12,11 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "executor/tuptable.h"
 #include "graph/arguments.h"
 #include "graph/edges.h"
-#include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "server/query.h"
 #include "server/settings.h"
-#include "tcop/dest.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
@@ -38,10 +34,9 @@ enum EdgeColumn
 	TYPE_COLUMN
 };
 
-/* Receiver: takes rows from the executor; the public part must come first. */
+/* Receiver: takes the rows. */
 typedef struct Receiver
 {
-	DestReceiver pub;
 	HybridEdges *edges;
 	int64 capacity;
 	int64 most;            /* edges that the memory limit leaves room for */
@@ -51,16 +46,13 @@ typedef struct Receiver
 	text **wanted;         /* ascending by compare_texts */
 	int wanted_count;
 	MemoryContext edge_context; /* where the array lives */
-	MemoryContext row_context;  /* for one row's conversions */
 } Receiver;
 
 static bool is_edges_query(const char *query);
 static void check_plain_read(SPIPlanPtr plan);
 static void set_wanted(Receiver *receiver, ArrayType *types);
-static void receiver_startup(DestReceiver *self, int operation, TupleDesc columns);
-static bool receiver_receive(TupleTableSlot *slot, DestReceiver *self);
-static void receiver_shutdown(DestReceiver *self);
-static void receiver_destroy(DestReceiver *self);
+static void check_columns(void *arg, TupleDesc columns);
+static bool take_edge(void *arg, TupleTableSlot *slot);
 static int64 get_node(TupleTableSlot *slot, int column, Oid type);
 static float get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge);
 static bool is_wanted(const Receiver *receiver, TupleTableSlot *slot);
@@ -73,12 +65,14 @@ void
 hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, HybridEdges *edges)
 {
 	Receiver receiver;
-	SPIExecuteOptions options;
-	SPIPlanPtr plan;
+	HybridReader reader = {.what = "edges query",
+	                       .check = check_plain_read,
+	                       .columns = check_columns,
+	                       .row = take_edge,
+	                       .arg = &receiver};
 	uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
 	uint64 fixed = hy_csr_bytes(0, direction);
 	uint64 each = sizeof(HyEdge) + hy_csr_bytes(1, direction) - fixed;
-	int code;
 
 	if (!is_edges_query(query))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("unknown graph \"%s\"", query),
@@ -86,35 +80,15 @@ hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, Hy
 		                        "TABLE and returns source, target, weight and type.")));
 
 	memset(&receiver, 0, sizeof(receiver));
-	receiver.pub.receiveSlot = receiver_receive;
-	receiver.pub.rStartup = receiver_startup;
-	receiver.pub.rShutdown = receiver_shutdown;
-	receiver.pub.rDestroy = receiver_destroy;
-	receiver.pub.mydest = DestNone;
 	receiver.edges = edges;
 	receiver.most = limit > fixed ? (int64) ((limit - fixed) / each) : 0;
 	receiver.edge_context = CurrentMemoryContext;
-	receiver.row_context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid edge", ALLOCSET_SMALL_SIZES);
 	if (types != NULL)
 		set_wanted(&receiver, types);
 	edges->edge = NULL;
 	edges->count = 0;
 
-	SPI_connect();
-	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
-	if (plan == NULL)
-		elog(ERROR, "could not prepare the edges query: %s", SPI_result_code_string(SPI_result));
-	check_plain_read(plan);
-	memset(&options, 0, sizeof(options));
-	options.read_only = true;
-	options.must_return_tuples = true;
-	options.dest = &receiver.pub;
-	code = SPI_execute_plan_extended(plan, &options);
-	if (code < 0)
-		elog(ERROR, "could not run the edges query: %s", SPI_result_code_string(code));
-	SPI_finish();
-	MemoryContextDelete(receiver.row_context);
+	hybrid_query_run(query, &reader);
 }
 
 void
@@ -213,14 +187,12 @@ set_wanted(Receiver *receiver, ArrayType *types)
 	qsort(receiver->wanted, receiver->wanted_count, sizeof(text *), compare_texts);
 }
 
-/* receiver_startup: checks the columns. */
 static void
-receiver_startup(DestReceiver *self, int operation, TupleDesc columns)
+check_columns(void *arg, TupleDesc columns)
 {
-	Receiver *receiver = (Receiver *) self;
+	Receiver *receiver = (Receiver *) arg;
 	int i;
 
-	(void) operation;
 	if (columns->natts < 2 || columns->natts > 4)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 		                errmsg("edges query returns %d columns", columns->natts),
@@ -250,14 +222,11 @@ receiver_startup(DestReceiver *self, int operation, TupleDesc columns)
 }
 
 static bool
-receiver_receive(TupleTableSlot *slot, DestReceiver *self)
+take_edge(void *arg, TupleTableSlot *slot)
 {
-	Receiver *receiver = (Receiver *) self;
-	MemoryContext before = MemoryContextSwitchTo(receiver->row_context);
+	Receiver *receiver = (Receiver *) arg;
 	HyEdge edge;
 
-	CHECK_FOR_INTERRUPTS();
-	slot_getallattrs(slot);
 	edge.source = get_node(slot, SOURCE_COLUMN, receiver->type[SOURCE_COLUMN - 1]);
 	edge.target = get_node(slot, TARGET_COLUMN, receiver->type[TARGET_COLUMN - 1]);
 	edge.weight = 1;
@@ -265,21 +234,7 @@ receiver_receive(TupleTableSlot *slot, DestReceiver *self)
 		edge.weight = get_weight(slot, receiver->type[WEIGHT_COLUMN - 1], &edge);
 	if (!receiver->filtered || is_wanted(receiver, slot))
 		append_edge(receiver, &edge);
-	MemoryContextSwitchTo(before);
-	MemoryContextReset(receiver->row_context);
 	return true;
-}
-
-static void
-receiver_shutdown(DestReceiver *self)
-{
-	(void) self;
-}
-
-static void
-receiver_destroy(DestReceiver *self)
-{
-	(void) self;
 }
 
 static int64

@@ -43,7 +43,8 @@ typedef struct Search
 	int dims;
 	int32 k;
 	int queries;
-	HyTopK *best; /* a heap for each query, rows are encoded tids */
+	HyTopK *best;       /* a heap for each query, rows are encoded tids */
+	MemoryContext pass; /* of all that lives as long as the group */
 
 	HyAccumulator gathered;
 	int64 capacity; /* rows that there is room for */
@@ -65,7 +66,9 @@ typedef struct TidAndRow
 static void unpack_queries(ArrayType *array, Queries *queries);
 static void check_k(int32 k);
 static int group_size(int32 k, int queries);
+static bool take_none(void *arg, ItemPointer tid, const HybridVector *vector);
 static void search_group(Search *search, HybridRows *rows);
+static bool take_row(void *arg, ItemPointer tid, const HybridVector *vector);
 static void make_room(Search *search);
 static void order_batch(Search *search);
 static int compare_tids(const void *a, const void *b);
@@ -108,25 +111,23 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	unpack_queries(PG_GETARG_ARRAYTYPE_P(2), &queries);
 	search.dims = queries.dims;
 
-	/* opened even for no queries, so that a wrong relation or column is told */
 	rows = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)),
 	                        ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(2)),
 	                        PG_ARGISNULL(5) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(5)));
+	/* even for no queries a relation that cannot be read is told */
+	if (queries.count == 0)
+		hybrid_rows_read(rows, take_none, NULL);
 	group = group_size(search.k, queries.count);
 	for (first = 0; first < queries.count; first += group)
 	{
-		MemoryContext pass =
-			AllocSetContextCreate(context, "hybrid_knn pass", ALLOCSET_DEFAULT_SIZES);
-
-		if (first > 0)
-			hybrid_rows_rewind(rows);
-		MemoryContextSwitchTo(pass);
+		search.pass = AllocSetContextCreate(context, "hybrid_knn pass", ALLOCSET_DEFAULT_SIZES);
+		MemoryContextSwitchTo(search.pass);
 		search.queries = Min(group, queries.count - first);
 		search.x = queries.x + (Size) first * queries.dims;
 		search_group(&search, rows);
 		put_results(fcinfo, &search, first);
 		MemoryContextSwitchTo(context);
-		MemoryContextDelete(pass);
+		MemoryContextDelete(search.pass);
 	}
 	hybrid_rows_close(rows);
 	MemoryContextSwitchTo(previous);
@@ -212,8 +213,6 @@ search_group(Search *search, HybridRows *rows)
 	                 .queries = search->queries,
 	                 .k = search->k};
 	uint64 row_bytes = sizeof(int64) + search->dims * sizeof(float);
-	const HybridVector *vector;
-	ItemPointerData tid;
 	int i;
 
 	search->capacity = 0;
@@ -224,29 +223,45 @@ search_group(Search *search, HybridRows *rows)
 	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS, row_bytes,
 	                     (uint64) work_mem * 1024 / 2);
 
-	while (hybrid_rows_next(rows, &tid, &vector))
-	{
-		int64 row;
-		HyFlush cause;
-
-		if (vector->dim != search->dims)
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION),
-			         errmsg("different vector dimensions %d and %d", search->dims, vector->dim)));
-		if (hy_accumulator_full(&search->gathered, row_bytes) != HY_FLUSH_NONE)
-			flush_batch(search, HY_FLUSH_MEMORY);
-		row = search->gathered.count;
-		if (row == search->capacity)
-			make_room(search);
-		memcpy(search->batch + row * search->dims, vector->x, search->dims * sizeof(float));
-		search->tids[row] = encode_tid(&tid);
-		search->ordered =
-			row == 0 || (search->ordered && search->tids[row - 1] < search->tids[row]);
-		cause = hy_accumulator_add(&search->gathered, row_bytes);
-		if (cause != HY_FLUSH_NONE)
-			flush_batch(search, cause);
-	}
+	hybrid_rows_read(rows, take_row, search);
 	flush_batch(search, HY_FLUSH_END);
+}
+
+static bool
+take_row(void *arg, ItemPointer tid, const HybridVector *vector)
+{
+	Search *search = (Search *) arg;
+	MemoryContext before = MemoryContextSwitchTo(search->pass);
+	uint64 row_bytes = sizeof(int64) + search->dims * sizeof(float);
+	int64 row;
+	HyFlush cause;
+
+	if (vector->dim != search->dims)
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION),
+		         errmsg("different vector dimensions %d and %d", search->dims, vector->dim)));
+	if (hy_accumulator_full(&search->gathered, row_bytes) != HY_FLUSH_NONE)
+		flush_batch(search, HY_FLUSH_MEMORY);
+	row = search->gathered.count;
+	if (row == search->capacity)
+		make_room(search);
+	memcpy(search->batch + row * search->dims, vector->x, search->dims * sizeof(float));
+	search->tids[row] = encode_tid(tid);
+	search->ordered = row == 0 || (search->ordered && search->tids[row - 1] < search->tids[row]);
+	cause = hy_accumulator_add(&search->gathered, row_bytes);
+	if (cause != HY_FLUSH_NONE)
+		flush_batch(search, cause);
+	MemoryContextSwitchTo(before);
+	return true;
+}
+
+static bool
+take_none(void *arg, ItemPointer tid, const HybridVector *vector)
+{
+	(void) arg;
+	(void) tid;
+	(void) vector;
+	return false;
 }
 
 /* Room for the batch as it is to be, at once where that is not much, else by doubling. */

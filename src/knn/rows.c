@@ -28,42 +28,49 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#define FETCH_ROWS 1000
+#define FIRST_TIDS 1024
 #define NAMED_LEAVES 5
 
 struct HybridRows
 {
 	Relation relation;
 	AttrNumber attnum;
-	MemoryContext context; /* of this struct */
-	MemoryContext value;   /* of the detoasted vector, reset for each row */
+	char *text; /* the query that the rows come from; NULL: from the table itself */
 
 	/* the tids that the filter lets through, ascending and distinct; NULL without a filter */
 	ItemPointerData *allowed;
 	int64 allowed_count;
-	int64 allowed_next;
-
-	/* a scan of the table, or fetches by tid when there is a filter */
-	TableScanDesc scan;
-	TupleTableSlot *slot;
-
-	/* or a query */
-	bool by_query;
-	bool query_open;
-	HybridQuery query;
-	char *text;
-	uint64 fetched;
-	uint64 next;
 };
+
+/* Taker: on the way through the rows. */
+typedef struct Taker
+{
+	HybridRows *rows;
+	HybridTakeRow take;
+	void *arg;
+} Taker;
+
+/* Tids: of a filter, as they come. */
+typedef struct Tids
+{
+	MemoryContext context;
+	ItemPointerData *tid;
+	int64 count;
+	int64 room;
+} Tids;
 
 static bool may_scan(Relation relation);
 static void refuse_children(Relation relation);
 static AttrNumber find_column(Relation relation, const char *column, Oid vector_type);
 static void read_filter(HybridRows *rows, const char *filter);
-static void open_source(HybridRows *rows);
-static void close_source(HybridRows *rows);
-static bool next_slot(HybridRows *rows, Datum *value, bool *isnull, ItemPointer tid);
-static bool next_of_query(HybridRows *rows, Datum *value, bool *isnull, ItemPointer tid);
+static void check_tid_column(void *arg, TupleDesc columns);
+static bool take_tid(void *arg, TupleTableSlot *slot);
+static void read_table(HybridRows *rows, HybridTakeRow take, void *arg);
+static bool
+next_slot(HybridRows *rows, TableScanDesc scan, int64 *next_allowed, TupleTableSlot *slot);
+static void check_row_columns(void *arg, TupleDesc columns);
+static bool take_row(void *arg, TupleTableSlot *slot);
+static void report_no_ctid(Relation relation) pg_attribute_noreturn();
 static bool is_allowed(const HybridRows *rows, ItemPointer tid);
 static int compare_tids(const void *a, const void *b);
 
@@ -72,16 +79,13 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 {
 	HybridRows *rows = palloc0(sizeof(HybridRows));
 
-	rows->context = CurrentMemoryContext;
-	rows->value = AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
 	rows->relation = try_relation_open(relid, AccessShareLock);
 	if (rows->relation == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", relid)));
 	refuse_children(rows->relation);
 	rows->attnum = find_column(rows->relation, column, vector_type);
-	rows->by_query = !may_scan(rows->relation);
-	if (rows->by_query)
+	if (!may_scan(rows->relation))
 		/* ONLY: a child may be attached from here on */
 		rows->text = psprintf(
 			"SELECT ctid, %s FROM ONLY %s", quote_identifier(column),
@@ -89,45 +93,26 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 		                               RelationGetRelationName(rows->relation)));
 	if (filter != NULL)
 		read_filter(rows, filter);
-	open_source(rows);
 	return rows;
 }
 
-bool
-hybrid_rows_next(HybridRows *rows, ItemPointer tid, const HybridVector **vector)
-{
-	MemoryContext previous;
-	Datum value;
-	bool isnull;
-
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!(rows->by_query ? next_of_query(rows, &value, &isnull, tid)
-		                     : next_slot(rows, &value, &isnull, tid)))
-			return false;
-	} while (isnull);
-
-	MemoryContextReset(rows->value);
-	previous = MemoryContextSwitchTo(rows->value);
-	*vector = DatumGetHybridVector(value);
-	MemoryContextSwitchTo(previous);
-	return true;
-}
-
 void
-hybrid_rows_rewind(HybridRows *rows)
+hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg)
 {
-	close_source(rows);
-	open_source(rows);
+	Taker taker = {.rows = rows, .take = take, .arg = arg};
+	HybridReader reader = {
+		.what = "relation", .columns = check_row_columns, .row = take_row, .arg = &taker};
+
+	if (rows->text != NULL)
+		hybrid_query_run(rows->text, &reader);
+	else
+		read_table(rows, take, arg);
 }
 
 void
 hybrid_rows_close(HybridRows *rows)
 {
-	close_source(rows);
 	relation_close(rows->relation, NoLock);
-	MemoryContextDelete(rows->value);
 	pfree(rows);
 }
 
@@ -214,144 +199,130 @@ find_column(Relation relation, const char *column, Oid vector_type)
 static void
 read_filter(HybridRows *rows, const char *filter)
 {
-	HybridQuery query;
-	int64 room = FETCH_ROWS;
-	int64 count = 0;
+	Tids tids = {.context = CurrentMemoryContext, .room = FIRST_TIDS};
+	HybridReader reader = {
+		.what = "rows query", .columns = check_tid_column, .row = take_tid, .arg = &tids};
 	int64 distinct = 0;
-	uint64 fetched;
 	int64 i;
-	ItemPointerData *tids = MemoryContextAllocHuge(rows->context, room * sizeof(ItemPointerData));
 
-	hybrid_query_open(&query, filter, "rows query");
-	while ((fetched = hybrid_query_fetch(&query, FETCH_ROWS)) > 0)
+	tids.tid = palloc(tids.room * sizeof(ItemPointerData));
+	hybrid_query_run(filter, &reader);
+	qsort(tids.tid, tids.count, sizeof(ItemPointerData), compare_tids);
+	for (i = 0; i < tids.count; i++)
 	{
-		TupleDesc desc = SPI_tuptable->tupdesc;
-		uint64 row;
-
-		if (desc->natts != 1 || TupleDescAttr(desc, 0)->atttypid != TIDOID)
-			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-			                errmsg("the rows query must return one column of type tid"),
-			                errhint("For example: SELECT ctid FROM ... WHERE ...")));
-		for (row = 0; row < fetched; row++)
-		{
-			bool isnull;
-			Datum value = SPI_getbinval(SPI_tuptable->vals[row], desc, 1, &isnull);
-
-			if (isnull)
-				continue;
-			if (count == room)
-			{
-				room *= 2;
-				tids = repalloc_huge(tids, room * sizeof(ItemPointerData));
-			}
-			ItemPointerCopy((ItemPointer) DatumGetPointer(value), &tids[count]);
-			count++;
-		}
+		if (distinct == 0 || compare_tids(&tids.tid[distinct - 1], &tids.tid[i]) != 0)
+			tids.tid[distinct++] = tids.tid[i];
 	}
-	hybrid_query_close(&query);
-
-	qsort(tids, count, sizeof(ItemPointerData), compare_tids);
-	for (i = 0; i < count; i++)
-	{
-		if (distinct == 0 || compare_tids(&tids[distinct - 1], &tids[i]) != 0)
-			tids[distinct++] = tids[i];
-	}
-	rows->allowed = tids;
+	rows->allowed = tids.tid;
 	rows->allowed_count = distinct;
 }
 
 static void
-open_source(HybridRows *rows)
+check_tid_column(void *arg, TupleDesc columns)
 {
-	if (rows->by_query)
+	(void) arg;
+	if (columns->natts != 1 || TupleDescAttr(columns, 0)->atttypid != TIDOID)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+		                errmsg("the rows query must return one column of type tid"),
+		                errhint("For example: SELECT ctid FROM ... WHERE ...")));
+}
+
+static bool
+take_tid(void *arg, TupleTableSlot *slot)
+{
+	Tids *tids = (Tids *) arg;
+
+	if (slot->tts_isnull[0])
+		return true;
+	if (tids->count == tids->room)
 	{
-		hybrid_query_open(&rows->query, rows->text, "relation");
-		rows->query_open = true;
-		rows->fetched = 0;
-		rows->next = 0;
-		return;
+		tids->room *= 2;
+		tids->tid = repalloc_huge(tids->tid, tids->room * sizeof(ItemPointerData));
 	}
-	rows->slot = table_slot_create(rows->relation, NULL);
-	rows->allowed_next = 0;
+	ItemPointerCopy((ItemPointer) DatumGetPointer(slot->tts_values[0]), &tids->tid[tids->count++]);
+	return true;
+}
+
+/* read_table: in ascending order of tid. */
+static void
+read_table(HybridRows *rows, HybridTakeRow take, void *arg)
+{
+	MemoryContext row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
+	TupleTableSlot *slot = table_slot_create(rows->relation, NULL);
+	Snapshot snapshot = GetActiveSnapshot();
+	TableScanDesc scan;
+	int64 next_allowed = 0;
+	bool more = true;
+
 	if (rows->allowed != NULL)
-		rows->scan = table_beginscan_tid(rows->relation, GetActiveSnapshot());
+		scan = table_beginscan_tid(rows->relation, snapshot);
 	else
-		/* not synchronised with other scans: in ascending order of tid */
-		rows->scan =
-			table_beginscan_strat(rows->relation, GetActiveSnapshot(), 0, NULL, true, false);
+		/* not synchronised with other scans */
+		scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
+	while (more && next_slot(rows, scan, &next_allowed, slot))
+	{
+		bool isnull;
+		Datum value = slot_getattr(slot, rows->attnum, &isnull);
+		MemoryContext before;
+
+		CHECK_FOR_INTERRUPTS();
+		if (isnull)
+			continue;
+		before = MemoryContextSwitchTo(row_context);
+		more = take(arg, &slot->tts_tid, DatumGetHybridVector(value));
+		MemoryContextSwitchTo(before);
+		MemoryContextReset(row_context);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	MemoryContextDelete(row_context);
+}
+
+/* next_slot: by a scan, or by tid where there is a filter. */
+static bool
+next_slot(HybridRows *rows, TableScanDesc scan, int64 *next_allowed, TupleTableSlot *slot)
+{
+	if (rows->allowed == NULL)
+		return table_scan_getnextslot(scan, ForwardScanDirection, slot);
+	while (*next_allowed < rows->allowed_count)
+	{
+		ItemPointer wanted = &rows->allowed[(*next_allowed)++];
+
+		if (table_tuple_tid_valid(scan, wanted) &&
+		    table_tuple_fetch_row_version(rows->relation, wanted, scan->rs_snapshot, slot))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return false;
 }
 
 static void
-close_source(HybridRows *rows)
+check_row_columns(void *arg, TupleDesc columns)
 {
-	if (rows->by_query)
-	{
-		if (rows->query_open)
-			hybrid_query_close(&rows->query);
-		rows->query_open = false;
-		return;
-	}
-	ExecDropSingleTupleTableSlot(rows->slot);
-	table_endscan(rows->scan);
+	if (TupleDescAttr(columns, 0)->atttypid != TIDOID)
+		report_no_ctid(((Taker *) arg)->rows->relation);
 }
 
 static bool
-next_slot(HybridRows *rows, Datum *value, bool *isnull, ItemPointer tid)
+take_row(void *arg, TupleTableSlot *slot)
 {
-	if (rows->allowed == NULL)
-	{
-		if (!table_scan_getnextslot(rows->scan, ForwardScanDirection, rows->slot))
-			return false;
-	}
-	else
-	{
-		for (;;)
-		{
-			ItemPointer wanted;
+	Taker *taker = (Taker *) arg;
+	ItemPointer tid = (ItemPointer) DatumGetPointer(slot->tts_values[0]);
 
-			if (rows->allowed_next == rows->allowed_count)
-				return false;
-			wanted = &rows->allowed[rows->allowed_next++];
-			if (table_tuple_tid_valid(rows->scan, wanted) &&
-			    table_tuple_fetch_row_version(rows->relation, wanted, GetActiveSnapshot(),
-			                                  rows->slot))
-				break;
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
-	*value = slot_getattr(rows->slot, rows->attnum, isnull);
-	ItemPointerCopy(&rows->slot->tts_tid, tid);
-	return true;
+	if (slot->tts_isnull[0])
+		report_no_ctid(taker->rows->relation);
+	if (slot->tts_isnull[1] || (taker->rows->allowed != NULL && !is_allowed(taker->rows, tid)))
+		return true;
+	return taker->take(taker->arg, tid, DatumGetHybridVector(slot->tts_values[1]));
 }
 
-static bool
-next_of_query(HybridRows *rows, Datum *value, bool *isnull, ItemPointer tid)
+static void
+report_no_ctid(Relation relation)
 {
-	do
-	{
-		HeapTuple tuple;
-		TupleDesc desc;
-		Datum ctid;
-		bool nowhere;
-
-		if (rows->next == rows->fetched)
-		{
-			rows->fetched = hybrid_query_fetch(&rows->query, FETCH_ROWS);
-			rows->next = 0;
-			if (rows->fetched == 0)
-				return false;
-		}
-		tuple = SPI_tuptable->vals[rows->next++];
-		desc = SPI_tuptable->tupdesc;
-		ctid = SPI_getbinval(tuple, desc, 1, &nowhere);
-		if (nowhere || SPI_gettypeid(desc, 1) != TIDOID)
-			ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			                errmsg("\"%s\" has rows without a ctid of type tid",
-			                       RelationGetRelationName(rows->relation))));
-		ItemPointerCopy((ItemPointer) DatumGetPointer(ctid), tid);
-		*value = SPI_getbinval(tuple, desc, 2, isnull);
-	} while (rows->allowed != NULL && !is_allowed(rows, tid));
-	return true;
+	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+	                errmsg("\"%s\" has rows without a ctid of type tid",
+	                       RelationGetRelationName(relation))));
 }
 
 static bool

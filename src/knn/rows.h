@@ -13,22 +13,22 @@
 typedef struct HybridRows HybridRows;
 
 /*
- * hybrid_rows_open: a reader over column of relation relid on the active snapshot, in ascending
- * order of tid.  vector_type is the Oid of the vector type.  filter, when not NULL, is a query
- * that returns tids: only those rows come.  Raises for a partitioned table or one with children, a
- * column that is missing or of another type, and a lack of rights.
+ * hybrid_rows_open: a reader over column of relation relid on the active snapshot.  vector_type is
+ * the Oid of the vector type.  filter, when not NULL, is a query that returns tids: only those rows
+ * come.  Raises for a partitioned table or one with children, a column that is missing or of
+ * another type, and a lack of rights.
  */
 extern HybridRows *
 hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *filter);
 
-/*
- * hybrid_rows_next: the next row whose vector is not NULL; false at the end.  The vector stays
- * valid until the next call.
- */
-extern bool hybrid_rows_next(HybridRows *rows, ItemPointer tid, const HybridVector **vector);
+/* HybridTakeRow: what is done with a row; the vector goes with the call.  False: no more are wanted. */
+typedef bool (*HybridTakeRow)(void *arg, ItemPointer tid, const HybridVector *vector);
 
-/* hybrid_rows_rewind: to the first row again, on the same snapshot. */
-extern void hybrid_rows_rewind(HybridRows *rows);
+/*
+ * hybrid_rows_read: all rows whose vector is not NULL, each as soon as it is there; as often as
+ * wanted, on the same snapshot.  take runs in a memory context that is emptied after each row.
+ */
+extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
 extern void hybrid_rows_close(HybridRows *rows);
 

@@ -1,47 +1,91 @@
 /*
  * query.c
- *		A user's query as a read-only cursor: see query.h.
+ *		A user's query, whose rows are taken one at a time: see query.h.
  *
- * read_only makes SPI use the active snapshot as it is, and refuse whatever is not a plain read
- * (a data-modifying WITH, FOR UPDATE).
+ * The rows go from the executor straight to the reader (a DestReceiver), so none is held twice, and
+ * whoever waits between two of them knows it.  read_only makes SPI use the active snapshot as it is,
+ * and refuse whatever is not a plain read (a data-modifying WITH, FOR UPDATE).
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
 #include "server/query.h"
+#include "tcop/dest.h"
+#include "utils/memutils.h"
+
+/* Receiver: takes rows from the executor; the public part must come first. */
+typedef struct Receiver
+{
+	DestReceiver pub;
+	const HybridReader *reader;
+	MemoryContext row_context;
+} Receiver;
+
+static void receiver_startup(DestReceiver *self, int operation, TupleDesc columns);
+static bool receiver_receive(TupleTableSlot *slot, DestReceiver *self);
+static void receiver_end(DestReceiver *self);
 
 void
-hybrid_query_open(HybridQuery *query, const char *text, const char *what)
+hybrid_query_run(const char *text, const HybridReader *reader)
 {
-	MemoryContext context = CurrentMemoryContext;
+	Receiver receiver = {.pub = {.receiveSlot = receiver_receive,
+	                             .rStartup = receiver_startup,
+	                             .rShutdown = receiver_end,
+	                             .rDestroy = receiver_end,
+	                             .mydest = DestNone},
+	                     .reader = reader};
+	SPIExecuteOptions options = {.read_only = true, .must_return_tuples = true};
+	SPIPlanPtr plan;
+	int code;
 
+	receiver.row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid row", ALLOCSET_SMALL_SIZES);
+	options.dest = &receiver.pub;
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
-	/* SPI made its own context current, which goes with the connection */
-	MemoryContextSwitchTo(context);
-	query->plan = SPI_prepare(text, 0, NULL);
-	if (query->plan == NULL)
-		elog(ERROR, "could not prepare the %s: %s", what, SPI_result_code_string(SPI_result));
-	if (!SPI_is_cursor_plan(query->plan))
+	plan = SPI_prepare_cursor(text, 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	if (plan == NULL)
+		elog(ERROR, "could not prepare the %s: %s", reader->what,
+		     SPI_result_code_string(SPI_result));
+	if (reader->check != NULL)
+		reader->check(plan);
+	if (!SPI_is_cursor_plan(plan))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_CURSOR_DEFINITION),
-		                errmsg("the %s must be a single query that returns rows", what)));
-	query->portal = SPI_cursor_open(NULL, query->plan, NULL, NULL, true);
-}
-
-uint64
-hybrid_query_fetch(HybridQuery *query, long count)
-{
-	CHECK_FOR_INTERRUPTS();
-	SPI_freetuptable(SPI_tuptable);
-	SPI_cursor_fetch(query->portal, true, count);
-	return SPI_processed;
-}
-
-void
-hybrid_query_close(HybridQuery *query)
-{
-	SPI_freetuptable(SPI_tuptable);
-	SPI_cursor_close(query->portal);
-	SPI_freeplan(query->plan);
+		                errmsg("the %s must be a single query that returns rows", reader->what)));
+	code = SPI_execute_plan_extended(plan, &options);
+	if (code < 0)
+		elog(ERROR, "could not run the %s: %s", reader->what, SPI_result_code_string(code));
 	SPI_finish();
+	MemoryContextDelete(receiver.row_context);
+}
+
+static void
+receiver_startup(DestReceiver *self, int operation, TupleDesc columns)
+{
+	const HybridReader *reader = ((Receiver *) self)->reader;
+
+	(void) operation;
+	reader->columns(reader->arg, columns);
+}
+
+static bool
+receiver_receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	Receiver *receiver = (Receiver *) self;
+	MemoryContext before = MemoryContextSwitchTo(receiver->row_context);
+	bool more;
+
+	CHECK_FOR_INTERRUPTS();
+	slot_getallattrs(slot);
+	more = receiver->reader->row(receiver->reader->arg, slot);
+	MemoryContextSwitchTo(before);
+	MemoryContextReset(receiver->row_context);
+	return more;
+}
+
+static void
+receiver_end(DestReceiver *self)
+{
+	(void) self;
 }

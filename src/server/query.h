@@ -1,6 +1,6 @@
 /*
  * query.h
- *		A user's query as a read-only cursor, fetched in batches.
+ *		A user's query, whose rows are taken one at a time, as the executor makes them.
  *
  * It runs with the caller's rights and the caller's snapshot, row security and all, and can change
  * nothing.
@@ -11,27 +11,33 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
+#include "executor/tuptable.h"
 
-typedef struct HybridQuery
+/* HybridReader: what is done with a query and its rows. */
+typedef struct HybridReader
 {
-	Portal portal;
-	SPIPlanPtr plan;
-} HybridQuery;
+	const char *what; /* names the query in errors, e.g. "edges query" */
+
+	/* raises at a query that shall not run, before it does; NULL: any that returns rows will do */
+	void (*check)(SPIPlanPtr plan);
+
+	/* raises at columns that are not wanted, before the first row */
+	void (*columns)(void *arg, TupleDesc columns);
+
+	/*
+	 * Takes a row; false: no more are wanted.  The memory context is the row's own, and emptied
+	 * after it.
+	 */
+	bool (*row)(void *arg, TupleTableSlot *slot);
+
+	void *arg;
+} HybridReader;
 
 /*
- * hybrid_query_open: plans and opens text, which must be a single query that returns rows; what
- * names it in errors, e.g. "edges query".  Connects to SPI, and leaves the current memory context as
- * it is; that context must live until hybrid_query_close, which makes it current again.
+ * hybrid_query_run: plans and runs text, which must be a single query that only reads, and hands its
+ * rows to the reader.  What the query holds is given back, and the current memory context is as it
+ * was.
  */
-extern void hybrid_query_open(HybridQuery *query, const char *text, const char *what);
-
-/*
- * hybrid_query_fetch: the next rows, at most count, in SPI_tuptable; their number, 0 at the end.
- * Gives back the previous batch.
- */
-extern uint64 hybrid_query_fetch(HybridQuery *query, long count);
-
-/* hybrid_query_close: closes the cursor and disconnects from SPI. */
-extern void hybrid_query_close(HybridQuery *query);
+extern void hybrid_query_run(const char *text, const HybridReader *reader);
 
 #endif
