@@ -9,11 +9,12 @@
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_catalog.pg_type
-			   WHERE typname = 'vector' AND typnamespace = '@extschema@'::pg_catalog.regnamespace)
+			   WHERE typname = 'vector' AND typnamespace =
+				   pg_catalog.quote_ident(pg_catalog.current_schema())::pg_catalog.regnamespace)
 	THEN
 		RAISE EXCEPTION USING
 			ERRCODE = 'duplicate_object',
-			MESSAGE = 'schema @extschema@ already has a type named vector',
+			MESSAGE = pg_catalog.format('schema %I already has a type named vector', pg_catalog.current_schema()),
 			DETAIL = 'It is likely that of the extension pgvector, which keeps working as it is.',
 			HINT = 'Install hybrid into a schema of its own: '
 				'CREATE SCHEMA hybrid; CREATE EXTENSION hybrid SCHEMA hybrid;';
@@ -542,8 +543,9 @@ COMMENT ON FUNCTION hybrid_get_events() IS
 CREATE FUNCTION hybrid_get_tracker(
 	OUT scope text, OUT device int, OUT backend text, OUT name text, OUT operation text,
 	OUT dtype text, OUT metric text, OUT dims_low int, OUT dims_high int, OUT resident bool,
-	OUT observations bigint, OUT samples float8, OUT launch_us float8, OUT work_ns float8,
-	OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint, OUT targets bigint, OUT k int,
+	OUT observations bigint, OUT samples float8, OUT calibrated bool, OUT launch_us float8,
+	OUT work_ns float8, OUT byte_ns float8, OUT serial_ns float8, OUT queries bigint,
+	OUT targets bigint, OUT k int,
 	OUT predicted_us float8, OUT speedup float8, OUT break_even bigint, OUT breaker text,
 	OUT success_rate float8, OUT virtual bool)
 RETURNS SETOF record
@@ -594,7 +596,6 @@ COMMENT ON FUNCTION hybrid_reset_stats() IS
 'forgets counters, events, measured times and open breakers: of all sessions where hybrid is preloaded, else of this session; for superusers and who was granted EXECUTE';
 REVOKE EXECUTE ON FUNCTION hybrid_reset_stats() FROM PUBLIC;
 
--- Not dumped: it tells of this machine.
 CREATE TABLE hybrid_calibration (
 	backend text NOT NULL, number int NOT NULL, name text NOT NULL, architecture text NOT NULL,
 	operation text NOT NULL, dtype text NOT NULL, metric text NOT NULL, dims int NOT NULL,
@@ -618,7 +619,10 @@ COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
 COMMENT ON COLUMN hybrid_calibration.serial_ns IS 'nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
 COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from; a session reads this column';
 COMMENT ON COLUMN hybrid_calibration.measured_at IS 'when';
-GRANT SELECT ON hybrid_calibration TO pg_monitor;
+-- Dumped, for a restore on the same machine: a row counts only where its device is.  Who dumps a
+-- database may not be a superuser, and hybrid_explain() and hybrid_tracker tell everybody the same.
+SELECT pg_catalog.pg_extension_config_dump('hybrid_calibration', '');
+GRANT SELECT ON hybrid_calibration TO PUBLIC;
 
 CREATE FUNCTION hybrid_run_calibration(
 	OUT backend text, OUT number int, OUT name text, OUT architecture text, OUT operation text,
@@ -631,23 +635,24 @@ COMMENT ON FUNCTION hybrid_run_calibration() IS
 'measures the CPU and every device with made-up batches, opening those that are closed, and returns what each kind took; keeps nothing: that is hybrid_calibrate()''s';
 REVOKE EXECUTE ON FUNCTION hybrid_run_calibration() FROM PUBLIC;
 
+-- Parsed now, so that it finds its table wherever the extension is moved to.
 CREATE FUNCTION hybrid_calibrate() RETURNS SETOF hybrid_calibration
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER COST 1000000 ROWS 60
 SET search_path = pg_catalog, pg_temp
-AS $$
-	INSERT INTO @extschema@.hybrid_calibration
-	SELECT r.*, pg_catalog.clock_timestamp() FROM @extschema@.hybrid_run_calibration() AS r
+BEGIN ATOMIC
+	INSERT INTO hybrid_calibration
+	SELECT r.*, pg_catalog.clock_timestamp() FROM hybrid_run_calibration() AS r
 	ON CONFLICT (backend, number, name, architecture, operation, dtype, metric, dims)
 	DO UPDATE SET samples = EXCLUDED.samples, launch_us = EXCLUDED.launch_us,
 		work_ns = EXCLUDED.work_ns, byte_ns = EXCLUDED.byte_ns,
 		serial_ns = EXCLUDED.serial_ns, state = EXCLUDED.state, measured_at = EXCLUDED.measured_at
-	RETURNING *
-$$;
+	RETURNING *;
+END;
 COMMENT ON FUNCTION hybrid_calibrate() IS
 'measures the CPU and every device with made-up batches for some seconds, and keeps what it found in hybrid_calibration, which it returns: sessions without history start from it; for superusers and who was granted EXECUTE';
 REVOKE EXECUTE ON FUNCTION hybrid_calibrate() FROM PUBLIC;
 
-CREATE VIEW hybrid_devices AS SELECT * FROM @extschema@.hybrid_get_devices();
+CREATE VIEW hybrid_devices AS SELECT * FROM hybrid_get_devices();
 COMMENT ON VIEW hybrid_devices IS 'devices of this session, and why one cannot be used';
 COMMENT ON COLUMN hybrid_devices.device IS 'the session''s number of the device; 0 is the CPU';
 COMMENT ON COLUMN hybrid_devices.backend IS 'the CPU, or the plug-in that drives the device';
@@ -666,7 +671,7 @@ COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run f
 COMMENT ON COLUMN hybrid_devices.queue IS 'tasks that wait for the device or are in flight there: of all sessions where limits is enforced, else of this one; NULL for the CPU';
 COMMENT ON COLUMN hybrid_devices.queue_us IS 'microseconds that these are expected to take, those aside of which nothing is known yet; a batch that would go there now is expected to wait for them';
 
-CREATE VIEW hybrid_capabilities AS SELECT * FROM @extschema@.hybrid_get_capabilities();
+CREATE VIEW hybrid_capabilities AS SELECT * FROM hybrid_get_capabilities();
 COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session can run';
 COMMENT ON COLUMN hybrid_capabilities.device IS 'the session''s number of the device; 0 is the CPU';
 COMMENT ON COLUMN hybrid_capabilities.backend IS 'the CPU, or the plug-in that drives the device';
@@ -680,7 +685,7 @@ COMMENT ON COLUMN hybrid_capabilities.max_k IS 'most neighbours; NULL: any numbe
 COMMENT ON COLUMN hybrid_capabilities.exact IS 'whether results have the same bits as the CPU''s; else they are candidates that the CPU checks';
 COMMENT ON COLUMN hybrid_capabilities.reason IS 'why it is not supported';
 
-CREATE VIEW hybrid_stats AS SELECT * FROM @extschema@.hybrid_get_stats();
+CREATE VIEW hybrid_stats AS SELECT * FROM hybrid_get_stats();
 COMMENT ON VIEW hybrid_stats IS 'what the dispatcher ran, by device and operation; of all sessions or of this one, as scope says';
 COMMENT ON COLUMN hybrid_stats.scope IS 'cluster: all sessions since the server started or was reset; backend: this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; NULL when this session does not have it';
@@ -707,7 +712,7 @@ COMMENT ON COLUMN hybrid_stats.statuses IS 'how attempts ended here: count by st
 COMMENT ON COLUMN hybrid_stats.fallback_causes IS 'what ended the last attempt of a batch that fell back: count by status';
 COMMENT ON COLUMN hybrid_stats.flushes IS 'in the CPU''s rows, what ended the gathering of batches: count by size, time, memory, end';
 
-CREATE VIEW hybrid_events AS SELECT * FROM @extschema@.hybrid_get_events();
+CREATE VIEW hybrid_events AS SELECT * FROM hybrid_get_events();
 COMMENT ON VIEW hybrid_events IS 'the last decisions of the dispatcher, oldest first; of all sessions or of this one, as scope says';
 COMMENT ON COLUMN hybrid_events.scope IS 'cluster: the last decisions of all sessions; backend: of this session only, without its parallel workers';
 COMMENT ON COLUMN hybrid_events.at IS 'when the call began';
@@ -740,7 +745,7 @@ COMMENT ON COLUMN hybrid_events.split_share IS 'of a batch that a device and the
 COMMENT ON COLUMN hybrid_events.load IS 'processes that could run for each core; NULL: not known';
 COMMENT ON COLUMN hybrid_events.queue IS 'tasks that waited for the device that was considered, or were in flight there; NULL where no device was, or the decision was that of a batch just before';
 
-CREATE VIEW hybrid_tracker AS SELECT * FROM @extschema@.hybrid_get_tracker();
+CREATE VIEW hybrid_tracker AS SELECT * FROM hybrid_get_tracker();
 COMMENT ON VIEW hybrid_tracker IS 'what was learned of each kind of batch on each device; by all sessions or by this one, as scope says';
 COMMENT ON COLUMN hybrid_tracker.scope IS 'cluster: what all sessions learned; backend: this session only';
 COMMENT ON COLUMN hybrid_tracker.device IS 'the session''s number of the device; 0 is the CPU; NULL when this session does not have it';
@@ -754,13 +759,14 @@ COMMENT ON COLUMN hybrid_tracker.dims_high IS '... to this many; 0 for spread';
 COMMENT ON COLUMN hybrid_tracker.resident IS 'the rows already lie on the device';
 COMMENT ON COLUMN hybrid_tracker.observations IS 'batches of this kind that were finished here and learned from';
 COMMENT ON COLUMN hybrid_tracker.samples IS 'how many of these still count, at most hybrid.tracker_window';
+COMMENT ON COLUMN hybrid_tracker.calibrated IS 'it rests on what hybrid_calibrate() measured: on that alone where there are no observations; of this session''s devices only';
 COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: microseconds of a batch, however small';
 COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds of a byte moved';
 COMMENT ON COLUMN hybrid_tracker.serial_ns IS 'fitted: nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
-COMMENT ON COLUMN hybrid_tracker.queries IS 'of the last batch of the kind; the columns that follow are of one like it';
-COMMENT ON COLUMN hybrid_tracker.targets IS 'of the last batch of the kind';
-COMMENT ON COLUMN hybrid_tracker.k IS 'of the last batch of the kind';
+COMMENT ON COLUMN hybrid_tracker.queries IS 'of the last batch of the kind, 1 where there was none; the columns that follow are of one like it';
+COMMENT ON COLUMN hybrid_tracker.targets IS 'of the last batch of the kind, 1 where there was none';
+COMMENT ON COLUMN hybrid_tracker.k IS 'of the last batch of the kind, 1 where there was none';
 COMMENT ON COLUMN hybrid_tracker.predicted_us IS 'what such a batch is expected to take here';
 COMMENT ON COLUMN hybrid_tracker.speedup IS 'what the CPU is expected to take for it, divided by that; NULL where one is not known';
 COMMENT ON COLUMN hybrid_tracker.break_even IS 'items from which on the device is expected to win, with other numbers of targets; NULL: never, or not known';

@@ -117,7 +117,7 @@ hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
 		return false;
-	taken = hy_tracker_import(executor->tracker, shape, prior->device, &prior->model);
+	taken = hy_tracker_import_prior(executor->tracker, shape, prior->device, &prior->model);
 	hy_generation_check(executor);
 	return taken;
 }

@@ -36,6 +36,7 @@ typedef struct Side
 	HyModelState fresh; /* learned since hy_tracker_take */
 	HyCoefficients fit;
 	bool known; /* fit holds something */
+	bool prior; /* model holds what a calibration measured */
 	int64_t observations;
 	int64_t last;    /* of the kind's tasks */
 	double smallest; /* work, of what was not set aside; 0: nothing was */
@@ -325,6 +326,7 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 			row->samples = side->model.weight;
 			row->cold = side->known && !(side->model.weight > 0);
 			row->known = side->known;
+			row->prior = side->prior;
 			row->fit = side->fit;
 			row->model = side->model;
 			return true;
@@ -348,6 +350,16 @@ hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
 	tracker->generation++;
 	tracker->leaps++;
 	return side->model.weight > before;
+}
+
+bool
+hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
+                        const HyModelState *model)
+{
+	if (!hy_tracker_import(tracker, shape, device, model))
+		return false;
+	((Side *) find_side(tracker, shape, device))->prior = true;
+	return true;
 }
 
 bool

@@ -94,6 +94,7 @@ typedef struct HyTrackerRow
 	double samples;       /* observations in force, at most the window */
 	bool cold;            /* only the first, set aside */
 	bool known;           /* fit holds something */
+	bool prior;           /* what a calibration measured is in it */
 	HyCoefficients fit;
 	HyModelState model;
 } HyTrackerRow;
@@ -107,6 +108,10 @@ extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *ro
  */
 extern bool hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
                               const HyModelState *model);
+
+/* hy_tracker_import_prior: the same of what a calibration measured; its rows say so. */
+extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
+                                    const HyModelState *model);
 
 /*
  * hy_tracker_take: what was learned of the kind of shape on device since this was last asked, for

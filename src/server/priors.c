@@ -16,7 +16,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "dispatch/calibration.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
 #include "utils/array.h"
@@ -30,8 +29,9 @@
 StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
                  "a model is kept as an array of float8");
 
+static void load_prior(void *arg, const HyPrior *prior);
 static Oid find_table(void);
-static void load_row(HyExecutor *executor, TupleTableSlot *slot);
+static bool parse_row(const HyExecutor *executor, TupleTableSlot *slot, HyPrior *prior);
 static int32 find_device(const HyExecutor *executor, TupleTableSlot *slot);
 static bool parse_shape(TupleTableSlot *slot, HyShape *shape);
 static bool parse_state(Datum value, HyModelState *state);
@@ -39,6 +39,13 @@ static char *text_of(TupleTableSlot *slot, int column);
 
 bool
 hybrid_load_priors(HyExecutor *executor)
+{
+	return hybrid_read_priors(executor, load_prior, executor);
+}
+
+bool
+hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyPrior *prior),
+                   void *arg)
 {
 	Oid table;
 	Relation relation;
@@ -59,12 +66,28 @@ hybrid_load_priors(HyExecutor *executor)
 		slot = table_slot_create(relation, NULL);
 		scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
 		while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
-			load_row(executor, slot);
+		{
+			HyPrior prior;
+
+			if (parse_row(executor, slot, &prior))
+				take(arg, &prior);
+		}
 		table_endscan(scan);
 		ExecDropSingleTupleTableSlot(slot);
 	}
 	table_close(relation, AccessShareLock);
 	return true;
+}
+
+/* load_prior: of a kind of task that nobody has told of yet. */
+static void
+load_prior(void *arg, const HyPrior *prior)
+{
+	HyExecutor *executor = (HyExecutor *) arg;
+
+	if (!(hy_tracker_forecast(hy_executor_tracker(executor), &prior->shape, prior->device).weight >
+	      0))
+		(void) hy_executor_import_prior(executor, prior);
 }
 
 /* find_table: in the schema of the extension, wherever that is. */
@@ -88,25 +111,21 @@ find_table(void)
 	return OidIsValid(namespace) ? get_relname_relid(TABLE, namespace) : InvalidOid;
 }
 
-/* load_row: of a device that is here, and a kind of task that nobody has told of yet. */
-static void
-load_row(HyExecutor *executor, TupleTableSlot *slot)
+/* parse_row: false for a device that is not here, and for what cannot be. */
+static bool
+parse_row(const HyExecutor *executor, TupleTableSlot *slot, HyPrior *prior)
 {
-	HyPrior prior;
 	int i;
 
 	slot_getallattrs(slot);
 	for (i = 0; i < HYBRID_PRIOR_STATE + 1; i++)
 	{
 		if (slot->tts_isnull[i])
-			return;
+			return false;
 	}
-	prior.device = find_device(executor, slot);
-	if (prior.device < 0 || !parse_shape(slot, &prior.shape) ||
-	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior.model) ||
-	    hy_tracker_forecast(hy_executor_tracker(executor), &prior.shape, prior.device).weight > 0)
-		return;
-	(void) hy_executor_import_prior(executor, &prior);
+	prior->device = find_device(executor, slot);
+	return prior->device >= 0 && parse_shape(slot, &prior->shape) &&
+	       parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior->model);
 }
 
 static int32

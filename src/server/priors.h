@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/calibration.h"
 
 /* Columns of hybrid_calibration, and of what hybrid_run_calibration() returns up to measured_at. */
 enum
@@ -35,5 +35,12 @@ enum
  * it has no history of.  False when the catalogs cannot be read now: ask again.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
+
+/*
+ * hybrid_read_priors: all that the table knows of the executor's devices, by its numbers of them, to
+ * take.  False when the catalogs cannot be read now.
+ */
+extern bool hybrid_read_priors(const HyExecutor *executor,
+                               void (*take)(void *arg, const HyPrior *prior), void *arg);
 
 #endif

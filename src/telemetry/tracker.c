@@ -4,22 +4,35 @@
  *
  * What all sessions learned lies in the shared table as models; they are read into a tracker that
  * lives as long as the call, one for each device with the CPU beside it, so that both views of the
- * matter are told by the same code.
+ * matter are told by the same code.  What a calibration measured is in no shared table, since every
+ * session reads it for itself; it stands in for kinds of which no session has told yet.
  */
 #include "postgres.h"
 
 #include "dispatch/explain.h"
+#include "dispatch/share.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "server/memory.h"
+#include "server/priors.h"
 #include "server/report.h"
 #include "telemetry/rows.h"
 
 PG_FUNCTION_INFO_V1(hybrid_get_tracker);
 
-static void table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
-                          const HybridViewedDevice *device);
-static void import_models(HyTracker *tracker, const HybridView *view, int32 at, int32 device);
+/* Priors: all that the calibration's table knows of this session's devices. */
+typedef struct Priors
+{
+	HyPrior *prior;
+	int count;
+	int room;
+} Priors;
+
+static void keep_prior(void *arg, const HyPrior *prior);
+static void table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *priors,
+                          int32 at, const HybridViewedDevice *device);
+static void import_models(HyTracker *tracker, const HybridView *view, const Priors *priors,
+                          int32 at, int32 device);
 static int32 table_cpu(const HybridView *view);
 static void store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
                            const HybridViewedDevice *device, uint32 told);
@@ -30,11 +43,14 @@ Datum
 hybrid_get_tracker(PG_FUNCTION_ARGS)
 {
 	HybridView view;
+	Priors priors = {.prior = NULL};
 	HyHistory history;
 	int32 at;
 	int32 i;
 
 	hybrid_view_begin(fcinfo, &view);
+	if (view.table != NULL)
+		(void) hybrid_read_priors(view.executor, keep_prior, &priors);
 	for (at = 0; at < view.devices; at++)
 	{
 		HybridViewedDevice device;
@@ -43,7 +59,7 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 		hybrid_view_device(&view, at, &device);
 		if (view.table != NULL)
 		{
-			table_history(fcinfo, &view, at, &device);
+			table_history(fcinfo, &view, &priors, at, &device);
 			continue;
 		}
 		for (i = 0; hy_executor_history(view.executor, i, &history); i++)
@@ -58,9 +74,24 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+static void
+keep_prior(void *arg, const HyPrior *prior)
+{
+	Priors *priors = (Priors *) arg;
+
+	if (priors->count == priors->room)
+	{
+		priors->room = priors->room == 0 ? HY_CALIBRATION_PRIORS : 2 * priors->room;
+		priors->prior = priors->prior == NULL
+		                    ? palloc(priors->room * sizeof(HyPrior))
+		                    : repalloc(priors->prior, priors->room * sizeof(HyPrior));
+	}
+	priors->prior[priors->count++] = *prior;
+}
+
 /* table_history: of the table's device number at. */
 static void
-table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
+table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *priors, int32 at,
               const HybridViewedDevice *device)
 {
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
@@ -73,21 +104,26 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 	if (tracker == NULL)
 		hybrid_check(HY_NOMEM, "show what was learned");
 	if (cpu >= 0)
-		import_models(tracker, view, cpu, 0);
+		import_models(tracker, view, priors, cpu, 0);
 	if (at != cpu)
-		import_models(tracker, view, at, 1);
+		import_models(tracker, view, priors, at, 1);
 	for (i = 0; hy_tracker_history(tracker, i, &history); i++)
 	{
 		const HyShape *shape = &history.row.shape;
 		HyTableModel model;
 		HyBreaker breaker;
 
-		if (history.row.device != (at == cpu ? 0 : 1) ||
-		    !hy_table_find_model(view->table, view->lock, at, hy_shape_kind(shape), &model))
+		if (history.row.device != (at == cpu ? 0 : 1))
+			continue;
+		/* no model: from the calibration, or it has just given way */
+		if (hy_table_find_model(view->table, view->lock, at, hy_shape_kind(shape), &model))
+		{
+			history.row.observations = model.samples;
+			history.row.samples = model.state.weight;
+		}
+		else if (!history.row.prior)
 			continue;
 		hy_table_breaker(view->table, view->lock, at, shape->op, &breaker);
-		history.row.observations = model.samples;
-		history.row.samples = model.state.weight;
 		history.breaker = breaker.state;
 		history.success_rate = hy_breaker_rate(&breaker);
 		told |= UINT32_C(1) << shape->op;
@@ -97,9 +133,13 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 	hy_tracker_destroy(tracker);
 }
 
-/* import_models: all that the table knows of its device number at, as that of the tracker's device. */
+/*
+ * import_models: all that the table knows of its device number at, as that of the tracker's device;
+ * of other kinds what the calibration says.
+ */
 static void
-import_models(HyTracker *tracker, const HybridView *view, int32 at, int32 device)
+import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, int32 at,
+              int32 device)
 {
 	HyTableModel model;
 	int32 i;
@@ -108,6 +148,14 @@ import_models(HyTracker *tracker, const HybridView *view, int32 at, int32 device
 	{
 		if (hy_table_model(view->table, view->lock, i, &model) && model.device == at)
 			(void) hy_tracker_import(tracker, &model.shape, device, &model.state);
+	}
+	for (i = 0; i < priors->count; i++)
+	{
+		const HyPrior *prior = &priors->prior[i];
+
+		if (hy_executor_table_device(view->executor, prior->device) == at &&
+		    !(hy_tracker_forecast(tracker, &prior->shape, device).weight > 0))
+			(void) hy_tracker_import_prior(tracker, &prior->shape, device, &prior->model);
 	}
 }
 
@@ -146,6 +194,7 @@ store_history(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewe
 	hybrid_row_put(&row, BoolGetDatum(shape->resident));
 	hybrid_row_put(&row, Int64GetDatum(kind->observations));
 	hybrid_row_put(&row, Float8GetDatum(kind->samples));
+	hybrid_row_put(&row, BoolGetDatum(kind->prior));
 	hybrid_row_put_us(&row, kind->known ? kind->fit.launch_ns : -1);
 	hybrid_row_put_if(&row, kind->known, Float8GetDatum(kind->fit.work_ns));
 	hybrid_row_put_if(&row, kind->known, Float8GetDatum(kind->fit.byte_ns));
@@ -190,6 +239,7 @@ store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
 			hybrid_row_put_null(&row);
 		hybrid_row_put(&row, Int64GetDatum(0));
 		hybrid_row_put(&row, Float8GetDatum(0));
+		hybrid_row_put(&row, BoolGetDatum(false));
 		for (i = 0; i < 10; i++) /* launch_us .. break_even */
 			hybrid_row_put_null(&row);
 		hybrid_row_put_text(&row, hy_breaker_state_name(breaker.state));

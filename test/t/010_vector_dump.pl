@@ -21,6 +21,7 @@ my $fingerprint = q{
 	SELECT id, distance FROM near ORDER BY distance, id;
 	SELECT pg_get_indexdef('points_p'::regclass);
 	SELECT obj_description('items'::regclass);
+	SELECT c FROM hybrid_calibration c ORDER BY c;
 };
 
 sub fill
@@ -44,6 +45,9 @@ sub fill
 		CREATE TABLE points (id int, p vector(2) DEFAULT '[0,0]' CHECK (vector_norm(p) < 100));
 		INSERT INTO points VALUES (1, '[3,4]'), (2, '[0,1]'), (3, DEFAULT), (4, NULL);
 		CREATE INDEX points_p ON points (p);
+		INSERT INTO hybrid_calibration VALUES
+			('cpu', 0, 'a "machine"', 'avx2', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1,2.5,-0,1e300}', '2020-02-02 02:02:02.020202+00'),
+			('cuda', 3, 'a card', '9.0', 'spread', 'float32', 'l2', 0, 1, 2, 3, 4, 5, '{}', 'epoch');
 		CREATE VIEW near AS SELECT id, p <-> '[0,0]' AS distance FROM points WHERE p > '[-1]';
 	});
 	return;
@@ -81,6 +85,18 @@ for my $case ([ 'plain', 'public' ], [ 'apart', 'My Vectors' ])
 	$node->restart;
 	is($node->safe_psql($database, $fingerprint), $before, "$database: same after a restart");
 }
+
+# Who owns a database dumps it, though he is no superuser, and the calibration with it.
+$node->safe_psql('postgres', 'CREATE ROLE tenant LOGIN; CREATE DATABASE owned OWNER tenant');
+$node->safe_psql('owned', q{CREATE EXTENSION hybrid; INSERT INTO hybrid_calibration VALUES
+	('cpu', 0, 'any', 'any', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1}', 'epoch')});
+$node->command_ok([ 'pg_dump', '--format=custom', '--file', "$dir/owned.dump", '--dbname', $node->connstr('owned') . ' user=tenant' ], 'an owner dumps');
+$node->safe_psql('postgres', 'CREATE DATABASE owned_again');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '--dbname', $node->connstr('owned_again'), "$dir/owned.dump" ], 'and it is restored');
+my $calibrated = 'SELECT c FROM hybrid_calibration c';
+is($node->safe_psql('owned_again', $calibrated), $node->safe_psql('owned', $calibrated), 'with the calibration');
+my (undef, undef, $refused) = $node->psql('owned', 'DELETE FROM hybrid_calibration', connstr => $node->connstr('owned') . ' user=tenant');
+like($refused, qr/permission denied for table hybrid_calibration/, 'which he may not change');
 
 # A dump with data as text keeps the members of the extension out.
 unlike(slurp_file("$dir/plain.sql"), qr/CREATE (TYPE|OPERATOR|FUNCTION|AGGREGATE)/,

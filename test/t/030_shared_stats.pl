@@ -377,6 +377,11 @@ my $known = q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 10000, 100
 is($node->safe_psql('postgres', $known), '', 'nothing is known');
 (undef, undef, $err) = $node->psql('postgres', 'SELECT hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=plain');
 like($err, qr/permission denied for function hybrid_calibrate/, 'a plain user may not calibrate');
+for my $forbidden ('SELECT hybrid_run_calibration()', 'DELETE FROM hybrid_calibration', 'INSERT INTO hybrid_calibration DEFAULT VALUES', 'TRUNCATE hybrid_calibration')
+{
+	(undef, undef, $err) = $node->psql('postgres', $forbidden, connstr => $node->connstr('postgres') . ' user=watcher');
+	like($err, qr/permission denied/, "not even a watcher: $forbidden");
+}
 $node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION hybrid_calibrate() TO watcher');
 is($node->safe_psql('postgres', 'SELECT count(*) > 20, min(samples) > 0, count(DISTINCT backend) FROM hybrid_calibrate()', connstr => $node->connstr('postgres') . ' user=watcher'), 't|t|1', 'who was granted it may');
 is($node->safe_psql('postgres', 'SELECT count(*) > 20 FROM hybrid_calibration', connstr => $node->connstr('postgres') . ' user=watcher'), 't', 'and look at what was kept');
@@ -386,6 +391,17 @@ reset_all();
 is($node->safe_psql('postgres', $known), 't', 'also after a reset');
 $node->restart;
 is($node->safe_psql('postgres', $known), 't', 'and a restart');
+# what it measured is shown where no batch of the kind has been seen, and says what it is
+my $from_calibration = q{SELECT DISTINCT scope, observations, samples > 0, work_ns > 0 OR serial_ns > 0 FROM hybrid_tracker WHERE calibrated};
+my $as_measured = q{SELECT count(*) = (SELECT count(*) FROM hybrid_tracker) AND count(*) > 20 FROM hybrid_tracker t JOIN hybrid_calibration c USING (backend, name, operation)
+	WHERE calibrated AND (c.dims BETWEEN t.dims_low AND t.dims_high) AND (t.metric IS NULL OR t.metric = c.metric)};
+is($node->safe_psql('postgres', $from_calibration), 'cluster|0|t|t', 'all sessions\' view shows the calibration');
+is($node->safe_psql('postgres', $as_measured), 't', 'row by row');
+is($node->safe_psql('postgres', $from_calibration, connstr => $node->connstr('postgres') . ' user=plain'), 'backend|0|t|t', 'so does the own session\'s');
+is($node->safe_psql('postgres', $as_measured, connstr => $node->connstr('postgres') . ' user=plain'), 't', 'row by row as well');
+$node->safe_psql('postgres', q{SELECT count(hybrid_distances(array_fill(1, ARRAY[64])::vector, array_fill(array_fill(1, ARRAY[64])::vector, ARRAY[m]))) FROM generate_series(10, 20) m});
+is($node->safe_psql('postgres', q{SELECT calibrated, observations FROM hybrid_tracker WHERE operation = 'distance' AND metric = 'l2' AND 64 BETWEEN dims_low AND dims_high}), 'f|10', 'batches that were run take its place');
+reset_all();
 is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_explain/public.hybrid_explain/r)), 't', 'whatever the search path');
 is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
 $node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');

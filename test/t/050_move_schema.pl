@@ -1,0 +1,132 @@
+# The extension moved to another schema, or its schema renamed: every function and view works as before.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('moved');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'hybrid'
+hybrid.plugins = 'hybrid_emulated'
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE SCHEMA one;
+	CREATE EXTENSION hybrid SCHEMA one;
+	CREATE TABLE item (id int, v one.vector(2));
+	INSERT INTO item SELECT i, ('[' || i || ',1]')::one.vector FROM generate_series(1, 100) i;
+	CREATE INDEX item_v ON item USING hybrid (v one.vector_l2_ops);
+	CREATE TABLE sorted (v one.vector PRIMARY KEY);
+	CREATE VIEW nearest AS SELECT id FROM item ORDER BY v OPERATOR(one.<->) '[3,1]' LIMIT 1;
+	CREATE ROLE plain LOGIN;
+	GRANT SELECT ON item TO plain;
+	-- what somebody might set up to be called instead
+	CREATE SCHEMA evil;
+	CREATE TABLE evil.hybrid_calibration AS SELECT 1 AS x;
+	CREATE FUNCTION evil.hybrid_run_calibration() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+	CREATE FUNCTION evil.hybrid_get_stats() RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+});
+
+# What calls each function that a user calls, X standing for the schema; with its answer.
+my %calls = (
+	'vector_dims' => [ q{SELECT X.vector_dims('[1,2]')}, 2 ],
+	'vector_norm' => [ q{SELECT X.vector_norm('[3,4]')}, 5 ],
+	'l2_normalize' => [ q{SELECT X.l2_normalize('[0,2]')}, '[0,1]' ],
+	'l2_distance' => [ q{SELECT '[0,0]'::X.vector OPERATOR(X.<->) '[3,4]'}, 5 ],
+	'inner_product' => [ q{SELECT X.inner_product('[1,2]', '[3,4]')}, 11 ],
+	'vector_negative_inner_product' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<#>) '[3,4]'}, -11 ],
+	'cosine_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<=>) '[0,1]'}, 1 ],
+	'l1_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<+>) '[0,1]'}, 2 ],
+	'vector_add' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.+) '[0,1]'}, '[1,1]' ],
+	'vector_sub' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.-) '[0,1]'}, '[1,-1]' ],
+	'vector_mul' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.*) '[3,4]'}, '[3,8]' ],
+	'vector_concat' => [ q{SELECT '[1]'::X.vector OPERATOR(X.||) '[2]'}, '[1,2]' ],
+	'vector_lt' => [ q{SELECT '[1]'::X.vector OPERATOR(X.<) '[2]'}, 't' ],
+	'vector_le' => [ q{SELECT '[1]'::X.vector OPERATOR(X.<=) '[2]'}, 't' ],
+	'vector_eq' => [ q{SELECT '[1]'::X.vector OPERATOR(X.=) '[2]'}, 'f' ],
+	'vector_ne' => [ q{SELECT '[1]'::X.vector OPERATOR(X.<>) '[2]'}, 't' ],
+	'vector_ge' => [ q{SELECT '[1]'::X.vector OPERATOR(X.>=) '[2]'}, 'f' ],
+	'vector_gt' => [ q{SELECT '[1]'::X.vector OPERATOR(X.>) '[2]'}, 'f' ],
+	'vector_cmp' => [ q{SELECT X.vector_cmp('[1]', '[2]')}, -1 ],
+	'vector' => [ q{SELECT '[1,2]'::X.vector::X.vector(2)}, '[1,2]' ],
+	'array_to_vector' => [ q{SELECT ARRAY[1,2]::X.vector, ARRAY[1,2]::real[]::X.vector, ARRAY[1,2]::float8[]::X.vector, ARRAY[1,2]::numeric[]::X.vector}, '[1,2]|[1,2]|[1,2]|[1,2]' ],
+	'vector_to_float4' => [ q{SELECT '[1,2]'::X.vector::real[]}, '{1,2}' ],
+	'vector_send' => [ q{SELECT encode(X.vector_send('[1]'), 'hex')}, '000100003f800000' ],
+	'avg' => [ q{SELECT X.avg(v) FROM item}, '[50.5,1]' ],
+	'sum' => [ q{SELECT X.sum(v) FROM item}, '[5050,100]' ],
+	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
+	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
+	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
+	'hybrid_index_check' => [ q{SELECT X.hybrid_index_check('item_v')}, 100 ],
+	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],
+	'hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
+	'hybrid_get_capabilities' => [ q{SELECT count(*) > 10 FROM X.hybrid_capabilities}, 't' ],
+	'hybrid_get_stats' => [ q{SELECT count(*) > 0 FROM X.hybrid_stats}, 't' ],
+	'hybrid_get_events' => [ q{SELECT count(*) > 0 FROM X.hybrid_events}, 't' ],
+	'hybrid_get_tracker' => [ q{SELECT count(*) > 0 FROM X.hybrid_tracker}, 't' ],
+	'hybrid_explain' => [ q{SELECT count(*) FROM X.hybrid_explain('distance', 100, 2)}, 2 ],
+	'hybrid_audit' => [ q{SELECT count(*) FROM X.hybrid_audit()}, 1 ],
+	'hybrid_audit_shapes' => [ q{SELECT count(*) >= 0 FROM X.hybrid_audit_shapes()}, 't' ],
+	'hybrid_calibrate' => [ q{SELECT count(*) > 20 FROM X.hybrid_calibrate(); SELECT count(*) > 20 FROM X.hybrid_calibration}, "t\nt" ],
+	'hybrid_reset_stats' => [ q{SELECT X.hybrid_reset_stats()}, '' ],
+);
+
+# Those that only the server or others of them call, all of which the calls above and works() reach.
+my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv hybrid_handler
+	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1);
+
+sub works
+{
+	my ($schema, $when) = @_;
+	my $quoted = $node->safe_psql('postgres', "SELECT quote_ident('$schema')");
+	my @functions = split /\n/, $node->safe_psql('postgres', q{
+		SELECT DISTINCT proname FROM pg_depend JOIN pg_proc p ON p.oid = objid AND classid = 'pg_proc'::regclass
+		WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'hybrid')
+			AND (SELECT nspname FROM pg_namespace n WHERE n.oid = pronamespace) = } . "'$schema'" . q{
+			AND NOT EXISTS (SELECT FROM pg_aggregate a WHERE p.oid IN (aggtransfn, aggfinalfn, aggcombinefn, aggserialfn, aggdeserialfn))
+		ORDER BY 1});
+
+	is_deeply([ grep { !$calls{$_} && !$called{$_} } @functions ], [], "$when: each function has a call here");
+	is_deeply([ grep { my $f = $_; !grep { $_ eq $f } @functions } sort keys %calls ], [], "$when: and is in the schema");
+	# the last of all, since it forgets what others show
+	for my $function ((grep { $_ ne 'hybrid_reset_stats' } sort keys %calls), 'hybrid_reset_stats')
+	{
+		my ($sql, $expected) = @{ $calls{$function} };
+
+		$sql =~ s/\bX\./$quoted./g;
+		my ($rc, $out, $err) = $node->psql('postgres', "SET search_path = evil, public; $sql");
+		is("$out$err", $expected, "$when: $function");
+	}
+	is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT id FROM nearest"), 3, "$when: the index answers");
+	is($node->safe_psql('postgres', "INSERT INTO sorted VALUES ('[1]') ON CONFLICT DO NOTHING; SELECT count(*) FROM sorted WHERE v = '[1]'"
+		=~ s/v = /v OPERATOR($quoted.=) /r), 1, "$when: and a btree");
+	is($node->safe_psql('postgres', "SELECT predicted_us > 0 FROM $quoted.hybrid_explain('topk', 1000, 64) WHERE device = 0",
+			connstr => $node->connstr('postgres') . ' user=postgres'), 't', "$when: a session reads the calibration");
+	return;
+}
+
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA one TO plain');
+works('one', 'as created');
+$node->safe_psql('postgres', 'ALTER SCHEMA one RENAME TO "The Second"');
+works('The Second', 'schema renamed');
+$node->safe_psql('postgres', 'CREATE SCHEMA three; ALTER EXTENSION hybrid SET SCHEMA three');
+works('three', 'extension moved');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend d JOIN pg_proc p ON p.oid = objid AND classid = 'pg_proc'::regclass
+	WHERE deptype = 'e' AND pronamespace = '"The Second"'::regnamespace}), 0, 'all of it');
+
+# a session that was there before it was moved
+my ($in, $out, $err) = ('', '', '');
+my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err,
+	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+$in .= "SELECT three.vector_dims('[1]');\n";
+IPC::Run::pump($session) until $out =~ /1\n/;
+$node->safe_psql('postgres', 'ALTER EXTENSION hybrid SET SCHEMA public');
+$in .= "SELECT count(*) > 20 FROM public.hybrid_calibrate(); SELECT count(*) FROM public.hybrid_devices;\n\\q\n";
+IPC::Run::finish($session);
+is("$out$err", "1\nt\n2\n", 'an old session as well');
+
+$node->stop;
+done_testing();
