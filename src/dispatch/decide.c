@@ -163,7 +163,8 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	/* What was said of memory last was said of the last device that was looked at. */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
-	if (choice->device != 0 && choice->reason != HY_REASON_USER &&
+	/* whoever wished for it: what is sent there now says whether the device is back */
+	if (choice->device != 0 &&
 	    executor->member[choice->device].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
 	if (automatic && choice->device != 0 && choice->reason == HY_REASON_PROBE)

@@ -156,6 +156,13 @@ test_breaker_open(void)
 	stage.config.execution = HY_EXECUTION_AUTO;
 	stage.clock.time += HY_BREAKER_FIRST_NS;
 	stage_expect(stage_decided(1024), 1, HY_REASON_PROBE);
+	/* who asks for the device gets the same probe, and is told so */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage_expect(stage_decided(1024), 1, HY_REASON_PROBE);
+	stage.config.execution = HY_EXECUTION_GPU;
+	stage_expect(stage_decided(1024), 1, HY_REASON_PROBE);
+	stage.config.execution = HY_EXECUTION_NAMED;
+	stage_expect(stage_decided(1024), 1, HY_REASON_PROBE);
 	CHECK_INT(breaker->state, HY_BREAKER_OPEN); /* a look changes nothing */
 	stage_end();
 }
