@@ -63,6 +63,8 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 	if (items == 0)
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
+	/* the call that ran the batch may have told the table already */
+	executor->share.postponed = true;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
 }

@@ -217,6 +217,13 @@ extern HyLoad hy_executor_load(const HyExecutor *executor);
  */
 extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
+/*
+ * hy_executor_look_again: what the devices are may have changed, their memory or what opening costs;
+ * contexts that are open stay so.  False where a backend has another number of devices now, which
+ * takes a new executor.
+ */
+extern bool hy_executor_look_again(HyExecutor *executor);
+
 /* hy_executor_close_devices: closes every open context (they reopen when needed). */
 extern void hy_executor_close_devices(HyExecutor *executor);
 

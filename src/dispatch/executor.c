@@ -95,8 +95,17 @@ hy_config_default(HyConfig *config)
 void
 hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 {
+	int32_t i;
+
 	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
 		executor->generation++;
+	/* who was put off for want of a context need not wait when more may be open */
+	for (i = 1; i < executor->members; i++)
+	{
+		if (executor->member[i].open_status == HY_QUOTA &&
+		    config->max_contexts != executor->config.max_contexts)
+			executor->member[i].open_after_ns = 0;
+	}
 	executor->config = *config;
 	hy_tracker_set_window(executor->tracker, config->window);
 }
@@ -170,6 +179,39 @@ hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
 	executor->queued = seat != NULL;
 	if (seat != NULL)
 		executor->seat = *seat;
+}
+
+bool
+hy_executor_look_again(HyExecutor *executor)
+{
+	int32_t i;
+	int32_t j;
+
+	if (hy_executor_foreign(executor))
+		return true;
+	for (i = 1; i < executor->members; i++)
+	{
+		HyMember *member = &executor->member[i];
+		int32_t count = 0;
+		int32_t there = 0;
+		HyDeviceInfo info;
+
+		if (member->backend == NULL)
+			continue;
+		for (j = 1; j < executor->members; j++)
+			there += executor->member[j].backend == member->backend;
+		if (member->backend->device_count(&count) != HY_OK ||
+		    (count != there && (count < there || executor->members < HY_MAX_DEVICES)))
+			return false;
+		if (member->latched || member->backend->probe(member->number, &info) != HY_OK)
+			continue;
+		check_info(&info);
+		member->info = info;
+		member->free_known = false;
+		member->cap_bytes = 0; /* which was learned of less memory, or more */
+	}
+	executor->generation++;
+	return true;
 }
 
 void

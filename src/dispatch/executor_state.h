@@ -87,7 +87,7 @@ typedef struct HyShare
 	uint64_t flushed_ns;     /* when, by the executor's clock */
 	uint64_t flushed_events; /* of HyExecutor.kept */
 	uint64_t models_ns;      /* when the models were flushed */
-	bool postponed;          /* there are calls from before until_flush was set */
+	bool postponed;          /* there is something from before until_flush was set */
 	int32_t slot[HY_MAX_DEVICES];
 	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT]; /* that its breaker was not told of */
 	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];

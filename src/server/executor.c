@@ -35,7 +35,9 @@ static HyExecutor *executor;
 static HyAllocator executor_allocator;
 static MemoryContext executor_context;
 static uint64 configured_generation;
+static uint64 listed_generation; /* hybrid_device_generation when the devices were looked at */
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
+static Oid seated_role;          /* in whose name tasks wait for their turn */
 static HyLosses losses;          /* for the life of the process, whatever executor it has */
 static char *configured_plugins; /* the list that the executor's backends came from */
 
@@ -45,6 +47,7 @@ static int log_lost;
 
 static void create_executor(void);
 static void keep_up(void);
+static void take_seat(void);
 static void look_at_load(void);
 static void drop_executor(void);
 static void load_plugins(char *names);
@@ -78,8 +81,12 @@ hybrid_executor(void)
 
 	if (executor != NULL && strcmp(configured_plugins, hybrid_plugins) != 0)
 		drop_executor();
+	if (executor != NULL && listed_generation != hybrid_device_generation &&
+	    !hy_executor_look_again(executor))
+		drop_executor();
 	if (executor == NULL)
 		create_executor();
+	listed_generation = hybrid_device_generation;
 	if (configured_generation != hybrid_settings_generation)
 	{
 		HyConfig config;
@@ -140,7 +147,7 @@ create_executor(void)
 	if (hybrid_shared_table() != NULL)
 	{
 		hy_executor_share(executor, hybrid_shared_table(), hybrid_shared_host());
-		hy_executor_use_queue(executor, hybrid_shared_seat(executor));
+		seated_role = InvalidOid;
 	}
 	if (!hooked)
 	{
@@ -159,8 +166,21 @@ keep_up(void)
 {
 	hy_executor_follow(executor);
 	look_at_load();
+	take_seat();
 	if (unlikely(primed_epoch != hy_executor_epoch(executor)) && hybrid_load_priors(executor))
 		primed_epoch = hy_executor_epoch(executor);
+}
+
+/* take_seat: in the queue for devices, where there is one; turns go by role, which SET ROLE changes. */
+static void
+take_seat(void)
+{
+	Oid role = GetOuterUserId();
+
+	if (likely(seated_role == role) || hybrid_shared_table() == NULL)
+		return;
+	hy_executor_use_queue(executor, hybrid_shared_seat(executor, role));
+	seated_role = role;
 }
 
 /* look_at_load: at most once a second, and once a statement: it takes a few system calls. */
@@ -178,7 +198,7 @@ look_at_load(void)
 	hy_executor_set_load(executor, &load);
 }
 
-/* The list of plug-ins has changed: begin anew, with the session's counters at zero; losses stay. */
+/* The plug-ins, or the number of their devices, are others: begin anew, with the session's counters at zero; losses stay. */
 static void
 drop_executor(void)
 {

@@ -17,6 +17,7 @@
 int hybrid_graph_memory_limit;
 char *hybrid_plugins;
 uint64 hybrid_settings_generation = 1;
+uint64 hybrid_device_generation = 1;
 
 static bool force_cpu;
 static char *execution;
@@ -83,6 +84,10 @@ static void assign_bool(bool newval, void *extra);
 static void assign_int(int newval, void *extra);
 static void assign_real(double newval, void *extra);
 static void assign_string(const char *newval, void *extra);
+static void assign_device_bool(bool newval, void *extra);
+static void assign_device_int(int newval, void *extra);
+static void assign_device_real(double newval, void *extra);
+static void assign_device_string(const char *newval, void *extra);
 
 void
 hybrid_define_settings(void)
@@ -122,8 +127,6 @@ hybrid_settings_config(HyConfig *config)
 		config->execution = HY_EXECUTION_PREFER_CPU;
 	else if (strcmp(execution, "prefer_gpu") == 0)
 		config->execution = HY_EXECUTION_PREFER_GPU;
-	else if (strcmp(execution, "split") == 0)
-		config->execution = HY_EXECUTION_SPLIT;
 	else
 	{
 		config->execution = HY_EXECUTION_NAMED;
@@ -238,30 +241,32 @@ define_emulated_settings(void)
 {
 	DefineCustomIntVariable("hybrid.emulated_devices", "Number of emulated devices.",
 	                        "Of the plug-in hybrid_emulated, as all of these.", &emulated_devices,
-	                        1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL, NULL, NULL);
+	                        1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL, assign_device_int, NULL);
 	DefineCustomRealVariable("hybrid.emulated_launch_us", "Launch time in microseconds.", NULL,
-	                         &emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL, NULL);
+	                         &emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL,
+	                         assign_device_real, NULL);
 	DefineCustomRealVariable("hybrid.emulated_bandwidth_gbs", "Bus bandwidth in GB/s.",
 	                         "0 means that nothing needs to be copied.", &emulated_bandwidth_gbs,
-	                         25.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL, NULL);
+	                         25.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
 	DefineCustomRealVariable("hybrid.emulated_rate_gflops", "Arithmetic rate in GFLOP/s.", NULL,
-	                         &emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL, NULL,
-	                         NULL);
+	                         &emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL,
+	                         assign_device_real, NULL);
 	DefineCustomIntVariable("hybrid.emulated_memory_mb", "Device memory in MB.", NULL,
-	                        &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+	                        &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL,
+	                        assign_device_int, NULL);
 	DefineCustomRealVariable("hybrid.emulated_open_ms", "Time to open a context in milliseconds.",
-	                         NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL, NULL,
-	                         NULL);
+	                         NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL,
+	                         assign_device_real, NULL);
 	DefineCustomStringVariable(
 		"hybrid.emulated_profile", "Kind of device that is imitated.",
 		"pcie, integrated or bad; empty: as the other emulated settings say.", &emulated_profile,
-		"", PGC_SUSET, 0, check_profile, NULL, NULL);
+		"", PGC_SUSET, 0, check_profile, assign_device_string, NULL);
 	DefineCustomStringVariable("hybrid.emulated_faults", "Failures that the device imitates.",
 	                           "For example 'fail_at=3,status=transient'.", &emulated_faults, "",
-	                           PGC_SUSET, 0, NULL, NULL, NULL);
+	                           PGC_SUSET, 0, NULL, assign_device_string, NULL);
 	DefineCustomBoolVariable("hybrid.emulated_wait",
 	                         "Let the emulated time pass in real time as well.", NULL,
-	                         &emulated_wait, false, PGC_SUSET, 0, NULL, NULL, NULL);
+	                         &emulated_wait, false, PGC_SUSET, 0, NULL, assign_device_bool, NULL);
 }
 
 /* A path, or an empty name, in hybrid.plugins would load a library from anywhere. */
@@ -480,4 +485,32 @@ assign_string(const char *newval, void *extra)
 	(void) newval;
 	(void) extra;
 	hybrid_settings_generation++;
+}
+
+static void
+assign_device_bool(bool newval, void *extra)
+{
+	assign_bool(newval, extra);
+	hybrid_device_generation++;
+}
+
+static void
+assign_device_int(int newval, void *extra)
+{
+	assign_int(newval, extra);
+	hybrid_device_generation++;
+}
+
+static void
+assign_device_real(double newval, void *extra)
+{
+	assign_real(newval, extra);
+	hybrid_device_generation++;
+}
+
+static void
+assign_device_string(const char *newval, void *extra)
+{
+	assign_string(newval, extra);
+	hybrid_device_generation++;
 }

@@ -17,6 +17,9 @@ extern char *hybrid_plugins;          /* comma-separated bare file names */
 /* hybrid_settings_generation: raised whenever a setting that the dispatcher reads is assigned. */
 extern uint64 hybrid_settings_generation;
 
+/* hybrid_device_generation: grows when a setting changes what an emulated device is. */
+extern uint64 hybrid_device_generation;
+
 /* hybrid_define_settings: from _PG_init; also reserves the prefix. */
 extern void hybrid_define_settings(void);
 

@@ -68,7 +68,7 @@ hybrid_shared_host(void)
 }
 
 const HyQueueSeat *
-hybrid_shared_seat(const HyExecutor *executor)
+hybrid_shared_seat(const HyExecutor *executor, Oid role)
 {
 	int32 device;
 
@@ -83,7 +83,7 @@ hybrid_shared_seat(const HyExecutor *executor)
 	seat.queue = queue;
 	seat.lock = (HyQueueLock){acquire_queue, release_queue, NULL};
 	seat.client = MyProcPid;
-	seat.role = (int32_t) GetSessionUserId();
+	seat.role = (int32_t) role;
 	seat.numbers = seat_numbers;
 	seat.clock = &hy_monotonic_clock;
 	return &seat;

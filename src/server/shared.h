@@ -23,7 +23,7 @@ extern const HyShareHost *hybrid_shared_host(void);
  * hybrid_shared_seat: this backend's place at the queue for devices, for an executor that uses the
  * table; lives as long as the backend.  hybrid_leave_queue: it wants nothing any more.
  */
-extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor);
+extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor, Oid role);
 extern void hybrid_leave_queue(void);
 
 /* hybrid_shared_session: this backend's number in the table. */

@@ -1,8 +1,12 @@
 # The dispatcher's memory in shared memory: what all sessions did adds up, whoever dies; who may see
-# what; and every setting at the session's next statement.
+# what, and whose turn it is.
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
+
+use HybridSession;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -31,43 +35,7 @@ my $totals = q{SELECT coalesce(sum(calls), 0), coalesce(sum(items), 0) FROM hybr
 sub totals { return $node->safe_psql('postgres', $totals) }
 sub reset_all { return $node->safe_psql('postgres', 'SELECT hybrid_reset_stats()') }
 
-# A session that stays: psql behind pipes. ask() waits for the answer of a statement.
-my @sessions;
-
-sub session
-{
-	my ($user) = @_;
-	my $session = { in => '', out => '', err => '' };
-
-	$session->{run} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . ($user ? " user=$user" : '') ],
-		'<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	push @sessions, $session;
-	return $session;
-}
-
-sub ask
-{
-	my ($session, $sql) = @_;
-	my $out;
-
-	$session->{out} = '';
-	$session->{in} .= "$sql;\n\\echo done\n";
-	IPC::Run::pump($session->{run}) until $session->{out} =~ /^done\n/m;
-	($out = $session->{out}) =~ s/^done\n//m;
-	chomp $out;
-	return $out;
-}
-
-sub finish
-{
-	my ($session) = @_;
-
-	$session->{in} .= "\\q\n";
-	IPC::Run::finish($session->{run});
-	return;
-}
+session_on($node);
 
 # eventually SQL, EXPECTED: what a process that ends leaves may take a moment
 sub eventually
@@ -243,6 +211,43 @@ cmp_ok($node->safe_psql('postgres', q{SELECT sum(calls) FROM hybrid_stats WHERE 
 is($node->safe_psql('postgres', $load), '0|f|t', 'the queue is empty again');
 is($node->safe_psql('postgres', q{SELECT max(queue) BETWEEN 1 AND 2 FROM hybrid_events WHERE backend = 'emulated'}), 't', 'who came found two others before it at most');
 
+# ---- turns go by role: as it is at each statement, whoever logged in and whatever was called before ----
+$node->safe_psql('postgres', 'CREATE ROLE tenant; GRANT SET ON PARAMETER hybrid.gpu_queue_depth TO tenant; GRANT SELECT ON ALL TABLES IN SCHEMA public TO tenant');
+
+# others_calls STATEMENT: how many calls four sessions of one role finish while a fifth, after STATEMENT, has 100
+sub others_calls
+{
+	my ($statement) = @_;
+	my $count = q{SELECT sum(calls) FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'distance'};
+	my @four = map { session() } 1 .. 4;
+	my $fifth = session();
+	my ($before, $during);
+
+	# before it is the other role's, each has been in the queue
+	ask($_, $slow . q{; SELECT calls(1, 100)}) for @four, $fifth;
+	ask($fifth, $statement);
+	$_->{in} .= "SELECT calls(2000, 100);\n" for @four;
+	IPC::Run::pump_nb($_->{run}) for @four;
+	$before = $node->safe_psql('postgres', $count);
+	$node->poll_query_until('postgres', "SELECT sum(calls) > $before + 20 FROM hybrid_stats WHERE backend = 'emulated'");
+	$before = $node->safe_psql('postgres', $count);
+	ask($fifth, 'SELECT calls(100, 100)');
+	$during = $node->safe_psql('postgres', $count) - $before;
+	$node->safe_psql('postgres', q{SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE query LIKE 'SELECT calls(2000%'});
+	eval { IPC::Run::finish($_->{run}) } for @four;
+	finish($fifth);
+	return $during - 100;
+}
+
+cmp_ok(others_calls('RESET ROLE'), '>', 250, 'five sessions of a role have a fifth of the turns each');
+for my $statement ('SET ROLE tenant', 'SET SESSION AUTHORIZATION tenant')
+{
+	# the machine may be busy, and who sleeps misses a turn
+	my $others = 1000;
+	for (1 .. 3) { $others = others_calls($statement); last if $others < 200 }
+	cmp_ok($others, '<', 200, "$statement: a role of its own has half of them");
+}
+
 # ---- plug-ins live in sessions: what a device hands out does not survive a fork ----
 my $postmaster = slurp_file($node->data_dir . '/postmaster.pid') =~ /\A(\d+)/ ? $1 : 0;
 my $maps = slurp_file("/proc/$postmaster/maps");
@@ -276,89 +281,9 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM hybrid_events'), 4, 'event
 $node->restart;
 is(totals(), '0|0', 'a restart empties it');
 
-# ---- every setting at the next statement of the session ----
-my $s = session();
-my $last = q{SELECT strategy, backend, reason FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1};
-
-# run SETTINGS, ITEMS: the last decision under these settings
-sub decided
-{
-	my ($settings, $items) = @_;
-
-	ask($s, $settings);
-	ask($s, "SELECT calls(1, $items)");
-	return ask($s, $last);
-}
-
-is(decided('', 100), 'auto|cpu|no device', 'no plug-in');
-is(decided(q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu}, 100), 'prefer_gpu|emulated|user preference', 'plugins, execution = prefer_gpu');
-is(decided('SET hybrid.execution = prefer_cpu', 100), 'prefer_cpu|cpu|user preference', 'execution = prefer_cpu');
-is(decided('SET hybrid.execution = gpu', 100), 'gpu|emulated|user preference', 'execution = gpu');
-like(decided('SET hybrid.execution = split', 100000), qr/^split\|/, 'execution = split');
-is(decided('SET hybrid.execution = cpu', 100), 'cpu|cpu|user preference', 'execution = cpu');
-is(decided('SET hybrid.execution = emulated', 100), 'emulated|emulated|user preference', 'execution = a backend');
-is(decided('SET hybrid.force_cpu = on', 100), 'cpu|cpu|user preference', 'force_cpu');
-is(decided('RESET hybrid.force_cpu; SET hybrid.execution = auto; SET hybrid.gpu_min_batch = 101', 100), 'auto|cpu|below minimum batch', 'gpu_min_batch');
-unlike(decided(q{SET hybrid.gpu_min_batch_overrides = 'distance:100'}, 100), qr/below minimum batch/, 'gpu_min_batch_overrides, one operation');
-is(decided(q{SET hybrid.gpu_min_batch_overrides = 'topk:1'}, 100), 'auto|cpu|below minimum batch', 'gpu_min_batch_overrides, another operation');
-is(decided(q{SET hybrid.gpu_min_batch_overrides = 'distance:1001'; SET hybrid.gpu_min_batch = 0}, 1000), 'auto|cpu|below minimum batch', 'an override above the general minimum');
-unlike(decided(q{RESET hybrid.gpu_min_batch_overrides}, 10), qr/below minimum batch/, 'and without');
-decided('SET hybrid.execution = prefer_gpu; SET hybrid.gpu_memory_limit = 1', 1000);
-is(ask($s, 'SELECT bytes_available FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 1024 * 1024, 'gpu_memory_limit');
-ask($s, 'RESET hybrid.gpu_memory_limit; RESET hybrid.gpu_min_batch');
-
-# which device; and from which expected speedup on
-my $two = session();
-ask($two, q{SET hybrid.emulated_devices = 2; } . $device . q{SET hybrid.gpu_device = '1'});
-ask($two, 'SELECT calls(1, 100)');
-is(ask($two, 'SELECT max(device) FROM hybrid_events WHERE pid = pg_backend_pid()'), 2, 'gpu_device');
-ask($two, q{SET hybrid.gpu_device = '0'});
-ask($two, 'SELECT calls(1, 100)');
-is(ask($two, 'SELECT device FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 1, 'gpu_device, another');
-ask($two, q{SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = cpu;
-	SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = auto});
-my $costs = q{SELECT (SELECT predicted_us FROM e WHERE device = 0) / (SELECT predicted_us FROM e WHERE device = 1)};
-my $ratio = ask($two, "WITH e AS (SELECT * FROM hybrid_explain('distance', 100000, 2)) $costs");
-cmp_ok($ratio, '>', 1.5, 'a device that is expected to be faster');
-my $chosen = q{SELECT device FROM hybrid_explain('distance', 100000, 2) WHERE chosen};
-is(ask($two, $chosen), 1, 'is entered');
-ask($two, 'SET hybrid.gpu_speedup_threshold = 1000');
-is(ask($two, $chosen), 0, 'and is not by a higher gpu_speedup_threshold');
-finish($two);
-
-ask($s, 'SET hybrid.telemetry = off');
-my $kept = ask($s, 'SELECT count(*) FROM hybrid_events');
-my $calls = ask($s, 'SELECT sum(calls) FROM hybrid_stats');
-ask($s, 'SELECT calls(3, 100)');
-is(ask($s, 'SELECT count(*) FROM hybrid_events'), $kept, 'telemetry = off keeps no events');
-is(ask($s, 'SELECT sum(calls) FROM hybrid_stats'), $calls + 3, 'and counts all the same');
-ask($s, 'RESET hybrid.telemetry');
-
-# a window of 5 forgets quickly
-ask($s, 'SET hybrid.execution = cpu; SET hybrid.tracker_window = 5');
-ask($s, 'SELECT calls(60, 100)');
-cmp_ok(ask($s, q{SELECT ceil(samples) FROM hybrid_tracker WHERE device = 0 AND operation = 'distance'}), '<=', 6, 'tracker_window');
-ask($s, 'RESET hybrid.tracker_window');
-ask($s, 'SELECT calls(60, 100)');
-cmp_ok(ask($s, q{SELECT floor(samples) FROM hybrid_tracker WHERE device = 0 AND operation = 'distance'}), '>', 6, 'and a longer one again');
-
-# a hang ends with the timeout, a device that fails now and then is left alone by the threshold
-is(decided(q{SET hybrid.execution = prefer_gpu; SET hybrid.gpu_timeout = '20ms'; SET hybrid.emulated_faults = 'fail_at=1,status=hang'}, 100), 'prefer_gpu|emulated|user preference', 'a hang');
-is(ask($s, 'SELECT fallback, status FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1'), 't|timeout', 'gpu_timeout');
-finish($s);
-reset_all();
-$s = session();
-ask($s, $device . q{SET hybrid.emulated_faults = 'fail_every=4,status=transient'; SET hybrid.gpu_success_threshold = 0.5});
-ask($s, 'SELECT calls(40, 100)');
-unlike(ask($s, q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()}), qr/unreliable/, 'gpu_success_threshold: a quarter may fail');
-ask($s, 'SET hybrid.gpu_success_threshold = 0.9');
-ask($s, 'SELECT calls(40, 100)');
-like(ask($s, q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()}), qr/unreliable/, 'and then it may not');
-finish($s);
-
 # ---- the audit looks, and leaves everything as it was ----
 reset_all();
-$s = session();
+my $s = session();
 ask($s, $device);
 ask($s, 'SELECT calls(1, m) FROM generate_series(100, 3000, 100) m; SET hybrid.execution = auto');
 my $traces = q{SELECT sum(calls), sum(items), (SELECT sum(observations) || ' ' || sum(samples) || ' ' || string_agg(breaker, ',') FROM hybrid_tracker),
@@ -406,23 +331,6 @@ is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_
 is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
 $node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');
 is($node->safe_psql('postgres', $known), '', 'an empty table is a fresh start');
-
-# accumulated batches
-reset_all();
-$s = session();
-ask($s, q{CREATE TABLE point AS SELECT ('[' || i || ',1]')::vector AS v FROM generate_series(1, 1000) i; SET hybrid.batch_max = 100});
-ask($s, q{SELECT count(*) FROM hybrid_knn('point', 'v', ARRAY['[1,2]']::vector[], 3)});
-is(ask($s, q{SELECT flushes->>'size' FROM hybrid_stats WHERE operation = 'topk'}), 10, 'batch_max');
-ask($s, 'SET hybrid.batch_max = 500');
-ask($s, q{SELECT count(*) FROM hybrid_knn('point', 'v', ARRAY['[1,2]']::vector[], 3)});
-is(ask($s, q{SELECT flushes->>'size' FROM hybrid_stats WHERE operation = 'topk'}), 12, 'batch_max, changed');
-
-# the instruction set, and what a graph may take
-is(ask($s, q{SET hybrid.simd = scalar; SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar', 'simd');
-ask($s, q{SET hybrid.graph_memory_limit = '64kB'});
-ask($s, q{SELECT count(*) FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 100000) i', ARRAY[1])});
-like($s->{err}, qr/graph_memory_limit/, 'graph_memory_limit');
-finish($s);
 
 $node->stop;
 done_testing();

@@ -6,6 +6,8 @@
  */
 #include "dispatch_stage.h"
 
+#include "dispatch/accumulator.h"
+
 #define PARTIES 3
 
 static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512};
@@ -111,6 +113,15 @@ end(void)
 	stage_end();
 	free(table);
 	CHECK(!locked);
+}
+
+static int64_t
+shared_flushes(HyOp op, HyFlush cause)
+{
+	HyCounters counters;
+
+	hy_table_counters(table, &parties[0].host.lock, 0, op, &counters);
+	return counters.flushes[cause];
 }
 
 static HyCounters
@@ -230,6 +241,26 @@ test_destroy_flushes(void)
 	stage_end();
 	CHECK_INT(shared_counters(0).calls, 2);
 	free(table);
+}
+
+/* The call that ran a gathered batch was due to tell the table; what ended the batch is told as well. */
+static void
+test_flush_causes_after_a_flush(void)
+{
+	HyShape shape = {.op = HY_OP_TOPK, .dtype = HY_F32, .dims = 4, .queries = 1, .k = 3};
+	HyAccumulator gathered;
+
+	begin();
+	turn(1);
+	hy_accumulator_begin(&gathered, stage.executor, &shape, HY_BATCH_TARGETS, 16, 1 << 20);
+	(void) hy_accumulator_add(&gathered, 16);
+	stage.clock.time += HY_SHARE_NS;
+	stage_dispatch(10, NULL);
+	CHECK_INT(shared_counters(0).calls, 1);
+	hy_accumulator_flushed(&gathered, stage.executor, HY_FLUSH_END, 1000);
+	hy_executor_settle(stage.executor);
+	CHECK_INT(shared_flushes(HY_OP_TOPK, HY_FLUSH_END), 1);
+	end();
 }
 
 static void
@@ -610,6 +641,7 @@ main(void)
 	UNIT_RUN(test_counters_add_up);
 	UNIT_RUN(test_when_it_flushes);
 	UNIT_RUN(test_destroy_flushes);
+	UNIT_RUN(test_flush_causes_after_a_flush);
 	UNIT_RUN(test_events_of_others);
 	UNIT_RUN(test_breaker_is_one);
 	UNIT_RUN(test_successes_count);

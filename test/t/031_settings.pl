@@ -1,0 +1,309 @@
+# Every setting takes effect at the session's next statement, whatever has been done and opened before.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use HybridSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+my $node = PostgreSQL::Test::Cluster->new('settings');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'hybrid'
+hybrid.plugins = ''
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	-- n calls of m items each
+	CREATE FUNCTION calls(n int, m int) RETURNS bigint LANGUAGE sql AS $$
+		SELECT count(hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[m]))) FROM generate_series(1, n) $$;
+	CREATE TABLE point AS SELECT i, ('[' || i || ',1]')::vector AS v FROM generate_series(1, 1000) i;
+	CREATE VIEW slow AS SELECT ctid, v FROM point WHERE i <= 11 AND pg_sleep(0.01) IS NOT NULL;
+});
+session_on($node);
+
+my $device = q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; };
+my $s = session();
+my %walked;
+
+sub reset_all { return $node->safe_psql('postgres', 'SELECT hybrid_reset_stats()') }
+
+# set NAME, VALUE: in the session; the name counts as walked
+sub set
+{
+	my ($name, $value) = @_;
+
+	$walked{"hybrid.$name"} = 1;
+	ask($s, defined $value ? "SET hybrid.$name = '$value'" : "RESET hybrid.$name");
+	return;
+}
+
+# last_event COLUMNS: of the session's last decision
+sub last_event
+{
+	my ($columns) = @_;
+
+	return ask($s, "SELECT $columns FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1");
+}
+
+# decided ITEMS: of a batch of so many
+sub decided
+{
+	my ($items) = @_;
+
+	ask($s, "SELECT calls(1, $items)");
+	return last_event('strategy, backend, reason');
+}
+
+# actual ITEMS: what the second of two such batches took, in microseconds; the first may be a warm-up
+sub actual
+{
+	my ($items) = @_;
+
+	ask($s, "SELECT calls(2, $items)");
+	return last_event('actual_us');
+}
+
+# fresh: another session, which has opened nothing
+sub fresh
+{
+	finish($s);
+	reset_all();
+	$s = session();
+	return;
+}
+
+# ---- which side ----
+is(decided(100), 'auto|cpu|no device', 'no plug-in');
+set('plugins', 'hybrid_emulated');
+set('execution', 'prefer_gpu');
+is(decided(100), 'prefer_gpu|emulated|user preference', 'plugins, execution = prefer_gpu');
+set('execution', 'prefer_cpu');
+is(decided(100), 'prefer_cpu|cpu|user preference', 'execution = prefer_cpu');
+set('execution', 'gpu');
+is(decided(100), 'gpu|emulated|user preference', 'execution = gpu');
+set('execution', 'split');
+like(decided(100000), qr/^split\|/, 'execution = split');
+for my $percent (25, 75)
+{
+	set('split_gpu_percent', $percent);
+	decided(100000);
+	is(last_event('round(split_share::numeric, 2)'), $percent / 100, "split_gpu_percent = $percent");
+}
+set('split_gpu_percent');
+set('execution', 'cpu');
+is(decided(100), 'cpu|cpu|user preference', 'execution = cpu');
+set('execution', 'emulated');
+is(decided(100), 'emulated|emulated|user preference', 'execution = a backend');
+set('force_cpu', 'on');
+is(decided(100), 'cpu|cpu|user preference', 'force_cpu');
+set('force_cpu');
+set('execution', 'auto');
+set('gpu_min_batch', 101);
+is(decided(100), 'auto|cpu|below minimum batch', 'gpu_min_batch');
+set('gpu_min_batch_overrides', 'distance:100');
+unlike(decided(100), qr/below minimum batch/, 'gpu_min_batch_overrides, one operation');
+set('gpu_min_batch_overrides', 'topk:1');
+is(decided(100), 'auto|cpu|below minimum batch', 'gpu_min_batch_overrides, another operation');
+set('gpu_min_batch_overrides', 'distance:1001');
+set('gpu_min_batch', 0);
+is(decided(1000), 'auto|cpu|below minimum batch', 'an override above the general minimum');
+set('gpu_min_batch_overrides');
+unlike(decided(10), qr/below minimum batch/, 'and without');
+set('gpu_min_batch');
+
+# ---- how much may be taken; of an open context ----
+set('execution', 'prefer_gpu');
+set('gpu_memory_limit', 1);
+decided(1000);
+is(last_event('bytes_available'), 1024 * 1024, 'gpu_memory_limit');
+set('gpu_memory_limit');
+
+# ---- what is kept ----
+set('telemetry', 'off');
+my $kept = ask($s, 'SELECT count(*) FROM hybrid_events');
+my $calls = ask($s, 'SELECT sum(calls) FROM hybrid_stats');
+ask($s, 'SELECT calls(3, 100)');
+is(ask($s, 'SELECT count(*) FROM hybrid_events'), $kept, 'telemetry = off keeps no events');
+is(ask($s, 'SELECT sum(calls) FROM hybrid_stats'), $calls + 3, 'and counts all the same');
+set('telemetry');
+
+# a window of 5 forgets quickly
+set('execution', 'cpu');
+set('tracker_window', 5);
+my $samples = q{SELECT round(max(samples)) FROM hybrid_tracker WHERE device = 0 AND operation = 'distance'};
+ask($s, 'SELECT calls(60, 100)');
+cmp_ok(ask($s, $samples), '<=', 6, 'tracker_window');
+set('tracker_window');
+ask($s, 'SELECT calls(60, 100)');
+cmp_ok(ask($s, $samples), '>', 6, 'and a longer one again');
+
+# ---- failures: a hang ends with the timeout, a device that fails now and then is left alone by the threshold ----
+set('execution', 'prefer_gpu');
+set('gpu_timeout', '20ms');
+set('emulated_faults', 'fail_at=1,status=hang');
+is(decided(100), 'prefer_gpu|emulated|user preference', 'emulated_faults: a hang');
+is(last_event('fallback, status'), 't|timeout', 'gpu_timeout');
+fresh();
+ask($s, $device);
+set('emulated_faults', 'fail_every=4,status=transient');
+set('gpu_success_threshold', 0.5);
+ask($s, 'SELECT calls(40, 100)');
+my $reasons = q{SELECT string_agg(reason, ' ') FROM hybrid_events WHERE pid = pg_backend_pid()};
+unlike(ask($s, $reasons), qr/unreliable/, 'gpu_success_threshold: a quarter may fail');
+set('gpu_success_threshold', 0.9);
+ask($s, 'SELECT calls(40, 100)');
+like(ask($s, $reasons), qr/unreliable/, 'and then it may not');
+
+# ---- which device, and how many; the session's context is open ----
+fresh();
+ask($s, $device . 'SELECT calls(1, 100)');
+set('emulated_devices', 2);
+is(ask($s, 'SELECT count(*) FROM hybrid_devices'), 3, 'emulated_devices');
+set('gpu_device', '1');
+decided(100);
+is(last_event('device'), 2, 'gpu_device');
+set('gpu_device', '0');
+decided(100);
+is(last_event('device'), 1, 'gpu_device, another');
+ask($s, q{SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = cpu;
+	SELECT calls(1, m) FROM generate_series(10000, 100000, 10000) m; SET hybrid.execution = auto});
+my $ratio = ask($s, q{WITH e AS (SELECT * FROM hybrid_explain('distance', 100000, 2))
+	SELECT (SELECT predicted_us FROM e WHERE device = 0) / (SELECT predicted_us FROM e WHERE device = 1)});
+cmp_ok($ratio, '>', 1.5, 'a device that is expected to be faster');
+my $chosen = q{SELECT device FROM hybrid_explain('distance', 100000, 2) WHERE chosen};
+is(ask($s, $chosen), 1, 'is entered');
+set('gpu_speedup_threshold', 1000);
+is(ask($s, $chosen), 0, 'and is not by a higher gpu_speedup_threshold');
+set('gpu_device');
+set('emulated_devices', 1);
+is(ask($s, 'SELECT count(*) FROM hybrid_devices'), 2, 'one device again');
+
+# ---- what an emulated device is; of an open context ----
+fresh();
+ask($s, $device);
+cmp_ok(actual(100), '<', 1000, 'a fast device');
+for my $slow ([ 'emulated_launch_us', 100000 ], [ 'emulated_bandwidth_gbs', 0.001 ], [ 'emulated_rate_gflops', 0.001 ])
+{
+	set(@$slow);
+	cmp_ok(actual(100), '>', 50000, $slow->[0]);
+	set($slow->[0]);
+	cmp_ok(actual(100), '<', 1000, "$slow->[0], as before");
+}
+set('emulated_profile', 'integrated');
+cmp_ok(actual(1000000), '<', 400, 'emulated_profile: one that copies nothing');
+set('emulated_profile', 'pcie');
+cmp_ok(actual(1000000), '>', 550, 'and a card');
+set('emulated_profile');
+set('emulated_launch_us', 500000);
+my $elapsed = q{SELECT clock_timestamp() - now() > '0.4s' FROM (SELECT calls(1, 100) OFFSET 0) c};
+is(ask($s, $elapsed), 'f', 'made-up time does not pass');
+set('emulated_wait', 'on');
+is(ask($s, $elapsed), 't', 'emulated_wait: now it does');
+set('emulated_wait');
+set('emulated_launch_us');
+for my $mb (16, 64, 32)
+{
+	set('emulated_memory_mb', $mb);
+	is(ask($s, 'SELECT state, memory_total FROM hybrid_devices WHERE device = 1'), 'open|' . $mb * 1048576, "emulated_memory_mb = $mb, of an open context");
+	is(decided(100), 'prefer_gpu|emulated|user preference', 'which goes on');
+	is(last_event('bytes_available'), int(0.8 * $mb * 1048576), 'with the budget');
+}
+# 1,000,000 distances of two dimensions take 24 MB and more
+decided(1000000);
+my $fitted = last_event('pieces');
+is(last_event('device, status, bytes_required <= bytes_available'), '1|ok|t', 'a batch that fits');
+set('emulated_memory_mb', 8);
+decided(1000000);
+is(last_event("device, status, bytes_required <= bytes_available, pieces >= 4 AND pieces > $fitted"), '1|ok|f|t', 'goes in pieces where there is less');
+set('emulated_memory_mb');
+decided(1000000);
+is(last_event('device, status, bytes_required <= bytes_available, pieces < 4'), '1|ok|t|t', 'and in fewer again');
+
+# of one that is closed, though it has been looked at
+fresh();
+ask($s, q{SET hybrid.plugins = 'hybrid_emulated'});
+is(ask($s, 'SELECT state, memory_total FROM hybrid_devices WHERE device = 1'), 'closed|' . 4096 * 1048576, 'a closed context');
+set('emulated_memory_mb', 16);
+is(ask($s, 'SELECT state, memory_total FROM hybrid_devices WHERE device = 1'), 'closed|' . 16 * 1048576, 'emulated_memory_mb, of a closed context');
+set('emulated_open_ms', 1000000);
+is(decided(1000), 'auto|cpu|not open yet', 'emulated_open_ms: too dear');
+set('emulated_open_ms', 0);
+is(decided(1000), 'auto|emulated|exploration', 'and for nothing');
+
+# ---- beside others ----
+fresh();
+my $other = session();
+ask($other, $device . 'SELECT calls(1, 100)');
+ask($s, $device);
+set('gpu_max_contexts', 1);
+is(decided(100), 'prefer_gpu|emulated|user preference', 'a context more than there may be');
+is(last_event('fallback, status'), 't|quota reached', 'gpu_max_contexts');
+set('gpu_max_contexts', 2);
+decided(100);
+is(last_event('device, fallback, status'), '1|f|ok', 'and one that is granted, at once');
+set('gpu_max_contexts');
+ask($other, q{SET hybrid.emulated_wait = on; SET hybrid.emulated_launch_us = 60000000; SET hybrid.gpu_timeout = '1h'});
+my $pid = ask($other, 'SELECT pg_backend_pid()');
+$other->{in} .= "SELECT calls(1, 100);\n";
+IPC::Run::pump_nb($other->{run});
+for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	last if ask($s, 'SELECT queue FROM hybrid_devices WHERE device = 1') == 1;
+	usleep(10_000);
+}
+for my $depth (1, 4, 2)
+{
+	set('gpu_queue_depth', $depth);
+	is(ask($s, 'SELECT load FROM hybrid_devices WHERE device = 1'), 1 / $depth, "gpu_queue_depth = $depth");
+}
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
+eval { finish($other) }; # its pipe may be broken
+
+# ---- batches that are gathered ----
+fresh();
+
+# flushed TABLE: what ended the batches of a search there
+sub flushed
+{
+	my ($table) = @_;
+
+	reset_all();
+	ask($s, qq{SELECT count(*) FROM hybrid_knn('$table', 'v', ARRAY['[1,2]']::vector[], 3)});
+	return ask($s, q{SELECT flushes FROM hybrid_stats WHERE operation = 'topk' AND device = 0});
+}
+
+set('batch_max', 100);
+is(flushed('point'), '{"size": 10}', 'batch_max');
+set('batch_max', 500);
+is(flushed('point'), '{"size": 2}', 'batch_max, changed');
+set('batch_max');
+set('batch_min', 2);
+set('batch_wait', '5ms');
+is(flushed('slow'), '{"end": 1, "time": 5}', 'batch_wait');
+set('batch_min', 3);
+is(flushed('slow'), '{"end": 1, "time": 3}', 'batch_min');
+set('batch_wait', '1min');
+is(flushed('slow'), '{"end": 1}', 'batch_wait, longer');
+
+# ---- the instruction set, and what a graph may take ----
+set('simd', 'scalar');
+is(ask($s, q{SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar', 'simd');
+my $graph = q{SELECT count(*) FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 100000) i', ARRAY[1])};
+is(ask($s, $graph), 4, 'a graph');
+set('graph_memory_limit', '64kB');
+ask($s, $graph);
+like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)/, 'graph_memory_limit');
+
+# ---- and there are no others ----
+is(join(' ', sort keys %walked), $node->safe_psql('postgres', q{SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name LIKE 'hybrid.%'}), 'each setting has been walked');
+
+finish($s);
+$node->stop;
+done_testing();

@@ -1,0 +1,58 @@
+# Sessions that stay: psql behind pipes.
+package HybridSession;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(session_on session ask finish);
+
+my $node;
+
+# session_on NODE: where those that follow connect to
+sub session_on
+{
+	($node) = @_;
+	return;
+}
+
+# session [USER]: a new one; kept alive by whoever holds it
+sub session
+{
+	my ($user) = @_;
+	my $session = { in => '', out => '', err => '' };
+
+	$session->{run} = IPC::Run::start(
+		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . ($user ? " user=$user" : '') ],
+		'<', \$session->{in}, '>', \$session->{out}, '2>', \$session->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return $session;
+}
+
+# ask SESSION, SQL: the answer, waited for
+sub ask
+{
+	my ($session, $sql) = @_;
+	my $out;
+
+	$session->{out} = '';
+	$session->{in} .= "$sql;\n\\echo done\n";
+	IPC::Run::pump($session->{run}) until $session->{out} =~ /^done\n/m;
+	($out = $session->{out}) =~ s/^done\n//m;
+	chomp $out;
+	return $out;
+}
+
+sub finish
+{
+	my ($session) = @_;
+
+	$session->{in} .= "\\q\n";
+	IPC::Run::finish($session->{run});
+	return;
+}
+
+1;
