@@ -166,6 +166,49 @@ test_memory_that_nobody_knows(void)
 	end();
 }
 
+/* What is changed between two looks counts from the second on, whether or not the context is open. */
+static void
+test_memory_that_changes(void)
+{
+	begin(10 * GB, false);
+	CHECK_INT(budget(0), 8 * GB);
+	stage.free_bytes = 5 * GB;
+	CHECK_INT(budget(0), 8 * GB);
+	CHECK(hy_executor_look_again(parties[0]));
+	CHECK_INT(budget(0), 4 * GB);
+	dispatch(0, 100);
+	CHECK_INT(budget(0), 4 * GB);
+	parties[0]->member[1].cap_bytes = 1000; /* something was too much for it */
+	CHECK_INT(budget(0), 1000);
+	stage.free_bytes = 20 * GB;
+	CHECK(hy_executor_look_again(parties[0]));
+	CHECK_INT(budget(0), 16 * GB);
+	CHECK_INT(dispatch(0, 100).device, 1);
+	stage.devices = 2;
+	CHECK(!hy_executor_look_again(parties[0]));
+	stage.devices = 1;
+	CHECK(hy_executor_look_again(parties[0]));
+	end();
+}
+
+static void
+test_a_context_that_is_granted(void)
+{
+	begin(10 * GB, true);
+	stage.config.max_contexts = 1;
+	CHECK_INT(budget(0), 8 * GB);
+	CHECK_INT(budget(1), 8 * GB);
+	CHECK_INT(dispatch(0, 100).device, 1);
+	CHECK(dispatch(1, 100).fallback);
+	CHECK_INT(dispatch(1, 100).reason, HY_REASON_NOT_OPEN);
+	/* not only when the second is over for which it was put off */
+	stage.config.max_contexts = 2;
+	hy_executor_configure(parties[1], &stage.config);
+	CHECK_INT(dispatch(1, 100).device, 1);
+	CHECK_INT(hy_table_contexts(table, 1), 2);
+	end();
+}
+
 /* A full table has no number for the device, so nobody counts its contexts. */
 static void
 test_device_without_a_slot(void)
@@ -275,6 +318,8 @@ main(void)
 	UNIT_RUN(test_what_is_free_counts_as_well);
 	UNIT_RUN(test_alone_without_a_table);
 	UNIT_RUN(test_memory_that_nobody_knows);
+	UNIT_RUN(test_memory_that_changes);
+	UNIT_RUN(test_a_context_that_is_granted);
 	UNIT_RUN(test_device_without_a_slot);
 	UNIT_RUN(test_smaller_shares_make_more_pieces);
 	UNIT_RUN(test_share_changes_while_a_job_runs);
