@@ -9,8 +9,7 @@
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_catalog.pg_type
-			   WHERE typname = 'vector' AND typnamespace =
-				   pg_catalog.quote_ident(pg_catalog.current_schema())::pg_catalog.regnamespace)
+			   WHERE typname = 'vector' AND typnamespace = pg_catalog.quote_ident(pg_catalog.current_schema())::pg_catalog.regnamespace)
 	THEN
 		RAISE EXCEPTION USING
 			ERRCODE = 'duplicate_object',

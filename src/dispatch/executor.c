@@ -206,9 +206,10 @@ hy_executor_look_again(HyExecutor *executor)
 		if (member->latched || member->backend->probe(member->number, &info) != HY_OK)
 			continue;
 		check_info(&info);
+		if (info.memory_total != member->info.memory_total)
+			member->cap_bytes = 0; /* which was learned of less, or more */
 		member->info = info;
 		member->free_known = false;
-		member->cap_bytes = 0; /* which was learned of less memory, or more */
 	}
 	executor->generation++;
 	return true;

@@ -94,6 +94,17 @@ $_->{in} .= "SELECT calls(200, 2);\nSELECT calls(1, 1) FROM generate_series(1, 5
 IPC::Run::finish($_->{run}) for @crowd;
 is(totals(), '2631|3975', 'six sessions at once add up exactly');
 
+# what parallel workers run is everybody's, each with its process, and not their session's own
+reset_all();
+$node->safe_psql('postgres', q{CREATE TABLE many AS SELECT ('[' || i || ',1]')::vector AS v FROM generate_series(1, 300) i; GRANT SELECT ON many TO plain});
+my $worker = session('plain');
+ask($worker, q{SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off});
+is(ask($worker, q{SELECT count(hybrid_distances('[1,2]', ARRAY[v])) FROM many}), 300, 'parallel workers answer');
+is(totals(), '300|300', 'and all that they did is counted');
+is(ask($worker, $totals), '0|0', 'the session that they worked for sees its own');
+is($node->safe_psql('postgres', 'SELECT count(*) > 0, bool_and(pid <> ' . ask($worker, 'SELECT pg_backend_pid()') . q{), min(role::text) FROM hybrid_events}), 't|t|plain', 'they have processes of their own, and its role');
+finish($worker);
+
 # ---- events ----
 reset_all();
 $a = session();
