@@ -50,6 +50,8 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 static int
 scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale);
 static bool solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x);
+static bool by_descent(double system[TERMS][TERMS], const double *right, int usable, double *best);
+static void by_search(double system[TERMS][TERMS], const double *right, int usable, double *best);
 static double misfit(double system[TERMS][TERMS], const double *right, const double *x);
 static double within(double value, double low, double high);
 static bool is_sound(const HyModelState *state);
@@ -182,10 +184,8 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 	double system[TERMS][TERMS];
 	double right[TERMS];
 	double scale[TERMS];
-	double best[TERMS] = {0};
-	double least = 0; /* what no coefficient at all comes to */
+	double best[TERMS];
 	int usable;
-	int subset;
 	int i;
 
 	memset(coefficients, 0, sizeof(*coefficients));
@@ -216,28 +216,13 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 		system[i][i] += EVEN_PARTS / state->weight;
 		right[i] += EVEN_PARTS / state->weight * part[i];
 	}
-	for (subset = 1; subset < 1 << TERMS; subset++)
-	{
-		double x[TERMS];
-		double off;
-
-		if ((subset & usable) != subset || !solve_subset(system, right, subset, x))
-			continue;
-		/* written so that a NaN is not feasible */
-		if (!(x[0] >= 0 && x[1] >= 0 && x[2] >= 0 && x[3] >= 0))
-			continue;
-		off = misfit(system, right, x);
-		if (off < least)
-		{
-			least = off;
-			memcpy(best, x, sizeof(best));
-		}
-	}
+	if (!by_descent(system, right, usable, best))
+		by_search(system, right, usable, best);
 	coefficients->launch_ns = best[LAUNCH] * scale[LAUNCH];
 	coefficients->work_ns = best[WORK] * scale[WORK];
 	coefficients->byte_ns = best[BYTES] * scale[BYTES];
 	coefficients->serial_ns = best[SERIAL] * scale[SERIAL];
-	return least < 0;
+	return best[LAUNCH] + best[WORK] + best[BYTES] + best[SERIAL] > 0;
 }
 
 double
@@ -406,6 +391,74 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 		x[column[i]] = sum / m[i][i];
 	}
 	return true;
+}
+
+/*
+ * by_descent: all columns at first, then without those that came out below 0.  Where that ends at a
+ * solution that no left-out column would improve, it is the best there is, since the problem is
+ * convex (the conditions of Kuhn and Tucker); false where it does not end there.
+ */
+static bool
+by_descent(double system[TERMS][TERMS], const double *right, int usable, double *best)
+{
+	int subset = usable;
+
+	while (subset != 0)
+	{
+		int below = 0;
+		int i;
+		int j;
+
+		if (!solve_subset(system, right, subset, best))
+			return false;
+		for (i = 0; i < TERMS; i++)
+		{
+			/* written so that a NaN is below */
+			if (!(best[i] >= 0))
+				below |= 1 << i;
+		}
+		subset &= ~below;
+		if (below != 0)
+			continue;
+		for (i = 0; i < TERMS; i++)
+		{
+			double slope = right[i];
+
+			for (j = 0; j < TERMS; j++)
+				slope -= system[i][j] * best[j];
+			if ((usable & ~subset) >> i & 1 && !(slope <= 0))
+				return false;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* by_search: of all sets of columns the feasible one that fits best; 0 where none fits at all. */
+static void
+by_search(double system[TERMS][TERMS], const double *right, int usable, double *best)
+{
+	double least = 0; /* what no coefficient at all comes to */
+	int subset;
+
+	memset(best, 0, TERMS * sizeof(double));
+	for (subset = 1; subset < 1 << TERMS; subset++)
+	{
+		double x[TERMS];
+		double off;
+
+		if ((subset & usable) != subset || !solve_subset(system, right, subset, x))
+			continue;
+		/* written so that a NaN is not feasible */
+		if (!(x[0] >= 0 && x[1] >= 0 && x[2] >= 0 && x[3] >= 0))
+			continue;
+		off = misfit(system, right, x);
+		if (off < least)
+		{
+			least = off;
+			memcpy(best, x, TERMS * sizeof(double));
+		}
+	}
 }
 
 /* misfit: the sum of squares, less what it is with no coefficients. */
