@@ -16,8 +16,7 @@
  * real-time identification", Automatica 23, 1987.)  Ordinary forgetting would unlearn what the
  * launch costs while all tasks are large.
  *
- * Non-negativity is by active set: coefficients that come out below 0 are left out until none does;
- * where that is not the best fit, all fifteen sets of free coefficients are looked at.
+ * Non-negativity is by active set, after Lawson and Hanson.
  */
 #ifndef HY_COST_MODEL_H
 #define HY_COST_MODEL_H
