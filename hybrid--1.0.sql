@@ -616,7 +616,7 @@ COMMENT ON COLUMN hybrid_calibration.launch_us IS 'microseconds of a batch, howe
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
 COMMENT ON COLUMN hybrid_calibration.serial_ns IS 'nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
-COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from; a session reads this column';
+COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from, then what each size took: queries, targets, k, ns; a session reads this column';
 COMMENT ON COLUMN hybrid_calibration.measured_at IS 'when';
 -- Dumped, for a restore on the same machine: a row counts only where its device is.  Who dumps a
 -- database may not be a superuser, and hybrid_explain() and hybrid_tracker tell everybody the same.
@@ -758,7 +758,7 @@ COMMENT ON COLUMN hybrid_tracker.dims_high IS '... to this many; 0 for spread';
 COMMENT ON COLUMN hybrid_tracker.resident IS 'the rows already lie on the device';
 COMMENT ON COLUMN hybrid_tracker.observations IS 'batches of this kind that were finished here and learned from';
 COMMENT ON COLUMN hybrid_tracker.samples IS 'how many of these still count, at most hybrid.tracker_window';
-COMMENT ON COLUMN hybrid_tracker.calibrated IS 'it rests on what hybrid_calibrate() measured: on that alone where there are no observations; of this session''s devices only';
+COMMENT ON COLUMN hybrid_tracker.calibrated IS 'the fit rests on what hybrid_calibrate() measured: on that alone where there are no observations; of this session''s devices only';
 COMMENT ON COLUMN hybrid_tracker.launch_us IS 'fitted: microseconds of a batch, however small';
 COMMENT ON COLUMN hybrid_tracker.work_ns IS 'fitted: nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_tracker.byte_ns IS 'fitted: nanoseconds of a byte moved';
