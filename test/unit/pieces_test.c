@@ -115,6 +115,25 @@ test_split_asked_for_of_small_tasks(void)
 	}
 }
 
+/* A device that cannot even be opened has finished nothing: the call is the CPU's. */
+static void
+test_a_split_without_its_device_is_the_cpus(void)
+{
+	stage_begin(1);
+	stage.open_status = HY_BUSY;
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+	CHECK_STR(hy_reason_name(decision.reason), "split");
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK(decision.fallback);
+	CHECK_INT(stage_counters(1)->calls, 0);
+	CHECK_INT(stage_counters(1)->fallbacks, 1);
+	CHECK_INT(stage_counters(1)->by_cause[HY_BUSY], 1);
+	CHECK_INT(stage_counters(0)->calls, 1);
+	stage_adds_up();
+	stage_end();
+}
+
 /* Without history the split is the trial: no call goes to one side alone before it is known. */
 static void
 test_split_asked_for_without_history(void)
@@ -338,6 +357,7 @@ main(void)
 	UNIT_RUN(test_split_in_auto);
 	UNIT_RUN(test_split_asked_for);
 	UNIT_RUN(test_split_asked_for_of_small_tasks);
+	UNIT_RUN(test_a_split_without_its_device_is_the_cpus);
 	UNIT_RUN(test_split_asked_for_without_history);
 	UNIT_RUN(test_split_that_is_none);
 	UNIT_RUN(test_a_cancelled_job_says_so);
