@@ -456,6 +456,66 @@ test_numbers_of_devices(void)
 	hy_queue_leave(&b, second);
 }
 
+/* Of more roles than are remembered, the one that was served longest ago is as good as never served. */
+static void
+test_the_role_served_longest_ago_gives_way(void)
+{
+	HyQueueSeat late = seat_of(1, HY_QUEUE_ROLES + 1);
+	HyQueueSeat early = seat_of(2, 3);
+	int32_t place[2];
+	int32_t role;
+
+	hy_queue_init(&queue);
+	for (role = 1; role <= HY_QUEUE_ROLES + 2; role++)
+	{
+		HyQueueSeat seat = seat_of(3, role);
+
+		place[0] = hy_queue_ask(&seat, 1, 5e6, false, 100);
+		CHECK(hy_queue_granted(&seat, place[0], 1, 100));
+		hy_queue_leave(&seat, place[0]);
+	}
+	/* the two that came last have taken the places of the first two; all others are known */
+	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
+	CHECK(hy_queue_granted(&early, place[1], 1, 100));
+	hy_queue_leave(&early, place[1]);
+	CHECK(hy_queue_granted(&late, place[0], 1, 100));
+	hy_queue_leave(&late, place[0]);
+	/* and so the last one has been served later than any other */
+	late = seat_of(1, HY_QUEUE_ROLES + 2);
+	early = seat_of(2, HY_QUEUE_ROLES);
+	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
+	CHECK(hy_queue_granted(&early, place[1], 1, 100));
+}
+
+/* Beside another bulk job a piece lasts 2 ms, so that whoever comes next waits no longer than that. */
+static void
+test_pieces_beside_another_bulk_job(void)
+{
+	static const HyBulkPlan plan = {2, false, false, -1};
+	HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+	HyBulkReport report;
+	HyTask task;
+
+	hy_queue_init(&queue);
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_executor_use_queue(stage.executor, &mine);
+	task = stage_task(200000); /* 20 ms */
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	CHECK_INT(report.pieces, 1);
+	hy_queue_leave(&other, hy_queue_ask(&other, 1, 20e6, false, stage.clock.time));
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	CHECK_MSG(report.pieces >= 10 && report.pieces <= 12, "%d pieces", report.pieces);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -467,5 +527,7 @@ main(void)
 	UNIT_RUN(test_random_clients);
 	UNIT_RUN(test_clients_whose_clocks_differ);
 	UNIT_RUN(test_small_calls_beside_bulk);
+	UNIT_RUN(test_the_role_served_longest_ago_gives_way);
+	UNIT_RUN(test_pieces_beside_another_bulk_job);
 	return unit_finish();
 }
