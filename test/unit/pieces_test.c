@@ -351,6 +351,47 @@ test_least_work_in_flight(void)
 	stage_end();
 }
 
+/* In auto a split has to win a tenth, and a task to last a millisecond on the better side. */
+static void
+test_what_a_split_has_to_win_in_auto(void)
+{
+	bool just_enough = false;
+	bool not_quite = false;
+	double item_ns;
+	int64_t rows;
+
+	for (item_ns = 8; item_ns < 16; item_ns += 0.1)
+	{
+		HyTask task;
+		HyShape shape;
+		HyChoice choice;
+		double gain;
+
+		begin(1, item_ns);
+		stage.executor->no_trials = true;
+		hy_executor_configure(stage.executor, &stage.config);
+		task = stage_task(400000);
+		shape = hy_task_shape(&task);
+		hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+		gain = choice.split_ns / choice.device_ns;
+		CHECK_MSG(choice.split == (gain <= 0.9), "%.4f of the device's time: %d", gain,
+		          choice.split);
+		just_enough = just_enough || (gain <= 0.9 && gain > 0.895);
+		not_quite = not_quite || (gain > 0.9 && gain < 0.905);
+		stage_end();
+	}
+	CHECK(just_enough && not_quite);
+	for (rows = 9000; rows <= 11000; rows += 200)
+	{
+		begin(1, 100); /* the CPU is the better one: 0.9 to 1.1 ms */
+		stage.executor->no_trials = true;
+		CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+		if (rows != 10000)
+			CHECK_STR(hy_reason_name(decision.reason), rows > 10000 ? "split" : "cost");
+		stage_end();
+	}
+}
+
 int
 main(void)
 {
@@ -366,5 +407,6 @@ main(void)
 	UNIT_RUN(test_large_for_the_memory);
 	UNIT_RUN(test_long_ones_are_cut_for_failures);
 	UNIT_RUN(test_least_work_in_flight);
+	UNIT_RUN(test_what_a_split_has_to_win_in_auto);
 	return unit_finish();
 }

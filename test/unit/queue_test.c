@@ -491,31 +491,6 @@ test_the_role_served_longest_ago_gives_way(void)
 	CHECK(hy_queue_granted(&early, place[1], 1, 100));
 }
 
-/* Beside another bulk job a piece lasts 2 ms, so that whoever comes next waits no longer than that. */
-static void
-test_pieces_beside_another_bulk_job(void)
-{
-	static const HyBulkPlan plan = {2, false, false, -1};
-	HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
-	HyBulkReport report;
-	HyTask task;
-
-	hy_queue_init(&queue);
-	stage_begin(1);
-	stage.device_item_ns = 100;
-	stage_teach(stage.executor, 1);
-	hy_executor_configure(stage.executor, &stage.config);
-	hy_executor_use_queue(stage.executor, &mine);
-	task = stage_task(200000); /* 20 ms */
-	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
-	CHECK_INT(report.pieces, 1);
-	hy_queue_leave(&other, hy_queue_ask(&other, 1, 20e6, false, stage.clock.time));
-	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
-	CHECK_MSG(report.pieces >= 10 && report.pieces <= 12, "%d pieces", report.pieces);
-	stage_end();
-}
-
 int
 main(void)
 {
@@ -528,6 +503,5 @@ main(void)
 	UNIT_RUN(test_clients_whose_clocks_differ);
 	UNIT_RUN(test_small_calls_beside_bulk);
 	UNIT_RUN(test_the_role_served_longest_ago_gives_way);
-	UNIT_RUN(test_pieces_beside_another_bulk_job);
 	return unit_finish();
 }
