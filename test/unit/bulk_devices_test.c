@@ -384,12 +384,12 @@ static void
 test_a_context_is_opened_again_once(void)
 {
 	stage_begin(1);
-	stage.device_item_ns = 10;
+	stage.device_item_ns = 100;
 	stage_teach(stage.executor, 1);
 	stage.config.queue_depth = 1;
 	stage.script[1] = HY_CONTEXT_LOST;
 	stage.script[4] = HY_CONTEXT_LOST;
-	bulk(2000000, (HyBulkPlan){2, false, true, -1});
+	bulk(200000, (HyBulkPlan){2, false, true, -1});
 	CHECK_INT(report.first, HY_CONTEXT_LOST);
 	CHECK_INT(stage.opens, 2);
 	CHECK_INT(stage.submits, 5);
@@ -420,13 +420,13 @@ test_a_loss_that_opens_the_breaker_is_the_end(void)
 static void
 test_who_has_lost_too_much_has_no_further_try(void)
 {
-	static const int rows[] = {290000, 310000}; /* at 10 ns */
+	static const int rows[] = {29000, 31000}; /* at 100 ns */
 	int i;
 
 	for (i = 0; i < 2; i++)
 	{
 		stage_begin(1);
-		stage.device_item_ns = 10;
+		stage.device_item_ns = 100;
 		stage_teach(stage.executor, 1);
 		stage.fail_in_poll = true;
 		stage.script[0] = HY_CONTEXT_LOST;
@@ -466,12 +466,12 @@ test_pieces_that_are_in_each_others_way(void)
 	{
 		stage_begin(1);
 		stage.executor->member[1].backend = &backend;
-		stage.device_item_ns = 10;
+		stage.device_item_ns = 100;
 		stage_teach(stage.executor, 1);
 		no_room = statuses[i];
-		bulk(2000000, (HyBulkPlan){2, false, true, -1});
+		bulk(200000, (HyBulkPlan){2, false, true, -1});
 		CHECK_INT(report.status, HY_OK);
-		CHECK_INT(report.rows[1], 2000000);
+		CHECK_INT(report.rows[1], 200000);
 		CHECK(report.pieces > 8);
 		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[no_room], 1);
 		CHECK_INT(stage.executor->member[1].cap_bytes, 0);
@@ -487,17 +487,17 @@ test_one_probe_at_a_time(void)
 	int i;
 
 	stage_begin(1);
-	stage.device_item_ns = 10;
+	stage.device_item_ns = 100;
 	stage_teach(stage.executor, 1);
 	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
 	for (i = 0; i < 3; i++)
 		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
 	CHECK_INT(breaker->state, HY_BREAKER_OPEN);
 	stage.clock.time += HY_BREAKER_FIRST_NS;
-	bulk(2000000, (HyBulkPlan){2, false, true, -1});
+	bulk(200000, (HyBulkPlan){2, false, true, -1});
 	CHECK_INT(report.first, HY_OK);
 	CHECK(!report.fallback);
-	CHECK_INT(report.rows[1], 2000000);
+	CHECK_INT(report.rows[1], 200000);
 	CHECK_INT(breaker->state, HY_BREAKER_CLOSED);
 	stage_end();
 }
