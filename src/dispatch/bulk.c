@@ -240,6 +240,9 @@ finish(HyBulk *bulk)
 	int i;
 
 	bulk->report.status = HY_OK;
+	/* a device that did not come to have a single row has left them all to the CPU */
+	if (bulk->report.first != HY_OK && bulk->cpu.rows == bulk->slicing.extent)
+		bulk->report.fallback = true;
 	for (i = -1; i < bulk->lanes; i++)
 	{
 		HyBulkLane *lane = i < 0 ? &bulk->cpu : &bulk->lane[i];

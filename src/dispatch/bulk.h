@@ -35,7 +35,7 @@ typedef struct HyBulkReport
 	HyStatus status;              /* of the whole */
 	HyStatus first;               /* of the first piece that failed, or HY_OK */
 	HyFailure failure;            /* the same's, or what ended the whole */
-	bool fallback;                /* the CPU redid what a device had failed at */
+	bool fallback;                /* the CPU did what a device had failed at */
 	bool virtual_time;            /* an emulated device took part */
 	int32_t pieces;               /* that ended well */
 	int32_t stolen;               /* that the CPU took back from a device that was late */

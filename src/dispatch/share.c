@@ -311,7 +311,7 @@ flush_counters(HyShare *share, const HyExecutor *executor)
 	}
 }
 
-/* flush_successes: of devices that this process trusts; more than the window would be the same. */
+/* flush_successes: of devices that this process trusts. */
 static void
 flush_successes(HyExecutor *executor)
 {
@@ -333,7 +333,7 @@ flush_successes(HyExecutor *executor)
 			/* Somebody else's breaker meanwhile: these are from before it opened. */
 			if (breaker.state != HY_BREAKER_CLOSED)
 				continue;
-			for (count = count < HY_BREAKER_WINDOW ? count : HY_BREAKER_WINDOW; count > 0; count--)
+			for (; count > 0; count--)
 				(void) hy_breaker_record(&breaker, 0, true, 0);
 			hy_table_put_breaker(share->table, share->slot[i], (HyOp) op, &breaker, false);
 		}

@@ -319,10 +319,20 @@ kinds_learn_apart(void)
 	CHECK_INT(other.size, HY_BATCH_START);
 	hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, ITEM << 15);
 	CHECK_INT(other.size, 64);
-	stage.config.force_cpu = true;
-	hy_executor_configure(stage.executor, &stage.config);
-	hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+	wide = shape;
+	wide.targets = shape.queries;
+	hy_accumulator_begin(&other, stage.executor, &wide, HY_BATCH_QUERIES, ITEM, ITEM << 15);
 	CHECK_INT(other.size, HY_BATCH_START);
+	for (i = 0; i < 3; i++)
+	{
+		stage.config.force_cpu = i == 0;
+		stage.config.execution = i == 1   ? HY_EXECUTION_CPU
+		                         : i == 2 ? HY_EXECUTION_PREFER_GPU
+		                                  : HY_EXECUTION_AUTO;
+		hy_executor_configure(stage.executor, &stage.config);
+		hy_accumulator_begin(&other, stage.executor, &shape, HY_BATCH_TARGETS, ITEM, ITEM << 15);
+		CHECK_INT(other.size, HY_BATCH_START);
+	}
 	stage_end();
 }
 
@@ -388,6 +398,33 @@ sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
 	stage_end();
 }
 
+/* While the dispatcher explores, the size is that for the side which it would take otherwise. */
+static void
+sizes_are_those_of_the_side_taken_without_exploring(void)
+{
+	stage_begin(1);
+	stage_teach(stage.executor, 0);
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	CHECK_INT(first_size(), 64);
+	stage_end();
+}
+
+/* The CPU gains nothing by size and is the better side, but both at once are better than it. */
+static void
+sizes_are_those_of_a_split(void)
+{
+	stage_begin(1);
+	CHECK_INT(hy_member_open(stage.executor, &stage.executor->member[1], stage.clock.time), HY_OK);
+	stage.device_item_ns = 120;
+	stage_teach(stage.executor, 1);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	stage.executor->no_trials = true;
+	CHECK_INT(first_size(), 1 << 13);
+	stage.config.execution = HY_EXECUTION_AUTO; /* too short for that */
+	CHECK_INT(first_size(), 64);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -403,5 +440,7 @@ main(void)
 	UNIT_RUN(a_batch_too_large_for_memory_is_chosen_smaller);
 	UNIT_RUN(kinds_learn_apart);
 	UNIT_RUN(sizes_are_forecast_for_the_side_that_is_able_and_wanted);
+	UNIT_RUN(sizes_are_those_of_the_side_taken_without_exploring);
+	UNIT_RUN(sizes_are_those_of_a_split);
 	return unit_finish();
 }

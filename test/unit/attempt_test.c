@@ -407,6 +407,61 @@ test_new_memory_limit_reopens(void)
 	CHECK_INT(stage.closes, 2);
 }
 
+/* What was behind tasks of others says nothing of the device. */
+static void
+test_a_time_that_was_shared_is_not_learned(void)
+{
+	static HyQueue queue;
+	static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+	const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+	HyTrackerRow row;
+	int64_t before;
+	int32_t place;
+
+	stage_begin(1);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	CHECK_INT(row.device, 1);
+	before = row.observations;
+	place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+	CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(stage_counters(1)->calls, 3);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	CHECK_INT(row.observations, before);
+	hy_queue_leave(&other, place);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	CHECK_INT(row.observations, before + 1);
+	stage_end();
+}
+
+/* Whose breaker opens at the loss of a context gets no other, and is said to have lost it. */
+static void
+test_a_lost_context_that_opens_the_breaker(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.always_fail = true;
+	stage.script[0] = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	stage.script[0] = HY_CONTEXT_LOST;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(stage.submits, 3);
+	CHECK_INT(stage.opens, 1);
+	CHECK_INT(stage.closes, 1);
+	CHECK_INT(stage_counters(1)->by_cause[HY_CONTEXT_LOST], 1);
+	CHECK_INT(stage_counters(1)->by_cause[HY_BUSY], 0);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -423,5 +478,7 @@ main(void)
 	UNIT_RUN(test_open_that_fails);
 	UNIT_RUN(test_open_that_fails_is_logged_once);
 	UNIT_RUN(test_new_memory_limit_reopens);
+	UNIT_RUN(test_a_time_that_was_shared_is_not_learned);
+	UNIT_RUN(test_a_lost_context_that_opens_the_breaker);
 	return unit_finish();
 }

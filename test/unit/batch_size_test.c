@@ -224,6 +224,23 @@ the_first_batch_of_a_size_is_a_warm_up(void)
 	CHECK_NEAR(size.item_ns[10], 1.0, 1e-9);
 }
 
+/* A batch that took a hundred times as long counts as one and a half times the mean. */
+static void
+what_took_far_too_long_is_clipped(void)
+{
+	HyBatchSize size;
+	int i;
+
+	hy_batch_size_begin(&size, 1);
+	for (i = 0; i < 3; i++)
+		hy_batch_size_learn(&size, 64, 6400);
+	hy_batch_size_learn(&size, 64, 640000);
+	CHECK_NEAR(size.item_ns[6], 100 + 50.0 / 3, 1e-9);
+	/* what is less is believed */
+	hy_batch_size_learn(&size, 64, 0);
+	CHECK_NEAR(size.item_ns[6], (100 + 50.0 / 3) * 3 / 4, 1e-9);
+}
+
 int
 main(void)
 {
@@ -235,5 +252,6 @@ main(void)
 	UNIT_RUN(sizes_are_powers_of_two_within_the_limits);
 	UNIT_RUN(batches_that_were_cut_short_teach_nothing);
 	UNIT_RUN(the_first_batch_of_a_size_is_a_warm_up);
+	UNIT_RUN(what_took_far_too_long_is_clipped);
 	return unit_finish();
 }

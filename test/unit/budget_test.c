@@ -310,6 +310,93 @@ test_share_changes_while_a_job_runs(void)
 	end();
 }
 
+/* However small the cap gets, it comes back in steps of what was wanted; an old cap's are forgotten. */
+static void
+test_steps_of_a_cap(void)
+{
+	HyMember *member;
+
+	begin(GB, false);
+	member = &parties[0]->member[1];
+	hy_member_refused(member, 1, stage.clock.time); /* a byte cannot be halved */
+	CHECK_INT(member->cap_bytes, 0);
+	hy_member_refused(member, 80000, stage.clock.time);
+	CHECK_INT(budget(0), 40000);
+	hy_member_refused(member, 800, stage.clock.time);
+	CHECK_INT(budget(0), 400);
+	stage.clock.time += 999999999;
+	CHECK_INT(budget(0), 400);
+	stage.clock.time += 1;
+	CHECK_INT(budget(0), 400 + 5001);
+	stage.clock.time += 2 * GB;
+	CHECK_INT(budget(0), 400 + 3 * 5001);
+	/* what was wanted later may be more */
+	hy_member_refused(member, 800000, stage.clock.time);
+	stage.clock.time += GB;
+	CHECK_INT(budget(0), 400000 + 50001);
+	/* until it binds no more: then nothing is left of it */
+	stage.clock.time += 20000 * GB;
+	CHECK_INT(budget(0), 800000000);
+	hy_member_refused(member, 800, stage.clock.time);
+	stage.clock.time += GB;
+	CHECK_INT(budget(0), 400 + 51);
+	end();
+}
+
+static void
+test_what_fits_near_the_cap_raises_it(void)
+{
+	HyMember *member;
+
+	begin(GB, false);
+	member = &parties[0]->member[1];
+	hy_member_fitted(member, 40000); /* there is no cap */
+	CHECK_INT(budget(0), 800000000);
+	hy_member_refused(member, 80000, stage.clock.time);
+	hy_member_fitted(member, 20000);
+	CHECK_INT(budget(0), 40000);
+	hy_member_fitted(member, 20001);
+	CHECK_INT(budget(0), 45001);
+	/* and where it has gone there is none again */
+	stage.clock.time += 200000 * GB;
+	CHECK_INT(budget(0), 800000000);
+	hy_member_fitted(member, 40000);
+	CHECK_INT(member->cap_bytes, 0);
+	end();
+}
+
+static uint64_t left_beside;
+
+/* crowded_submit: the other process takes its memory at once. */
+static HyStatus
+crowded_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	if (stage.submits == 9)
+		stage.free_bytes = left_beside;
+	return sharing_submit(device, task, ticket);
+}
+
+/* The memory is looked at again with it, not what it was a moment ago. */
+static void
+test_memory_goes_with_a_context(void)
+{
+	HyBackend backend = stage_backend;
+
+	begin(10 * GB, true);
+	backend.submit = crowded_submit;
+	backend.mem_info = what_is_left;
+	parties[0]->member[1].backend = &backend;
+	stage.free_bytes = 1000000;
+	left_beside = 9000; /* 7,200 of them for two pieces of 450 items, where the share is 500 */
+	stage.config.memory_limit = 16000;
+	stage_teach(parties[0], 1);
+	most_before = most_beside = most_after = 0;
+	CHECK_INT(dispatch(0, 15000).device, 1);
+	CHECK_INT(most_before, 1000);
+	CHECK_MSG(most_beside > 225 && most_beside <= 450, "%lld items", (long long) most_beside);
+	end();
+}
+
 int
 main(void)
 {
@@ -323,5 +410,8 @@ main(void)
 	UNIT_RUN(test_device_without_a_slot);
 	UNIT_RUN(test_smaller_shares_make_more_pieces);
 	UNIT_RUN(test_share_changes_while_a_job_runs);
+	UNIT_RUN(test_steps_of_a_cap);
+	UNIT_RUN(test_what_fits_near_the_cap_raises_it);
+	UNIT_RUN(test_memory_goes_with_a_context);
 	return unit_finish();
 }

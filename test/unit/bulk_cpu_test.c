@@ -55,11 +55,61 @@ test_a_device_much_slower_than_it_was(void)
 	stage_end();
 }
 
+static uint64_t longest_ns;
+static int short_ones; /* of less than 50 us */
+
+static HyStatus
+measured_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyShape shape = hy_task_shape(task);
+	uint64_t ns = (uint64_t) (stage.cpu_item_ns * (double) hy_shape_items(&shape));
+
+	longest_ns = ns > longest_ns ? ns : longest_ns;
+	short_ones += ns < 50000;
+	return stage_cpu_submit(device, task, ticket);
+}
+
+static void
+measure(void)
+{
+	stage_cpu.submit = measured_submit;
+	longest_ns = 0;
+	short_ones = 0;
+}
+
+static void
+test_how_long_the_cpu_is_deaf(void)
+{
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	measure();
+	bulk(400000, (HyBulkPlan){0, true, true, -1}); /* 40 ms */
+	CHECK(longest_ns >= 2000000 && longest_ns <= 2000000 + 2 * stage.cpu_item_ns);
+	CHECK_INT(report.pieces, 20);
+	stage_end();
+}
+
+/* Nor are they ever shorter, however soon a device will have done: but the last one. */
+static void
+test_the_least_that_the_cpu_does_at_a_time(void)
+{
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	measure();
+	bulk(20000, (HyBulkPlan){2, true, true, -1});
+	CHECK(report.rows[1] > 0);
+	CHECK_MSG(short_ones <= 1, "%d", short_ones);
+	stage_end();
+}
+
 int
 main(void)
 {
 	UNIT_RUN(test_fixed_percentage);
 	UNIT_RUN(test_fixed_percentage_of_a_device_short_of_memory);
 	UNIT_RUN(test_a_device_much_slower_than_it_was);
+	UNIT_RUN(test_how_long_the_cpu_is_deaf);
+	UNIT_RUN(test_the_least_that_the_cpu_does_at_a_time);
 	return unit_finish();
 }

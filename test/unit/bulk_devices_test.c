@@ -248,58 +248,6 @@ test_pieces_heard_of_in_time_are_believed(void)
 	stage_end();
 }
 
-/* A lane that others never let through is given up after as long as a whole task would wait. */
-static void
-test_a_job_does_not_wait_for_ever_for_its_turn(void)
-{
-	static HyQueue queue;
-	static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
-	HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
-	HyBulkPlan plan = {2, false, true, -1};
-	int rescue;
-	int i;
-
-	for (rescue = 0; rescue <= 1; rescue++)
-	{
-		double ns;
-
-		stage_begin(1);
-		hy_queue_init(&queue);
-		hy_executor_use_queue(stage.executor, &mine);
-		stage.config.timeout_ns = 50000000;
-		stage_teach(stage.executor, 1);
-		bulk(200000, plan);
-		CHECK_INT(report.rows[1], 200000);
-		for (i = 0; i < stage.config.queue_depth; i++)
-		{
-			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
-
-			CHECK_MSG(hy_queue_granted(&other, place, stage.config.queue_depth, stage.clock.time),
-			          "%d of %d: %d", i, stage.config.queue_depth, place);
-		}
-		plan.rescue = rescue;
-		if (rescue)
-		{
-			ns = bulk(200000, plan);
-			CHECK_INT(report.rows[0], 200000);
-			CHECK_INT(report.status, HY_OK);
-			CHECK(report.fallback);
-			CHECK(ns < 50e6 + 100 * 200000 + 5e6);
-		}
-		else
-		{
-			HyTask task = stage_task(200000);
-
-			hy_executor_configure(stage.executor, &stage.config);
-			CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_BUSY);
-		}
-		CHECK_INT(report.first, HY_BUSY);
-		CHECK_STR(report.failure.text, "others had it all the time");
-		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 1);
-		stage_end();
-	}
-}
-
 /* The CPU beside it takes the rows of a device that hangs; that it hung counts all the same. */
 static void
 test_a_hang_beside_the_cpu_is_a_failure(void)
@@ -431,6 +379,129 @@ test_an_opening_that_loses_the_process(void)
 	stage_end();
 }
 
+/* A context is opened again once, though the device did well in between and is still trusted. */
+static void
+test_a_context_is_opened_again_once(void)
+{
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	stage.config.queue_depth = 1;
+	stage.script[1] = HY_CONTEXT_LOST;
+	stage.script[4] = HY_CONTEXT_LOST;
+	bulk(200000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.first, HY_CONTEXT_LOST);
+	CHECK_INT(stage.opens, 2);
+	CHECK_INT(stage.submits, 5);
+	CHECK(report.fallback && report.rows[0] > 0 && report.rows[1] > 0);
+	CHECK_INT(stage.executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_CLOSED);
+	stage_end();
+}
+
+/* Where that loss opens the breaker there is no other try, and the loss is what comes back. */
+static void
+test_a_loss_that_opens_the_breaker_is_the_end(void)
+{
+	int i;
+
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	for (i = 0; i < 2; i++)
+		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+	stage.script[0] = HY_CONTEXT_LOST;
+	bulk(1000, (HyBulkPlan){2, false, false, -1});
+	CHECK_INT(report.status, HY_CONTEXT_LOST);
+	CHECK_INT(report.first, HY_CONTEXT_LOST);
+	CHECK_INT(stage.opens, 1);
+	stage_end();
+}
+
+/* A loss that has cost more than 3 ms is not made again. */
+static void
+test_who_has_lost_too_much_has_no_further_try(void)
+{
+	static const int rows[] = {29000, 31000}; /* at 100 ns */
+	int i;
+
+	for (i = 0; i < 2; i++)
+	{
+		stage_begin(1);
+		stage.device_item_ns = 100;
+		stage_teach(stage.executor, 1);
+		stage.fail_in_poll = true;
+		stage.script[0] = HY_CONTEXT_LOST;
+		bulk(rows[i], (HyBulkPlan){2, false, false, -1});
+		CHECK_INT(report.status, i == 0 ? HY_OK : HY_CONTEXT_LOST);
+		CHECK_INT(stage.submits, 2 - i);
+		stage_end();
+	}
+}
+
+static HyStatus no_room;
+
+/* There is room for one task at a time. */
+static HyStatus
+submit_with_room_for_one(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	StageTicket *slot;
+
+	for (slot = stage.tickets; slot < stage.tickets + STAGE_TICKETS; slot++)
+	{
+		if (slot->number != 0)
+			return no_room;
+	}
+	return stage_submit(device, task, ticket);
+}
+
+/* A device with no room beside what it is at gets one piece after the other, and is asked no more. */
+static void
+test_pieces_that_are_in_each_others_way(void)
+{
+	static const HyStatus statuses[] = {HY_NOMEM, HY_QUOTA, HY_BUSY};
+	HyBackend backend = stage_backend;
+	size_t i;
+
+	backend.submit = submit_with_room_for_one;
+	for (i = 0; i < 3; i++)
+	{
+		stage_begin(1);
+		stage.executor->member[1].backend = &backend;
+		stage.device_item_ns = 100;
+		stage_teach(stage.executor, 1);
+		no_room = statuses[i];
+		bulk(200000, (HyBulkPlan){2, false, true, -1});
+		CHECK_INT(report.status, HY_OK);
+		CHECK_INT(report.rows[1], 200000);
+		CHECK(report.pieces > 8);
+		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[no_room], 1);
+		CHECK_INT(stage.executor->member[1].cap_bytes, 0);
+		stage_end();
+	}
+}
+
+/* A breaker that is not closed lets one piece through at a time; three that end well close it. */
+static void
+test_one_probe_at_a_time(void)
+{
+	const HyBreaker *breaker;
+	int i;
+
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+	CHECK_INT(breaker->state, HY_BREAKER_OPEN);
+	stage.clock.time += HY_BREAKER_FIRST_NS;
+	bulk(200000, (HyBulkPlan){2, false, true, -1});
+	CHECK_INT(report.first, HY_OK);
+	CHECK(!report.fallback);
+	CHECK_INT(report.rows[1], 200000);
+	CHECK_INT(breaker->state, HY_BREAKER_CLOSED);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -441,11 +512,15 @@ main(void)
 	UNIT_RUN(test_lost_contexts);
 	UNIT_RUN(test_pieces_heard_of_at_once_are_not_believed);
 	UNIT_RUN(test_pieces_heard_of_in_time_are_believed);
-	UNIT_RUN(test_a_job_does_not_wait_for_ever_for_its_turn);
 	UNIT_RUN(test_a_hang_beside_the_cpu_is_a_failure);
 	UNIT_RUN(test_a_device_that_got_slower_is_believed_to_be);
 	UNIT_RUN(test_devices_only);
 	UNIT_RUN(test_open_that_fails);
 	UNIT_RUN(test_an_opening_that_loses_the_process);
+	UNIT_RUN(test_a_context_is_opened_again_once);
+	UNIT_RUN(test_a_loss_that_opens_the_breaker_is_the_end);
+	UNIT_RUN(test_who_has_lost_too_much_has_no_further_try);
+	UNIT_RUN(test_pieces_that_are_in_each_others_way);
+	UNIT_RUN(test_one_probe_at_a_time);
 	return unit_finish();
 }

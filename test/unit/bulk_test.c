@@ -121,6 +121,46 @@ test_short_of_memory(void)
 	}
 }
 
+/* Without memory for a second piece's answers the device has one at a time, and nobody asks for more. */
+static void
+test_memory_for_one_piece(void)
+{
+	HyBulkPlan plan = {2, false, true, -1};
+	HyNeighbor out[5];
+	HyNeighbor expected[5];
+	int32_t counts[2] = {0, 0};
+	HyTask task;
+	HyMatrix queries;
+	HyMatrix targets;
+	int i;
+
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	task = stage_task(100000);
+	queries = task.u.distance.queries;
+	targets = task.u.distance.targets;
+	task.op = HY_OP_TOPK;
+	task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 5, out, &counts[0]};
+	hy_topk_search(HY_METRIC_L2, &queries, &targets, 5, expected, &counts[1], NULL);
+	/* the kind is known, so that there are several pieces */
+	for (i = 0; i < 9; i++)
+	{
+		task.u.topk.targets.rows = i % 3 == 2 ? 100000 : i % 3 == 1 ? 10000 : 1000;
+		CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	}
+	stage.memory.calls = 0;
+	stage.memory.fail_at = 6;
+	stage.memory.keep_failing = true;
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	CHECK_INT(stage.memory.failures, 1);
+	CHECK_INT(report.first, HY_NOMEM);
+	CHECK(report.pieces > 2);
+	CHECK_INT(report.rows[1], 100000);
+	CHECK_INT(counts[0], 5);
+	CHECK_INT(memcmp(out, expected, sizeof(out)), 0);
+	stage_end();
+}
+
 /* Whatever goes wrong, the answer is the CPU's. */
 static void
 test_random_failures_never_cost_an_answer(void)
@@ -177,6 +217,7 @@ main(void)
 	UNIT_RUN(test_several_devices);
 	UNIT_RUN(test_cancel);
 	UNIT_RUN(test_short_of_memory);
+	UNIT_RUN(test_memory_for_one_piece);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
 	return unit_finish();
 }

@@ -318,6 +318,51 @@ test_timings_that_cannot_be(void)
 	stage_end();
 }
 
+static HyStatus dies_of_it;
+
+/* It never ends, and says when it is told to stop what that has done to it. */
+static HyStatus
+poll_that_dies_of_a_cancel(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyStatus st = stage_poll(device, ticket, done, timings);
+
+	return st == HY_CANCELLED ? dies_of_it : st;
+}
+
+/* What a cancel does to a device is worth more than a timeout, and less than the user's cancel. */
+static void
+test_device_that_dies_of_a_cancel(void)
+{
+	static const struct
+	{
+		HyStatus dies_of, timeout;
+	} ends[] = {{HY_PROCESS_LOST, HY_PROCESS_LOST}, {HY_DEVICE_GONE, HY_DEVICE_GONE},
+	            {HY_CONTEXT_LOST, HY_CONTEXT_LOST}, {HY_TRANSIENT, HY_TIMEOUT},
+	            {HY_CANCELLED, HY_TIMEOUT},         {HY_BUG, HY_TIMEOUT}};
+	HyBackend backend = stage_backend;
+	HyDecision decision;
+	size_t i;
+	int asked;
+
+	backend.poll = poll_that_dies_of_a_cancel;
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+	{
+		for (asked = 0; asked <= 1; asked++)
+		{
+			dies_of_it = ends[i].dies_of;
+			stage_begin(1);
+			stage.executor->member[1].backend = &backend;
+			stage.hang = true;
+			stage.config.execution = HY_EXECUTION_GPU;
+			if (asked)
+				unit_cancel_init(&stage.cancel, 10);
+			CHECK_INT(stage_dispatch(1024, &decision), asked ? HY_CANCELLED : ends[i].timeout);
+			CHECK_INT(decision.status, asked ? HY_CANCELLED : ends[i].timeout);
+			stage_end();
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -332,5 +377,6 @@ main(void)
 	UNIT_RUN(test_status_out_of_range);
 	UNIT_RUN(test_answer_that_names_no_row);
 	UNIT_RUN(test_timings_that_cannot_be);
+	UNIT_RUN(test_device_that_dies_of_a_cancel);
 	return unit_finish();
 }

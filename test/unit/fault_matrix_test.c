@@ -1,34 +1,229 @@
 /*
  * fault_matrix_test.c
- *		Every failure of a device, wherever it strikes, on every kind of device, under every wish of
- *		the user's: the answer is the CPU's to the bit, or a refusal that was asked for, and the books
- *		balance afterwards.
+ *		Every failure of a device, under every wish of the user's: the answer is the CPU's to the bit, or
+ *		a refusal that was asked for.  One kind after the other, records and counters say what the table
+ *		says, and the device is used again when the fault has ended; all of them at every place on every
+ *		kind of device, the books balance.
  */
-#include "core/distance.h"
-#include "core/topk.h"
-#include "dispatch/dispatcher.h"
-#include "unit.h"
+#define _XOPEN_SOURCE 700
 
-#define DIMS 8
-#define QUERIES 2
-#define ROWS 96
-#define K 7
-#define NODES 32
-#define EDGES 96
-#define CALLS                                                                                      \
-	9 /* of each combination, three of each operation; where both sides work four times as many */
+#include "fault_stage.h"
+#include "fault_table.h"
 
-extern const HyBackend *hy_plugin_entry(const HyHost *host);
+#include "dispatch/plugin.h"
 
-typedef struct Kind
+/* Tally: what a number of calls of one operation came to. */
+typedef struct Tally
 {
-	const char *name;
-	const char *launch_us;
-	const char *bandwidth_gbs;
-	const char *rate_gflops;
-	const char *devices;
-	const char *more_faults; /* it has of its own */
-} Kind;
+	HyCounters before; /* the device's */
+	HyCounters after;
+	int answered;
+	int fallbacks;
+	int refused[HY_STATUS_COUNT];
+	int by_reason[HY_REASON_COUNT];
+	int stood[HY_STATUS_COUNT]; /* in the records of calls that were sent to the device */
+	uint64_t longest_ns;
+	char text[HY_TEXT_LENGTH]; /* of the last call that says why it failed or was refused */
+} Tally;
+
+static void
+play(HyExecutor *executor, HyOp op, int calls, Tally *tally)
+{
+	HyExecution execution = executor->config.execution;
+	int i;
+
+	memset(tally, 0, sizeof(*tally));
+	tally->before = *hy_executor_counters(executor, 1, op);
+	for (i = 0; i < calls; i++)
+	{
+		HyTask task = task_of(op);
+		HyDecision decision;
+		HyStatus st;
+
+		wipe();
+		st = hy_dispatch(executor, &task, &decision);
+		if (st == HY_OK)
+		{
+			CHECK(right(op));
+			tally->answered++;
+		}
+		else
+		{
+			CHECK_MSG(execution == HY_EXECUTION_GPU || execution == HY_EXECUTION_NAMED, "%s",
+			          hy_status_name(st));
+			CHECK(decision.status == st && decision.failure.text[0] != '\0');
+			tally->refused[st]++;
+		}
+		tally->fallbacks += decision.fallback;
+		tally->by_reason[decision.reason]++;
+		if (decision.device > 0)
+			tally->stood[decision.status]++;
+		if (decision.failure.text[0] != '\0')
+			memcpy(tally->text, decision.failure.text, sizeof(tally->text));
+		if (decision.actual_ns > tally->longest_ns)
+			tally->longest_ns = decision.actual_ns;
+	}
+	tally->after = *hy_executor_counters(executor, 1, op);
+}
+
+#define GREW(field) (tally->after.field - tally->before.field)
+
+static bool
+as_many(int64_t actual, int expected)
+{
+	return expected == ANY ? actual > 0 : actual == expected;
+}
+
+static HyStatus
+refusal_of(HyReason reason)
+{
+	return reason == HY_REASON_UNRELIABLE ? HY_BUSY
+	       : reason == HY_REASON_MEMORY   ? HY_NOMEM
+	                                      : HY_UNSUPPORTED;
+}
+
+/* expect: the records and the counters say what the row says, and nothing else moved. */
+static void
+expect(const Row *row, const Outcome *outcome, HyReason then, bool must, const Tally *tally)
+{
+	int s;
+
+	CHECK_MSG(as_many(GREW(failures), outcome->failures), "%lld failures",
+	          (long long) GREW(failures));
+	for (s = 1; s < HY_STATUS_COUNT; s++)
+	{
+		int refused = (s == (int) row->status && must ? outcome->given_up : 0) +
+		              (s == (int) refusal_of(then) && must ? outcome->kept : 0);
+
+		CHECK_MSG(GREW(by_status[s]) == (s == (int) row->status ? GREW(failures) : 0), "%lld %s",
+		          (long long) GREW(by_status[s]), hy_status_name((HyStatus) s));
+		CHECK_MSG(GREW(by_cause[s]) == (s == (int) row->status && !must ? outcome->given_up : 0),
+		          "%lld given up for %s", (long long) GREW(by_cause[s]),
+		          hy_status_name((HyStatus) s));
+		CHECK_MSG(tally->refused[s] == refused, "%d refused for %s, not %d", tally->refused[s],
+		          hy_status_name((HyStatus) s), refused);
+		if (s != (int) row->status)
+			CHECK_MSG(tally->stood[s] == 0 || (must && s == (int) refusal_of(then)),
+			          "a record of %s", hy_status_name((HyStatus) s));
+	}
+	CHECK(tally->stood[row->status] >= (outcome->given_up > 0 ? outcome->given_up : 1));
+	CHECK_INT(GREW(fallbacks), must ? 0 : outcome->given_up);
+	CHECK_INT(GREW(fallbacks), tally->fallbacks);
+	CHECK_INT(tally->answered, must ? CALLS - outcome->given_up - outcome->kept : CALLS);
+	CHECK_MSG(tally->by_reason[then] == outcome->kept, "%d calls were kept for '%s', not %d",
+	          tally->by_reason[then], hy_reason_name(then), outcome->kept);
+	/* who hangs costs the time that it is given */
+	CHECK(tally->longest_ns <= TIMEOUT_NS + 5000000 + CPU_ITEM_NS * (uint64_t) (QUERIES * ROWS));
+}
+
+/* recovers: the fault is over and the back-off too. */
+static void
+recovers(const Row *row, bool tripped, HyExecutor *executor, HyOp op)
+{
+	const HyMember *member = &executor->member[1];
+	Tally now;
+	const Tally *tally = &now;
+
+	set_fault("");
+	CHECK_INT(member->breakers[op].state, tripped ? HY_BREAKER_OPEN : HY_BREAKER_CLOSED);
+	if (tripped)
+	{
+		clock_.time = member->breakers[op].open_until_ns - CPU_ITEM_NS * (QUERIES * ROWS);
+		play(executor, op, 1, &now);
+		CHECK_INT(GREW(by_status[HY_OK]), 0);
+		CHECK_INT(now.by_reason[HY_REASON_UNRELIABLE], 1);
+	}
+	clock_.time += row->back_ns;
+	play(executor, op, 4 * CALLS, &now);
+	CHECK_INT(GREW(failures), 0);
+	CHECK_INT(member->latched, row->latched);
+	if (row->latched)
+	{
+		CHECK_INT(GREW(by_status[HY_OK]), 0);
+		CHECK_INT(now.by_reason[HY_REASON_NO_DEVICE], 4 * CALLS);
+		CHECK(strlen(member->why) > 5);
+		if (executor->config.execution == HY_EXECUTION_GPU)
+			CHECK_STR(now.text, member->why);
+		return;
+	}
+	CHECK_MSG(GREW(calls) >= 2 * CALLS, "%lld calls", (long long) GREW(calls));
+	CHECK(GREW(by_status[HY_OK]) >= 2 * CALLS);
+	CHECK_INT(member->breakers[op].state, HY_BREAKER_CLOSED);
+	CHECK_INT(member->breakers[op].opened, tripped);
+}
+
+/* warm_up: both sides know the operation. */
+static void
+warm_up(HyExecutor *executor, HyOp op)
+{
+	static const HyExecution sides[] = {HY_EXECUTION_CPU, HY_EXECUTION_PREFER_GPU};
+	HyConfig wanted = executor->config;
+	HyConfig config = wanted;
+	Tally tally;
+	int i;
+
+	for (i = 0; i < 2; i++)
+	{
+		config.execution = sides[i];
+		hy_executor_configure(executor, &config);
+		play(executor, op, WARM_UP, &tally);
+		CHECK_INT(tally.after.calls, i * WARM_UP);
+	}
+	hy_executor_configure(executor, &wanted);
+}
+
+static void
+every_fault_leaves_what_the_table_says(void)
+{
+	static const Kind card = {"a PCIe card", "20", "25", "5000", "1", ""};
+	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
+	static const HyExecution wishes[] = {HY_EXECUTION_AUTO, HY_EXECUTION_SPLIT, HY_EXECUTION_GPU,
+	                                     HY_EXECUTION_PREFER_GPU};
+	size_t r, o, w;
+
+	kind = &card;
+	for (r = 0; r < ROWS_OF_TABLE; r++)
+	{
+		const Row *row = &rows[r];
+		const Outcome *const outcomes[] = {&row->automatic, &row->split, &row->gpu,
+		                                   &row->prefer_gpu};
+
+		for (o = 0; o < 3; o++)
+		{
+			if (!(row->ops & (ops[o] == HY_OP_SPREAD ? WHOLE : CUT)))
+				continue;
+			for (w = 0; w < 4; w++)
+			{
+				HyExecutor *executor = new_executor_on_a_slow_cpu(wishes[w]);
+				bool must = wishes[w] == HY_EXECUTION_GPU;
+				HyReason then = row->then;
+				int checks = unit_failed_checks;
+				Tally tally;
+
+				/* who insists does not wait for a device to open */
+				if (must && then == HY_REASON_NOT_OPEN)
+					then = HY_REASON_UNRELIABLE;
+				set_fault("");
+				CHECK_INT(hy_executor_add_backend(executor, hy_plugin_entry(&host)), HY_OK);
+				if (!row->cold)
+					warm_up(executor, ops[o]);
+				set_fault(row->faults);
+				play(executor, ops[o], CALLS, &tally);
+				expect(row, outcomes[w], then, must, &tally);
+				recovers(row, then == HY_REASON_UNRELIABLE && outcomes[w]->kept > 0, executor,
+				         ops[o]);
+				hy_executor_destroy(executor);
+				if (unit_failed_checks > checks)
+					printf("# the above with %s, %s, %s\n", row->name, hy_op_name(ops[o]),
+					       hy_execution_name(wishes[w]));
+			}
+		}
+	}
+	CHECK_INT(memory.outstanding, 0);
+	CHECK(blocks.next == &blocks);
+}
+
+#define SWEEP_CALLS 9 /* of each combination; where both sides work four times as many */
 
 static const Kind kinds[] = {
 	{"a PCIe card", "20", "25", "5000", "1", ""},
@@ -53,154 +248,7 @@ static const HyExecution executions[] = {
 	HY_EXECUTION_AUTO,       HY_EXECUTION_CPU,   HY_EXECUTION_GPU,  HY_EXECUTION_PREFER_CPU,
 	HY_EXECUTION_PREFER_GPU, HY_EXECUTION_NAMED, HY_EXECUTION_SPLIT};
 
-static const Kind *kind;
 static int64_t reasons_seen[HY_REASON_COUNT];
-static char fault[256];
-static UnitClock clock_;
-static UnitMemory memory;
-
-/* Contexts of a device that does not hear are left behind on purpose; the list keeps them in sight. */
-typedef struct Block
-{
-	struct Block *next;
-	struct Block *previous;
-} Block;
-
-static Block blocks = {&blocks, &blocks};
-
-static float vectors[(QUERIES + ROWS) * DIMS];
-static HyCsr graph;
-static double gain[NODES];
-static double distances[QUERIES * ROWS], expected_distances[QUERIES * ROWS];
-static HyNeighbor nearest[QUERIES * K], expected_nearest[QUERIES * K];
-static int32_t counts[QUERIES], expected_counts[QUERIES];
-static double activation[NODES], expected_activation[NODES];
-static int32_t hops[NODES], expected_hops[NODES];
-
-static const char *
-setting(void *arg, const char *name)
-{
-	(void) arg;
-	if (strcmp(name, "emulated_launch_us") == 0)
-		return kind->launch_us;
-	if (strcmp(name, "emulated_bandwidth_gbs") == 0)
-		return kind->bandwidth_gbs;
-	if (strcmp(name, "emulated_rate_gflops") == 0)
-		return kind->rate_gflops;
-	if (strcmp(name, "emulated_devices") == 0)
-		return kind->devices;
-	if (strcmp(name, "emulated_faults") == 0)
-		return fault;
-	return NULL;
-}
-
-static void *
-block_alloc(void *arg, size_t size)
-{
-	Block *block = malloc(sizeof(Block) + size);
-
-	(void) arg;
-	block->next = blocks.next;
-	block->previous = &blocks;
-	block->next->previous = block;
-	blocks.next = block;
-	return block + 1;
-}
-
-static void
-block_free(void *arg, void *pointer)
-{
-	Block *block = (Block *) pointer - 1;
-
-	(void) arg;
-	if (pointer == NULL)
-		return;
-	block->next->previous = block->previous;
-	block->previous->next = block->next;
-	free(block);
-}
-
-static const HyAllocator device_memory = {block_alloc, block_free, NULL};
-
-static HyTask
-task_of(HyOp op)
-{
-	static const int64_t start[] = {0, 2};
-	static const uint32_t node[] = {1, 5};
-	static const double value[] = {1, 0.5};
-	HyMatrix queries = {.dims = DIMS, .rows = QUERIES, .stride = DIMS * 4, .data = vectors};
-	HyMatrix targets = {
-		.dims = DIMS, .rows = ROWS, .stride = DIMS * 4, .data = vectors + QUERIES * DIMS};
-	HyTask task = {.op = op, .allocator = &memory.allocator};
-
-	if (op == HY_OP_DISTANCE)
-		task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, queries, targets, distances, 0};
-	else if (op == HY_OP_TOPK)
-		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts};
-	else
-		task.u.spread = (HySpreadTask){
-			&graph,
-			gain,
-			{.decay = 0.7, .fan = 1, .hops = 3, .combine = HY_COMBINE_SUM, .tolerance = 1e-6},
-			{1, start, node, value},
-			activation,
-			hops};
-	return task;
-}
-
-/* wipe: outputs that nobody filled in cannot be right by chance. */
-static void
-wipe(void)
-{
-	memset(distances, 0x5a, sizeof(distances));
-	memset(nearest, 0x5a, sizeof(nearest));
-	memset(counts, 0x5a, sizeof(counts));
-	memset(activation, 0x5a, sizeof(activation));
-	memset(hops, 0x5a, sizeof(hops));
-}
-
-static bool
-right(HyOp op)
-{
-	if (op == HY_OP_DISTANCE)
-		return memcmp(distances, expected_distances, sizeof(distances)) == 0;
-	if (op == HY_OP_TOPK)
-		return memcmp(nearest, expected_nearest, sizeof(nearest)) == 0 &&
-		       memcmp(counts, expected_counts, sizeof(counts)) == 0;
-	return memcmp(activation, expected_activation, sizeof(activation)) == 0 &&
-	       memcmp(hops, expected_hops, sizeof(hops)) == 0;
-}
-
-static void
-prepare(void)
-{
-	HyEdge edges[EDGES];
-	UnitRandom random = {4711};
-	HyTask task;
-	int i;
-
-	unit_memory_init(&memory, 0);
-	for (i = 0; i < (QUERIES + ROWS) * DIMS; i++)
-		vectors[i] = unit_random_float(&random);
-	for (i = 0; i < EDGES; i++)
-		edges[i] = (HyEdge){i % NODES, i * 7 % NODES, 1 + (float) (i % 3)};
-	CHECK_INT(hy_csr_build(edges, EDGES, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
-	          HY_OK);
-	CHECK_INT(graph.nodes, NODES);
-	hy_spread_gain(&graph, 0.7, 1, gain);
-
-	task = task_of(HY_OP_DISTANCE);
-	hy_distance_matrix(HY_METRIC_COSINE, &task.u.distance.queries, &task.u.distance.targets,
-	                   expected_distances, NULL);
-	task = task_of(HY_OP_TOPK);
-	CHECK_INT(hy_topk_search(HY_METRIC_L2, &task.u.topk.queries, &task.u.topk.targets, K,
-	                         expected_nearest, expected_counts, NULL),
-	          HY_OK);
-	task = task_of(HY_OP_SPREAD);
-	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
-	                    &hy_malloc_allocator, NULL, expected_activation, expected_hops),
-	          HY_OK);
-}
 
 /* Books: what the decisions said, to be compared with what was counted. */
 typedef struct Books
@@ -275,35 +323,17 @@ check_call(HyExecutor *executor, HyExecution execution, HyOp op, Books *books)
 
 /* combination: a few calls of each operation on a new executor. */
 static void
-combination(HyExecution execution)
+combination(HyExecution execution, const char *text)
 {
-	static int serial;
-	HyHost host = {.abi = HY_BACKEND_ABI,
-	               .clock = &clock_.clock,
-	               .allocator = &device_memory,
-	               .setting = setting};
 	/* until both sides are known each task is split, and then as it pays */
-	int calls = execution == HY_EXECUTION_SPLIT ? 4 * CALLS : CALLS;
+	int calls = execution == HY_EXECUTION_SPLIT ? 4 * SWEEP_CALLS : SWEEP_CALLS;
 	int checks = unit_failed_checks;
 	Books books = {{0}, {0}};
-	HyExecutor *executor;
-	HyConfig config;
-	int op, i;
+	HyExecutor *executor = new_executor(execution);
+	int i;
 
-	/* a rule that never applies makes the text new, and forgets what was lost */
-	snprintf(fault + strlen(fault), sizeof(fault) - strlen(fault), "%sfail_at=%d,op=assign",
-	         fault[0] != '\0' ? "; " : "", ++serial);
-	unit_clock_init(&clock_, 1000);
-	CHECK_INT(hy_executor_create(&memory.allocator, &clock_.clock, NULL, &executor), HY_OK);
+	set_fault(text);
 	(void) hy_executor_add_backend(executor, hy_plugin_entry(&host));
-	hy_config_default(&config);
-	config.execution = execution;
-	strcpy(config.backend_name, "emulated");
-	config.timeout_ns = 3000000;
-	for (op = 0; op < HY_OP_COUNT; op++)
-		config.min_batch[op] = 1;
-	hy_executor_configure(executor, &config);
-
 	for (i = 0; i < calls; i++)
 	{
 		static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
@@ -317,17 +347,14 @@ combination(HyExecution execution)
 }
 
 static void
-every_execution(void)
+every_execution(const char *text)
 {
-	char text[sizeof(fault)];
+	char all[200];
 	size_t e;
 
-	snprintf(text, sizeof(text), "%s", fault);
+	snprintf(all, sizeof(all), "%s%s", text, kind->more_faults);
 	for (e = 0; e < sizeof(executions) / sizeof(executions[0]); e++)
-	{
-		snprintf(fault, sizeof(fault), "%s", text);
-		combination(executions[e]);
-	}
+		combination(executions[e], all);
 }
 
 static void
@@ -339,18 +366,17 @@ every_failure_everywhere(void)
 	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 	{
 		kind = &kinds[k];
-		snprintf(fault, sizeof(fault), "%s", "fail_at=1000000");
-		strncat(fault, kind->more_faults, sizeof(fault) - strlen(fault) - 1);
-		every_execution();
+		every_execution("fail_at=1000000");
 		for (f = 1; f < sizeof(faults) / sizeof(faults[0]); f++)
 		{
 			for (p = 0; p < sizeof(places) / sizeof(places[0]); p++)
 			{
 				for (s = 0; s < sizeof(statuses) / sizeof(statuses[0]); s++)
 				{
-					snprintf(fault, sizeof(fault), faults[f], places[p], statuses[s]);
-					strncat(fault, kind->more_faults, sizeof(fault) - strlen(fault) - 1);
-					every_execution();
+					char text[100];
+
+					snprintf(text, sizeof(text), faults[f], places[p], statuses[s]);
+					every_execution(text);
 				}
 			}
 		}
@@ -380,25 +406,139 @@ devices_that_hang_or_are_too_small(void)
 		kind = &kinds[k];
 		for (f = 0; f < sizeof(texts) / sizeof(texts[0]); f++)
 		{
-			snprintf(fault, sizeof(fault), "%s%s", texts[f], kind->more_faults);
-			every_execution();
+			every_execution(texts[f]);
 		}
 	}
 	CHECK_INT(memory.outstanding, 0);
 	CHECK(blocks.next == &blocks);
 }
 
+/* without_a_device: the plug-in could not be had, for this reason. */
+static void
+without_a_device(HyExecution execution, const char *why)
+{
+	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
+	HyExecutor *executor = new_executor(execution);
+	bool must = execution == HY_EXECUTION_GPU || execution == HY_EXECUTION_NAMED;
+	HyDeviceState state;
+	Tally now;
+	const Tally *tally = &now;
+	size_t o;
+
+	hy_executor_add_missing(executor, "hybrid_emulated", why);
+	hy_executor_device(executor, 1, &state);
+	CHECK(!state.open && state.latched);
+	CHECK_STR(state.why, why);
+	for (o = 0; o < 3; o++)
+	{
+		const HyCounters *cpu = hy_executor_counters(executor, 0, ops[o]);
+
+		play(executor, ops[o], CALLS, &now);
+		CHECK_INT(now.by_reason[HY_REASON_NO_DEVICE], CALLS);
+		CHECK_INT(now.refused[HY_UNSUPPORTED], must ? CALLS : 0);
+		CHECK_INT(now.answered, must ? 0 : CALLS);
+		CHECK_STR(now.text, must ? why : "");
+		CHECK_INT(cpu->calls, now.answered);
+		CHECK_INT(cpu->by_reason[HY_REASON_NO_DEVICE], now.answered);
+		CHECK_INT(GREW(calls) + GREW(failures) + GREW(fallbacks), 0);
+	}
+	hy_executor_destroy(executor);
+}
+
+/* library: name.so, a backend without devices but with this ABI. */
+static void
+library(const char *directory, const char *name, int abi)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command),
+	         "cd %s && printf '%%s\\n' '#include \"dispatch/backend.h\"' "
+	         "'static HyStatus count(int32_t *n) { *n = 0; return HY_OK; }' "
+	         "'static void nothing(void) { }' "
+	         "'#define F (void *) nothing' 'static const HyBackend b = {%d, sizeof(HyBackend), "
+	         "\"emulated\", count, F, F, F, F, F, F, F, F, F, F, F, F, F, F};' "
+	         "'const HyBackend *hy_plugin_entry(const HyHost *h) { return &b; }' > plugin.c && "
+	         "cc -std=c11 -w -shared -fPIC -I\"$OLDPWD/src\" -o %s.so plugin.c",
+	         directory, abi, name);
+	CHECK_INT(system(command), 0);
+}
+
+/* A file that is not there and one of another interface; once it is mended the next session has it. */
+static void
+plugins_that_cannot_be_had(void)
+{
+	static const HyExecution wishes[] = {HY_EXECUTION_AUTO, HY_EXECUTION_SPLIT, HY_EXECUTION_GPU,
+	                                     HY_EXECUTION_PREFER_GPU, HY_EXECUTION_NAMED};
+	char directory[] = "/tmp/hybrid-faults-XXXXXX";
+	char command[64];
+	char why[HY_TEXT_LENGTH];
+	size_t w;
+
+	if (mkdtemp(directory) == NULL)
+	{
+		CHECK(false);
+		return;
+	}
+	library(directory, "other", HY_BACKEND_ABI + 1);
+	for (w = 0; w < sizeof(wishes) / sizeof(wishes[0]); w++)
+	{
+		CHECK(hy_plugin_load(directory, "missing", &host, why, sizeof(why)) == NULL);
+		CHECK_STR(why, "missing.so is not installed");
+		without_a_device(wishes[w], why);
+		CHECK(hy_plugin_load(directory, "other", &host, why, sizeof(why)) == NULL);
+		CHECK_MSG(strstr(why, "other.so was built for backend interface 3, this is 2") != NULL,
+		          "%s", why);
+		without_a_device(wishes[w], why);
+	}
+	library(directory, "missing", HY_BACKEND_ABI);
+	CHECK(hy_plugin_load(directory, "missing", &host, why, sizeof(why)) != NULL);
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	CHECK_INT(system(command), 0);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 /* The dispatcher gives such a device up and leaves its context where it is. */
 static void
 devices_that_do_not_hear(void)
 {
-	size_t k;
+	static const HyExecution wishes[] = {HY_EXECUTION_AUTO, HY_EXECUTION_GPU,
+	                                     HY_EXECUTION_PREFER_GPU};
+	size_t k, w;
 
 	for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 	{
 		kind = &kinds[k];
-		snprintf(fault, sizeof(fault), "status=deaf,fail_at=2%s", kind->more_faults);
-		every_execution();
+		every_execution("status=deaf,fail_at=2");
+	}
+	for (w = 0; w < 3; w++)
+	{
+		HyExecutor *executor = new_executor_on_a_slow_cpu(wishes[w]);
+		bool must = wishes[w] == HY_EXECUTION_GPU;
+		Tally now;
+		const Tally *tally = &now;
+
+		kind = &kinds[0];
+		set_fault("");
+		CHECK_INT(hy_executor_add_backend(executor, hy_plugin_entry(&host)), HY_OK);
+		warm_up(executor, HY_OP_TOPK);
+		set_fault("status=deaf,fail_at=1");
+		play(executor, HY_OP_TOPK, CALLS, &now);
+		/* one is waited for, and then it has not ended yet */
+		CHECK_INT(GREW(by_status[HY_TIMEOUT]), 1);
+		CHECK_INT(GREW(by_status[HY_BUSY]), CALLS - 1);
+		CHECK_INT(GREW(fallbacks), must ? 0 : CALLS);
+		CHECK_INT(now.refused[HY_TIMEOUT], must);
+		CHECK_INT(now.refused[HY_BUSY], must ? CALLS - 1 : 0);
+		CHECK_STR(now.text, "an earlier task has not ended yet");
+		/* the fault ends, but nobody trusts it again */
+		set_fault("");
+		clock_.time += 60000000;
+		play(executor, HY_OP_TOPK, CALLS, &now);
+		CHECK_INT(now.by_reason[HY_REASON_NO_DEVICE], CALLS - 1);
+		CHECK_INT(now.refused[HY_UNSUPPORTED], must ? CALLS - 1 : 0);
+		CHECK_INT(GREW(calls), 0);
+		CHECK_STR(executor->member[1].why, "it does not answer");
+		hy_executor_destroy(executor);
 	}
 	CHECK_INT(memory.outstanding, 0);
 }
@@ -407,6 +547,8 @@ int
 main(void)
 {
 	prepare();
+	UNIT_RUN(every_fault_leaves_what_the_table_says);
+	UNIT_RUN(plugins_that_cannot_be_had);
 	UNIT_RUN(every_failure_everywhere);
 	UNIT_RUN(devices_that_hang_or_are_too_small);
 	UNIT_RUN(devices_that_do_not_hear);

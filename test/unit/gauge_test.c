@@ -336,6 +336,29 @@ test_a_taken_device_is_not_preferred_again_at_once(void)
 	stage_end();
 }
 
+/* A task that was given up and has not ended may take as long as it likes: another device is better. */
+static void
+test_what_was_given_up_is_of_unknown_length(void)
+{
+	HyMember *member;
+	HyQueueLoad load;
+
+	begin(2);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	member = &stage.executor->member[1];
+	CHECK_INT(hy_member_open(stage.executor, member, stage.clock.time), HY_OK);
+	stage_expect(stage_decided(1024), 1, HY_REASON_USER);
+	stage.deaf = true;
+	stage.config.timeout_ns = 1000000;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(member->leftovers, 1);
+	load = hy_gauge_queue(stage.executor, 1);
+	CHECK_INT(load.tasks, 1);
+	CHECK_INT(load.unknown, 1);
+	stage_expect(stage_decided(1024), 2, HY_REASON_USER);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -347,5 +370,6 @@ main(void)
 	UNIT_RUN(test_load);
 	UNIT_RUN(test_a_taken_device_costs_auto_little);
 	UNIT_RUN(test_a_taken_device_is_not_preferred_again_at_once);
+	UNIT_RUN(test_what_was_given_up_is_of_unknown_length);
 	return unit_finish();
 }

@@ -115,6 +115,25 @@ test_split_asked_for_of_small_tasks(void)
 	}
 }
 
+/* A device that cannot even be opened has finished nothing: the call is the CPU's. */
+static void
+test_a_split_without_its_device_is_the_cpus(void)
+{
+	stage_begin(1);
+	stage.open_status = HY_BUSY;
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
+	CHECK_STR(hy_reason_name(decision.reason), "split");
+	CHECK_INT(decision.status, HY_BUSY);
+	CHECK(decision.fallback);
+	CHECK_INT(stage_counters(1)->calls, 0);
+	CHECK_INT(stage_counters(1)->fallbacks, 1);
+	CHECK_INT(stage_counters(1)->by_cause[HY_BUSY], 1);
+	CHECK_INT(stage_counters(0)->calls, 1);
+	stage_adds_up();
+	stage_end();
+}
+
 /* Without history the split is the trial: no call goes to one side alone before it is known. */
 static void
 test_split_asked_for_without_history(void)
@@ -332,12 +351,52 @@ test_least_work_in_flight(void)
 	stage_end();
 }
 
+/* In auto a split has to win a tenth, and a task to last a millisecond on the better side. */
+static void
+test_what_a_split_has_to_win_in_auto(void)
+{
+	bool just_enough = false;
+	bool not_quite = false;
+	double item_ns;
+	int64_t rows;
+
+	for (item_ns = 8; item_ns < 16; item_ns += 0.1)
+	{
+		const HyShape shape = {
+			.op = HY_OP_DISTANCE, .dims = STAGE_DIMS, .queries = 1, .targets = 400000};
+		HyChoice choice;
+		double gain;
+
+		begin(1, item_ns);
+		stage.executor->no_trials = true;
+		hy_executor_configure(stage.executor, &stage.config);
+		hy_decide(stage.executor, NULL, &shape, stage.clock.time, &choice);
+		gain = choice.split_ns / choice.device_ns;
+		CHECK_MSG(choice.split == (gain <= 0.9), "%.4f of the device's time: %d", gain,
+		          choice.split);
+		just_enough = just_enough || (gain <= 0.9 && gain > 0.895);
+		not_quite = not_quite || (gain > 0.9 && gain < 0.905);
+		stage_end();
+	}
+	CHECK(just_enough && not_quite);
+	for (rows = 9000; rows <= 11000; rows += 200)
+	{
+		begin(1, 100); /* the CPU is the better one: 0.9 to 1.1 ms */
+		stage.executor->no_trials = true;
+		CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+		if (rows != 10000)
+			CHECK_STR(hy_reason_name(decision.reason), rows > 10000 ? "split" : "cost");
+		stage_end();
+	}
+}
+
 int
 main(void)
 {
 	UNIT_RUN(test_split_in_auto);
 	UNIT_RUN(test_split_asked_for);
 	UNIT_RUN(test_split_asked_for_of_small_tasks);
+	UNIT_RUN(test_a_split_without_its_device_is_the_cpus);
 	UNIT_RUN(test_split_asked_for_without_history);
 	UNIT_RUN(test_split_that_is_none);
 	UNIT_RUN(test_a_cancelled_job_says_so);
@@ -346,5 +405,6 @@ main(void)
 	UNIT_RUN(test_large_for_the_memory);
 	UNIT_RUN(test_long_ones_are_cut_for_failures);
 	UNIT_RUN(test_least_work_in_flight);
+	UNIT_RUN(test_what_a_split_has_to_win_in_auto);
 	return unit_finish();
 }

@@ -456,6 +456,41 @@ test_numbers_of_devices(void)
 	hy_queue_leave(&b, second);
 }
 
+/* Of more roles than are remembered, the one that was served longest ago is as good as never served. */
+static void
+test_the_role_served_longest_ago_gives_way(void)
+{
+	HyQueueSeat late = seat_of(1, HY_QUEUE_ROLES + 1);
+	HyQueueSeat early = seat_of(2, 3);
+	int32_t place[2];
+	int32_t role;
+
+	hy_queue_init(&queue);
+	for (role = 1; role <= HY_QUEUE_ROLES + 2; role++)
+	{
+		HyQueueSeat seat = seat_of(3, role);
+
+		place[0] = hy_queue_ask(&seat, 1, 5e6, false, 100);
+		CHECK(hy_queue_granted(&seat, place[0], 1, 100));
+		hy_queue_leave(&seat, place[0]);
+	}
+	/* the two that came last have taken the places of the first two; all others are known */
+	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
+	CHECK(hy_queue_granted(&early, place[1], 1, 100));
+	hy_queue_leave(&early, place[1]);
+	CHECK(hy_queue_granted(&late, place[0], 1, 100));
+	hy_queue_leave(&late, place[0]);
+	/* and so the last one has been served later than any other */
+	late = seat_of(1, HY_QUEUE_ROLES + 2);
+	early = seat_of(2, HY_QUEUE_ROLES);
+	place[0] = hy_queue_ask(&late, 1, 5e6, false, 100);
+	place[1] = hy_queue_ask(&early, 1, 5e6, false, 100);
+	CHECK(!hy_queue_granted(&late, place[0], 1, 100));
+	CHECK(hy_queue_granted(&early, place[1], 1, 100));
+}
+
 int
 main(void)
 {
@@ -467,5 +502,6 @@ main(void)
 	UNIT_RUN(test_random_clients);
 	UNIT_RUN(test_clients_whose_clocks_differ);
 	UNIT_RUN(test_small_calls_beside_bulk);
+	UNIT_RUN(test_the_role_served_longest_ago_gives_way);
 	return unit_finish();
 }

@@ -1,119 +1,10 @@
 /*
  * share_test.c
  *		Executors that share a table: what they count adds up, and what one learns the others know.
- *
- * Each stands for a process of its own; stage.executor is the one whose turn it is.
  */
-#include "dispatch_stage.h"
+#include "share_stage.h"
 
 #include "dispatch/accumulator.h"
-
-#define PARTIES 3
-
-static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512};
-
-typedef struct Party
-{
-	HyExecutor *executor;
-	UnitClock clock;
-	HyClock shared_clock;
-	HyShareHost host;
-	HyOrigin origin;
-} Party;
-
-static Party parties[PARTIES];
-static HySharedTable *table;
-static int locks;
-static bool locked;
-
-static void
-acquire(void *arg)
-{
-	(void) arg;
-	CHECK(!locked);
-	locked = true;
-	locks++;
-}
-
-static void
-release(void *arg)
-{
-	(void) arg;
-	CHECK(locked);
-	locked = false;
-}
-
-static void
-origin_of(void *arg, HyOrigin *origin, int64_t *wall_us)
-{
-	Party *party = arg;
-
-	*origin = party->origin;
-	*wall_us = (int64_t) (stage.clock.time / 1000) + 1000000000;
-}
-
-/* A clock that runs with the stage's, from another origin. */
-static uint64_t
-later_now(void *arg)
-{
-	(void) arg;
-	return stage.clock.time + UINT64_C(5000000000000);
-}
-
-static void
-share(Party *party, int i)
-{
-	party->host = (HyShareHost){.lock = {acquire, release, NULL},
-	                            .clock = &party->shared_clock,
-	                            .origin = origin_of,
-	                            .arg = party};
-	party->shared_clock = stage.clock.clock;
-	party->origin = (HyOrigin){.session = hy_table_new_session(table), .pid = 100 + i, .role = 10};
-	hy_executor_share(party->executor, table, &party->host);
-}
-
-static void
-turn(int i)
-{
-	stage.executor = parties[i].executor;
-}
-
-/* begin: a stage with three executors of the same device, that share a table. */
-static void
-begin(void)
-{
-	static const HyLog log = {stage_log, NULL};
-	int i;
-
-	stage_begin(1);
-	table = malloc(hy_table_size(&limits));
-	hy_table_init(table, &limits);
-	locks = 0;
-	parties[0].executor = stage.executor;
-	for (i = 1; i < PARTIES; i++)
-	{
-		CHECK_INT(hy_executor_create(&stage.memory.allocator, &stage.clock.clock, &log,
-		                             &parties[i].executor),
-		          HY_OK);
-		parties[i].executor->member[0].backend = &stage_cpu;
-		CHECK_INT(hy_executor_add_backend(parties[i].executor, &stage_backend), HY_OK);
-	}
-	for (i = 0; i < PARTIES; i++)
-		share(&parties[i], i);
-}
-
-static void
-end(void)
-{
-	int i;
-
-	for (i = 1; i < PARTIES; i++)
-		hy_executor_destroy(parties[i].executor);
-	turn(0);
-	stage_end();
-	free(table);
-	CHECK(!locked);
-}
 
 static int64_t
 shared_flushes(HyOp op, HyFlush cause)
@@ -122,24 +13,6 @@ shared_flushes(HyOp op, HyFlush cause)
 
 	hy_table_counters(table, &parties[0].host.lock, 0, op, &counters);
 	return counters.flushes[cause];
-}
-
-static HyCounters
-shared_counters(int32_t device)
-{
-	HyCounters counters;
-
-	hy_table_counters(table, &parties[0].host.lock, device, HY_OP_DISTANCE, &counters);
-	return counters;
-}
-
-static HyBreakerState
-shared_state(void)
-{
-	HyBreaker breaker;
-
-	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
-	return breaker.state;
 }
 
 static void
@@ -313,98 +186,6 @@ test_events_of_others(void)
 	end();
 }
 
-static void
-test_breaker_is_one(void)
-{
-	HyDecision decision;
-	int i;
-
-	begin();
-	stage.config.execution = HY_EXECUTION_PREFER_GPU;
-	stage.script[0] = HY_TRANSIENT;
-	stage.always_fail = true;
-	/* three failures in a row, by two of them: each is told at once */
-	turn(0);
-	stage_dispatch(100, NULL);
-	stage_dispatch(100, NULL);
-	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
-	turn(1);
-	stage_dispatch(100, NULL);
-	CHECK_INT(shared_state(), HY_BREAKER_OPEN);
-	CHECK_INT(stage_logged("is left alone"), 1);
-	/* the others hear of it when they look at the table, and are logged no more */
-	turn(2);
-	hy_executor_follow(stage.executor);
-	i = stage.submits;
-	stage_dispatch(100, &decision);
-	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
-	CHECK_INT(stage.submits, i);
-	hy_executor_flush(parties[0].executor);
-	CHECK_INT(stage_logged("is left alone"), 1);
-
-	/* a second later one of them may try; while it does, nobody else */
-	stage.clock.time += 1100000000;
-	CHECK(hy_share_allow(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE,
-	                     stage.clock.time));
-	CHECK_INT(shared_state(), HY_BREAKER_HALF_OPEN);
-	stage.always_fail = false;
-	stage.scripted = STAGE_SCRIPT;
-	turn(1);
-	stage_dispatch(100, &decision);
-	CHECK_INT(stage.submits, i);
-	CHECK(decision.fallback && decision.status == HY_BUSY);
-	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_cause[HY_BUSY], 1);
-	CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 0);
-	/* nor does it ask at once again */
-	locks = 0;
-	stage_dispatch(100, &decision);
-	CHECK_INT(decision.reason, HY_REASON_UNRELIABLE);
-	CHECK_INT(locks, 0);
-	hy_share_abandon(parties[0].executor, &parties[0].executor->member[1], HY_OP_DISTANCE);
-	stage.clock.time += 100000000;
-
-	/* three successes, whosever they are, close it for all */
-	for (i = 0; i < PARTIES; i++)
-	{
-		turn(i);
-		hy_executor_flush(stage.executor);
-		stage_dispatch(100, &decision);
-		CHECK_INT(decision.device, 1);
-		CHECK(!decision.fallback);
-	}
-	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
-	CHECK_INT(stage_logged("is trusted again"), 1);
-	hy_executor_flush(parties[0].executor);
-	CHECK_INT(parties[0].executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_CLOSED);
-	end();
-}
-
-/* Successes that wait for a flush count for the rate when a failure is judged. */
-static void
-test_successes_count(void)
-{
-	HyBreaker breaker;
-	int i;
-
-	begin();
-	stage.config.execution = HY_EXECUTION_PREFER_GPU;
-	for (i = 0; i < 30; i++)
-		stage_dispatch(100, NULL);
-	stage.scripted = 0;
-	stage.script[0] = HY_TRANSIENT;
-	stage_dispatch(100, NULL);
-	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
-	CHECK_INT(breaker.count, 31);
-	CHECK_INT(breaker.successes, 30);
-	turn(1);
-	for (i = 0; i < 10; i++)
-		stage_dispatch(100, NULL);
-	hy_executor_flush(stage.executor);
-	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
-	CHECK_INT(breaker.count, 41);
-	end();
-}
-
 /* Who comes later starts from what is there, by its own clock. */
 static void
 test_newcomer(void)
@@ -559,6 +340,7 @@ test_contexts_are_counted(void)
 static void
 test_reset_is_followed(void)
 {
+	HyBreaker breaker;
 	HyTableEvent events[8];
 	int i;
 
@@ -576,7 +358,8 @@ test_reset_is_followed(void)
 	hy_executor_reset(stage.executor);
 	CHECK_INT(shared_counters(0).calls, 0);
 	CHECK_INT(shared_counters(1).fallbacks, 0);
-	CHECK_INT(shared_state(), HY_BREAKER_CLOSED);
+	hy_table_breaker(table, &parties[0].host.lock, 1, HY_OP_DISTANCE, &breaker);
+	CHECK_INT(breaker.state, HY_BREAKER_CLOSED);
 	CHECK_INT(hy_table_events(table, events, 8), 0);
 	turn(0);
 	CHECK_INT(hy_executor_events(stage.executor), 3);
@@ -643,8 +426,6 @@ main(void)
 	UNIT_RUN(test_destroy_flushes);
 	UNIT_RUN(test_flush_causes_after_a_flush);
 	UNIT_RUN(test_events_of_others);
-	UNIT_RUN(test_breaker_is_one);
-	UNIT_RUN(test_successes_count);
 	UNIT_RUN(test_newcomer);
 	UNIT_RUN(test_models_add_up);
 	UNIT_RUN(test_contexts_are_counted);

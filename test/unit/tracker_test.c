@@ -488,6 +488,57 @@ test_devices_out_of_range(void)
 	hy_tracker_destroy(NULL);
 }
 
+/* One time of a size may be a fluke: only two say what the least is that a device ever takes. */
+static void
+test_the_least_that_a_device_takes(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape large = shape_of(100000);
+	HyShape small = shape_of(100);
+
+	hy_tracker_record(t, &large, 1, 1000000);
+	hy_tracker_record(t, &large, 1, 1000000);
+	CHECK(hy_tracker_predict(t, &small, 1) < 400000);
+	hy_tracker_record(t, &large, 1, 1000000);
+	CHECK(hy_tracker_predict(t, &small, 1) > 500000);
+	hy_tracker_destroy(t);
+}
+
+/* Where little was seen of a kind, what other kinds take is heard of at once; else with its next time. */
+static void
+test_other_kinds_are_heard_of(void)
+{
+	static const int seen[] = {25, 45};
+	size_t s;
+	int i;
+
+	for (s = 0; s < 2; s++)
+	{
+		HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+		HyShape own = shape_of(1000);
+		HyShape far = shape_of(500000);
+		HyShape other = shape_of(1000);
+		double before;
+
+		other.dims = 64;
+		for (i = 0; i < seen[s]; i++)
+			hy_tracker_record(t, &own, 1, 50000);
+		before = hy_tracker_predict(t, &far, 1);
+		for (i = 0; i < 50; i++)
+		{
+			other.targets = INT64_C(1000) << i % 8;
+			hy_tracker_record(t, &other, 1, 20000 + 3 * (uint64_t) other.targets);
+		}
+		if (s == 0)
+			CHECK(hy_tracker_predict(t, &far, 1) > 1.1 * before);
+		else
+			CHECK_SAME_F64(hy_tracker_predict(t, &far, 1), before);
+		hy_tracker_record(t, &own, 1, 50000);
+		CHECK(hy_tracker_predict(t, &far, 1) > 1.1 * before);
+		hy_tracker_destroy(t);
+	}
+}
+
 int
 main(void)
 {
@@ -507,5 +558,7 @@ main(void)
 	UNIT_RUN(test_many_kinds_and_sizes);
 	UNIT_RUN(test_short_of_memory);
 	UNIT_RUN(test_devices_out_of_range);
+	UNIT_RUN(test_the_least_that_a_device_takes);
+	UNIT_RUN(test_other_kinds_are_heard_of);
 	return unit_finish();
 }

@@ -1,0 +1,116 @@
+/*
+ * bulk_queue_test.c
+ *		A bulk job among others that use its device: it waits for its turn, and not for ever.
+ */
+#include "bulk_stage.h"
+
+static HyQueue queue;
+static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
+static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
+
+/* A lane that others never let through is given up after as long as a whole task would wait. */
+static void
+test_a_job_does_not_wait_for_ever_for_its_turn(void)
+{
+	HyBulkPlan plan = {2, false, true, -1};
+	int rescue;
+	int i;
+
+	for (rescue = 0; rescue <= 1; rescue++)
+	{
+		double ns;
+
+		stage_begin(1);
+		hy_queue_init(&queue);
+		hy_executor_use_queue(stage.executor, &mine);
+		stage.config.timeout_ns = 50000000;
+		stage_teach(stage.executor, 1);
+		bulk(200000, plan);
+		CHECK_INT(report.rows[1], 200000);
+		for (i = 0; i < stage.config.queue_depth; i++)
+		{
+			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+
+			CHECK_MSG(hy_queue_granted(&other, place, stage.config.queue_depth, stage.clock.time),
+			          "%d of %d: %d", i, stage.config.queue_depth, place);
+		}
+		plan.rescue = rescue;
+		if (rescue)
+		{
+			ns = bulk(200000, plan);
+			CHECK_INT(report.rows[0], 200000);
+			CHECK_INT(report.status, HY_OK);
+			CHECK(report.fallback);
+			CHECK(ns < 50e6 + 100 * 200000 + 5e6);
+		}
+		else
+		{
+			HyTask task = stage_task(200000);
+
+			hy_executor_configure(stage.executor, &stage.config);
+			CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_BUSY);
+		}
+		CHECK_INT(report.first, HY_BUSY);
+		CHECK_STR(report.failure.text, "others had it all the time");
+		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 1);
+		stage_end();
+	}
+}
+
+/* A job that only waits for its turn hears a cancel as well. */
+static void
+test_cancel_while_waiting_for_a_turn(void)
+{
+	HyBulkPlan plan = {2, false, false, -1};
+	uint64_t before;
+	HyTask task;
+	int i;
+
+	stage_begin(1);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage_teach(stage.executor, 1);
+	for (i = 0; i < stage.config.queue_depth; i++)
+		CHECK(hy_queue_granted(&other, hy_queue_ask(&other, 1, 1e6, true, stage.clock.time),
+		                       stage.config.queue_depth, stage.clock.time));
+	hy_executor_configure(stage.executor, &stage.config);
+	unit_cancel_init(&stage.cancel, 3);
+	task = stage_task(200000);
+	before = stage.clock.time;
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_CANCELLED);
+	CHECK(stage.clock.time - before <= 3 * HY_QUEUE_LOOK_NS);
+	CHECK_INT(stage.submits, 0);
+	CHECK_INT(hy_queue_load(&mine, 1).tasks, stage.config.queue_depth);
+	stage_end();
+}
+
+/* Beside another bulk job a piece lasts 2 ms, so that whoever comes next waits no longer than that. */
+static void
+test_pieces_beside_another_bulk_job(void)
+{
+	static const HyBulkPlan plan = {2, false, false, -1};
+	HyTask task;
+
+	hy_queue_init(&queue);
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_executor_use_queue(stage.executor, &mine);
+	task = stage_task(200000); /* 20 ms */
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	CHECK_INT(report.pieces, 1);
+	hy_queue_leave(&other, hy_queue_ask(&other, 1, 20e6, false, stage.clock.time));
+	CHECK_INT(hy_bulk_run(stage.executor, &task, &plan, &report), HY_OK);
+	CHECK_MSG(report.pieces >= 10 && report.pieces <= 12, "%d pieces", report.pieces);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_a_job_does_not_wait_for_ever_for_its_turn);
+	UNIT_RUN(test_cancel_while_waiting_for_a_turn);
+	UNIT_RUN(test_pieces_beside_another_bulk_job);
+	return unit_finish();
+}
