@@ -342,6 +342,105 @@ test_no_longer_than_100_ms(void)
 	stage_end();
 }
 
+/* What an open breaker was the reason for ends with it: the probe goes at the very moment. */
+static void
+test_a_breaker_that_may_be_tried(void)
+{
+	HyBreaker *breaker;
+	HyDecision decision;
+	bool probe;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	stage.clock.time = breaker->open_until_ns - HY_MEMO_NS / 2;
+	settled(100);
+	CHECK(!long_way(100));
+	stage.clock.time = breaker->open_until_ns - 1;
+	CHECK(!long_way(100)); /* it holds to the end */
+	stage.clock.time = breaker->open_until_ns;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_PROBE);
+	stage_end();
+
+	/* while a probe of somebody else is out, the next call may be the next one */
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	stage.clock.time = breaker->open_until_ns;
+	CHECK(hy_breaker_allow(breaker, stage.clock.time, &probe));
+	CHECK(probe);
+	for (i = 0; i < 6; i++)
+	{
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+		stage_expect(decision, 0, HY_REASON_UNRELIABLE);
+		CHECK(long_way(100));
+	}
+	hy_breaker_record(breaker, stage.clock.time, true, 0.95);
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_PROBE);
+	stage_end();
+}
+
+/* An open that failed is tried again when its time has come, not a memo's life later. */
+static void
+test_a_device_that_may_be_opened_again(void)
+{
+	HyDecision decision;
+	uint64_t again;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	stage.open_status = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(stage.opens, 1);
+	again = stage.executor->member[1].open_after_ns;
+	CHECK(again > stage.clock.time + HY_MEMO_NS);
+	stage.clock.time = again - HY_MEMO_NS / 2;
+	settled(100);
+	stage.open_status = HY_OK;
+	stage.clock.time = again - 1;
+	CHECK(!long_way(100));
+	CHECK_INT(stage.opens, 1);
+	stage.clock.time = again;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(stage.opens, 2);
+	stage_end();
+}
+
+/* The CPU is taken by cost; then so many processes want it that the device is cheaper. */
+static void
+test_a_load_is_seen_at_once(void)
+{
+	HyLoad idle = {.runnable = 1, .memory = 1};
+	HyLoad busy = {.runnable = 4, .memory = 1};
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	hy_executor_set_load(stage.executor, &idle);
+	stage.cpu_item_ns = 10; /* 10 us, four times that, and the device's 21 */
+	for (i = 0; i < 60; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK(!long_way(1024));
+	/* the same again changes nothing */
+	hy_executor_set_load(stage.executor, &idle);
+	CHECK(!long_way(1024));
+	hy_executor_set_load(stage.executor, &busy);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_COST);
+	CHECK_NEAR(decision.predicted_cpu_ns, 40960, 400);
+	stage_end();
+}
+
 static void
 test_a_device_that_comes_late(void)
 {
@@ -448,6 +547,9 @@ main(void)
 	UNIT_RUN(test_events_are_whole);
 	UNIT_RUN(test_a_setting_is_seen_at_once);
 	UNIT_RUN(test_no_longer_than_100_ms);
+	UNIT_RUN(test_a_breaker_that_may_be_tried);
+	UNIT_RUN(test_a_device_that_may_be_opened_again);
+	UNIT_RUN(test_a_load_is_seen_at_once);
 	UNIT_RUN(test_a_device_that_comes_late);
 	UNIT_RUN(test_what_history_says_anew);
 	UNIT_RUN(test_a_failing_call);
