@@ -151,6 +151,11 @@ test_first_of_a_size_are_not_clipped(void)
 		hy_tracker_record(t, &small, 0, 1000);
 	hy_tracker_record(t, &large, 0, 10000000);
 	CHECK(hy_tracker_predict(t, &large, 0) < 250000);
+	hy_tracker_reset(t);
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &small, 0, 1000);
+	hy_tracker_record(t, &large, 0, 1); /* as half of the 100,000 foretold */
+	CHECK(hy_tracker_predict(t, &large, 0) > 45000);
 	hy_tracker_destroy(t);
 }
 
@@ -387,6 +392,51 @@ test_generation(void)
 	hy_tracker_destroy(t);
 }
 
+/* What is far from deciding need not look at every move: only at what comes from nothing, or leaps. */
+static void
+test_leaps(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	uint32_t leaps = hy_tracker_leaps(t);
+	uint32_t generation;
+	double before;
+
+	hy_tracker_record(t, &shape, 0, 1000);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	hy_tracker_record_many(t, &shape, 0, 1000, 100);
+	leaps = hy_tracker_leaps(t);
+	generation = hy_tracker_generation(t);
+	before = hy_tracker_predict(t, &shape, 0);
+	hy_tracker_record_many(t, &shape, 0, 1400, 60);
+	CHECK(hy_tracker_predict(t, &shape, 0) > 1.1 * before); /* a move, and no leap */
+	CHECK(hy_tracker_predict(t, &shape, 0) < 1.25 * before);
+	CHECK_INT(hy_tracker_leaps(t), leaps);
+	CHECK(hy_tracker_generation(t) != generation);
+	before = hy_tracker_predict(t, &shape, 0);
+	hy_tracker_record_many(t, &shape, 0, 3000, 100);
+	CHECK(hy_tracker_predict(t, &shape, 0) > 1.25 * before);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	leaps = hy_tracker_leaps(t);
+	hy_tracker_reset(t);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	hy_tracker_destroy(t);
+}
+
+/* No clock runs for longer than 52 days at a time. */
+static void
+test_times_that_cannot_be(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		hy_tracker_record(t, &shape, 0, UINT64_MAX);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0) / (52 * 86400e9), 1, 0.15);
+	hy_tracker_destroy(t);
+}
+
 static void
 test_many_kinds_and_sizes(void)
 {
@@ -504,6 +554,8 @@ main(void)
 	UNIT_RUN(test_break_even_and_rows);
 	UNIT_RUN(test_import_and_take);
 	UNIT_RUN(test_generation);
+	UNIT_RUN(test_leaps);
+	UNIT_RUN(test_times_that_cannot_be);
 	UNIT_RUN(test_many_kinds_and_sizes);
 	UNIT_RUN(test_short_of_memory);
 	UNIT_RUN(test_devices_out_of_range);
