@@ -120,8 +120,8 @@ test_vector_tasks(void)
 	refused(distance_task, task.u.distance.queries.dtype = HY_F16);
 	refused(distance_task, task.u.distance.queries.dtype = task.u.distance.targets.dtype =
 	                           (HyDtype) HY_DTYPE_COUNT);
-	refused(distance_task,
-	        task.u.distance.queries.dtype = task.u.distance.targets.dtype = (HyDtype) -1);
+	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) HY_DTYPE_COUNT);
+	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) -1);
 	refused(distance_task, task.u.distance.queries.data = NULL);
 	refused(distance_task, task.u.distance.targets.data = NULL);
 	refused(distance_task, task.u.distance.out = NULL);

@@ -81,6 +81,14 @@ test_unsupported(void)
 	stage.max_targets = INT64_MAX;
 	stage.numeric_class = HY_CLASS_FILTER; /* exact was asked for */
 	stage_expect(stage_decided(1024), 0, HY_REASON_UNSUPPORTED);
+	/* who insists is told why */
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "it cannot give exact results");
+	stage.numeric_class = HY_CLASS_EXACT;
+	stage.max_targets = 1023;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "too many targets");
 	stage_end();
 }
 
@@ -109,6 +117,10 @@ test_largest_k(void)
 	task.u.topk.k = 5;
 	decision = stage_explain(&task);
 	stage_expect(decision, 0, HY_REASON_UNSUPPORTED);
+	stage.config.execution = HY_EXECUTION_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "k is too large");
 	stage_end();
 }
 
@@ -243,6 +255,40 @@ test_rent_is_what_would_have_been_saved(void)
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
 	CHECK_NEAR(stage.executor->member[1].rent_ns, 10000, 10);
+	stage_end();
+}
+
+/* Of several that are closed the rent is paid to the one that is best, as far as is known. */
+static void
+test_rent_goes_to_the_best(void)
+{
+	HyDecision decision;
+	HyTask task;
+	HyShape shape;
+	int i;
+
+	stage_begin(2);
+	stage.executor->member[1].info.open_cost_ns = 1000000000;
+	stage.executor->member[2].info.open_cost_ns = 1000000000;
+	task = stage_task(1024);
+	shape = hy_task_shape(&task);
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, 102400);
+		hy_tracker_record(stage.executor->tracker, &shape, 2, 42400);
+	}
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
+	CHECK_NEAR(decision.predicted_device_ns, 42400, 100);
+	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
+	CHECK(stage.executor->member[1].rent_ns == 0);
+	for (i = 0; i < 20; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, 1, 22400);
+	hy_generation_check(stage.executor);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_NEAR(decision.predicted_device_ns, 22400, 100);
+	CHECK_NEAR(stage.executor->member[1].rent_ns, 80000, 100);
+	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
 	stage_end();
 }
 
@@ -948,6 +994,7 @@ main(void)
 	UNIT_RUN(test_free_memory_of_an_open_device);
 	UNIT_RUN(test_ski_rental);
 	UNIT_RUN(test_rent_is_what_would_have_been_saved);
+	UNIT_RUN(test_rent_goes_to_the_best);
 	UNIT_RUN(test_asking_for_it_opens_at_once);
 	UNIT_RUN(test_cost_with_hysteresis);
 	UNIT_RUN(test_first_steps_without_history);

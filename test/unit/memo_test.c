@@ -415,6 +415,120 @@ test_a_device_that_may_be_opened_again(void)
 	stage_end();
 }
 
+/* known: the CPU takes 10 us and the device, that is open, so much; a memo is there. */
+static void
+known(double device_ns)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	CHECK_INT(hy_member_open(stage.executor, &stage.executor->member[1], stage.clock.time), HY_OK);
+	stage.cpu_item_ns = 10;
+	stage_teach_one(1000, 10000, (uint64_t) device_ns);
+	for (i = 0; i < 3; i++)
+		CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK(!long_way(1000));
+}
+
+/* moved: the CPU is heard to take times as long a hundred times over; by how much that moves what is expected. */
+static double
+moved(double times)
+{
+	HyTask task = stage_task(1000);
+	HyShape shape = hy_task_shape(&task);
+	double before = hy_tracker_predict(stage.executor->tracker, &shape, 0);
+
+	hy_tracker_record_many(stage.executor->tracker, &shape, 0, times * 10000, 100);
+	hy_generation_check(stage.executor);
+	return hy_tracker_predict(stage.executor->tracker, &shape, 0) / before;
+}
+
+/* A memo need not look at every move of history where the device is twice as far off, only at leaps. */
+static void
+test_what_moves_a_memo(void)
+{
+	double by;
+
+	known(18000);
+	by = moved(1.15);
+	CHECK(by > 1.05 && by < 1.25);
+	CHECK(long_way(1000));
+	stage_end();
+	known(22500);
+	by = moved(1.15);
+	CHECK(by > 1.05 && by < 1.25);
+	CHECK(!long_way(1000));
+	by = moved(1.6);
+	CHECK(by > 1.25);
+	CHECK(long_way(1000));
+	stage_end();
+}
+
+/* Another reason in the place of one for which rent was paid pays none. */
+static void
+test_no_rent_for_another_reason(void)
+{
+	HyDecision decision;
+	double paid;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 1000000000;
+	for (i = 0; i < 6; i++)
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
+	CHECK(!long_way(100));
+	hy_memo_fold(stage.executor, true);
+	paid = stage.executor->member[1].rent_ns;
+	CHECK_NEAR(paid, 70000, 1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 200;
+	for (i = 0; i < 6; i++)
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_BELOW_MIN);
+	CHECK(!long_way(100));
+	hy_memo_fold(stage.executor, true);
+	CHECK_NEAR(stage.executor->member[1].rent_ns, paid, 1e-6);
+	stage_end();
+}
+
+/* One call in ten that is far off counts as half as much again, or 100 ns more where that is finer. */
+static void
+test_far_off_calls_are_clipped(void)
+{
+	static const double items[] = {1, 100};
+	static const double most[] = {100, 5000};
+	size_t i;
+	int n;
+
+	for (i = 0; i < 2; i++)
+	{
+		double mean = 100 * items[i];
+		HyTask task;
+		HyShape shape;
+
+		stage_begin(0);
+		stage.cpu_item_ns = items[i];
+		for (n = 0; n < 200; n++)
+			CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+		hy_memo_fold(stage.executor, true);
+		task = stage_task(100);
+		shape = hy_task_shape(&task);
+		CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &shape, 0) / mean, 1, 1e-3);
+		for (n = 0; n < 10; n++)
+		{
+			stage.cpu_item_ns = n == 5 ? 50 * items[i] : items[i];
+			CHECK(!long_way(100));
+		}
+		hy_memo_fold(stage.executor, true);
+		/* ten of a hundred move the mean by a tenth of what they are off together */
+		CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &shape, 0) - mean, most[i] / 100,
+		           most[i] / 500);
+		stage_end();
+	}
+}
+
 /* The CPU is taken by cost; then so many processes want it that the device is cheaper. */
 static void
 test_a_load_is_seen_at_once(void)
@@ -549,6 +663,9 @@ main(void)
 	UNIT_RUN(test_no_longer_than_100_ms);
 	UNIT_RUN(test_a_breaker_that_may_be_tried);
 	UNIT_RUN(test_a_device_that_may_be_opened_again);
+	UNIT_RUN(test_what_moves_a_memo);
+	UNIT_RUN(test_no_rent_for_another_reason);
+	UNIT_RUN(test_far_off_calls_are_clipped);
 	UNIT_RUN(test_a_load_is_seen_at_once);
 	UNIT_RUN(test_a_device_that_comes_late);
 	UNIT_RUN(test_what_history_says_anew);
