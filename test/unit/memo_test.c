@@ -432,7 +432,7 @@ known(double device_ns)
 	CHECK(!long_way(1000));
 }
 
-/* moved: the CPU is heard to take times as long a hundred times over; by how much that moves what is expected. */
+/* moved: the CPU takes times as long, a hundred times over; by how much that moves what is expected. */
 static double
 moved(double times)
 {
@@ -445,7 +445,7 @@ moved(double times)
 	return hy_tracker_predict(stage.executor->tracker, &shape, 0) / before;
 }
 
-/* A memo need not look at every move of history where the device is twice as far off, only at leaps. */
+/* Where the device is twice as far off a memo ends with leaps of history only, not with each move. */
 static void
 test_what_moves_a_memo(void)
 {
