@@ -2,7 +2,7 @@
  * dispatch.c
  *		What hy_dispatch costs on top of calling the CPU backend directly, in C, without SQL.
  *
- *		dispatch [CALLS [MEGABYTES]]
+ *		dispatch [CALLS [MEGABYTES [CASE]]]
  *
  * Four situations with a tiny task whose data stays in the cache: no device; a device for which
  * the batch is too small; an open device that history says is slower; one that is not open yet.  The
@@ -11,7 +11,10 @@
  * (256), so that history, counters and events have been pushed out of the near caches.  And the tiny
  * task with statistics in a shared table that a second process, on another processor where there is
  * one, fills as fast as it can.  Direct and dispatched calls alternate, each is timed by itself, and
- * what the timer costs cancels in the difference.
+ * what the timer costs cancels in the difference.  With tasks of different sizes the difference is
+ * taken from the direct calls' median for the same size: extra_p99_ns is what the dispatched calls'
+ * p99 is above their sizes' medians less what the direct ones' is.  CASE: only those with it in
+ * their names.
  *
  * CSV on stdout:
  * dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,direct_median_ns,direct_p99_ns
@@ -50,6 +53,7 @@ typedef struct Case
 	HyExecutor *executor;
 	HyTask *tasks;
 	int64_t count;
+	int64_t sizes; /* of the tasks, in turn */
 	int64_t calls;
 } Case;
 
@@ -57,6 +61,8 @@ static HyDevice *cpu;
 static const char *open_ms; /* of the emulated device, NULL: as it is by itself */
 static double *direct_ns;
 static double *dispatch_ns;
+static double *scratch;
+static const char *only;
 
 static double now(void);
 static double quantile(const double *sorted, int64_t n, double q);
@@ -65,7 +71,9 @@ static const char *setting(void *arg, const char *name);
 static HyExecutor *new_executor(bool with_device, int64_t min_batch);
 static void fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *rows_at,
                  double *out);
+static int64_t first_task(const Case *c, int64_t i);
 static void run(const Case *c);
+static void above_medians(const Case *c);
 static void run_shared(const Case *c);
 
 int
@@ -84,11 +92,14 @@ main(int argc, char **argv)
 	int64_t i;
 
 	if (calls < 100 || batches < 1)
-		die("usage: dispatch [CALLS >= 100 [MEGABYTES >= 1]]");
+		die("usage: dispatch [CALLS >= 100 [MEGABYTES >= 1 [CASE]]]");
 	rotating = calloc((size_t) batches, sizeof(HyTask));
 	direct_ns = malloc((size_t) calls * sizeof(double));
 	dispatch_ns = malloc((size_t) calls * sizeof(double));
-	if (memory == NULL || rotating == NULL || direct_ns == NULL || dispatch_ns == NULL)
+	scratch = malloc((size_t) calls * sizeof(double));
+	only = argc > 3 ? argv[3] : "";
+	if (memory == NULL || rotating == NULL || direct_ns == NULL || dispatch_ns == NULL ||
+	    scratch == NULL)
 		die("out of memory");
 	for (i = 0; i < (int64_t) (bytes / sizeof(float)) + (int64_t) batch_floats; i++)
 		memory[i] = (float) ((i * 2654435761u) & 0xffff) / 65536.0f - 0.5f;
@@ -103,25 +114,26 @@ main(int argc, char **argv)
 
 	printf("dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,"
 	       "direct_median_ns,direct_p99_ns\n");
-	run(&(Case){"cached; no device", new_executor(false, 64), &tiny, 1, calls});
-	run(&(Case){"cached; below the minimum batch", new_executor(true, 64), &tiny, 1, calls});
-	run(&(Case){"cached; open device is slower", new_executor(true, 0), &tiny, 1, calls});
+	run(&(Case){"cached; no device", new_executor(false, 64), &tiny, 1, 1, calls});
+	run(&(Case){"cached; below the minimum batch", new_executor(true, 64), &tiny, 1, 1, calls});
+	run(&(Case){"cached; open device is slower", new_executor(true, 0), &tiny, 1, 1, calls});
 	open_ms = "100000";
-	run(&(Case){"cached; device not open yet", new_executor(true, 0), &tiny, 1, calls});
+	run(&(Case){"cached; device not open yet", new_executor(true, 0), &tiny, 1, 1, calls});
 	run(&(Case){"changing sizes; device not open yet", new_executor(true, 0), changing, SIZES,
-	            calls});
-	open_ms = NULL;
-	run(&(Case){"changing sizes; no device", new_executor(false, 64), changing, SIZES, calls});
-	run(&(Case){"changing sizes; below the minimum batch", new_executor(true, SIZES + 1), changing,
 	            SIZES, calls});
-	run(&(Case){"changing sizes; open device is slower", new_executor(true, 0), changing, SIZES,
+	open_ms = NULL;
+	run(&(Case){"changing sizes; no device", new_executor(false, 64), changing, SIZES, SIZES,
 	            calls});
-	run_shared(
-		&(Case){"cached; table shared by two processes", new_executor(true, 64), &tiny, 1, calls});
-	run(&(Case){"64 x 768 rotating; no device", new_executor(false, 64), rotating, batches,
+	run(&(Case){"changing sizes; below the minimum batch", new_executor(true, SIZES + 1), changing,
+	            SIZES, SIZES, calls});
+	run(&(Case){"changing sizes; open device is slower", new_executor(true, 0), changing, SIZES,
+	            SIZES, calls});
+	run_shared(&(Case){"cached; table shared by two processes", new_executor(true, 64), &tiny, 1, 1,
+	                   calls});
+	run(&(Case){"64 x 768 rotating; no device", new_executor(false, 64), rotating, batches, 1,
 	            calls / 10});
 	run(&(Case){"64 x 768 rotating; below the minimum batch", new_executor(true, 65), rotating,
-	            batches, calls / 10});
+	            batches, 1, calls / 10});
 	return 0;
 }
 
@@ -192,6 +204,13 @@ fill(HyTask *task, int32_t dims, int64_t rows, const float *query, const float *
 	task->u.distance.out = out;
 }
 
+/* first_task: which one is called directly in turn i; the next one is dispatched. */
+static int64_t
+first_task(const Case *c, int64_t i)
+{
+	return 2 * (i + c->calls) % c->count;
+}
+
 static void
 run(const Case *c)
 {
@@ -200,14 +219,20 @@ run(const Case *c)
 	double dispatched;
 	double direct99;
 	double dispatched99;
+	double extra;
 	int64_t i;
 
+	if (strstr(c->name, only) == NULL)
+	{
+		hy_executor_destroy(c->executor);
+		return;
+	}
 	/* the first tenth warms up, and lets the device be tried */
 	for (i = -c->calls / 10; i < c->calls; i++)
 	{
 		/* each side gets its own task: what one has read is not warm for the other */
-		int64_t turn = 2 * (i + c->calls);
-		const HyTask *first = &c->tasks[turn % c->count];
+		int64_t turn = first_task(c, i);
+		const HyTask *first = &c->tasks[turn];
 		const HyTask *second = &c->tasks[(turn + 1) % c->count];
 		HyTicket ticket;
 		HyTimings timings;
@@ -235,16 +260,54 @@ run(const Case *c)
 	                : 0;
 	if (on_device > c->calls / 100 + 4)
 		die("the device was not slower");
+	memcpy(scratch, direct_ns, (size_t) c->calls * sizeof(double));
+	qsort(scratch, (size_t) c->calls, sizeof(double), ascending);
+	direct = quantile(scratch, c->calls, 0.5);
+	direct99 = quantile(scratch, c->calls, 0.99);
+	memcpy(scratch, dispatch_ns, (size_t) c->calls * sizeof(double));
+	qsort(scratch, (size_t) c->calls, sizeof(double), ascending);
+	dispatched = quantile(scratch, c->calls, 0.5);
+	dispatched99 = quantile(scratch, c->calls, 0.99);
+	above_medians(c);
 	qsort(direct_ns, (size_t) c->calls, sizeof(double), ascending);
 	qsort(dispatch_ns, (size_t) c->calls, sizeof(double), ascending);
-	direct = quantile(direct_ns, c->calls, 0.5);
-	dispatched = quantile(dispatch_ns, c->calls, 0.5);
-	direct99 = quantile(direct_ns, c->calls, 0.99);
-	dispatched99 = quantile(dispatch_ns, c->calls, 0.99);
+	extra = quantile(dispatch_ns, c->calls, 0.5) - quantile(direct_ns, c->calls, 0.5);
 	printf("dispatch,%s,%.0f,%.0f,%.0f,%.0f,%.2f,%.0f,%.0f\n", c->name, dispatched, dispatched99,
-	       dispatched - direct, dispatched99 - direct99, 100 * (dispatched - direct) / direct,
-	       direct, direct99);
+	       extra, quantile(dispatch_ns, c->calls, 0.99) - quantile(direct_ns, c->calls, 0.99),
+	       100 * extra / direct, direct, direct99);
+	fflush(stdout);
 	hy_executor_destroy(c->executor);
+}
+
+/* above_medians: both sides' times less the median of the direct calls of the same size. */
+static void
+above_medians(const Case *c)
+{
+	int64_t size;
+	int64_t i;
+
+	for (size = 0; size < c->sizes; size++)
+	{
+		int64_t n = 0;
+		double median;
+
+		for (i = 0; i < c->calls; i++)
+		{
+			if (first_task(c, i) % c->sizes == size)
+				scratch[n++] = direct_ns[i];
+		}
+		if (n == 0)
+			die("too few calls for so many sizes");
+		qsort(scratch, (size_t) n, sizeof(double), ascending);
+		median = quantile(scratch, n, 0.5);
+		for (i = 0; i < c->calls; i++)
+		{
+			if (first_task(c, i) % c->sizes == size)
+				direct_ns[i] -= median;
+			if ((first_task(c, i) + 1) % c->count % c->sizes == size)
+				dispatch_ns[i] -= median;
+		}
+	}
 }
 
 static void

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the benchmark of the dispatcher's own cost and runs it on one processor.
 #
-#	bench/dispatch.sh [CALLS [MEGABYTES]]
+#	bench/dispatch.sh [CALLS [MEGABYTES [CASE]]]
 #
 # CSV on stdout, see bench/dispatch.c.
 set -eu

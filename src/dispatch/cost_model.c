@@ -33,6 +33,8 @@
 #define SEEN_TIMES 3.0
 #define INSERTION 3.0 /* of a neighbour into a heap, in results (measured: 7 to 15 ns against 4) */
 #define BELIEF_RIDGE 1e-2 /* the CPU's launch and a device's serial part: believed when seen */
+#define MOST_ROUNDS 8     /* of letting a column in; more is going in circles */
+#define LEAST_SLOPE 1e-10 /* below that it is rounding */
 
 /* The columns. */
 enum
@@ -50,7 +52,8 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 static int
 scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale);
 static bool solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x);
-static double misfit(double system[TERMS][TERMS], const double *right, const double *x);
+static void fit(double system[TERMS][TERMS], const double *right, int usable, double *best);
+static int steepest(double system[TERMS][TERMS], const double *right, int outside, const double *x);
 static double within(double value, double low, double high);
 static bool is_sound(const HyModelState *state);
 
@@ -182,10 +185,8 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 	double system[TERMS][TERMS];
 	double right[TERMS];
 	double scale[TERMS];
-	double best[TERMS] = {0};
-	double least = 0; /* what no coefficient at all comes to */
+	double best[TERMS];
 	int usable;
-	int subset;
 	int i;
 
 	memset(coefficients, 0, sizeof(*coefficients));
@@ -216,28 +217,12 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 		system[i][i] += EVEN_PARTS / state->weight;
 		right[i] += EVEN_PARTS / state->weight * part[i];
 	}
-	for (subset = 1; subset < 1 << TERMS; subset++)
-	{
-		double x[TERMS];
-		double off;
-
-		if ((subset & usable) != subset || !solve_subset(system, right, subset, x))
-			continue;
-		/* written so that a NaN is not feasible */
-		if (!(x[0] >= 0 && x[1] >= 0 && x[2] >= 0 && x[3] >= 0))
-			continue;
-		off = misfit(system, right, x);
-		if (off < least)
-		{
-			least = off;
-			memcpy(best, x, sizeof(best));
-		}
-	}
+	fit(system, right, usable, best);
 	coefficients->launch_ns = best[LAUNCH] * scale[LAUNCH];
 	coefficients->work_ns = best[WORK] * scale[WORK];
 	coefficients->byte_ns = best[BYTES] * scale[BYTES];
 	coefficients->serial_ns = best[SERIAL] * scale[SERIAL];
-	return least < 0;
+	return best[LAUNCH] + best[WORK] + best[BYTES] + best[SERIAL] > 0;
 }
 
 double
@@ -408,21 +393,85 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 	return true;
 }
 
-/* misfit: the sum of squares, less what it is with no coefficients. */
-static double
-misfit(double system[TERMS][TERMS], const double *right, const double *x)
+/*
+ * fit: the column that would improve the fit most is let in, and what then falls below 0 goes out
+ * again, until none would improve it.  (C. L. Lawson, R. J. Hanson, "Solving Least Squares
+ * Problems", 1974, chapter 23.)  Each round fits better than the one before, so that where rounding
+ * keeps it from an end the last one will do.
+ */
+static void
+fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
 {
-	double sum = 0;
+	int inside = 0;
+	int rounds;
+
+	memset(best, 0, TERMS * sizeof(double));
+	for (rounds = 0; rounds < MOST_ROUNDS; rounds++)
+	{
+		int entering = steepest(system, right, usable & ~inside, best);
+
+		if (entering < 0)
+			return;
+		inside |= 1 << entering;
+		while (inside != 0)
+		{
+			double x[TERMS];
+			double step = 1;
+			int leaving = -1;
+			int i;
+
+			if (!solve_subset(system, right, inside, x))
+			{
+				inside &= ~(1 << entering);
+				usable &= ~(1 << entering);
+				break;
+			}
+			for (i = 0; i < TERMS; i++)
+			{
+				/* written so that a NaN is below */
+				if ((inside >> i & 1) && !(x[i] > 0) && !(best[i] / (best[i] - x[i]) >= step))
+				{
+					step = best[i] / (best[i] - x[i]);
+					leaving = i;
+				}
+			}
+			if (leaving < 0)
+			{
+				memcpy(best, x, sizeof(x));
+				break;
+			}
+			for (i = 0; i < TERMS; i++)
+				best[i] += step * (x[i] - best[i]);
+			best[leaving] = 0;
+			inside &= ~(1 << leaving);
+		}
+	}
+}
+
+/* steepest: of the columns outside, the one whose growth improves the fit most; < 0: none would. */
+static int
+steepest(double system[TERMS][TERMS], const double *right, int outside, const double *x)
+{
+	double most = 0;
+	int found = -1;
 	int i;
 	int j;
 
 	for (i = 0; i < TERMS; i++)
 	{
+		double slope = right[i];
+
+		if (!(outside >> i & 1))
+			continue;
 		for (j = 0; j < TERMS; j++)
-			sum += x[i] * system[i][j] * x[j];
-		sum -= 2 * right[i] * x[i];
+			slope -= system[i][j] * x[j];
+		if (slope > LEAST_SLOPE * right[i] && slope > most)
+		{
+			most = slope;
+			found = i;
+		}
 	}
-	return sum;
+	return found;
 }
 
 /* within: value, or the end that it lies beyond; a NaN is the low end. */

@@ -16,8 +16,7 @@
  * real-time identification", Automatica 23, 1987.)  Ordinary forgetting would unlearn what the
  * launch costs while all tasks are large.
  *
- * Non-negativity is by active set: of the sets of coefficients that are free, the one whose
- * solution is feasible and fits best; with four coefficients all fifteen are looked at.
+ * Non-negativity is by active set, after Lawson and Hanson.
  */
 #ifndef HY_COST_MODEL_H
 #define HY_COST_MODEL_H

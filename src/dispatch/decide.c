@@ -81,7 +81,8 @@ static bool may_open(const HyMember *member, uint64_t now);
 static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
 static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
 static int32_t due_after(const Side *best, const Side *other);
-static int32_t calm_of(const Side *best, const Side *other);
+static double trial_loss(const Side *best, const Side *other);
+static int32_t calm_of(const HyExecutor *executor, const Side *best, const Side *other);
 static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
 static void take(HyChoice *choice, const Side *side, HyReason reason);
 static void
@@ -457,8 +458,8 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && calm_of(best, &sides[i]) < choice->calm)
-			choice->calm = calm_of(best, &sides[i]);
+		if (&sides[i] != best && calm_of(executor, best, &sides[i]) < choice->calm)
+			choice->calm = calm_of(executor, best, &sides[i]);
 		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
@@ -569,36 +570,55 @@ due_after(const Side *best, const Side *other)
 	return forecast->samples < FEW_SAMPLES ? TRY_UNSEEN : TRY_STALE;
 }
 
-/* calm_of: how many tasks of the kind may go by without asking again whether a trial is due. */
-static int32_t
-calm_of(const Side *best, const Side *other)
+/*
+ * trial_loss: what a trial is predicted to lose against the best side, 0 where it would win; < 0
+ * where the two are too far apart for one, whenever it may be due.
+ */
+static double
+trial_loss(const Side *best, const Side *other)
 {
-	int64_t left = due_after(best, other) - other->forecast.unseen;
+	const HyForecast *forecast = &other->forecast;
+	double expected = other->ns;
 
-	/* it is due, and too dear for now */
-	return left > 0 ? (int32_t) left : TRY_STALE;
+	if (expected < 0 || forecast->cold)
+		return -1;
+	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
+		expected = sqrt(expected * forecast->largest_ns);
+	else if (expected * RATIO_LIMIT < best->ns)
+		return -1;
+	if (expected > best->ns * RATIO_LIMIT)
+		return -1;
+	return expected > best->ns ? expected - best->ns : 0;
 }
 
 /* worth_trying: rule 9, whether a side that is predicted to be worse could get this call. */
 static bool
 worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
 {
-	const HyForecast *forecast = &other->forecast;
-	double expected = other->ns;
-	double regret;
+	double loss = trial_loss(best, other);
 
-	if (expected < 0 || forecast->cold)
-		return false;
-	if (forecast->unseen < due_after(best, other))
-		return false;
-	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
-		expected = sqrt(expected * forecast->largest_ns);
-	else if (expected * RATIO_LIMIT < best->ns)
-		return false;
-	if (expected > best->ns * RATIO_LIMIT)
-		return false;
-	regret = expected > best->ns ? expected - best->ns : 0;
-	return executor->regret_ns + regret <= REGRET_SHARE * executor->spent_ns;
+	return loss >= 0 && other->forecast.unseen >= due_after(best, other) &&
+	       executor->regret_ns + loss <= REGRET_SHARE * executor->spent_ns;
+}
+
+/*
+ * calm_of: how many tasks may go by without asking again whether a trial of the side is due and not
+ * too dear, as long as the predictions stay what they are.
+ */
+static int32_t
+calm_of(const HyExecutor *executor, const Side *best, const Side *other)
+{
+	double loss = trial_loss(best, other);
+	int64_t left = due_after(best, other) - other->forecast.unseen;
+	double until;
+
+	if (loss < 0)
+		return INT32_MAX;
+	if (left > 0)
+		return (int32_t) left;
+	/* it is due, and too dear before so many calls like this one have been paid for */
+	until = ((executor->regret_ns + loss) / REGRET_SHARE - executor->spent_ns) / best->ns;
+	return !(until > TRY_STALE) ? TRY_STALE : until < INT32_MAX ? (int32_t) until : INT32_MAX;
 }
 
 static void
