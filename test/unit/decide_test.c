@@ -903,6 +903,8 @@ stale(uint64_t cpu_ns, uint64_t device_ns)
 static void
 test_what_a_trial_may_cost(void)
 {
+	int32_t calm;
+
 	stale(10000, 39000);
 	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
 	stage_end();
@@ -916,6 +918,21 @@ test_what_a_trial_may_cost(void)
 	stage_end();
 	stale(10000, 2400);
 	stage.config.speedup_threshold = 10;
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+
+	/* nothing is foretold where the two are too far apart */
+	stale(10000, 41000);
+	CHECK_INT(chosen(1024).calm, INT32_MAX);
+	stage_end();
+	/* and where one is only too dear for now, it is as many calls as pay for it */
+	stale(10000, 20000);
+	stage.executor->spent_ns = 0;
+	stage.executor->regret_ns = 1e6;
+	calm = chosen(1024).calm;
+	stage.executor->spent_ns = 10000.0 * 1.01 * calm;
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage.executor->spent_ns = 10000.0 * 0.99 * calm;
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
 	stage_end();
 

@@ -466,6 +466,26 @@ test_what_moves_a_memo(void)
 	stage_end();
 }
 
+/* History hears of calls by memo every HY_MEMO_CALLS, and what it makes of them ends the memo. */
+static void
+test_history_hears_in_time(void)
+{
+	HyTrackerRow row;
+	int64_t before;
+	int n;
+
+	known(18000);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	before = row.observations;
+	stage.cpu_item_ns = 12; /* 2.4 ms for all of them */
+	for (n = 0; n < 2 * HY_MEMO_CALLS && !long_way(1000); n++)
+		;
+	CHECK_MSG(n >= HY_MEMO_CALLS - 4 && n <= HY_MEMO_CALLS, "after %d calls", n);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	CHECK(row.observations - before >= n);
+	stage_end();
+}
+
 /* Another reason in the place of one for which rent was paid pays none. */
 static void
 test_no_rent_for_another_reason(void)
@@ -664,6 +684,7 @@ main(void)
 	UNIT_RUN(test_a_breaker_that_may_be_tried);
 	UNIT_RUN(test_a_device_that_may_be_opened_again);
 	UNIT_RUN(test_what_moves_a_memo);
+	UNIT_RUN(test_history_hears_in_time);
 	UNIT_RUN(test_no_rent_for_another_reason);
 	UNIT_RUN(test_far_off_calls_are_clipped);
 	UNIT_RUN(test_a_load_is_seen_at_once);
