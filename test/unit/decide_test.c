@@ -903,6 +903,7 @@ stale(uint64_t cpu_ns, uint64_t device_ns)
 static void
 test_what_a_trial_may_cost(void)
 {
+	HyChoice choice;
 	int32_t calm;
 
 	stale(10000, 39000);
@@ -919,6 +920,20 @@ test_what_a_trial_may_cost(void)
 	stale(10000, 2400);
 	stage.config.speedup_threshold = 10;
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+
+	/* the CPU's turn is weighed against the device that has it otherwise */
+	stage_begin(1);
+	ran(1024, 0, 20000, 40);
+	ran(1024, 1, 10000, 340);
+	stage.executor->spent_ns = 1e15;
+	choice = chosen(1024);
+	CHECK_INT(choice.device, 0);
+	CHECK_INT(choice.reason, HY_REASON_EXPLORATION);
+	CHECK_INT(choice.candidate, 1);
+	CHECK_NEAR(choice.device_ns, 10000, 100);
+	CHECK_NEAR(choice.cpu_ns, 20000, 200);
+	CHECK_NEAR(choice.instead_ns, 10000, 100);
 	stage_end();
 
 	/* nothing is foretold where the two are too far apart */

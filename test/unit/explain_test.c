@@ -117,6 +117,8 @@ test_what_is_split_is_explained_as_split(void)
 		CHECK_INT(said.device, done.device);
 		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
 		CHECK_INT(said.split_share >= 0, done.reason == HY_REASON_SPLIT);
+		if (i == 0) /* when nothing is known, half */
+			CHECK_NEAR(said.split_share, 0.5, 1e-9);
 		split += done.reason == HY_REASON_SPLIT;
 	}
 	CHECK_MSG(split >= 80 && split < 90, "%d times", split);

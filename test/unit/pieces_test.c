@@ -45,6 +45,14 @@ test_split_in_auto(void)
 	CHECK_INT(decision.pieces, 0);
 	CHECK_INT(stage_counters(0)->items, 0);
 	stage_end();
+
+	/* from a millisecond on: what is shorter is not worth the joining */
+	begin(1, 100);
+	CHECK_INT(stage_dispatch(9500, &decision), HY_OK);
+	CHECK(decision.reason != HY_REASON_SPLIT);
+	CHECK_INT(stage_dispatch(10500, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_SPLIT);
+	stage_end();
 }
 
 static void
