@@ -616,7 +616,7 @@ COMMENT ON COLUMN hybrid_calibration.launch_us IS 'microseconds of a batch, howe
 COMMENT ON COLUMN hybrid_calibration.work_ns IS 'nanoseconds of a multiplication (queries x targets x dimensions; edges x seed sets)';
 COMMENT ON COLUMN hybrid_calibration.byte_ns IS 'nanoseconds of a byte moved';
 COMMENT ON COLUMN hybrid_calibration.serial_ns IS 'nanoseconds of what more cores do not shorten: a result on the CPU, a dimension of a row on a device';
-COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from; a session reads this column';
+COMMENT ON COLUMN hybrid_calibration.state IS 'what these were fitted from, then what each size took: queries, targets, k, ns; a session reads this column';
 COMMENT ON COLUMN hybrid_calibration.measured_at IS 'when';
 GRANT SELECT ON hybrid_calibration TO pg_monitor;
 

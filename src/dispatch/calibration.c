@@ -12,25 +12,40 @@
 #include "dispatch/executor_state.h"
 #include "dispatch/workload.h"
 
-#define MEMORY UINT64_C(16777216)
-#define TIME_NS UINT64_C(2000000000)
-#define RUNS 3 /* of a task; the first of all on a side is set aside */
+#define MEMORY UINT64_C(67108864)
+#define TIME_NS UINT64_C(5000000000)
+#define RUNS 3       /* of a task; the first of all on a side is set aside */
+#define LARGE_RUNS 2 /* of one that takes long enough to be measured well */
+#define LARGE_BYTES (4 * MB)
 #define K 10
+#define MB (INT64_C(1) << 20)
+#define EDGE_BYTES 64 /* of a made-up graph, with what computing on it takes */
 
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
-static const int64_t grid_sizes[][2] = {{1, 16},    {1, 256},   {16, 64},  {1, 2048},
-                                        {16, 1024}, {64, 2048}, {1, 65536}};
+
+/* GridSize: so many targets, or as many as there are in so many bytes. */
+typedef struct GridSize
+{
+	int64_t queries;
+	int64_t targets;
+	int64_t bytes;
+} GridSize;
+
+static const GridSize grid_sizes[] = {{1, 16, 0},     {1, 256, 0},     {16, 64, 0},
+                                      {1, 2048, 0},   {16, 1024, 0},   {64, 2048, 0},
+                                      {1, 0, 8 * MB}, {1, 0, 48 * MB}, {16, 0, 8 * MB}};
 
 #define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
 #define VECTOR_KINDS (2 * HY_METRIC_COUNT * LENGTH(grid_dims))
 #define KINDS (VECTOR_KINDS + 1)
 
 _Static_assert(KINDS *HY_MAX_DEVICES <= HY_CALIBRATION_PRIORS, "a calibration has room");
+_Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
 
 static HyShape shape_of(int kind, int size);
 static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
-static HyStatus
-measure(HyExecutor *executor, int32_t device, const HyTask *task, HyModelState *model);
+static HyStatus measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior);
+static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
 
 HyStatus
 hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *priors,
@@ -38,7 +53,7 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 {
 	uint64_t begun = hy_now(executor);
 	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
-	HyModelState *models;
+	HyPrior *all;
 	HyWorkload *workload;
 	uint32_t failed = 0;
 	HyStatus st;
@@ -47,15 +62,14 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	int32_t d;
 
 	*count = 0;
-	models =
-		hy_alloc_zero(limits->allocator, (size_t) KINDS * HY_MAX_DEVICES * sizeof(HyModelState));
-	if (models == NULL)
+	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * HY_MAX_DEVICES * sizeof(HyPrior));
+	if (all == NULL)
 		return HY_NOMEM;
 	st = hy_workload_create(limits->allocator, limits->cancel,
 	                        limits->memory > 0 ? limits->memory : MEMORY, &workload);
 	if (st != HY_OK)
 	{
-		hy_free(limits->allocator, models);
+		hy_free(limits->allocator, all);
 		return st;
 	}
 	for (size = 0; size < LENGTH(grid_sizes) && st == HY_OK; size++)
@@ -78,7 +92,7 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 				}
 				if (failed >> d & 1 || !usable(executor, d, &shape))
 					continue;
-				st = measure(executor, d, &task, &models[kind * HY_MAX_DEVICES + d]);
+				st = measure(executor, d, &task, &all[kind * HY_MAX_DEVICES + d]);
 				if (st != HY_OK && st != HY_CANCELLED && d > 0)
 				{
 					failed |= UINT32_C(1) << d;
@@ -91,18 +105,17 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	{
 		for (d = 0; d < executor->members; d++)
 		{
-			HyPrior *prior = &priors[*count];
+			HyPrior *prior = &all[kind * HY_MAX_DEVICES + d];
 
-			if (!(models[kind * HY_MAX_DEVICES + d].weight > 0))
+			if (!(prior->model.weight > 0))
 				continue;
 			prior->device = d;
 			prior->shape = shape_of(kind, 0);
-			prior->model = models[kind * HY_MAX_DEVICES + d];
-			(*count)++;
+			priors[(*count)++] = *prior;
 		}
 	}
 	hy_workload_destroy(workload);
-	hy_free(limits->allocator, models);
+	hy_free(limits->allocator, all);
 	return st;
 }
 
@@ -118,7 +131,31 @@ hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
 		return false;
 	taken = hy_tracker_import(executor->tracker, shape, prior->device, &prior->model);
+	taken = import_sizes(executor, prior) || taken;
 	hy_generation_check(executor);
+	return taken;
+}
+
+static bool
+import_sizes(HyExecutor *executor, const HyPrior *prior)
+{
+	bool taken = false;
+	int32_t i;
+
+	for (i = 0; i < prior->sizes && i < HY_PRIOR_SIZES; i++)
+	{
+		const HyPriorSize *size = &prior->size[i];
+		HyShape shape = prior->shape;
+
+		if (size->queries < 1 || size->targets < 1 || size->k < 0 ||
+		    (size->k > 0) != (shape.op == HY_OP_TOPK))
+			continue;
+		shape.queries = size->queries;
+		shape.targets = size->targets;
+		shape.k = size->k;
+		if (hy_tracker_import_size(executor->tracker, &shape, prior->device, size->ns))
+			taken = true;
+	}
 	return taken;
 }
 
@@ -128,12 +165,14 @@ shape_of(int kind, int size)
 {
 	HyShape shape = {.dtype = HY_F32,
 	                 .metric = HY_METRIC_L2,
-	                 .queries = grid_sizes[size][0],
-	                 .targets = grid_sizes[size][1]};
+	                 .queries = grid_sizes[size].queries,
+	                 .targets = grid_sizes[size].targets};
 
 	if (kind == VECTOR_KINDS)
 	{
 		shape.op = HY_OP_SPREAD;
+		if (shape.targets == 0)
+			shape.targets = grid_sizes[size].bytes / EDGE_BYTES;
 		return shape;
 	}
 	shape.op = kind % 2 == 0 ? HY_OP_DISTANCE : HY_OP_TOPK;
@@ -141,6 +180,9 @@ shape_of(int kind, int size)
 	kind /= 2;
 	shape.metric = (HyMetric) (kind % HY_METRIC_COUNT);
 	shape.dims = grid_dims[kind / HY_METRIC_COUNT];
+	if (shape.targets == 0)
+		shape.targets =
+			grid_sizes[size].bytes / (shape.dims * (int64_t) hy_dtype_size(shape.dtype));
 	return shape;
 }
 
@@ -160,21 +202,29 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 	return now >= member->open_after_ns && hy_member_open(executor, member, now) == HY_OK;
 }
 
+/* measure: a size of a kind, into the kind's law and, but for what was set aside, as a size. */
 static HyStatus
-measure(HyExecutor *executor, int32_t device, const HyTask *task, HyModelState *model)
+measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior)
 {
 	HyShape shape = hy_task_shape(task);
+	HyPriorSize size = {.queries = shape.queries, .targets = shape.targets, .k = shape.k};
+	bool large = shape.targets * (shape.dims + 1) * 4 > LARGE_BYTES;
+	int runs = 0;
 	int i;
 
-	for (i = 0; i < RUNS; i++)
+	for (i = 0; i < (large ? LARGE_RUNS : RUNS); i++)
 	{
 		uint64_t ns;
 		HyStatus st = hy_workload_run(executor, device, task, &ns);
 
 		if (st != HY_OK)
 			return st;
-		(void) hy_model_learn(model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
-		                      HY_TRACKER_MAX_WINDOW);
+		if (!hy_model_learn(&prior->model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
+		                    HY_TRACKER_MAX_WINDOW))
+			continue;
+		runs++;
+		size.ns += ((double) ns - size.ns) / runs;
 	}
+	prior->size[prior->sizes++] = size;
 	return HY_OK;
 }

@@ -4,7 +4,8 @@
  *
  * The outcome is one prior a kind of task and device: plain numbers that can be kept and given to
  * another executor with the same devices.  What real tasks take soon counts for more
- * (HY_TRACKER_PRIOR).
+ * (HY_TRACKER_PRIOR).  Besides the law it has what each size took, the largest beyond most caches:
+ * where these end no law of a few terms holds, and the small tasks of a session say nothing of it.
  */
 #ifndef HY_CALIBRATION_H
 #define HY_CALIBRATION_H
@@ -17,15 +18,28 @@ typedef struct HyCalibrationLimits
 {
 	const HyAllocator *allocator;
 	const HyCancel *cancel; /* or NULL */
-	uint64_t memory;        /* bytes for made-up data; 0: 16 MB */
-	uint64_t time_ns;       /* no task begins after that, by the executor's clock; 0: 2 s */
+	uint64_t memory;        /* bytes for made-up data; 0: 64 MB */
+	uint64_t time_ns;       /* no task begins after that, by the executor's clock; 0: 5 s */
 } HyCalibrationLimits;
+
+#define HY_PRIOR_SIZES 12
+
+/* HyPriorSize: what tasks of one size took, on average. */
+typedef struct HyPriorSize
+{
+	int64_t queries;
+	int64_t targets;
+	int32_t k;
+	double ns;
+} HyPriorSize;
 
 typedef struct HyPrior
 {
 	int32_t device;     /* of the executor */
 	HyShape shape;      /* one of the kind */
-	HyModelState model; /* what tasks of the kind take there */
+	HyModelState model; /* what tasks of the kind take there; all zero: not told */
+	int32_t sizes;
+	HyPriorSize size[HY_PRIOR_SIZES];
 } HyPrior;
 
 /*
@@ -39,8 +53,9 @@ extern HyStatus hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *li
                              HyPrior *priors, int32_t *count);
 
 /*
- * hy_executor_import_prior: history takes it in, worth at most HY_TRACKER_PRIOR observations;
- * false when it names no device of this executor, or makes no sense.
+ * hy_executor_import_prior: history takes it in, the law worth at most HY_TRACKER_PRIOR observations,
+ * and of the sizes those that were not seen yet; false when there is nothing in it that it can take:
+ * it names no device of this executor, or makes no sense.
  */
 extern bool hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior);
 

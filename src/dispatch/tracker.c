@@ -351,6 +351,28 @@ hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
 }
 
 bool
+hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns)
+{
+	Side *side = claim_side(tracker, shape, device);
+	HyCostTerms terms = hy_cost_terms(shape, device == 0);
+	HySize *size;
+
+	if (side == NULL || !(ns >= 1 && ns <= LONGEST_NS))
+		return false;
+	size = hy_sizes_claim(&side->sizes, shape, terms.work, ++tracker->serial);
+	if (size->samples > 0)
+		return false;
+	hy_size_observe(size, terms, ns, HY_TRACKER_SIZE_PRIOR, tracker->window);
+	if (side->largest == 0 || terms.work < side->smallest)
+		side->smallest = terms.work;
+	if (terms.work > side->largest)
+		side->largest = terms.work;
+	tracker->generation++;
+	tracker->leaps++;
+	return true;
+}
+
+bool
 hy_tracker_take(HyTracker *tracker, const HyShape *shape, int32_t device, HyModelState *fresh)
 {
 	Side *side = (Side *) find_side(tracker, shape, device);

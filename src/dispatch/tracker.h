@@ -24,7 +24,8 @@
 #define HY_TRACKER_KINDS 128
 #define HY_TRACKER_MAX_WINDOW 1000
 #define HY_TRACKER_DEVICES 8
-#define HY_TRACKER_PRIOR 10 /* observations that an imported model counts for, at most */
+#define HY_TRACKER_PRIOR 10     /* observations that an imported model counts for, at most */
+#define HY_TRACKER_SIZE_PRIOR 5 /* and an imported size */
 
 typedef struct HyTracker HyTracker;
 
@@ -107,6 +108,14 @@ extern bool hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *ro
  */
 extern bool hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
                               const HyModelState *model);
+
+/*
+ * hy_tracker_import_size: the same of tasks of the very shape, which took ns each on average; false
+ * also where such a size was seen or told of before.  Where other sizes go by the law alone, this
+ * one then does not, whatever becomes of the law.
+ */
+extern bool
+hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);
 
 /*
  * hy_tracker_take: what was learned of the kind of shape on device since this was last asked, for

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
@@ -16,7 +18,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
-#include "dispatch/calibration.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
 #include "utils/array.h"
@@ -30,11 +31,14 @@
 StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
                  "a model is kept as an array of float8");
 
+#define SIZE_NUMBERS 4 /* of a size, behind those of the model */
+
 static Oid find_table(void);
 static void load_row(HyExecutor *executor, TupleTableSlot *slot);
 static int32 find_device(const HyExecutor *executor, TupleTableSlot *slot);
 static bool parse_shape(TupleTableSlot *slot, HyShape *shape);
-static bool parse_state(Datum value, HyModelState *state);
+static bool parse_state(Datum value, HyPrior *prior);
+static bool whole(double number, double most);
 static char *text_of(TupleTableSlot *slot, int column);
 
 bool
@@ -88,7 +92,10 @@ find_table(void)
 	return OidIsValid(namespace) ? get_relname_relid(TABLE, namespace) : InvalidOid;
 }
 
-/* load_row: of a device that is here, and a kind of task that nobody has told of yet. */
+/*
+ * load_row: of a device that is here.  The law of a kind of task that other sessions have told of is
+ * left as it is; sizes nobody has told of.
+ */
 static void
 load_row(HyExecutor *executor, TupleTableSlot *slot)
 {
@@ -103,9 +110,10 @@ load_row(HyExecutor *executor, TupleTableSlot *slot)
 	}
 	prior.device = find_device(executor, slot);
 	if (prior.device < 0 || !parse_shape(slot, &prior.shape) ||
-	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior.model) ||
-	    hy_tracker_forecast(hy_executor_tracker(executor), &prior.shape, prior.device).weight > 0)
+	    !parse_state(slot->tts_values[HYBRID_PRIOR_STATE], &prior))
 		return;
+	if (hy_tracker_forecast(hy_executor_tracker(executor), &prior.shape, prior.device).weight > 0)
+		memset(&prior.model, 0, sizeof(prior.model));
 	(void) hy_executor_import_prior(executor, &prior);
 }
 
@@ -154,16 +162,65 @@ parse_shape(TupleTableSlot *slot, HyShape *shape)
 	return true;
 }
 
+Datum
+hybrid_prior_state(const HyPrior *prior)
+{
+	Datum numbers[HY_MODEL_NUMBERS + HY_PRIOR_SIZES * SIZE_NUMBERS];
+	double model[HY_MODEL_NUMBERS];
+	int count = 0;
+	int i;
+
+	memcpy(model, &prior->model, sizeof(model));
+	while (count < (int) HY_MODEL_NUMBERS)
+	{
+		numbers[count] = Float8GetDatum(model[count]);
+		count++;
+	}
+	for (i = 0; i < prior->sizes; i++)
+	{
+		const HyPriorSize *size = &prior->size[i];
+
+		numbers[count++] = Float8GetDatum((double) size->queries);
+		numbers[count++] = Float8GetDatum((double) size->targets);
+		numbers[count++] = Float8GetDatum((double) size->k);
+		numbers[count++] = Float8GetDatum(size->ns);
+	}
+	return PointerGetDatum(construct_array(numbers, count, FLOAT8OID, sizeof(float8),
+	                                       FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* parse_state: as hybrid_prior_state made it; false where anything in it cannot be. */
 static bool
-parse_state(Datum value, HyModelState *state)
+parse_state(Datum value, HyPrior *prior)
 {
 	ArrayType *array = DatumGetArrayTypeP(value);
+	const double *number = (const double *) ARR_DATA_PTR(array);
+	int count = ARR_NDIM(array) == 1 ? ARR_DIMS(array)[0] - (int) HY_MODEL_NUMBERS : -1;
 
-	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != (int) HY_MODEL_NUMBERS ||
+	if (count < 0 || count % SIZE_NUMBERS != 0 || count / SIZE_NUMBERS > HY_PRIOR_SIZES ||
 	    ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
 		return false;
-	memcpy(state, ARR_DATA_PTR(array), sizeof(*state));
+	memcpy(&prior->model, number, sizeof(prior->model));
+	number += HY_MODEL_NUMBERS;
+	prior->sizes = 0;
+	for (; count > 0; count -= SIZE_NUMBERS, number += SIZE_NUMBERS)
+	{
+		HyPriorSize *size = &prior->size[prior->sizes++];
+
+		if (!whole(number[0], 1e15) || !whole(number[1], 1e15) || !whole(number[2], INT32_MAX))
+			return false;
+		size->queries = (int64_t) number[0];
+		size->targets = (int64_t) number[1];
+		size->k = (int32_t) number[2];
+		size->ns = number[3];
+	}
 	return true;
+}
+
+static bool
+whole(double number, double most)
+{
+	return number >= 0 && number <= most && number == floor(number);
 }
 
 static char *

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "dispatch/dispatcher.h"
+#include "dispatch/calibration.h"
 
 /* Columns of hybrid_calibration, and of what hybrid_run_calibration() returns up to measured_at. */
 enum
@@ -30,9 +30,12 @@ enum
 	HYBRID_PRIOR_COLUMNS
 };
 
+/* hybrid_prior_state: the column state: the model's numbers, then four of each size. */
+extern Datum hybrid_prior_state(const HyPrior *prior);
+
 /*
- * hybrid_load_priors: tells the executor what the table knows of its devices, of kinds of tasks that
- * it has no history of.  False when the catalogs cannot be read now: ask again.
+ * hybrid_load_priors: tells the executor what the table knows of its devices, of kinds of tasks, and
+ * of sizes of them, that it has no history of.  False when the catalogs cannot be read now: ask again.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "dispatch/calibration.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -13,7 +12,6 @@
 #include "server/priors.h"
 #include "server/report.h"
 #include "telemetry/rows.h"
-#include "utils/array.h"
 
 PG_FUNCTION_INFO_V1(hybrid_run_calibration);
 
@@ -42,19 +40,13 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 static void
 store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *prior)
 {
-	Datum numbers[HY_MODEL_NUMBERS];
-	double values[HY_MODEL_NUMBERS];
 	HyCoefficients fit;
 	HyDeviceState state;
 	HybridRow row = {.columns = 0};
-	size_t i;
 
 	if (!hy_model_solve(&prior->model, prior->device == 0 ? HY_LAUNCH_NONE : HY_LAUNCH_UNKNOWN,
 	                    &fit))
 		return;
-	memcpy(values, &prior->model, sizeof(values));
-	for (i = 0; i < HY_MODEL_NUMBERS; i++)
-		numbers[i] = Float8GetDatum(values[i]);
 	hy_executor_device(executor, prior->device, &state);
 	hybrid_row_put_text(&row, state.backend);
 	hybrid_row_put(&row, Int32GetDatum(state.number));
@@ -69,8 +61,6 @@ store_prior(FunctionCallInfo fcinfo, const HyExecutor *executor, const HyPrior *
 	hybrid_row_put(&row, Float8GetDatum(fit.work_ns));
 	hybrid_row_put(&row, Float8GetDatum(fit.byte_ns));
 	hybrid_row_put(&row, Float8GetDatum(fit.serial_ns));
-	hybrid_row_put(
-		&row, PointerGetDatum(construct_array(numbers, (int) HY_MODEL_NUMBERS, FLOAT8OID,
-	                                          sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	hybrid_row_put(&row, hybrid_prior_state(prior));
 	hybrid_row_store(fcinfo, &row);
 }

@@ -15,6 +15,7 @@ static UnitMemory memory;
 static const char *faults;
 static HyPrior priors[HY_CALIBRATION_PRIORS];
 static int32_t count;
+static uint64_t bytes; /* of the made-up data */
 
 static const char *
 setting(void *arg, const char *name)
@@ -46,6 +47,7 @@ static void
 begin(void)
 {
 	faults = NULL;
+	bytes = 1 << 20;
 	virtual_cpu_state = 1234567;
 	unit_clock_init(&unit_clock, 1000000);
 	unit_memory_init(&memory, 0);
@@ -55,7 +57,7 @@ static HyStatus
 calibrate(HyExecutor *executor, uint64_t time_ns, const HyCancel *cancel)
 {
 	HyCalibrationLimits limits = {
-		.allocator = &memory.allocator, .cancel = cancel, .memory = 1 << 20, .time_ns = time_ns};
+		.allocator = &memory.allocator, .cancel = cancel, .memory = bytes, .time_ns = time_ns};
 
 	return hy_calibrate(executor, &limits, priors, &count);
 }
@@ -103,6 +105,69 @@ test_priors_route_the_first_tasks(void)
 	}
 	hy_executor_destroy(executor);
 	hy_executor_destroy(other);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/*
+ * The CPU of the test takes three times as long an element beyond 24 MB.  A law of a few terms does
+ * not know it, and a session of nothing but small tasks must not make it forget.
+ */
+static void
+test_small_tasks_do_not_unlearn_where_caches_end(void)
+{
+	HyShape small = {.op = HY_OP_DISTANCE, .dims = 768, .queries = 1, .targets = 200};
+	HyShape large = {.op = HY_OP_DISTANCE, .dims = 768, .queries = 1, .targets = 15000};
+	HyExecutor *executor;
+	HyTracker *tracker;
+	UnitRandom random = {11};
+	double truth = virtual_cpu_ns(&large);
+	double said;
+	int i;
+
+	begin();
+	bytes = 64 << 20;
+	executor = new_executor(false);
+	CHECK_INT(calibrate(executor, 0, NULL), HY_OK);
+	for (i = 0; i < count; i++)
+		CHECK(hy_executor_import_prior(executor, &priors[i]));
+	tracker = executor->tracker;
+	said = hy_tracker_predict(tracker, &large, 0);
+	CHECK_MSG(said > 0.8 * truth && said < 1.25 * truth, "at first %g, truly %g", said, truth);
+	for (i = 0; i < 2000; i++)
+		hy_tracker_record(
+			tracker, &small, 0,
+			(uint64_t) (virtual_cpu_ns(&small) * (0.9 + 0.2 * unit_random_unit(&random))));
+	said = hy_tracker_predict(tracker, &large, 0);
+	CHECK_MSG(said > 0.8 * truth && said < 1.25 * truth, "then %g, truly %g", said, truth);
+	hy_executor_destroy(executor);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/* What a session saw itself counts; what it did not see, the prior tells, also without its law. */
+static void
+test_sizes_that_were_not_seen_are_taken(void)
+{
+	HyPrior prior = {.device = 0,
+	                 .shape = {.op = HY_OP_DISTANCE, .dims = 64, .queries = 1, .targets = 16},
+	                 .sizes = 2,
+	                 .size = {{.queries = 1, .targets = 1000, .ns = 5e5},
+	                          {.queries = 1, .targets = 100000, .ns = 9e7}}};
+	HyShape seen = {.op = HY_OP_DISTANCE, .dims = 64, .queries = 1, .targets = 1000};
+	HyShape unseen = {.op = HY_OP_DISTANCE, .dims = 64, .queries = 1, .targets = 100000};
+	HyExecutor *executor;
+	int i;
+
+	begin();
+	executor = new_executor(false);
+	for (i = 0; i < 20; i++)
+		hy_tracker_record(executor->tracker, &seen, 0, 10000);
+	CHECK(hy_executor_import_prior(executor, &prior));
+	CHECK_NEAR(hy_tracker_predict(executor->tracker, &seen, 0), 10000, 3000);
+	CHECK_NEAR(hy_tracker_predict(executor->tracker, &unseen, 0) / 9e7, 1, 0.7);
+	CHECK(hy_tracker_predict(executor->tracker, &unseen, 0) > 2e7);
+	/* told twice is told once */
+	CHECK(!hy_executor_import_prior(executor, &prior));
+	hy_executor_destroy(executor);
 	CHECK_INT(memory.outstanding, 0);
 }
 
@@ -186,8 +251,15 @@ test_nonsense_is_not_imported(void)
 	HyPrior prior = {.device = 1,
 	                 .shape = {.op = HY_OP_TOPK, .dims = 64, .queries = 1, .targets = 16, .k = 1},
 	                 .model = {.information = {1e-6}, .response = {1e-3}, .weight = 5}};
+	static const HyPriorSize sizes[] = {{.queries = 0, .targets = 9, .k = 1, .ns = 1000},
+	                                    {.queries = 1, .targets = -9, .k = 1, .ns = 1000},
+	                                    {.queries = 1, .targets = 9, .k = 0, .ns = 1000},
+	                                    {.queries = 1, .targets = 9, .k = 1, .ns = NAN},
+	                                    {.queries = 1, .targets = 9, .k = 1, .ns = -1},
+	                                    {.queries = 1, .targets = 9, .k = 1, .ns = INFINITY}};
 	HyPrior odd;
 	HyExecutor *executor;
+	int i;
 
 	begin();
 	executor = new_executor(true);
@@ -209,6 +281,12 @@ test_nonsense_is_not_imported(void)
 	odd = prior;
 	odd.model.weight = 0;
 	CHECK(!hy_executor_import_prior(executor, &odd));
+	for (i = 0; i < (int) (sizeof(sizes) / sizeof(sizes[0])); i++)
+	{
+		odd.sizes = 1;
+		odd.size[0] = sizes[i];
+		CHECK_MSG(!hy_executor_import_prior(executor, &odd), "size %d", i);
+	}
 	hy_executor_destroy(executor);
 	CHECK_INT(memory.outstanding, 0);
 }
@@ -217,6 +295,8 @@ int
 main(void)
 {
 	UNIT_RUN(test_priors_route_the_first_tasks);
+	UNIT_RUN(test_small_tasks_do_not_unlearn_where_caches_end);
+	UNIT_RUN(test_sizes_that_were_not_seen_are_taken);
 	UNIT_RUN(test_time_is_bounded);
 	UNIT_RUN(test_cancel_and_memory);
 	UNIT_RUN(test_a_device_that_fails);
