@@ -205,6 +205,12 @@ test_batches_that_nobody_can_hold(void)
 	large.targets = INT64_C(1000000000);
 	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
 	CHECK_INT(count, 2);
+	/* a graph has no dims */
+	large = (HyShape){.op = HY_OP_SPREAD, .queries = 2, .targets = 1000};
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
+	large.dims = 4;
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_INVALID);
+	large = shape;
 	/* no batch at all is one that can be held; 2^47 bytes are what a process can address */
 	large.queries = large.targets = 0;
 	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);

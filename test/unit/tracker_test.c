@@ -328,6 +328,7 @@ test_break_even_and_rows(void)
 	CHECK(hy_tracker_row(t, 1, &row));
 	CHECK_INT(row.device, 1);
 	CHECK_INT(row.observations, 100);
+	CHECK(row.samples > 60 && row.samples <= 100); /* in force: some are forgotten */
 	CHECK_INT(row.unseen, 0);
 	CHECK(row.known && !row.cold);
 	CHECK_NEAR(row.fit.launch_ns + row.fit.serial_ns * 768, 20100, 200);
