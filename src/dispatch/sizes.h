@@ -49,7 +49,7 @@ hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32
  * hy_sizes_correction: what a shape of so much work is to be expected to take against what fit says:
  * by its own class and by those nearest below and above that are like it.  A class counts for its
  * observations, the neighbours together for half of one; beyond the sizes seen the last one's
- * correction fades.  1 where nothing is known.
+ * correction fades, to half of it (as a logarithm) after seven doublings.  1 where nothing is known.
  */
 extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit,
                                   const HyShape *shape, double work);

@@ -27,7 +27,6 @@
 
 /* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
 #define SIZE_BITS 6
-#define SIZE_MASK ((UINT32_C(1) << SIZE_BITS) - 1)
 #define KIND_USED (UINT32_C(1) << 31)
 
 typedef struct Side

@@ -181,6 +181,57 @@ test_finds_what_is_wrong(void)
 	end();
 }
 
+static const HyBackend *backend;
+static HyBackend slower;
+
+static HyEstimate
+twice(const HyDevice *device, const HyShape *shape)
+{
+	HyEstimate estimate = backend->estimate(device, shape);
+
+	estimate.virtual_ns *= 2;
+	return estimate;
+}
+
+/* Of several devices the fastest counts, wherever it stands. */
+static void
+test_the_fastest_of_several(void)
+{
+	int slow;
+
+	for (slow = 1; slow <= 2; slow++)
+	{
+		HyBackend other;
+		HyAudit audit;
+		int32_t won = 0;
+		int32_t i;
+
+		begin("integrated");
+		other = *executor->member[1].backend;
+		other.name = "other";
+		CHECK_INT(hy_executor_add_backend(executor, &other), HY_OK);
+		for (i = 1; i <= 2; i++)
+			CHECK_INT(hy_member_open(executor, &executor->member[i], unit_clock.time), HY_OK);
+		backend = executor->member[1].backend;
+		slower = *backend;
+		slower.estimate = twice;
+		executor->member[slow].backend = &slower;
+		executor->config.force_cpu = true;
+		CHECK_INT(audit_now(&audit), HY_OK);
+		CHECK(audit.compared >= 200);
+		for (i = 0; i < audit.compared; i++)
+		{
+			double ns = (double) backend->estimate(NULL, &rows[i].shape).virtual_ns;
+
+			CHECK_NEAR(rows[i].device_ns, ns, 1);
+			CHECK_INT(rows[i].best, ns < rows[i].cpu_ns ? 3 - slow : 0);
+			won += rows[i].best != 0;
+		}
+		CHECK(won > 50 && won < audit.compared);
+		end();
+	}
+}
+
 static void
 test_changes_nothing(void)
 {
@@ -247,6 +298,7 @@ main(void)
 	UNIT_RUN(test_without_a_device);
 	UNIT_RUN(test_routes_after_a_short_life);
 	UNIT_RUN(test_finds_what_is_wrong);
+	UNIT_RUN(test_the_fastest_of_several);
 	UNIT_RUN(test_changes_nothing);
 	UNIT_RUN(test_distrusted_devices_are_told_apart);
 	return unit_finish();

@@ -91,7 +91,8 @@ test_names(void)
 	CHECK_STR(hy_op_name(HY_OP_ASSIGN), "assign");
 	CHECK_STR(hy_op_name(HY_OP_SCORE_CODES), "score_codes");
 	CHECK_STR(hy_op_name(HY_OP_SPREAD), "spread");
-	CHECK_STR(hy_op_name((HyOp) 17), "unknown");
+	CHECK_STR(hy_op_name((HyOp) HY_OP_COUNT), "unknown");
+	CHECK_STR(hy_op_name((HyOp) -1), "unknown");
 }
 
 /* refused: the task that a statement made of a good one is HY_INVALID. */
@@ -117,6 +118,10 @@ test_vector_tasks(void)
 	refused(distance_task, task.u.distance.queries.rows = -1);
 	refused(distance_task, task.u.distance.queries.stride = 15);
 	refused(distance_task, task.u.distance.queries.dtype = HY_F16);
+	refused(distance_task, task.u.distance.queries.dtype = task.u.distance.targets.dtype =
+	                           (HyDtype) HY_DTYPE_COUNT);
+	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) HY_DTYPE_COUNT);
+	refused(distance_task, task.u.distance.targets.dtype = (HyDtype) -1);
 	refused(distance_task, task.u.distance.queries.data = NULL);
 	refused(distance_task, task.u.distance.targets.data = NULL);
 	refused(distance_task, task.u.distance.out = NULL);

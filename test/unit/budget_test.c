@@ -268,7 +268,6 @@ sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return stage_submit(device, task, ticket);
 }
 
-/* A bulk job follows: its next piece is within the share that there is then. */
 /* what_is_left: free is what nothing in flight holds. */
 static HyStatus
 what_is_left(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
@@ -286,7 +285,10 @@ what_is_left(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 	return st;
 }
 
-/* What the job itself holds on the device does not count against it when it asks anew. */
+/*
+ * A bulk job follows: its next piece is within the share that there is then.  What the job itself
+ * holds on the device does not count against it when it asks anew.
+ */
 static void
 test_share_changes_while_a_job_runs(void)
 {
@@ -343,25 +345,58 @@ test_steps_of_a_cap(void)
 	end();
 }
 
+/* refuse: a quota of 12,800 bytes, and all of it was too much just now: half of it is left. */
 static void
-test_what_fits_near_the_cap_raises_it(void)
+refuse(void)
 {
-	HyMember *member;
+	begin(10 * GB, false);
+	stage.config.memory_limit = 12800;
+	CHECK_INT(budget(0), 12800);
+	hy_member_refused(&parties[0]->member[1], 12800, stage.clock.time);
+	CHECK_INT(budget(0), 6400);
+}
 
-	begin(GB, false);
-	member = &parties[0]->member[1];
-	hy_member_fitted(member, 40000); /* there is no cap */
-	CHECK_INT(budget(0), 800000000);
-	hy_member_refused(member, 80000, stage.clock.time);
-	hy_member_fitted(member, 20000);
-	CHECK_INT(budget(0), 40000);
-	hy_member_fitted(member, 20001);
-	CHECK_INT(budget(0), 45001);
-	/* and where it has gone there is none again */
-	stage.clock.time += 200000 * GB;
-	CHECK_INT(budget(0), 800000000);
-	hy_member_fitted(member, 40000);
-	CHECK_INT(member->cap_bytes, 0);
+/* Each task near the cap that fits raises it; one far from it says nothing. */
+static void
+test_what_fits_raises_the_cap(void)
+{
+	uint64_t before;
+	int i;
+
+	refuse();
+	CHECK_INT(dispatch(0, 400).device, 1); /* 3,200 bytes: half of it is not near */
+	CHECK_INT(budget(0), 6400);
+	CHECK_INT(dispatch(0, 401).device, 1);
+	CHECK_NEAR((double) budget(0), 6400 + 800, 1);
+	for (i = 2; i <= 7; i++)
+	{
+		CHECK_INT(dispatch(0, 790).pieces, 0);
+		CHECK_NEAR((double) budget(0), 6400 + 800 * i, i);
+	}
+	/* after eight of them it no longer binds, and is gone for good */
+	CHECK_INT(dispatch(0, 1000).pieces, 0);
+	CHECK_INT(budget(0), 12800);
+	CHECK_INT(parties[0]->member[1].cap_bytes, 0);
+	end();
+
+	/* time does the same */
+	refuse();
+	stage.clock.time += 999999999;
+	CHECK_INT(budget(0), 6400);
+	stage.clock.time += 1;
+	CHECK_NEAR((double) budget(0), 6400 + 800, 1);
+	stage.clock.time += UINT64_C(6000000000);
+	CHECK_NEAR((double) budget(0), 6400 + 800 * 7, 7);
+	stage.clock.time += UINT64_C(1000000000);
+	CHECK_INT(budget(0), 12800);
+	CHECK_INT(parties[0]->member[1].cap_bytes, 0);
+	end();
+
+	/* and so does a job in pieces, once, by what it had in flight */
+	refuse();
+	before = budget(0);
+	CHECK(dispatch(0, 5000).pieces > 1);
+	CHECK_NEAR((double) budget(0), (double) before + 800, 1);
 	end();
 }
 
@@ -411,7 +446,7 @@ main(void)
 	UNIT_RUN(test_smaller_shares_make_more_pieces);
 	UNIT_RUN(test_share_changes_while_a_job_runs);
 	UNIT_RUN(test_steps_of_a_cap);
-	UNIT_RUN(test_what_fits_near_the_cap_raises_it);
+	UNIT_RUN(test_what_fits_raises_the_cap);
 	UNIT_RUN(test_memory_goes_with_a_context);
 	return unit_finish();
 }

@@ -198,12 +198,18 @@ test_cancel_and_memory(void)
 {
 	UnitCancel cancel;
 	HyExecutor *executor;
+	uint64_t since;
 
 	begin();
 	executor = new_executor(true);
 	unit_cancel_init(&cancel, 5);
 	CHECK_INT(calibrate(executor, 0, &cancel.cancel), HY_CANCELLED);
 	CHECK_INT(count, 0);
+	/* nothing is measured any more */
+	unit_cancel_init(&cancel, 1);
+	since = unit_clock.time;
+	CHECK_INT(calibrate(executor, 0, &cancel.cancel), HY_CANCELLED);
+	CHECK_INT(unit_clock.time - since, 0);
 	memory.fail_at = memory.calls + 1;
 	CHECK_INT(calibrate(executor, 0, NULL), HY_NOMEM);
 	memory.fail_at = memory.calls + 3;

@@ -81,6 +81,14 @@ test_unsupported(void)
 	stage.max_targets = INT64_MAX;
 	stage.numeric_class = HY_CLASS_FILTER; /* exact was asked for */
 	stage_expect(stage_decided(1024), 0, HY_REASON_UNSUPPORTED);
+	/* who insists is told why */
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "it cannot give exact results");
+	stage.numeric_class = HY_CLASS_EXACT;
+	stage.max_targets = 1023;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "too many targets");
 	stage_end();
 }
 
@@ -109,6 +117,10 @@ test_largest_k(void)
 	task.u.topk.k = 5;
 	decision = stage_explain(&task);
 	stage_expect(decision, 0, HY_REASON_UNSUPPORTED);
+	stage.config.execution = HY_EXECUTION_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_UNSUPPORTED);
+	CHECK_STR(decision.failure.text, "k is too large");
 	stage_end();
 }
 
@@ -250,6 +262,40 @@ test_rent_is_what_would_have_been_saved(void)
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
 	CHECK_NEAR(stage.executor->member[1].rent_ns, 10000, 10);
+	stage_end();
+}
+
+/* Of several that are closed the rent is paid to the one that is best, as far as is known. */
+static void
+test_rent_goes_to_the_best(void)
+{
+	HyDecision decision;
+	HyTask task;
+	HyShape shape;
+	int i;
+
+	stage_begin(2);
+	stage.executor->member[1].info.open_cost_ns = 1000000000;
+	stage.executor->member[2].info.open_cost_ns = 1000000000;
+	task = stage_task(1024);
+	shape = hy_task_shape(&task);
+	for (i = 0; i < 20; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, 102400);
+		hy_tracker_record(stage.executor->tracker, &shape, 2, 42400);
+	}
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
+	CHECK_NEAR(decision.predicted_device_ns, 42400, 100);
+	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
+	CHECK(stage.executor->member[1].rent_ns == 0);
+	for (i = 0; i < 20; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, 1, 22400);
+	hy_generation_check(stage.executor);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_NEAR(decision.predicted_device_ns, 22400, 100);
+	CHECK_NEAR(stage.executor->member[1].rent_ns, 80000, 100);
+	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
 	stage_end();
 }
 
@@ -735,6 +781,245 @@ test_a_first_try_is_no_leap(void)
 	stage_end();
 }
 
+/* chosen: what is decided for rows items of a metric as things stand, trials and all. */
+static HyChoice
+chosen(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	HyChoice choice;
+
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	return choice;
+}
+
+/* ran: so many tasks of rows items took so long each on a device. */
+static void
+ran(int64_t rows, int32_t device, uint64_t ns, int times)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	int i;
+
+	for (i = 0; i < times; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, device, ns);
+}
+
+/* trial_after: how many tasks of rows items the CPU gets until the device is tried; -1: all. */
+static int
+trial_after(int64_t rows, uint64_t cpu_ns)
+{
+	int32_t foretold = chosen(rows).calm;
+	int n;
+
+	for (n = 0; n < 1000; n++)
+	{
+		HyChoice choice = chosen(rows);
+
+		if (choice.reason == HY_REASON_EXPLORATION)
+		{
+			CHECK_INT(choice.device, 1);
+			/* what a memo goes by: so many need not be asked about, and the next one must be */
+			CHECK_INT(foretold, n);
+			return n;
+		}
+		CHECK_INT(choice.device, 0);
+		ran(rows, 0, cpu_ns, 1);
+	}
+	return -1;
+}
+
+/* The less is known of a side, and the closer the two are, the sooner it has its turn. */
+static void
+test_how_soon_a_trial_is_due(void)
+{
+	int few;
+	int even;
+	int unseen;
+	int stale;
+
+	/* little to go by at all */
+	stage_begin(1);
+	stage.executor->spent_ns = 1e15; /* what it may lose is no object */
+	ran(1024, 0, 10000, 40);
+	ran(1024, 1, 20000, 6);
+	few = trial_after(1024, 10000);
+	ran(1024, 1, 20000, 7);
+	CHECK_INT(trial_after(1024, 10000), few);
+	ran(1024, 1, 20000, 2); /* a dozen, each a little forgotten */
+	CHECK_INT(trial_after(1024, 10000), 256);
+	stage_end();
+	/* its law is known, and this size not */
+	stage_begin(1);
+	stage.executor->spent_ns = 1e15;
+	ran(1024, 0, 10000, 40);
+	ran(4096, 0, 40000, 40);
+	ran(4096, 1, 80000, 40);
+	ran(1024, 1, 20000, 1);
+	unseen = trial_after(1024, 10000);
+	stage_end();
+	/* the size is hardly known, and both are about even there */
+	stage_begin(1);
+	stage.executor->spent_ns = 1e15;
+	ran(1024, 0, 10000, 40);
+	ran(4096, 0, 40000, 40);
+	ran(4096, 1, 48000, 40);
+	ran(1024, 1, 12000, 4);
+	even = trial_after(1024, 10000);
+	ran(1024, 1, 12000, 1);
+	CHECK_INT(trial_after(1024, 10000), 256); /* now it is known */
+	stage_end();
+	/* or they are not */
+	stage_begin(1);
+	stage.executor->spent_ns = 1e15;
+	ran(1024, 0, 10000, 40);
+	ran(4096, 0, 40000, 40);
+	ran(4096, 1, 80000, 40);
+	ran(1024, 1, 20000, 2);
+	CHECK_INT(trial_after(1024, 10000), 256);
+	stage_end();
+	/* all is known */
+	stage_begin(1);
+	stage.executor->spent_ns = 1e15;
+	ran(1024, 0, 10000, 40);
+	ran(1024, 1, 20000, 40);
+	stale = trial_after(1024, 10000);
+	CHECK_INT(few, 8);
+	CHECK_INT(even, 8);
+	CHECK_INT(unseen, 32);
+	CHECK_INT(stale, 256);
+	/* a trial puts it off again */
+	ran(1024, 1, 20000, 1);
+	CHECK_INT(trial_after(1024, 10000), stale);
+	stage_end();
+}
+
+/* stale: both sides well known, and the device not heard of for long. */
+static void
+stale(uint64_t cpu_ns, uint64_t device_ns)
+{
+	stage_begin(1);
+	ran(1024, 0, cpu_ns, 40);
+	ran(1024, 1, device_ns, 40);
+	ran(1024, 0, cpu_ns, 300);
+	stage.executor->spent_ns = 1e15;
+}
+
+/* Rule 9: within four times either way, and 1% of the time spent. */
+static void
+test_what_a_trial_may_cost(void)
+{
+	HyChoice choice;
+	int32_t calm;
+
+	stale(10000, 39000);
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage_end();
+	stale(10000, 41000);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+	/* where hysteresis holds to the CPU the device may be the faster one, and is no secret then */
+	stale(10000, 2600);
+	stage.config.speedup_threshold = 10;
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage_end();
+	stale(10000, 2400);
+	stage.config.speedup_threshold = 10;
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+
+	/* the CPU's turn is weighed against the device that has it otherwise */
+	stage_begin(1);
+	ran(1024, 0, 20000, 40);
+	ran(1024, 1, 10000, 340);
+	stage.executor->spent_ns = 1e15;
+	choice = chosen(1024);
+	CHECK_INT(choice.device, 0);
+	CHECK_INT(choice.reason, HY_REASON_EXPLORATION);
+	CHECK_INT(choice.candidate, 1);
+	CHECK_NEAR(choice.device_ns, 10000, 100);
+	CHECK_NEAR(choice.cpu_ns, 20000, 200);
+	CHECK_NEAR(choice.instead_ns, 10000, 100);
+	stage_end();
+
+	/* nothing is foretold where the two are too far apart */
+	stale(10000, 41000);
+	CHECK_INT(chosen(1024).calm, INT32_MAX);
+	stage_end();
+	/* and where one is only too dear for now, it is as many calls as pay for it */
+	stale(10000, 20000);
+	stage.executor->spent_ns = 0;
+	stage.executor->regret_ns = 1e6;
+	calm = chosen(1024).calm;
+	stage.executor->spent_ns = 10000.0 * 1.01 * calm;
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage.executor->spent_ns = 10000.0 * 0.99 * calm;
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+
+	/* a trial would lose 10 us */
+	stale(10000, 20000);
+	stage.executor->spent_ns = 1.1e6;
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage.executor->spent_ns = 0.9e6;
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	/* on top of what was lost before */
+	stage.executor->spent_ns = 10e6;
+	stage.executor->regret_ns = 89000;
+	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
+	stage.executor->regret_ns = 91000;
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+}
+
+/* like: the CPU takes 100 ns an item, and the device, of another metric, times as much. */
+static void
+like(double times)
+{
+	int i;
+
+	stage_begin(1);
+	for (i = 0; i < 60; i++)
+	{
+		HyShape shape = {.op = HY_OP_DISTANCE,
+		                 .metric = HY_METRIC_IP,
+		                 .dims = STAGE_DIMS,
+		                 .queries = 1,
+		                 .targets = INT64_C(1000) << (i % 12)};
+		double ns = 100 * (double) shape.targets;
+
+		hy_tracker_record(stage.executor->tracker, &shape, 0, (uint64_t) ns);
+		hy_tracker_record(stage.executor->tracker, &shape, 1, (uint64_t) (times * ns));
+		shape.metric = HY_METRIC_L2;
+		hy_tracker_record(stage.executor->tracker, &shape, 0, (uint64_t) ns);
+	}
+}
+
+/* A first try may lose 20 ms, or 1% of the time spent if that is more; but not take 16 times as long. */
+static void
+test_what_a_first_try_may_cost(void)
+{
+	like(15);
+	stage_expect(stage_decided(1000), 1, HY_REASON_EXPLORATION);
+	stage_end();
+	like(17);
+	stage_expect(stage_decided(1000), 0, HY_REASON_COST);
+	stage.executor->spent_ns = 1e15;
+	stage_expect(stage_decided(1000), 0, HY_REASON_COST);
+	stage_end();
+
+	like(5);                                                      /* an item loses 400 ns */
+	stage_expect(stage_decided(47500), 1, HY_REASON_EXPLORATION); /* 19 ms */
+	stage_expect(stage_decided(52500), 0, HY_REASON_COST);        /* 21 ms */
+	stage.executor->spent_ns = 2.2e9;
+	stage_expect(stage_decided(52500), 1, HY_REASON_EXPLORATION);
+	stage.executor->regret_ns = 2e6;
+	stage_expect(stage_decided(52500), 0, HY_REASON_COST);
+	stage_expect(stage_decided(47500), 1, HY_REASON_EXPLORATION); /* whatever was lost before */
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -748,6 +1033,7 @@ main(void)
 	UNIT_RUN(test_free_memory_of_an_open_device);
 	UNIT_RUN(test_ski_rental);
 	UNIT_RUN(test_rent_is_what_would_have_been_saved);
+	UNIT_RUN(test_rent_goes_to_the_best);
 	UNIT_RUN(test_asking_for_it_opens_at_once);
 	UNIT_RUN(test_cost_with_hysteresis);
 	UNIT_RUN(test_first_steps_without_history);
@@ -766,5 +1052,8 @@ main(void)
 	UNIT_RUN(test_split);
 	UNIT_RUN(test_a_trial_is_foretold);
 	UNIT_RUN(test_a_first_try_is_no_leap);
+	UNIT_RUN(test_how_soon_a_trial_is_due);
+	UNIT_RUN(test_what_a_trial_may_cost);
+	UNIT_RUN(test_what_a_first_try_may_cost);
 	return unit_finish();
 }

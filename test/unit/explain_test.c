@@ -61,6 +61,36 @@ test_is_what_happens_then(void)
 	stage_end();
 }
 
+/* What a prediction rests on: tasks like this one, or how many doublings away they were. */
+static void
+test_how_far_it_is_from_what_was_seen(void)
+{
+	static const int64_t targets[] = {256, 1024, 16384};
+	static const int32_t steps[] = {-2, 0, 4};
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+	int i;
+	int d;
+
+	stage_begin(1);
+	stage_teach_one(1024, 100000, 30000);
+	for (i = 0; i < 3; i++)
+	{
+		HyShape asked = shape;
+
+		asked.targets = targets[i];
+		CHECK_INT(hy_explain(stage.executor, &asked, &decision, costs, &count), HY_OK);
+		for (d = 0; d < 2; d++)
+		{
+			CHECK_INT(costs[d].steps, steps[i]);
+			CHECK_INT(costs[d].samples, steps[i] == 0 ? 19 : 0);
+			CHECK(costs[d].weight > 15 && !costs[d].cold);
+		}
+	}
+	stage_end();
+}
+
 /* what_is_split_is_explained_as_split: as it is done, not as if it went to one side */
 static void
 test_what_is_split_is_explained_as_split(void)
@@ -87,6 +117,8 @@ test_what_is_split_is_explained_as_split(void)
 		CHECK_INT(said.device, done.device);
 		CHECK_STR(hy_reason_name(said.reason), hy_reason_name(done.reason));
 		CHECK_INT(said.split_share >= 0, done.reason == HY_REASON_SPLIT);
+		if (i == 0) /* when nothing is known, half */
+			CHECK_NEAR(said.split_share, 0.5, 1e-9);
 		split += done.reason == HY_REASON_SPLIT;
 	}
 	CHECK_MSG(split >= 80 && split < 90, "%d times", split);
@@ -100,6 +132,7 @@ test_refusals_and_nonsense(void)
 	HyDecision decision;
 	HyShape odd = shape;
 	int32_t count;
+	int i;
 
 	stage_begin(1);
 	stage.unsupported = true;
@@ -117,8 +150,30 @@ test_refusals_and_nonsense(void)
 	odd = shape;
 	odd.op = HY_OP_TOPK; /* without k */
 	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
-	odd.op = (HyOp) 77;
+	odd = shape;
+	odd.k = 5; /* distances have none */
 	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	odd = shape;
+	odd.queries = -1;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	odd = shape;
+	odd.resident = true;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	odd = shape;
+	odd.dims = HY_MAX_DIMS + 1;
+	CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	for (i = 0; i < 2; i++)
+	{
+		odd = shape;
+		odd.op = (HyOp) (i == 0 ? -1 : HY_OP_COUNT);
+		CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+		odd = shape;
+		odd.dtype = (HyDtype) (i == 0 ? -1 : HY_DTYPE_COUNT);
+		CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+		odd = shape;
+		odd.metric = (HyMetric) (i == 0 ? -1 : HY_METRIC_COUNT);
+		CHECK_INT(hy_explain(stage.executor, &odd, &decision, costs, &count), HY_INVALID);
+	}
 	CHECK_INT(stage.submits, 0);
 	stage_end();
 }
@@ -150,6 +205,20 @@ test_batches_that_nobody_can_hold(void)
 	large.targets = INT64_C(1000000000);
 	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
 	CHECK_INT(count, 2);
+	/* a graph has no dims */
+	large = (HyShape){.op = HY_OP_SPREAD, .queries = 2, .targets = 1000};
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
+	large.dims = 4;
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_INVALID);
+	large = shape;
+	/* no batch at all is one that can be held; 2^47 bytes are what a process can address */
+	large.queries = large.targets = 0;
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
+	large.queries = 1;
+	large.targets = (INT64_C(1) << 47) / (STAGE_DIMS * 4);
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_OK);
+	large.targets++;
+	CHECK_INT(hy_explain(stage.executor, &large, &decision, costs, &count), HY_INVALID);
 	stage_end();
 }
 
@@ -187,6 +256,7 @@ main(void)
 {
 	UNIT_RUN(test_without_history);
 	UNIT_RUN(test_is_what_happens_then);
+	UNIT_RUN(test_how_far_it_is_from_what_was_seen);
 	UNIT_RUN(test_what_is_split_is_explained_as_split);
 	UNIT_RUN(test_refusals_and_nonsense);
 	UNIT_RUN(test_batches_that_nobody_can_hold);

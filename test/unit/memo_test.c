@@ -342,6 +342,239 @@ test_no_longer_than_100_ms(void)
 	stage_end();
 }
 
+/* What an open breaker was the reason for ends with it: the probe goes at the very moment. */
+static void
+test_a_breaker_that_may_be_tried(void)
+{
+	HyBreaker *breaker;
+	HyDecision decision;
+	bool probe;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	stage.clock.time = breaker->open_until_ns - HY_MEMO_NS / 2;
+	settled(100);
+	CHECK(!long_way(100));
+	stage.clock.time = breaker->open_until_ns - 1;
+	CHECK(!long_way(100)); /* it holds to the end */
+	stage.clock.time = breaker->open_until_ns;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_PROBE);
+	stage_end();
+
+	/* while a probe of somebody else is out, the next call may be the next one */
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
+	for (i = 0; i < 3; i++)
+		hy_breaker_record(breaker, stage.clock.time, false, 0.95);
+	stage.clock.time = breaker->open_until_ns;
+	CHECK(hy_breaker_allow(breaker, stage.clock.time, &probe));
+	CHECK(probe);
+	for (i = 0; i < 6; i++)
+	{
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+		stage_expect(decision, 0, HY_REASON_UNRELIABLE);
+		CHECK(long_way(100));
+	}
+	hy_breaker_record(breaker, stage.clock.time, true, 0.95);
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_PROBE);
+	stage_end();
+}
+
+/* An open that failed is tried again when its time has come, not a memo's life later. */
+static void
+test_a_device_that_may_be_opened_again(void)
+{
+	HyDecision decision;
+	uint64_t again;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 0;
+	stage.open_status = HY_TRANSIENT;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(stage.opens, 1);
+	again = stage.executor->member[1].open_after_ns;
+	CHECK(again > stage.clock.time + HY_MEMO_NS);
+	stage.clock.time = again - HY_MEMO_NS / 2;
+	settled(100);
+	stage.open_status = HY_OK;
+	stage.clock.time = again - 1;
+	CHECK(!long_way(100));
+	CHECK_INT(stage.opens, 1);
+	stage.clock.time = again;
+	CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(stage.opens, 2);
+	stage_end();
+}
+
+/* known: the CPU takes 10 us and the device, that is open, so much; a memo is there. */
+static void
+known(double device_ns)
+{
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	CHECK_INT(hy_member_open(stage.executor, &stage.executor->member[1], stage.clock.time), HY_OK);
+	stage.cpu_item_ns = 10;
+	stage_teach_one(1000, 10000, (uint64_t) device_ns);
+	for (i = 0; i < 3; i++)
+		CHECK_INT(stage_dispatch(1000, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK(!long_way(1000));
+}
+
+/* moved: the CPU takes times as long, a hundred times over; by how much that moves what is expected. */
+static double
+moved(double times)
+{
+	HyTask task = stage_task(1000);
+	HyShape shape = hy_task_shape(&task);
+	double before = hy_tracker_predict(stage.executor->tracker, &shape, 0);
+
+	hy_tracker_record_many(stage.executor->tracker, &shape, 0, times * 10000, 100);
+	hy_generation_check(stage.executor);
+	return hy_tracker_predict(stage.executor->tracker, &shape, 0) / before;
+}
+
+/* Where the device is twice as far off a memo ends with leaps of history only, not with each move. */
+static void
+test_what_moves_a_memo(void)
+{
+	double by;
+
+	known(18000);
+	by = moved(1.15);
+	CHECK(by > 1.05 && by < 1.25);
+	CHECK(long_way(1000));
+	stage_end();
+	known(22500);
+	by = moved(1.15);
+	CHECK(by > 1.05 && by < 1.25);
+	CHECK(!long_way(1000));
+	by = moved(1.6);
+	CHECK(by > 1.25);
+	CHECK(long_way(1000));
+	stage_end();
+}
+
+/* History hears of calls by memo every HY_MEMO_CALLS, and what it makes of them ends the memo. */
+static void
+test_history_hears_in_time(void)
+{
+	HyTrackerRow row;
+	int64_t before;
+	int n;
+
+	known(18000);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	before = row.observations;
+	stage.cpu_item_ns = 12; /* 2.4 ms for all of them */
+	for (n = 0; n < 2 * HY_MEMO_CALLS && !long_way(1000); n++)
+		;
+	CHECK_MSG(n >= HY_MEMO_CALLS - 4 && n <= HY_MEMO_CALLS, "after %d calls", n);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &row));
+	CHECK(row.observations - before >= n);
+	stage_end();
+}
+
+/* Another reason in the place of one for which rent was paid pays none. */
+static void
+test_no_rent_for_another_reason(void)
+{
+	HyDecision decision;
+	double paid;
+	int i;
+
+	stage_begin(1);
+	stage.executor->member[1].info.open_cost_ns = 1000000000;
+	for (i = 0; i < 6; i++)
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
+	CHECK(!long_way(100));
+	hy_memo_fold(stage.executor, true);
+	paid = stage.executor->member[1].rent_ns;
+	CHECK_NEAR(paid, 70000, 1);
+	stage.config.min_batch[HY_OP_DISTANCE] = 200;
+	for (i = 0; i < 6; i++)
+		CHECK_INT(stage_dispatch(100, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_BELOW_MIN);
+	CHECK(!long_way(100));
+	hy_memo_fold(stage.executor, true);
+	CHECK_NEAR(stage.executor->member[1].rent_ns, paid, 1e-6);
+	stage_end();
+}
+
+/* One call in ten that is far off counts as half as much again, or 100 ns more where that is finer. */
+static void
+test_far_off_calls_are_clipped(void)
+{
+	static const double items[] = {1, 100};
+	static const double most[] = {100, 5000};
+	size_t i;
+	int n;
+
+	for (i = 0; i < 2; i++)
+	{
+		double mean = 100 * items[i];
+		HyTask task;
+		HyShape shape;
+
+		stage_begin(0);
+		stage.cpu_item_ns = items[i];
+		for (n = 0; n < 200; n++)
+			CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+		hy_memo_fold(stage.executor, true);
+		task = stage_task(100);
+		shape = hy_task_shape(&task);
+		CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &shape, 0) / mean, 1, 1e-3);
+		for (n = 0; n < 10; n++)
+		{
+			stage.cpu_item_ns = n == 5 ? 50 * items[i] : items[i];
+			CHECK(!long_way(100));
+		}
+		hy_memo_fold(stage.executor, true);
+		/* ten of a hundred move the mean by a tenth of what they are off together */
+		CHECK_NEAR(hy_tracker_predict(stage.executor->tracker, &shape, 0) - mean, most[i] / 100,
+		           most[i] / 500);
+		stage_end();
+	}
+}
+
+/* The CPU is taken by cost; then so many processes want it that the device is cheaper. */
+static void
+test_a_load_is_seen_at_once(void)
+{
+	HyLoad idle = {.runnable = 1, .memory = 1};
+	HyLoad busy = {.runnable = 4, .memory = 1};
+	HyDecision decision;
+	int i;
+
+	stage_begin(1);
+	hy_executor_set_load(stage.executor, &idle);
+	stage.cpu_item_ns = 10; /* 10 us, four times that, and the device's 21 */
+	for (i = 0; i < 60; i++)
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_COST);
+	CHECK(!long_way(1024));
+	/* the same again changes nothing */
+	hy_executor_set_load(stage.executor, &idle);
+	CHECK(!long_way(1024));
+	hy_executor_set_load(stage.executor, &busy);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_COST);
+	CHECK_NEAR(decision.predicted_cpu_ns, 40960, 400);
+	stage_end();
+}
+
 static void
 test_a_device_that_comes_late(void)
 {
@@ -448,6 +681,13 @@ main(void)
 	UNIT_RUN(test_events_are_whole);
 	UNIT_RUN(test_a_setting_is_seen_at_once);
 	UNIT_RUN(test_no_longer_than_100_ms);
+	UNIT_RUN(test_a_breaker_that_may_be_tried);
+	UNIT_RUN(test_a_device_that_may_be_opened_again);
+	UNIT_RUN(test_what_moves_a_memo);
+	UNIT_RUN(test_history_hears_in_time);
+	UNIT_RUN(test_no_rent_for_another_reason);
+	UNIT_RUN(test_far_off_calls_are_clipped);
+	UNIT_RUN(test_a_load_is_seen_at_once);
 	UNIT_RUN(test_a_device_that_comes_late);
 	UNIT_RUN(test_what_history_says_anew);
 	UNIT_RUN(test_a_failing_call);

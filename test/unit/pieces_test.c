@@ -45,6 +45,14 @@ test_split_in_auto(void)
 	CHECK_INT(decision.pieces, 0);
 	CHECK_INT(stage_counters(0)->items, 0);
 	stage_end();
+
+	/* from a millisecond on: what is shorter is not worth the joining */
+	begin(1, 100);
+	CHECK_INT(stage_dispatch(9500, &decision), HY_OK);
+	CHECK(decision.reason != HY_REASON_SPLIT);
+	CHECK_INT(stage_dispatch(10500, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_SPLIT);
+	stage_end();
 }
 
 static void
@@ -259,6 +267,46 @@ test_all_devices_on_a_large_task(void)
 	stage_end();
 }
 
+/* It is cut over all from half a millisecond on; below, starting the others costs too much of it. */
+static void
+test_how_large_is_large(void)
+{
+	begin(2, 50); /* and 20 us */
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(9200, &decision), HY_OK); /* 0.48 ms */
+	CHECK_INT(decision.pieces, 0);
+	CHECK_INT(stage_counters(2)->items, 0);
+	CHECK_INT(stage_dispatch(10000, &decision), HY_OK); /* 0.52 ms */
+	CHECK(decision.pieces >= 2);
+	CHECK(stage_counters(2)->items > 3000);
+	stage_end();
+}
+
+/* Another device is opened for a task where that takes at most half as long as the task. */
+static void
+test_opening_another_for_a_large_task(void)
+{
+	int dear;
+
+	for (dear = 0; dear < 2; dear++)
+	{
+		HyMember *second;
+
+		begin(2, 50);
+		second = &stage.executor->member[2];
+		hy_member_close(stage.executor, second);
+		stage.opens = 0;
+		stage.config.execution = HY_EXECUTION_GPU;
+		second->info.open_cost_ns = dear ? 1060000 : 980000;
+		CHECK_INT(stage_dispatch(40000, &decision), HY_OK); /* 2.02 ms */
+		CHECK_INT(decision.device, 1);
+		CHECK_INT(stage.opens, dear ? 0 : 1);
+		CHECK_INT(stage_counters(2)->items > 0, !dear);
+		CHECK_INT(decision.pieces > 1, !dear);
+		stage_end();
+	}
+}
+
 static void
 test_devices_that_are_named(void)
 {
@@ -401,6 +449,8 @@ main(void)
 	UNIT_RUN(test_split_that_is_none);
 	UNIT_RUN(test_a_cancelled_job_says_so);
 	UNIT_RUN(test_all_devices_on_a_large_task);
+	UNIT_RUN(test_how_large_is_large);
+	UNIT_RUN(test_opening_another_for_a_large_task);
 	UNIT_RUN(test_devices_that_are_named);
 	UNIT_RUN(test_large_for_the_memory);
 	UNIT_RUN(test_long_ones_are_cut_for_failures);

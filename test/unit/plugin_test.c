@@ -212,6 +212,14 @@ test_incomplete(void)
 	build_backend("empty_name", "b.name = \"\";");
 	CHECK(load("empty_name") == NULL);
 	CHECK_STR(why, "empty_name.so leaves a function or its name out");
+	/* 63 characters and the end of them are the longest */
+	build_backend("long_name",
+	              "b.name = \"a_name_of_so_many_characters_that_it_takes_all_there_is_room_for\";");
+	CHECK(load("long_name") == NULL);
+	CHECK_STR(why, "long_name.so leaves a function or its name out");
+	build_backend("longest_name",
+	              "b.name = \"a_name_of_so_many_characters_that_it_takes_all_there_is_room_fo\";");
+	CHECK(load("longest_name") != NULL);
 }
 
 static void

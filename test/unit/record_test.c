@@ -86,6 +86,8 @@ test_quantiles(void)
 	CHECK(hy_counters_quantile(&counters, 0.99) <= 1048576);
 	CHECK(hy_counters_quantile(&counters, 1) >= 0x1p39);
 	CHECK(hy_counters_quantile(&counters, -1) >= 0);
+	hy_count_call(&counters, 1, UINT64_C(1) << HY_MAX_LATENCIES); /* the first beyond the last */
+	CHECK_INT(counters.latency[HY_MAX_LATENCIES - 1], 2);
 	hy_count_call(&counters, INT64_MAX, 0);
 	CHECK_INT(counters.items, INT64_MAX);
 	CHECK_INT(counters.latency[0], 1);
@@ -121,6 +123,11 @@ test_names(void)
 	CHECK_STR(hy_execution_name(HY_EXECUTION_AUTO), "auto");
 	CHECK_STR(hy_execution_name(HY_EXECUTION_PREFER_GPU), "prefer_gpu");
 	CHECK_STR(hy_execution_name((HyExecution) 99), "unknown");
+	CHECK_STR(hy_execution_name((HyExecution) -1), "unknown");
+	CHECK_STR(hy_reason_name((HyReason) -1), "unknown");
+	CHECK_STR(hy_flush_name(HY_FLUSH_TIME), "time");
+	CHECK_STR(hy_flush_name((HyFlush) HY_FLUSH_COUNT), "unknown");
+	CHECK_STR(hy_flush_name((HyFlush) -1), "unknown");
 }
 
 int

@@ -74,6 +74,91 @@ test_between_and_beyond(void)
 	CHECK(correction(&sizes, 10) < 2 && correction(&sizes, 10) > 1.2);
 }
 
+/* A class counts for its observations, those beside it together for half of one. */
+static void
+test_own_observations_against_the_neighbours(void)
+{
+	static HySizes sizes;
+
+	observe(&sizes, 1000, 1, 50, 1);
+	observe(&sizes, 4000, 1, 50, 2);
+	observe(&sizes, 2000, 4, 1, 3);
+	/* two thirds of one that is itself half doubted, in powers of four */
+	CHECK_NEAR(log(correction(&sizes, 2000)) / log(4), 2.0 / 3 * 2 / 3, 0.02);
+	observe(&sizes, 2000, 4, 5, 4);
+	CHECK(correction(&sizes, 2000) > 3.2);
+}
+
+/* What is left of a correction beyond the sizes seen: nearly all next to them, half after 7 doublings. */
+static void
+test_how_a_correction_fades(void)
+{
+	int up;
+
+	for (up = 0; up < 2; up++)
+	{
+		static HySizes none;
+		HySizes sizes = none;
+		double before = 1;
+		int away;
+
+		observe(&sizes, INT64_C(1) << 30, 4, 1000, 1);
+		for (away = 1; away <= 25; away++)
+		{
+			double left =
+				log(correction(&sizes, INT64_C(1) << (up ? 30 + away : 30 - away))) / log(4);
+
+			CHECK(left > 0 && (left < before || away == 1));
+			before = left;
+			if (away == 1)
+				CHECK(left > 0.95);
+			if (away == 7)
+				CHECK_NEAR(left, 0.5, 0.01);
+			if (away == 25)
+				CHECK(left < 0.25);
+		}
+	}
+}
+
+/* Where transfers and merging differ, one says nothing of the other. */
+static void
+test_each_fourfold_is_a_manner(void)
+{
+	static const int64_t queries[] = {1, 3, 4, 15, 16, 63, 64, 1000000};
+	static const int32_t ks[] = {1, 3, 4, 15, 16, 63, 64, 255, 256};
+	HySizes sizes;
+	int i;
+	int j;
+
+	for (i = 0; i < 8; i++)
+	{
+		HyShape seen = shape_of(queries[i], 1, 1);
+
+		memset(&sizes, 0, sizeof(sizes));
+		hy_sizes_claim(&sizes, &seen, 1e9, 1);
+		for (j = 0; j < 8; j++)
+		{
+			HyShape asked = shape_of(queries[j], 1, 1);
+
+			/* pairs of these are alike */
+			CHECK_INT(hy_sizes_find(&sizes, &asked, 1e9) != NULL, i / 2 == j / 2);
+		}
+	}
+	for (i = 0; i < 9; i++)
+	{
+		HyShape seen = shape_of(1, 1, ks[i]);
+
+		memset(&sizes, 0, sizeof(sizes));
+		hy_sizes_claim(&sizes, &seen, 1e9, 1);
+		for (j = 0; j < 9; j++)
+		{
+			HyShape asked = shape_of(1, 1, ks[j]);
+
+			CHECK_INT(hy_sizes_find(&sizes, &asked, 1e9) != NULL, i / 2 == j / 2);
+		}
+	}
+}
+
 static void
 test_manners_do_not_mix(void)
 {
@@ -111,6 +196,11 @@ test_nonsense(void)
 
 	observe(&sizes, 100, 1e300, 3, 1);
 	CHECK(isfinite(correction(&sizes, 100)) && correction(&sizes, 100) > 1);
+	/* a million times either way is the most that is believed */
+	observe(&sizes, 100, 1e300, 1000, 1);
+	CHECK_NEAR(correction(&sizes, 100) / 1e6, 1, 0.25);
+	observe(&sizes, 10000, 1e-300, 1000, 1);
+	CHECK_NEAR(correction(&sizes, 10000) * 1e6, 1, 0.25);
 	observe(&sizes, 1000000, NAN, 3, 2);
 	CHECK(isfinite(correction(&sizes, 1000000)) && correction(&sizes, 1000000) > 0);
 	CHECK_INT(hy_log2_floor(0.5), 0);
@@ -127,6 +217,9 @@ main(void)
 	UNIT_RUN(test_nothing_known);
 	UNIT_RUN(test_own_class);
 	UNIT_RUN(test_between_and_beyond);
+	UNIT_RUN(test_own_observations_against_the_neighbours);
+	UNIT_RUN(test_how_a_correction_fades);
+	UNIT_RUN(test_each_fourfold_is_a_manner);
 	UNIT_RUN(test_manners_do_not_mix);
 	UNIT_RUN(test_least_recently_used_gives_way);
 	UNIT_RUN(test_nonsense);

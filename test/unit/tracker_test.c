@@ -118,6 +118,12 @@ test_outliers_are_clipped(void)
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (9 * 1000 + 1500) / 10.0, 5);
 	hy_tracker_record(t, &shape, 0, 0);
 	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), 1050 - 52.5, 25);
+	/* where half is less than the clock can tell, 100 ns more is the most */
+	hy_tracker_reset(t);
+	for (i = 0; i < 10; i++)
+		hy_tracker_record(t, &shape, 0, 100);
+	hy_tracker_record(t, &shape, 0, 1000000);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0), (9 * 100 + 200) / 10.0, 2);
 	/* one that is within the band is taken as it is */
 	hy_tracker_reset(t);
 	for (i = 0; i < 10; i++)
@@ -151,6 +157,11 @@ test_first_of_a_size_are_not_clipped(void)
 		hy_tracker_record(t, &small, 0, 1000);
 	hy_tracker_record(t, &large, 0, 10000000);
 	CHECK(hy_tracker_predict(t, &large, 0) < 250000);
+	hy_tracker_reset(t);
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(t, &small, 0, 1000);
+	hy_tracker_record(t, &large, 0, 1); /* as half of the 100,000 foretold */
+	CHECK(hy_tracker_predict(t, &large, 0) > 45000);
 	hy_tracker_destroy(t);
 }
 
@@ -317,6 +328,7 @@ test_break_even_and_rows(void)
 	CHECK(hy_tracker_row(t, 1, &row));
 	CHECK_INT(row.device, 1);
 	CHECK_INT(row.observations, 100);
+	CHECK(row.samples > 60 && row.samples <= 100); /* in force: some are forgotten */
 	CHECK_INT(row.unseen, 0);
 	CHECK(row.known && !row.cold);
 	CHECK_NEAR(row.fit.launch_ns + row.fit.serial_ns * 768, 20100, 200);
@@ -378,12 +390,95 @@ test_generation(void)
 	for (i = 0; i < 1000; i++)
 		hy_tracker_record(t, &shape, 0, (uint64_t) (990 + i % 20));
 	CHECK_INT(hy_tracker_generation(t), generation); /* nothing has changed to speak of */
+	hy_tracker_record_many(t, &shape, 0, 1014, 100); /* 1.5% */
+	CHECK(hy_tracker_predict(t, &shape, 0) > 1010);
+	CHECK_INT(hy_tracker_generation(t), generation);
+	hy_tracker_record_many(t, &shape, 0, 1050, 100); /* 3.5% */
+	CHECK(hy_tracker_generation(t) != generation);
+	generation = hy_tracker_generation(t);
 	for (i = 0; i < 100; i++)
 		hy_tracker_record_many(t, &shape, 0, 1400, 10);
 	CHECK(hy_tracker_generation(t) != generation);
 	generation = hy_tracker_generation(t);
 	hy_tracker_reset(t);
 	CHECK(hy_tracker_generation(t) != generation);
+	hy_tracker_destroy(t);
+}
+
+/*
+ * The least that a device was ever seen to take says what a launch is: the shorter that is, the more
+ * of what small tasks of another operation take grows with them.
+ */
+static void
+test_the_least_is_the_launch(void)
+{
+	double large_ns[2];
+	int quick;
+
+	for (quick = 0; quick < 2; quick++)
+	{
+		HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+		HyShape small = shape_of(100);
+		HyShape large = shape_of(1000000);
+		HyShape other = shape_of(100);
+		int i;
+
+		other.op = HY_OP_SPREAD;
+		other.dims = 0;
+		for (i = 0; i < 3; i++)
+		{
+			hy_tracker_record(t, &other, 1, quick ? 20000 : 300000);
+			hy_tracker_record(t, &small, 1, 300000);
+		}
+		CHECK_NEAR(hy_tracker_predict(t, &small, 1), 300000, 10000);
+		large_ns[quick] = hy_tracker_predict(t, &large, 1);
+		hy_tracker_destroy(t);
+	}
+	CHECK_MSG(large_ns[1] > 1.3 * large_ns[0], "%g and %g", large_ns[1], large_ns[0]);
+}
+
+/* What is far from deciding need not look at every move: only at what comes from nothing, or leaps. */
+static void
+test_leaps(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	uint32_t leaps = hy_tracker_leaps(t);
+	uint32_t generation;
+	double before;
+
+	hy_tracker_record(t, &shape, 0, 1000);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	hy_tracker_record_many(t, &shape, 0, 1000, 100);
+	leaps = hy_tracker_leaps(t);
+	generation = hy_tracker_generation(t);
+	before = hy_tracker_predict(t, &shape, 0);
+	hy_tracker_record_many(t, &shape, 0, 1400, 60);
+	CHECK(hy_tracker_predict(t, &shape, 0) > 1.1 * before); /* a move, and no leap */
+	CHECK(hy_tracker_predict(t, &shape, 0) < 1.25 * before);
+	CHECK_INT(hy_tracker_leaps(t), leaps);
+	CHECK(hy_tracker_generation(t) != generation);
+	before = hy_tracker_predict(t, &shape, 0);
+	hy_tracker_record_many(t, &shape, 0, 3000, 100);
+	CHECK(hy_tracker_predict(t, &shape, 0) > 1.25 * before);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	leaps = hy_tracker_leaps(t);
+	hy_tracker_reset(t);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	hy_tracker_destroy(t);
+}
+
+/* No clock runs for longer than 52 days at a time. */
+static void
+test_times_that_cannot_be(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		hy_tracker_record(t, &shape, 0, UINT64_MAX);
+	CHECK_NEAR(hy_tracker_predict(t, &shape, 0) / (52 * 86400e9), 1, 0.15);
 	hy_tracker_destroy(t);
 }
 
@@ -555,6 +650,9 @@ main(void)
 	UNIT_RUN(test_break_even_and_rows);
 	UNIT_RUN(test_import_and_take);
 	UNIT_RUN(test_generation);
+	UNIT_RUN(test_the_least_is_the_launch);
+	UNIT_RUN(test_leaps);
+	UNIT_RUN(test_times_that_cannot_be);
 	UNIT_RUN(test_many_kinds_and_sizes);
 	UNIT_RUN(test_short_of_memory);
 	UNIT_RUN(test_devices_out_of_range);
