@@ -695,11 +695,16 @@ test_split(void)
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
 	CHECK(choice.split);
 	CHECK_NEAR(choice.share, 0.25, 1e-9);
-	/* asked for, what it wins may be less than automatic wants, but not nothing */
+	/* asked for, what it wins may be less than automatic wants, but not next to nothing */
 	for (i = 0; i < 400; i++)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 900000);
 	stage.config.split_percent = -1;
 	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	CHECK(choice.split_ns < choice.device_ns && choice.split_ns > 0.95 * choice.device_ns);
+	CHECK(!choice.split);
+	for (i = 0; i < 400; i++)
+		hy_tracker_record(stage.executor->tracker, &shape, 1, 1400000);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
 	CHECK(choice.split);
 	CHECK(choice.split_ns < choice.device_ns && choice.split_ns > 0.9 * choice.device_ns);
