@@ -99,6 +99,8 @@ step_unit()
 	test/unit/run.sh plain sanitize clang
 	# what several processes write at once
 	test/unit/run.sh thread -k shared_table
+	# what is left behind by a device that fails
+	test/unit/run.sh valgrind -k fault_matrix
 }
 step_machines() { test/unit/other_machines.sh; }
 # without a GPU: the plug-in against a fake device

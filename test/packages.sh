@@ -16,7 +16,8 @@ build=(gcc g++ make libc6-dev "postgresql-$major" "postgresql-server-dev-$major"
 # OpenBLAS: with the reference BLAS the vectors of the demo take ten times as long
 data=(python3-sklearn libopenblas0-pthread wordnet-base)
 tests=(clang clang-format libclang-rt-14-dev llvm-14 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell)
+	qemu-user libsimde-dev perl libipc-run-perl shellcheck cppcheck codespell
+	valgrind)
 
 case $purpose in
 demo | bench) wanted=("${build[@]}" "${data[@]}") ;;

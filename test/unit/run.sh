@@ -1,12 +1,13 @@
 #!/bin/sh
 # Builds and runs the unit tests, with no server.
 #
-#	test/unit/run.sh [plain] [sanitize] [clang] [thread] [-k NAME]
+#	test/unit/run.sh [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]
 #
 # Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
 # in build/unit/VARIANT and rebuilt when a file they were made from is newer.  Ends with a line
 # 'N passed, M failed' over all variants; a program that crashes, prints no plan, or runs another
-# number of tests than it planned counts as one failure.
+# number of tests than it planned counts as one failure.  Under valgrind, which is slow, those that
+# sweep over thousands of combinations take one of UNIT_SHARE; a leak is a failure.
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
@@ -15,13 +16,13 @@ variants=
 only=
 while [ $# -gt 0 ]; do
 	case $1 in
-		plain | sanitize | clang | thread) variants="$variants $1" ;;
+		plain | sanitize | clang | thread | valgrind) variants="$variants $1" ;;
 		-k)
 			only=$2
 			shift
 			;;
 		*)
-			echo "usage: $0 [plain] [sanitize] [clang] [thread] [-k NAME]" >&2
+			echo "usage: $0 [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]" >&2
 			exit 2
 			;;
 	esac
@@ -41,7 +42,7 @@ build() {
 	variant=$1
 	dir=build/unit/$variant
 	case $variant in
-		plain) compiler="${CC:-gcc} -O2" ;;
+		plain | valgrind) compiler="${CC:-gcc} -O2" ;;
 		clang) compiler="clang -O2" ;;
 		sanitize)
 			compiler="${CC:-gcc} -O1 -fno-omit-frame-pointer -fsanitize=address,undefined"
@@ -104,10 +105,17 @@ for variant in $variants; do
 			make -s -q -f "build/unit/$variant/Makefile" "$program" 2>/dev/null || rm -f "$program"
 		done
 	fi
+	under=
+	share=1
+	if [ "$variant" = valgrind ]; then
+		under="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=9"
+		share=11
+	fi
 	for file in $tests; do
 		name=$(basename "$file" .c)
 		start=$(date +%s)
-		UBSAN_OPTIONS=print_stacktrace=1 "build/unit/$variant/$name" >"$log" 2>&1
+		# shellcheck disable=SC2086
+		UNIT_SHARE=$share UBSAN_OPTIONS=print_stacktrace=1 $under "build/unit/$variant/$name" >"$log" 2>&1
 		status=$?
 		seconds=$(($(date +%s) - start))
 		good=$(grep -c '^ok ' "$log")

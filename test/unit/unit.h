@@ -59,6 +59,16 @@ static int unit_failed_checks UNIT_UNUSED;
 #define CHECK_NEAR(actual, expected, tolerance)                                                    \
 	unit_check_near(__FILE__, __LINE__, #actual, (actual), (expected), (tolerance))
 
+/* unit_share: a long sweep takes one of so many of its combinations: UNIT_SHARE, or 1. */
+static UNIT_UNUSED int
+unit_share(void)
+{
+	const char *text = getenv("UNIT_SHARE");
+	int share = text != NULL ? atoi(text) : 1;
+
+	return share > 1 ? share : 1;
+}
+
 static UNIT_UNUSED __attribute__((format(printf, 3, 4))) void
 unit_fail(const char *file, int line, const char *format, ...)
 {
