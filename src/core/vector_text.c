@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/distance.h"
+
 #define MAX_EXACT_DIGITS 15
 #define MAX_EXACT_POWER 22
 
@@ -27,9 +29,11 @@ static bool is_digit(char c);
 static const char *skip_spaces(const char *p);
 static bool parse_short_decimal(const char *text, float *value, const char **end);
 static bool round_decimal(uint64_t digits, int power, bool negative, float *value);
+static bool store(HyDtype dtype, void *out, int32_t i, float value);
 
 HyTextError
-hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, const char **where)
+hy_vector_parse(const char *text, HyDtype dtype, void *out, int32_t max_dims, int32_t *dims,
+                const char **where)
 {
 	const char *p = skip_spaces(text);
 	int32_t n = 0;
@@ -68,7 +72,9 @@ hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, c
 				return HY_TEXT_INFINITE;
 			end = stop;
 		}
-		out[n++] = value;
+		if (!store(dtype, out, n, value))
+			return HY_TEXT_OUT_OF_RANGE;
+		n++;
 
 		p = skip_spaces(end);
 		*where = p;
@@ -195,4 +201,20 @@ round_decimal(uint64_t digits, int power, bool negative, float *value)
 		return false;
 	*value = negative ? -(float) d : (float) d;
 	return true;
+}
+
+/* store: out[i] = value, which is finite; false where it is not once it is rounded to dtype. */
+static bool
+store(HyDtype dtype, void *out, int32_t i, float value)
+{
+	uint16_t half;
+
+	if (dtype == HY_F32)
+	{
+		((float *) out)[i] = value;
+		return true;
+	}
+	half = hy_float_to_half(value);
+	((uint16_t *) out)[i] = half;
+	return (half & 0x7c00u) != 0x7c00u;
 }

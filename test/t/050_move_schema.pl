@@ -32,11 +32,11 @@ $node->safe_psql('postgres', q{
 
 # What calls each function that a user calls, X standing for the schema; with its answer.
 my %calls = (
-	'vector_dims' => [ q{SELECT X.vector_dims('[1,2]')}, 2 ],
+	'vector_dims' => [ q{SELECT X.vector_dims('[1,2]'::X.vector)}, 2 ],
 	'vector_norm' => [ q{SELECT X.vector_norm('[3,4]')}, 5 ],
-	'l2_normalize' => [ q{SELECT X.l2_normalize('[0,2]')}, '[0,1]' ],
+	'l2_normalize' => [ q{SELECT X.l2_normalize('[0,2]'::X.vector)}, '[0,1]' ],
 	'l2_distance' => [ q{SELECT '[0,0]'::X.vector OPERATOR(X.<->) '[3,4]'}, 5 ],
-	'inner_product' => [ q{SELECT X.inner_product('[1,2]', '[3,4]')}, 11 ],
+	'inner_product' => [ q{SELECT X.inner_product('[1,2]'::X.vector, '[3,4]')}, 11 ],
 	'vector_negative_inner_product' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<#>) '[3,4]'}, -11 ],
 	'cosine_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<=>) '[0,1]'}, 1 ],
 	'l1_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<+>) '[0,1]'}, 2 ],
@@ -121,7 +121,7 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend d JOIN pg_proc 
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err,
 	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-$in .= "SELECT three.vector_dims('[1]');\n";
+$in .= "SELECT three.vector_dims('[1]'::three.vector);\n";
 IPC::Run::pump($session) until $out =~ /1\n/;
 $node->safe_psql('postgres', 'ALTER EXTENSION hybrid SET SCHEMA public');
 $in .= "SELECT count(*) > 20 FROM public.hybrid_calibrate(); SELECT count(*) FROM public.hybrid_devices;\n\\q\n";
