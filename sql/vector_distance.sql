@@ -12,6 +12,12 @@ SELECT cosine_distance('[3,4]'::vector, '[4,3]')::real;
 SELECT l1_distance('[0,0]'::vector, '[3,-4]'), '[0,0]'::vector <+> '[3,-4]';
 SELECT l1_distance('[1,2,3,4,5,6,7,8,9]'::vector, '[0,3,2,5,4,7,6,9,8]');
 
+SELECT vector_l2_squared_distance('[0,0]', '[3,4]'), vector_l2_squared_distance('[1,1]', '[0,0]');
+-- The angle, as a part of the half circle.
+SELECT vector_spherical_distance('[1,0]', '[0,1]'), vector_spherical_distance('[1,0]', '[-1,0]'),
+	   vector_spherical_distance('[1,0]', '[1,0]'), vector_spherical_distance('[2]', '[3]'),
+	   vector_spherical_distance('[2]', '[-3]');
+
 -- A vector and itself; cosine stays within 0 and 2.
 SELECT v <-> v AS l2, v <+> v AS l1, v <=> v AS cosine, v <=> v * '[-1,-1,-1]' AS opposite
 	FROM (VALUES ('[1,2,3]'::vector), ('[0.1,0.7,0.3]'), ('[1.1,1.1,1.1]')) x(v);
@@ -40,13 +46,16 @@ SELECT sum(inner_product(a, b)) AS sum_of_1_to_200
 SELECT abs(('[3e38]'::vector <-> '[-3e38]') / 6e38 - 1) < 1e-6 AS l2,
 	   abs(('[3e38]'::vector <+> '[-3e38]') / 6e38 - 1) < 1e-6 AS l1,
 	   abs(inner_product('[3e38]'::vector, '[3e38]') / 9e76 - 1) < 1e-6 AS ip,
-	   cosine_distance('[3e38]'::vector, '[3e38]') AS cosine;
+	   cosine_distance('[3e38]'::vector, '[3e38]') AS cosine,
+	   abs(vector_l2_squared_distance('[3e38]', '[-3e38]') / 36e76 - 1) < 1e-6 AS squared;
 
 -- Different dimensions; NULL.
 SELECT l2_distance('[1,2]'::vector, '[3]');
 SELECT inner_product('[1,2]'::vector, '[3]');
 SELECT cosine_distance('[1,2]'::vector, '[3,4,5]');
 SELECT l1_distance('[1]'::vector, '[3,4]');
+SELECT vector_l2_squared_distance('[1]', '[3,4]');
+SELECT vector_spherical_distance('[1]', '[3,4]');
 SELECT '[1,2]'::vector <-> '[3]';
 SELECT '[1,2]'::vector <#> '[3]';
 SELECT '[1,2]'::vector <=> '[3]';

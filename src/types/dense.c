@@ -16,7 +16,7 @@
 
 #include "types/dense.h"
 
-static bool is_finite_half(uint16 half);
+static bool is_infinite_half(uint16 half);
 static void round_to_halves(uint16 *halves, const float *floats, int n);
 
 const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
@@ -117,7 +117,7 @@ hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *valu
 	}
 	for (i = 0; i < value->dim; i++)
 	{
-		if (!is_finite_half(((const uint16 *) value->x)[i]))
+		if (is_infinite_half(((const uint16 *) value->x)[i]))
 			float_overflow_error();
 	}
 }
@@ -160,7 +160,7 @@ hybrid_dense_assign(const HybridDenseType *type, HybridDense *value, const float
 	{
 		char text[FLOAT_SHORTEST_DECIMAL_LEN];
 
-		if (is_finite_half(((const uint16 *) value->x)[i]) || !isfinite(floats[i]))
+		if (!is_infinite_half(((const uint16 *) value->x)[i]) || isinf(floats[i]))
 			continue;
 		float_to_shortest_decimal_buf(floats[i], text);
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -170,9 +170,9 @@ hybrid_dense_assign(const HybridDenseType *type, HybridDense *value, const float
 }
 
 static bool
-is_finite_half(uint16 half)
+is_infinite_half(uint16 half)
 {
-	return (half & 0x7c00) != 0x7c00;
+	return (half & 0x7fff) == 0x7c00;
 }
 
 static void

@@ -103,7 +103,7 @@ extern void hybrid_dense_check_typmod(int32 typmod, int dim);
 /* hybrid_dense_check_finite: raises on a NaN or an infinity among the elements. */
 extern void hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value);
 
-/* hybrid_dense_check_overflow: the same of a result of arithmetic on finite numbers. */
+/* hybrid_dense_check_overflow: raises on an infinity, as in a result of arithmetic. */
 extern void hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value);
 
 /*
