@@ -110,14 +110,14 @@ hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *valu
 	{
 		for (i = 0; i < value->dim; i++)
 		{
-			if (isinf(((const float *) value->x)[i]))
+			if (isinf(hybrid_dense_singles(value)[i]))
 				float_overflow_error();
 		}
 		return;
 	}
 	for (i = 0; i < value->dim; i++)
 	{
-		if (is_infinite_half(((const uint16 *) value->x)[i]))
+		if (is_infinite_half(hybrid_dense_halves(value)[i]))
 			float_overflow_error();
 	}
 }
@@ -128,16 +128,16 @@ hybrid_dense_floats(const HybridDenseType *type, HybridDense *value)
 	float *floats;
 
 	if (type->dtype == HY_F32)
-		return (float *) value->x;
+		return hybrid_dense_singles(value);
 	floats = palloc(sizeof(float) * (Size) value->dim);
-	hy_kernels()->widen_f16(floats, (const uint16 *) value->x, value->dim);
+	hy_kernels()->widen_f16(floats, hybrid_dense_halves(value), value->dim);
 	return floats;
 }
 
 void
 hybrid_dense_free_floats(const HybridDense *value, float *floats)
 {
-	if ((const char *) floats != value->x)
+	if (floats != hybrid_dense_singles(value))
 		pfree(floats);
 }
 
@@ -145,8 +145,8 @@ void
 hybrid_dense_round(const HybridDenseType *type, HybridDense *value, const float *floats)
 {
 	if (type->dtype == HY_F16)
-		round_to_halves((uint16 *) value->x, floats, value->dim);
-	else if ((const char *) floats != value->x)
+		round_to_halves(hybrid_dense_halves(value), floats, value->dim);
+	else if (floats != hybrid_dense_singles(value))
 		memcpy(value->x, floats, sizeof(float) * (Size) value->dim);
 }
 
@@ -160,7 +160,7 @@ hybrid_dense_assign(const HybridDenseType *type, HybridDense *value, const float
 	{
 		char text[FLOAT_SHORTEST_DECIMAL_LEN];
 
-		if (!is_infinite_half(((const uint16 *) value->x)[i]) || isinf(floats[i]))
+		if (!is_infinite_half(hybrid_dense_halves(value)[i]) || isinf(floats[i]))
 			continue;
 		float_to_shortest_decimal_buf(floats[i], text);
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
