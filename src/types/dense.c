@@ -17,6 +17,7 @@
 #include "types/dense.h"
 
 static bool is_infinite_half(uint16 half);
+static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
 static void round_to_halves(uint16 *halves, const float *floats, int n);
 
 const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
@@ -86,40 +87,24 @@ hybrid_dense_check_typmod(int32 typmod, int dim)
 void
 hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
 {
-	int i;
+	int i = first_not_finite(type, value);
 
-	for (i = 0; i < value->dim; i++)
-	{
-		float x = hybrid_dense_element(type->dtype, value, i);
-
-		if (isnan(x))
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
-		if (isinf(x))
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("infinite value not allowed in %s", type->name)));
-	}
+	if (i == value->dim)
+		return;
+	if (isnan(hybrid_dense_element(type->dtype, value, i)))
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
+	ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+	                errmsg("infinite value not allowed in %s", type->name)));
 }
 
 void
 hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value)
 {
-	int i;
+	int i = first_not_finite(type, value);
 
-	if (type->dtype == HY_F32)
-	{
-		for (i = 0; i < value->dim; i++)
-		{
-			if (isinf(hybrid_dense_singles(value)[i]))
-				float_overflow_error();
-		}
-		return;
-	}
-	for (i = 0; i < value->dim; i++)
-	{
-		if (is_infinite_half(hybrid_dense_halves(value)[i]))
-			float_overflow_error();
-	}
+	if (i < value->dim && isinf(hybrid_dense_element(type->dtype, value, i)))
+		float_overflow_error();
 }
 
 float *
@@ -173,6 +158,30 @@ static bool
 is_infinite_half(uint16 half)
 {
 	return (half & 0x7fff) == 0x7c00;
+}
+
+/* first_not_finite: the first element whose exponent is all ones; dim when there is none. */
+static int
+first_not_finite(const HybridDenseType *type, const HybridDense *value)
+{
+	const void *elements = value->x;
+	int i = 0;
+
+	if (type->dtype == HY_F32)
+	{
+		const uint32 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7f800000) != 0x7f800000)
+			i++;
+	}
+	else
+	{
+		const uint16 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7c00) != 0x7c00)
+			i++;
+	}
+	return i;
 }
 
 static void

@@ -116,7 +116,7 @@ extern void hybrid_dense_check_typmod(int32 typmod, int dim);
 /* hybrid_dense_check_finite: raises on a NaN or an infinity among the elements. */
 extern void hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value);
 
-/* hybrid_dense_check_overflow: raises on an infinity, as in a result of arithmetic. */
+/* hybrid_dense_check_overflow: raises when what is not finite in a result is an overflow. */
 extern void hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value);
 
 /*
