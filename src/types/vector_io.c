@@ -186,6 +186,8 @@ report_text_error(HyTextError error, const char *text, const char *where)
 			                errmsg("invalid input syntax for type vector: \"%s\"", text)));
 			break;
 		case HY_TEXT_OK:
+		case HY_TEXT_CUT:
+		case HY_TEXT_TOO_SMALL:
 			break;
 	}
 	elog(ERROR, "unrecognized vector text error: %d", (int) error);
