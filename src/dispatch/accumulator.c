@@ -16,6 +16,7 @@ typedef struct Question
 
 static void begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static bool waited(HyAccumulator *accumulator);
+static uint64_t choose_wait(const HyAccumulator *accumulator, HyExecutor *executor);
 static int64_t
 choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_bytes);
 static HyBatchSize *find_size(const HyAccumulator *accumulator, HyExecutor *executor);
@@ -76,7 +77,7 @@ begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_byte
 	accumulator->bytes = 0;
 	accumulator->clock = executor->clock;
 	accumulator->least = executor->config.batch_min;
-	accumulator->wait_ns = executor->config.batch_wait_ns;
+	accumulator->wait_ns = choose_wait(accumulator, executor);
 	accumulator->look_at = 1;
 	accumulator->size = choose_size(accumulator, executor, item_bytes);
 }
@@ -105,6 +106,20 @@ waited(HyAccumulator *accumulator)
 		accumulator->paced_ns = now;
 	}
 	return false;
+}
+
+static uint64_t
+choose_wait(const HyAccumulator *accumulator, HyExecutor *executor)
+{
+	Question question = {accumulator, executor, hy_now(executor)};
+	uint64_t wait = executor->config.batch_wait_ns;
+	double start;
+
+	if (wait == 0)
+		return 0;
+	start = HY_BATCH_STARTS * forecast(&question, accumulator->least > 1 ? accumulator->least : 1);
+	/* a day is for ever */
+	return start > (double) wait ? (uint64_t) (start < 86400e9 ? start : 86400e9) : wait;
 }
 
 static int64_t

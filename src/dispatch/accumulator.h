@@ -10,7 +10,9 @@
  *		time	once it holds batch_min items and its oldest has waited for batch_wait
  *		end		when the caller has no more
  *
- * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there;
+ * so an item waits at most batch_wait beyond the arrival of the next one, once batch_min are there
+ * (or HY_BATCH_STARTS times what a batch of batch_min is predicted to take, where that is longer:
+ * batches that go for time shall not cost a share of it in starts that matters);
  * where the last ones came fast, of the HY_BATCH_LOOKth next, since asking for the time can cost as
  * much as an item: while so many of them come within a part of batch_wait as small as that, only
  * every so manyth looks at the clock.
@@ -25,6 +27,7 @@
 #include "dispatch/dispatcher.h"
 
 #define HY_BATCH_LOOK 4
+#define HY_BATCH_STARTS 20
 
 /* HyBatchAxis: which side of the shape the items make longer. */
 typedef enum HyBatchAxis

@@ -27,6 +27,7 @@ hy_bulk_begin(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, 
 	b->plan = *plan;
 	hy_slicing_init(&b->slicing, task);
 	b->shape = hy_task_shape(task);
+	b->report.begun = true;
 	b->report.started_ns = hy_bulk_now(b);
 	st = prepare(b);
 	if (st != HY_OK)
@@ -100,6 +101,7 @@ hy_bulk_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan, Hy
 
 	memset(report, 0, sizeof(*report));
 	report->status = st;
+	report->started_ns = report->finished_ns = hy_now(executor);
 	if (st != HY_OK)
 		return st;
 	while (!hy_bulk_step(bulk, &wait_ns, &may_skip))

@@ -33,6 +33,7 @@ typedef struct HyBulkPlan
 typedef struct HyBulkReport
 {
 	HyStatus status;              /* of the whole */
+	bool begun;                   /* else there was no memory for it, or nobody to take part */
 	HyStatus first;               /* of the first piece that failed, or HY_OK */
 	HyFailure failure;            /* the same's, or what ended the whole */
 	bool fallback;                /* the CPU did what a device had failed at */

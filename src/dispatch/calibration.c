@@ -2,8 +2,10 @@
  * calibration.c
  *		Priors from made-up tasks: see calibration.h.
  *
- * The grid is walked size by size, so that whatever the time allows, every kind gets its share of
- * it and the smallest tasks, of which a launch is learned, come first.
+ * The grid is walked size by size, those that tell most first: the smallest, of which a launch is
+ * learned, one beyond the caches, one of many queries, then what lies between.  So, whatever the time
+ * allows a side, all kinds have got about as many sizes; and of a kind that was only seen to take
+ * small tasks nothing is said, since its law would be a guess.
  */
 #include "dispatch/calibration.h"
 
@@ -16,14 +18,15 @@
 #define TIME_NS UINT64_C(5000000000)
 #define RUNS 3       /* of a task; the first of all on a side is set aside */
 #define LARGE_RUNS 2 /* of one that takes long enough to be measured well */
-#define LARGE_BYTES (4 * MB)
+#define LARGE_NS 2000000
+#define LEAST_SPAN 64.0 /* from the smallest to the largest work, for a law */
 #define K 10
 #define MB (INT64_C(1) << 20)
 #define EDGE_BYTES 64 /* of a made-up graph, with what computing on it takes */
 
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
 
-/* GridSize: so many targets, or as many as there are in so many bytes. */
+/* GridSize: so many targets, or as many as there are in so many bytes, or 3/4 of what memory there is. */
 typedef struct GridSize
 {
 	int64_t queries;
@@ -31,9 +34,9 @@ typedef struct GridSize
 	int64_t bytes;
 } GridSize;
 
-static const GridSize grid_sizes[] = {{1, 16, 0},     {1, 256, 0},     {16, 64, 0},
-                                      {1, 2048, 0},   {16, 1024, 0},   {64, 2048, 0},
-                                      {1, 0, 8 * MB}, {1, 0, 48 * MB}, {16, 0, 8 * MB}};
+static const GridSize grid_sizes[] = {{1, 16, 0},      {1, 0, 48 * MB}, {64, 2048, 0},
+                                      {1, 2048, 0},    {16, 1024, 0},   {1, 0, 8 * MB},
+                                      {16, 0, 8 * MB}, {16, 64, 0},     {1, 256, 0}};
 
 #define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
 #define VECTOR_KINDS (2 * HY_METRIC_COUNT * LENGTH(grid_dims))
@@ -42,19 +45,22 @@ static const GridSize grid_sizes[] = {{1, 16, 0},     {1, 256, 0},     {16, 64, 
 _Static_assert(KINDS *HY_MAX_DEVICES <= HY_CALIBRATION_PRIORS, "a calibration has room");
 _Static_assert(LENGTH(grid_sizes) <= HY_PRIOR_SIZES, "a prior has room");
 
-static HyShape shape_of(int kind, int size);
+static HyShape shape_of(int kind, int size, uint64_t memory);
 static bool usable(HyExecutor *executor, int32_t device, const HyShape *shape);
-static HyStatus measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior);
+static HyStatus
+measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent);
+static bool tells_a_law(const HyPrior *prior);
 static bool import_sizes(HyExecutor *executor, const HyPrior *prior);
 
 HyStatus
 hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *priors,
-             int32_t *count)
+             int32_t *count, uint32_t *unfinished)
 {
-	uint64_t begun = hy_now(executor);
+	uint64_t memory = limits->memory > 0 ? limits->memory : MEMORY;
 	uint64_t time = limits->time_ns > 0 ? limits->time_ns : TIME_NS;
 	HyPrior *all;
 	HyWorkload *workload;
+	uint64_t spent[HY_MAX_DEVICES] = {0};
 	uint32_t failed = 0;
 	HyStatus st;
 	int size;
@@ -62,11 +68,11 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	int32_t d;
 
 	*count = 0;
+	*unfinished = 0;
 	all = hy_alloc_zero(limits->allocator, (size_t) KINDS * HY_MAX_DEVICES * sizeof(HyPrior));
 	if (all == NULL)
 		return HY_NOMEM;
-	st = hy_workload_create(limits->allocator, limits->cancel,
-	                        limits->memory > 0 ? limits->memory : MEMORY, &workload);
+	st = hy_workload_create(limits->allocator, limits->cancel, memory, &workload);
 	if (st != HY_OK)
 	{
 		hy_free(limits->allocator, all);
@@ -76,15 +82,13 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 	{
 		for (kind = 0; kind < KINDS && st == HY_OK; kind++)
 		{
-			HyShape shape = shape_of(kind, size);
+			HyShape shape = shape_of(kind, size, memory);
 			HyTask task;
 
 			if (!hy_workload_task(workload, &shape, &task))
 				continue;
 			for (d = 0; d < executor->members && st == HY_OK; d++)
 			{
-				if (hy_now(executor) - begun >= time)
-					break;
 				if (hy_cancelled(limits->cancel))
 				{
 					st = HY_CANCELLED;
@@ -92,7 +96,12 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 				}
 				if (failed >> d & 1 || !usable(executor, d, &shape))
 					continue;
-				st = measure(executor, d, &task, &all[kind * HY_MAX_DEVICES + d]);
+				if (spent[d] >= time)
+				{
+					*unfinished |= UINT32_C(1) << d;
+					continue;
+				}
+				st = measure(executor, d, &task, &all[kind * HY_MAX_DEVICES + d], &spent[d]);
 				if (st != HY_OK && st != HY_CANCELLED && d > 0)
 				{
 					failed |= UINT32_C(1) << d;
@@ -107,10 +116,10 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 		{
 			HyPrior *prior = &all[kind * HY_MAX_DEVICES + d];
 
-			if (!(prior->model.weight > 0))
+			if (!tells_a_law(prior))
 				continue;
 			prior->device = d;
-			prior->shape = shape_of(kind, 0);
+			prior->shape = shape_of(kind, 0, memory);
 			priors[(*count)++] = *prior;
 		}
 	}
@@ -161,18 +170,22 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 
 /* shape_of: distance and topk by metric and dims, then spread. */
 static HyShape
-shape_of(int kind, int size)
+shape_of(int kind, int size, uint64_t memory)
 {
 	HyShape shape = {.dtype = HY_F32,
 	                 .metric = HY_METRIC_L2,
 	                 .queries = grid_sizes[size].queries,
 	                 .targets = grid_sizes[size].targets};
+	int64_t bytes = grid_sizes[size].bytes;
+
+	if ((uint64_t) bytes > memory / 4 * 3)
+		bytes = (int64_t) (memory / 4 * 3);
 
 	if (kind == VECTOR_KINDS)
 	{
 		shape.op = HY_OP_SPREAD;
 		if (shape.targets == 0)
-			shape.targets = grid_sizes[size].bytes / EDGE_BYTES;
+			shape.targets = bytes / EDGE_BYTES;
 		return shape;
 	}
 	shape.op = kind % 2 == 0 ? HY_OP_DISTANCE : HY_OP_TOPK;
@@ -181,8 +194,7 @@ shape_of(int kind, int size)
 	shape.metric = (HyMetric) (kind % HY_METRIC_COUNT);
 	shape.dims = grid_dims[kind / HY_METRIC_COUNT];
 	if (shape.targets == 0)
-		shape.targets =
-			grid_sizes[size].bytes / (shape.dims * (int64_t) hy_dtype_size(shape.dtype));
+		shape.targets = bytes / (shape.dims * (int64_t) hy_dtype_size(shape.dtype));
 	return shape;
 }
 
@@ -204,21 +216,21 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 
 /* measure: a size of a kind, into the kind's law and, but for what was set aside, as a size. */
 static HyStatus
-measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior)
+measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)
 {
 	HyShape shape = hy_task_shape(task);
 	HyPriorSize size = {.queries = shape.queries, .targets = shape.targets, .k = shape.k};
-	bool large = shape.targets * (shape.dims + 1) * 4 > LARGE_BYTES;
 	int runs = 0;
 	int i;
 
-	for (i = 0; i < (large ? LARGE_RUNS : RUNS); i++)
+	for (i = 0; i < RUNS && (i < LARGE_RUNS || size.ns < LARGE_NS); i++)
 	{
 		uint64_t ns;
 		HyStatus st = hy_workload_run(executor, device, task, &ns);
 
 		if (st != HY_OK)
 			return st;
+		*spent += ns;
 		if (!hy_model_learn(&prior->model, hy_cost_terms(&shape, device == 0), (double) ns, 1,
 		                    HY_TRACKER_MAX_WINDOW))
 			continue;
@@ -227,4 +239,24 @@ measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior
 	}
 	prior->size[prior->sizes++] = size;
 	return HY_OK;
+}
+
+/* tells_a_law: whether the sizes are far enough apart to tell what a launch takes from the rest. */
+static bool
+tells_a_law(const HyPrior *prior)
+{
+	double smallest = 0;
+	double largest = 0;
+	int32_t i;
+
+	for (i = 0; i < prior->sizes; i++)
+	{
+		double work = (double) prior->size[i].queries * (double) prior->size[i].targets;
+
+		if (smallest == 0 || work < smallest)
+			smallest = work;
+		if (work > largest)
+			largest = work;
+	}
+	return prior->model.weight > 0 && largest >= LEAST_SPAN * smallest;
 }

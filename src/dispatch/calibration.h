@@ -19,7 +19,7 @@ typedef struct HyCalibrationLimits
 	const HyAllocator *allocator;
 	const HyCancel *cancel; /* or NULL */
 	uint64_t memory;        /* bytes for made-up data; 0: 64 MB */
-	uint64_t time_ns;       /* no task begins after that, by the executor's clock; 0: 5 s */
+	uint64_t time_ns;       /* a side that has computed for so long begins no other task; 0: 5 s */
 } HyCalibrationLimits;
 
 #define HY_PRIOR_SIZES 12
@@ -43,14 +43,14 @@ typedef struct HyPrior
 } HyPrior;
 
 /*
- * hy_calibrate: runs a grid of tasks, small ones first, on the CPU and every device that can be
- * used, opening those that are closed.  A device that fails is left out from then on, and no
- * breaker is told.  Neither is history: import what is to be believed.  *priors has room for
- * HY_CALIBRATION_PRIORS, *count of them are filled.  HY_OK, HY_CANCELLED, HY_NOMEM, or what the CPU
- * failed with.
+ * hy_calibrate: runs a grid of tasks on the CPU and every device that can be used, opening those that
+ * are closed.  A device that fails is left out from then on, and no breaker is told.  Neither is
+ * history: import what is to be believed.  *priors has room for HY_CALIBRATION_PRIORS, *count of them
+ * are filled; bit d of *unfinished: the time did not allow device d all of the grid.  HY_OK,
+ * HY_CANCELLED, HY_NOMEM, or what the CPU failed with.
  */
 extern HyStatus hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits,
-                             HyPrior *priors, int32_t *count);
+                             HyPrior *priors, int32_t *count, uint32_t *unfinished);
 
 /*
  * hy_executor_import_prior: history takes it in, the law worth at most HY_TRACKER_PRIOR observations,

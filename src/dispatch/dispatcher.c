@@ -308,13 +308,16 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	HyBulkPlan plan;
 	HyDeviceRun run;
 	HyStatus st;
+	bool begun;
 
 	if (hy_pieces_plan(executor, &decision->shape, choice, &plan))
 	{
-		st = hy_pieces_run(executor, task, &plan, decision, finished);
+		st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
 		/* where it could not even begin, it is one task again */
-		if (decision->pieces > 0 || st == HY_CANCELLED || choice->forced)
+		if (begun)
 			return st;
+		if (choice->forced)
+			hy_count_attempt(counters, st);
 	}
 	else
 	{
@@ -325,8 +328,8 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 			plan = (HyBulkPlan){.devices = UINT32_C(1) << decision->device,
 			                    .rescue = !choice->forced,
 			                    .percent = -1};
-			st = hy_pieces_run(executor, task, &plan, decision, finished);
-			if (decision->pieces > 0)
+			st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
+			if (begun)
 				return st;
 		}
 	}

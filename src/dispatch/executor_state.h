@@ -285,9 +285,9 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 extern bool hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
                            HyBulkPlan *plan);
 
-/* hy_pieces_run: decision->pieces stays 0 when nothing came of it. */
+/* hy_pieces_run: where not even *begun is true, nothing was tried, and nothing counted. */
 extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
-                              HyDecision *decision, uint64_t *finished);
+                              HyDecision *decision, uint64_t *finished, bool *begun);
 
 /* HyFlight: a task under way on a device. */
 typedef struct HyFlight

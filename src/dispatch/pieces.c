@@ -48,12 +48,13 @@ hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice 
 
 HyStatus
 hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
-              HyDecision *decision, uint64_t *finished)
+              HyDecision *decision, uint64_t *finished, bool *begun)
 {
 	HyBulkReport report;
 	HyStatus st = hy_bulk_run(executor, task, plan, &report);
 	HyCounters *counters;
 
+	*begun = report.begun;
 	if (st == HY_OK && decision->reason == HY_REASON_SPLIT)
 		tell_who_did_it(plan, &report, decision);
 	counters = &executor->member[decision->device].counters[task->op];

@@ -24,11 +24,24 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
 	HyCalibrationLimits limits = {.allocator = &allocator, .cancel = &hybrid_cancel};
 	HyPrior *priors = (HyPrior *) palloc(HY_CALIBRATION_PRIORS * sizeof(HyPrior));
+	uint32_t unfinished;
 	int32_t count;
 	int32_t i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	hybrid_check(hy_calibrate(executor, &limits, priors, &count), "calibrate the dispatcher");
+	hybrid_check(hy_calibrate(executor, &limits, priors, &count, &unfinished),
+	             "calibrate the dispatcher");
+	for (i = 0; i < hy_executor_devices(executor); i++)
+	{
+		HyDeviceState state;
+
+		hy_executor_device(executor, i, &state);
+		if (unfinished >> i & 1)
+			ereport(NOTICE,
+			        (errmsg("device %d (%s) was not measured in full", (int) i, state.backend),
+			         errdetail("Its batches took longer than a calibration lasts; of what was not "
+			                   "measured it is as if there had been none.")));
+	}
 	for (i = 0; i < count; i++)
 	{
 		(void) hy_executor_import_prior(executor, &priors[i]);

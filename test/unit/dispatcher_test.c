@@ -238,6 +238,69 @@ test_short_of_memory_at_every_step(void)
 	}
 }
 
+/* A job in pieces for which there is no memory, where the user insists on the device. */
+static void
+test_no_memory_for_pieces_that_must_be(void)
+{
+	HyDecision decision;
+	HyTask task;
+
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage.free_bytes = 800000;
+	stage.clock.time += 1000000000;
+	stage.memory.fail_at = stage.memory.calls + 1;
+	stage.memory.keep_failing = true;
+	task = stage_task(409600);
+	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_NOMEM);
+	CHECK_INT(decision.status, HY_NOMEM);
+	CHECK_INT(decision.device, 1);
+	CHECK(decision.actual_ns < 1000000);
+	CHECK(stage.executor->spent_ns < 1e9);
+	CHECK_INT(stage_counters(1)->by_status[HY_NOMEM], 1);
+	CHECK_INT(stage_counters(1)->fallbacks, 0);
+	stage_adds_up();
+	stage_end();
+}
+
+static int cpu_refusals;
+
+static HyStatus
+refusing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	if (cpu_refusals > 0)
+	{
+		cpu_refusals--;
+		return HY_NOMEM;
+	}
+	return stage_cpu_submit(device, task, ticket);
+}
+
+/* The device fails at a piece, then the CPU at another: it is one call that fell back, and failed. */
+static void
+test_a_job_falls_back_once(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage_teach(stage.executor, 1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_cpu.submit = refusing_submit;
+	stage.free_bytes = 800000;
+	stage.clock.time += 1000000000;
+	stage.script[stage.scripted = 0] = HY_TRANSIENT;
+	cpu_refusals = 1;
+	CHECK_INT(stage_dispatch(409600, &decision), HY_NOMEM);
+	CHECK(decision.fallback);
+	CHECK_INT(cpu_refusals, 0);
+	CHECK_INT(stage_counters(1)->fallbacks, 1);
+	stage_adds_up();
+	stage_end();
+}
+
 static void
 test_nothing_is_allocated_in_a_call(void)
 {
@@ -444,6 +507,8 @@ main(void)
 	UNIT_RUN(test_virtual_time);
 	UNIT_RUN(test_fork_is_refused);
 	UNIT_RUN(test_short_of_memory_at_every_step);
+	UNIT_RUN(test_no_memory_for_pieces_that_must_be);
+	UNIT_RUN(test_a_job_falls_back_once);
 	UNIT_RUN(test_nothing_is_allocated_in_a_call);
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_backends_that_do_not_fit);
