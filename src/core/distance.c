@@ -70,8 +70,16 @@ hy_norm_sq(HyDtype dtype, const void *vector, int dims)
 double
 hy_distance(HyMetric metric, const float *a, const float *b, int dims)
 {
-	const HyPairKernels *pair = &hy_kernels()->pair[HY_F32];
-	float sum[2];
+	return hy_distance_to(metric, a, HY_F32, b, dims);
+}
+
+double
+hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
+{
+	const HyKernels *kernels = hy_kernels();
+	const HyPairKernels *pair = &kernels->pair[dtype];
+	float aa = 0.0f;
+	float sum[2] = {0.0f, 0.0f};
 
 	switch (metric)
 	{
@@ -86,10 +94,22 @@ hy_distance(HyMetric metric, const float *a, const float *b, int dims)
 			break;
 		case HY_METRIC_COSINE:
 			pair->ip_norm(a, b, dims, sum);
-			return hy_distance_from_sums(metric, sum[0], pair->ip(a, a, dims), sum[1], a, HY_F32, b,
-			                             dims);
+			aa = kernels->pair[HY_F32].ip(a, a, dims);
+			break;
 	}
-	return hy_distance_from_sums(metric, sum[0], 0.0f, 0.0f, a, HY_F32, b, dims);
+	return hy_distance_from_sums(metric, sum[0], aa, sum[1], a, dtype, b, dims);
+}
+
+double
+hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims)
+{
+	float sum = hy_kernels()->pair[dtype].l2sq(a, b, dims);
+	double distance;
+
+	if (isfinite(sum))
+		return (double) sum;
+	distance = hy_distance_wide(HY_METRIC_L2, a, dtype, b, dims);
+	return distance * distance;
 }
 
 double

@@ -66,6 +66,16 @@ extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
  */
 extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
 
+/* hy_distance_to: the same for b of any element type; both of a pair of halves are widened. */
+extern double
+hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
+
+/*
+ * hy_l2_squared: the canonical sum of squared differences; in fp64 where it leaves the range of
+ * fp32.
+ */
+extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
+
 /* hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double; NaN when aa or bb is 0. */
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 

@@ -16,7 +16,7 @@ typedef enum HyTextError
 	HY_TEXT_CUT,          /* nothing follows the closing bracket, and something must */
 	HY_TEXT_EMPTY,        /* no elements */
 	HY_TEXT_TOO_MANY,     /* more elements than there may be */
-	HY_TEXT_OUT_OF_RANGE, /* an element does not fit float4; *where points at it */
+	HY_TEXT_OUT_OF_RANGE, /* an element does not fit its type; *where points at it */
 	HY_TEXT_TOO_SMALL,    /* an element is not zero, and its nearest float4 is */
 	HY_TEXT_NAN,          /* an element is NaN */
 	HY_TEXT_INFINITE      /* an element is infinite */

@@ -4,8 +4,13 @@
  */
 #include "core/vector_text.h"
 
+#include "core/distance.h"
+
+static bool store(HyDtype dtype, void *out, int32_t i, float value);
+
 HyTextError
-hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, const char **where)
+hy_vector_parse(const char *text, HyDtype dtype, void *out, int32_t max_dims, int32_t *dims,
+                const char **where)
 {
 	const char *p = hy_skip_spaces(text);
 	int32_t n = 0;
@@ -32,7 +37,9 @@ hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, c
 		/* A number too small for a float is its nearest, a zero. */
 		if (error != HY_TEXT_OK && error != HY_TEXT_TOO_SMALL)
 			return error;
-		out[n++] = value;
+		if (!store(dtype, out, n, value))
+			return HY_TEXT_OUT_OF_RANGE;
+		n++;
 
 		p = hy_skip_spaces(end);
 		*where = p;
@@ -49,4 +56,20 @@ hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, c
 		return HY_TEXT_JUNK;
 	*dims = n;
 	return HY_TEXT_OK;
+}
+
+/* store: out[i] = value, which is finite; false where it is not once it is rounded to dtype. */
+static bool
+store(HyDtype dtype, void *out, int32_t i, float value)
+{
+	uint16_t half;
+
+	if (dtype == HY_F32)
+	{
+		((float *) out)[i] = value;
+		return true;
+	}
+	half = hy_float_to_half(value);
+	((uint16_t *) out)[i] = half;
+	return (half & 0x7c00u) != 0x7c00u;
 }

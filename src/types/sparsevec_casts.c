@@ -1,16 +1,22 @@
 /*
  * sparsevec_casts.c
- *		Arrays and vectors to sparse vectors and back, and a sparse vector to sparsevec(n).
+ *		Arrays, vectors and halfvecs to sparse vectors, sparse vectors to both dense types, and one
+ *		to its own type with a modifier.
  */
 #include "postgres.h"
 
 #include "types/array.h"
+#include "types/dense.h"
 #include "types/sparsevec.h"
-#include "types/vector.h"
+
+static Datum from_dense(FunctionCallInfo fcinfo, const HybridDenseType *type);
+static Datum to_dense(FunctionCallInfo fcinfo, const HybridDenseType *type);
 
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_sparsevec);
 PG_FUNCTION_INFO_V1(hybrid_vector_to_sparsevec);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_to_sparsevec);
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_vector);
+PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_halfvec);
 PG_FUNCTION_INFO_V1(hybrid_array_to_sparsevec);
 
 /* Only the dimensions matter, so a vector stored out of line stays there. */
@@ -25,7 +31,7 @@ hybrid_sparsevec_to_sparsevec(PG_FUNCTION_ARGS)
 		Size header = offsetof(HybridSparsevec, indices) - VARHDRSZ;
 		HybridSparsevec *head = (HybridSparsevec *) PG_DETOAST_DATUM_SLICE(vector, 0, header);
 
-		hybrid_vector_check_typmod(typmod, head->dim);
+		hybrid_dense_check_typmod(typmod, head->dim);
 		PG_FREE_IF_COPY(head, 0);
 	}
 	PG_RETURN_DATUM(vector);
@@ -34,28 +40,25 @@ hybrid_sparsevec_to_sparsevec(PG_FUNCTION_ARGS)
 Datum
 hybrid_vector_to_sparsevec(PG_FUNCTION_ARGS)
 {
-	HybridVector *vector = PG_GETARG_HYBRID_VECTOR(0);
-	int32 typmod = PG_GETARG_INT32(1);
+	return from_dense(fcinfo, &hybrid_vector_type);
+}
 
-	hybrid_vector_check_typmod(typmod, vector->dim);
-	PG_RETURN_HYBRID_SPARSEVEC(hybrid_sparsevec_of_floats(vector->x, vector->dim));
+Datum
+hybrid_halfvec_to_sparsevec(PG_FUNCTION_ARGS)
+{
+	return from_dense(fcinfo, &hybrid_halfvec_type);
 }
 
 Datum
 hybrid_sparsevec_to_vector(PG_FUNCTION_ARGS)
 {
-	HybridSparsevec *vector = PG_GETARG_HYBRID_SPARSEVEC(0);
-	int32 typmod = PG_GETARG_INT32(1);
-	const float *values = hybrid_sparsevec_values(vector);
-	HybridVector *result;
-	int i;
+	return to_dense(fcinfo, &hybrid_vector_type);
+}
 
-	hybrid_vector_check_dim(vector->dim);
-	hybrid_vector_check_typmod(typmod, vector->dim);
-	result = hybrid_vector_new(vector->dim);
-	for (i = 0; i < vector->nnz; i++)
-		result->x[vector->indices[i]] = values[i];
-	PG_RETURN_HYBRID_VECTOR(result);
+Datum
+hybrid_sparsevec_to_halfvec(PG_FUNCTION_ARGS)
+{
+	return to_dense(fcinfo, &hybrid_halfvec_type);
 }
 
 Datum
@@ -68,10 +71,46 @@ hybrid_array_to_sparsevec(PG_FUNCTION_ARGS)
 	float *x;
 
 	hybrid_sparsevec_check_dim(n);
-	hybrid_vector_check_typmod(typmod, n);
+	hybrid_dense_check_typmod(typmod, n);
 	x = palloc(sizeof(float) * (Size) n);
 	hybrid_array_floats(array, x, n);
 	result = hybrid_sparsevec_of_floats(x, n);
 	pfree(x);
 	PG_RETURN_HYBRID_SPARSEVEC(result);
+}
+
+static Datum
+from_dense(FunctionCallInfo fcinfo, const HybridDenseType *type)
+{
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(0);
+	int32 typmod = PG_GETARG_INT32(1);
+	HybridSparsevec *result;
+	float *x;
+
+	hybrid_dense_check_typmod(typmod, value->dim);
+	x = hybrid_dense_floats(type, value);
+	result = hybrid_sparsevec_of_floats(x, value->dim);
+	hybrid_dense_free_floats(value, x);
+	PG_RETURN_HYBRID_SPARSEVEC(result);
+}
+
+static Datum
+to_dense(FunctionCallInfo fcinfo, const HybridDenseType *type)
+{
+	HybridSparsevec *vector = PG_GETARG_HYBRID_SPARSEVEC(0);
+	int32 typmod = PG_GETARG_INT32(1);
+	const float *values = hybrid_sparsevec_values(vector);
+	HybridDense *result;
+	float *x;
+	int i;
+
+	hybrid_dense_check_dim(type, vector->dim);
+	hybrid_dense_check_typmod(typmod, vector->dim);
+	result = hybrid_dense_new(type, vector->dim);
+	x = hybrid_dense_floats(type, result);
+	for (i = 0; i < vector->nnz; i++)
+		x[vector->indices[i]] = values[i];
+	hybrid_dense_assign(type, result, x);
+	hybrid_dense_free_floats(result, x);
+	PG_RETURN_HYBRID_DENSE(result);
 }

@@ -16,8 +16,8 @@
 #include "utils/builtins.h"
 
 #include "core/sparse_text.h"
+#include "types/dense.h"
 #include "types/sparsevec.h"
-#include "types/vector.h"
 
 /* An index or the dimensions, the sign that neither has included. */
 #define MAX_INDEX_LENGTH 11
@@ -51,7 +51,7 @@ hybrid_sparsevec_in(PG_FUNCTION_ARGS)
 	if (error != HY_TEXT_OK)
 		report_text_error(error, text, where);
 	hybrid_sparsevec_check_dim(dim);
-	hybrid_vector_check_typmod(typmod, dim);
+	hybrid_dense_check_typmod(typmod, dim);
 
 	result = hybrid_sparsevec_new(dim, nnz);
 	values = hybrid_sparsevec_values(result);
@@ -131,7 +131,7 @@ hybrid_sparsevec_recv(PG_FUNCTION_ARGS)
 
 	hybrid_sparsevec_check_dim(dim);
 	hybrid_sparsevec_check_nnz(nnz, dim);
-	hybrid_vector_check_typmod(typmod, dim);
+	hybrid_dense_check_typmod(typmod, dim);
 	if (unused != 0)
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
 		                errmsg("expected unused to be 0, not %d", unused)));

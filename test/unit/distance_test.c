@@ -529,6 +529,19 @@ test_distance_is_made_of_the_sums(void)
 			               (double) canonical('1', left, HY_F32, right, dims));
 			CHECK_SAME_F64(hy_distance(HY_METRIC_COSINE, left, right, dims),
 			               hy_cosine_from_sums(ip, aa, bb));
+			CHECK_SAME_F64(hy_l2_squared(left, HY_F32, right, dims),
+			               (double) canonical('2', left, HY_F32, right, dims));
+			CHECK_SAME_F64(hy_distance_to(HY_METRIC_L2, left, HY_F16, right_half, dims),
+			               sqrt((double) canonical('2', left, HY_F16, right_half, dims)));
+			CHECK_SAME_F64(hy_distance_to(HY_METRIC_IP, left, HY_F16, right_half, dims),
+			               -(double) canonical('i', left, HY_F16, right_half, dims));
+			CHECK_SAME_F64(hy_distance_to(HY_METRIC_L1, left, HY_F16, right_half, dims),
+			               (double) canonical('1', left, HY_F16, right_half, dims));
+			CHECK_SAME_F64(hy_distance_to(HY_METRIC_COSINE, left, HY_F16, right_half, dims),
+			               hy_cosine_from_sums(canonical('i', left, HY_F16, right_half, dims), aa,
+			                                   canonical('n', left, HY_F16, right_half, dims)));
+			CHECK_SAME_F64(hy_l2_squared(left, HY_F16, right_half, dims),
+			               (double) canonical('2', left, HY_F16, right_half, dims));
 			CHECK_SAME_F32(hy_norm_sq(HY_F32, right, dims), bb);
 			CHECK_SAME_F32(hy_norm_sq(HY_F16, right_half, dims),
 			               canonical('n', left, HY_F16, right_half, dims));
@@ -561,6 +574,7 @@ test_out_of_range_sums(void)
 	double big = 3e38f;
 
 	CHECK_NEAR(hy_distance(HY_METRIC_L2, a, b, 3) / (2 * big), 1.0, 1e-15);
+	CHECK_NEAR(hy_l2_squared(a, HY_F32, b, 3) / (4 * big * big), 1.0, 1e-15);
 	CHECK_NEAR(hy_distance(HY_METRIC_L1, a, b, 3) / (2 * big), 1.0, 1e-15);
 	CHECK_NEAR(hy_distance(HY_METRIC_IP, a, a, 3) / (2 * big * big), -1.0, 1e-15);
 	CHECK_NEAR(hy_distance(HY_METRIC_IP, a, b, 3) / ((double) 1e30f * (double) 1e30f), -1.0, 1e-15);

@@ -1,9 +1,10 @@
 /*
  * vector_text_test.c
- *		The grammar and the refusals.
+ *		The grammar, the refusals, and that a number of a halfvec is rounded from the float.
  */
 #include "unit.h"
 
+#include "core/distance.h"
 #include "core/vector_text.h"
 
 static void
@@ -12,7 +13,7 @@ check_parse(const char *text, HyTextError expected, int at)
 	float out[4];
 	int32_t dims;
 	const char *where;
-	HyTextError error = hy_vector_parse(text, out, 4, &dims, &where);
+	HyTextError error = hy_vector_parse(text, HY_F32, out, 4, &dims, &where);
 
 	CHECK_MSG(error == expected, "\"%s\": error %d, expected %d", text, error, expected);
 	if (expected != HY_TEXT_OK)
@@ -34,7 +35,7 @@ test_accepts(void)
 		int32_t dims = 0;
 		const char *where;
 
-		CHECK_INT(hy_vector_parse(texts[i], out, 3, &dims, &where), HY_TEXT_OK);
+		CHECK_INT(hy_vector_parse(texts[i], HY_F32, out, 3, &dims, &where), HY_TEXT_OK);
 		CHECK_INT(dims, 3);
 		CHECK_SAME_F32(out[0], 1.0);
 		CHECK_SAME_F32(out[1], 2.0);
@@ -109,16 +110,120 @@ test_long_input(void)
 		length += (size_t) sprintf(text + length, i == 0 ? "%d" : ",%d", i);
 	text[length] = ']';
 	text[length + 1] = '\0';
-	CHECK_INT(hy_vector_parse(text, out, count, &dims, &where), HY_TEXT_OK);
+	CHECK_INT(hy_vector_parse(text, HY_F32, out, count, &dims, &where), HY_TEXT_OK);
 	CHECK_INT(dims, count);
 	for (i = 0; i < count; i++)
 		CHECK_SAME_F32(out[i], (double) i);
 	/* Nothing is written beyond max_dims. */
 	out[99] = -1.0f;
-	CHECK_INT(hy_vector_parse(text, out, 99, &dims, &where), HY_TEXT_TOO_MANY);
+	CHECK_INT(hy_vector_parse(text, HY_F32, out, 99, &dims, &where), HY_TEXT_TOO_MANY);
 	CHECK_SAME_F32(out[99], -1.0);
 	free(text);
 	free(out);
+}
+
+static HyTextError
+parse_half(const char *text, uint16_t *half, int *at)
+{
+	int32_t dims;
+	const char *where;
+	HyTextError error = hy_vector_parse(text, HY_F16, half, 1, &dims, &where);
+
+	*at = (int) (where - text);
+	return error;
+}
+
+/* Each of the 65,536 halves, by the decimals of its float. */
+static void
+test_every_half(void)
+{
+	uint32_t bits;
+
+	for (bits = 0; bits < 0x10000u; bits++)
+	{
+		char text[64];
+		uint16_t half = 0;
+		int at;
+		float value = hy_half_to_float((uint16_t) bits);
+		HyTextError error;
+
+		snprintf(text, sizeof(text), "[%.9g]", (double) value);
+		error = parse_half(text, &half, &at);
+		if (isnan(value))
+			CHECK_INT(error, HY_TEXT_NAN);
+		else if (isinf(value))
+			CHECK_INT(error, HY_TEXT_INFINITE);
+		else
+			CHECK_MSG(error == HY_TEXT_OK && half == bits, "%s: error %d, %x, expected %x", text,
+			          error, half, bits);
+	}
+}
+
+static void
+test_halves_are_rounded_from_floats(void)
+{
+	UnitRandom random = {31};
+	int i;
+
+	for (i = 0; i < 200000; i++)
+	{
+		char text[64];
+		double value = (double) unit_random_float(&random) * pow(10.0, (double) (i % 16) - 10.0);
+		uint16_t half = 0;
+		uint16_t expected;
+		int at;
+		HyTextError error;
+
+		snprintf(text, sizeof(text), "[%.*g]", i % 12 + 1, value);
+		expected = hy_float_to_half(strtof(text + 1, NULL));
+		error = parse_half(text, &half, &at);
+		if ((expected & 0x7c00u) == 0x7c00u)
+			CHECK_INT(error, HY_TEXT_OUT_OF_RANGE);
+		else
+			CHECK_MSG(error == HY_TEXT_OK && half == expected, "%s: error %d, %x, expected %x",
+			          text, error, half, expected);
+	}
+}
+
+static void
+test_range_of_halves(void)
+{
+	static const struct
+	{
+		const char *text;
+		HyTextError error;
+		int at;
+		unsigned int bits;
+	} cases[] = {
+		{"[65519]", HY_TEXT_OK, 0, 0x7bff},
+		{"[-65519.996]", HY_TEXT_OK, 0, 0xfbff},
+		{"[65520]", HY_TEXT_OUT_OF_RANGE, 1, 0},
+		{"[ -65520]", HY_TEXT_OUT_OF_RANGE, 2, 0},
+		{"[65519.9999]", HY_TEXT_OUT_OF_RANGE, 1, 0}, /* as a float it is 65,520 */
+		{"[4e38]", HY_TEXT_OUT_OF_RANGE, 1, 0},
+		{"[6e-8]", HY_TEXT_OK, 0, 0x0001},
+		{"[1e-8]", HY_TEXT_OK, 0, 0x0000},
+		{"[-1e-46]", HY_TEXT_OK, 0, 0x8000},
+		{"[65520,x]", HY_TEXT_OUT_OF_RANGE, 1, 0},
+		{"[x,65520]", HY_TEXT_SYNTAX, 1, 0},
+		{"[1,65520]", HY_TEXT_TOO_MANY, 3, 0},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		uint16_t out[2] = {0, 0xabcd};
+		int at;
+		HyTextError error = parse_half(cases[i].text, out, &at);
+
+		CHECK_MSG(error == cases[i].error, "\"%s\": error %d, expected %d", cases[i].text, error,
+		          cases[i].error);
+		if (error == HY_TEXT_OK)
+			CHECK_INT(out[0], cases[i].bits);
+		else
+			CHECK_INT(at, cases[i].at);
+		CHECK_INT(out[1], 0xabcd);
+	}
 }
 
 int
@@ -127,5 +232,8 @@ main(void)
 	UNIT_RUN(test_accepts);
 	UNIT_RUN(test_refuses);
 	UNIT_RUN(test_long_input);
+	UNIT_RUN(test_every_half);
+	UNIT_RUN(test_halves_are_rounded_from_floats);
+	UNIT_RUN(test_range_of_halves);
 	return unit_finish();
 }
