@@ -18,6 +18,7 @@
  *
  * Most instruction sets count bytes first: four registers share what widens those counts.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
@@ -61,28 +62,31 @@ count_four_pairs(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
 	                  reg_op(op, reg_load(p + 3 * HY_REG_BYTES), reg_load(q + 3 * HY_REG_BYTES)));
 }
 
-/* count_bits: out[0] by the first operation and, where there are two, out[1] by the second. */
+/*
+ * count_bits: out[0] by the first operation and, where two is set, out[1] by the second, over one
+ * pass.  Both operations and two are constants to whoever calls this.
+ */
 HY_INLINE void
-count_bits(const BitOp *ops, int n, const uint8_t *a, const uint8_t *b, size_t bytes, uint64_t *out)
+count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t *b, size_t bytes,
+           uint64_t *out)
 {
-	HyCount counts[2];
+	HyCount firsts = count_zero();
+	HyCount seconds = count_zero();
+	uint64_t first_rest = 0;
+	uint64_t second_rest = 0;
 	size_t i = 0;
-	int k;
 
-	for (k = 0; k < n; k++)
-	{
-		counts[k] = count_zero();
-		out[k] = 0;
-	}
 	for (; bytes - i >= 4 * HY_REG_BYTES; i += 4 * HY_REG_BYTES)
 	{
-		for (k = 0; k < n; k++)
-			counts[k] = count_four_pairs(ops[k], counts[k], a + i, b + i);
+		firsts = count_four_pairs(first, firsts, a + i, b + i);
+		if (two)
+			seconds = count_four_pairs(second, seconds, a + i, b + i);
 	}
 	for (; bytes - i >= HY_REG_BYTES; i += HY_REG_BYTES)
 	{
-		for (k = 0; k < n; k++)
-			counts[k] = count_one_pair(ops[k], counts[k], a + i, b + i);
+		firsts = count_one_pair(first, firsts, a + i, b + i);
+		if (two)
+			seconds = count_one_pair(second, seconds, a + i, b + i);
 	}
 	while (i < bytes)
 	{
@@ -92,31 +96,31 @@ count_bits(const BitOp *ops, int n, const uint8_t *a, const uint8_t *b, size_t b
 
 		memcpy(&left, a + i, part);
 		memcpy(&right, b + i, part);
-		for (k = 0; k < n; k++)
-			out[k] += count_word(word_op(ops[k], left, right));
+		first_rest += count_word(word_op(first, left, right));
+		if (two)
+			second_rest += count_word(word_op(second, left, right));
 		i += part;
 	}
-	for (k = 0; k < n; k++)
-		out[k] += count_total(counts[k]);
+	out[0] = count_total(firsts) + first_rest;
+	if (two)
+		out[1] = count_total(seconds) + second_rest;
 }
 
 static HY_TARGET uint64_t
 differing(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
-	static const BitOp ops[1] = {BITS_XOR};
 	uint64_t count;
 
-	count_bits(ops, 1, a, b, bytes, &count);
+	count_bits(BITS_XOR, BITS_XOR, false, a, b, bytes, &count);
 	return count;
 }
 
 static HY_TARGET void
 common(const uint8_t *a, const uint8_t *b, size_t bytes, uint64_t *both, uint64_t *either)
 {
-	static const BitOp ops[2] = {BITS_AND, BITS_OR};
 	uint64_t counts[2];
 
-	count_bits(ops, 2, a, b, bytes, counts);
+	count_bits(BITS_AND, BITS_OR, true, a, b, bytes, counts);
 	*both = counts[0];
 	*either = counts[1];
 }
