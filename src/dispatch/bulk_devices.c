@@ -83,7 +83,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	uint64_t from = run->started_ns > lane->last_end_ns ? run->started_ns : lane->last_end_ns;
 	double ns = run->finished_ns > from ? (double) (run->finished_ns - from) : 1;
 	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
-	uint64_t before = hy_bulk_now(bulk);
+	uint64_t before;
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
@@ -108,6 +108,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	}
 	bulk->report.rows[lane->device] = lane->rows;
 	bulk->report.pieces++;
+	before = hy_bulk_now(bulk);
 	hy_slice_merge(&bulk->slicing, piece->rows.first, &piece->output, bulk->spare);
 	bulk->report.join_ns += hy_bulk_now(bulk) - before;
 }
@@ -318,6 +319,9 @@ hy_bulk_feed_devices(HyBulk *bulk)
 
 			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
 				again = launched = true;
+			/* a place that is asked for and not used is kept from others */
+			else if (!lane->open || lane->flying >= lane->depth)
+				hy_bulk_drop_wishes(bulk, lane);
 		}
 	} while (again && !bulk->over);
 	return launched;
@@ -335,6 +339,8 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 
 	if (rows > 0)
 		rows = hy_bulk_device_rows(bulk, lane, rows, now);
+	if (rows == 0)
+		hy_bulk_drop_wishes(bulk, lane);
 	if (rows == 0 || (!lane->begun && !begin_lane(bulk, lane)))
 		return false;
 	if (rows > lane->most_rows)

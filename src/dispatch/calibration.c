@@ -9,13 +9,14 @@
  */
 #include "dispatch/calibration.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/executor_state.h"
 #include "dispatch/workload.h"
 
 #define MEMORY UINT64_C(67108864)
-#define TIME_NS UINT64_C(5000000000)
+#define TIME_NS UINT64_C(10000000000)
 #define RUNS 3       /* of a task; the first of all on a side is set aside */
 #define LARGE_RUNS 2 /* of one that takes long enough to be measured well */
 #define LARGE_NS 2000000
@@ -96,6 +97,8 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 				}
 				if (failed >> d & 1 || !usable(executor, d, &shape))
 					continue;
+				if (!hy_side_fits(executor, &shape, d))
+					continue;
 				if (spent[d] >= time)
 				{
 					*unfinished |= UINT32_C(1) << d;
@@ -132,12 +135,17 @@ bool
 hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 {
 	const HyShape *shape = &prior->shape;
+	HyCoefficients fit;
 	bool taken;
 
 	if (prior->device < 0 || prior->device >= executor->members || (int) shape->op < 0 ||
 	    (int) shape->op >= HY_OP_COUNT || (int) shape->dtype < 0 ||
 	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
+		return false;
+	/* what was stored may be numbers that no tasks have */
+	if (hy_model_solve(&prior->model, HY_LAUNCH_UNKNOWN, &fit) &&
+	    !isfinite(fit.launch_ns + fit.work_ns + fit.byte_ns + fit.serial_ns))
 		return false;
 	taken = hy_tracker_import_prior(executor->tracker, shape, prior->device, &prior->model);
 	taken = import_sizes(executor, prior) || taken;

@@ -163,7 +163,7 @@ struct HyChoice
 	bool chunked;      /* rule 7: only pieces of it fit the device */
 	bool split;        /* rule 10: worth running on device and CPU at once */
 	double share;      /* of a split task: the device's part, 0 .. 1 */
-	double split_ns;   /* predicted, < 0: none */
+	double split_ns;   /* predicted, < 0: none, or more than is of use */
 	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
 	int32_t calm;      /* tasks of this kind until a trial may be due */
 	uint64_t holds_ns; /* until then, as far as the breakers go */
@@ -213,6 +213,9 @@ extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32
 
 /* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
+
+/* hy_side_fits: whether a task of this shape fits the budget of the device in one piece. */
+extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
 
 /* hy_side_can: the same, by rules 3, 4 and 7 only. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
