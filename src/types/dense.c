@@ -17,6 +17,7 @@
 #include "types/dense.h"
 
 static bool is_infinite_half(uint16 half);
+static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
 static void round_to_halves(uint16 *halves, const float *floats, int n);
 
 const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
@@ -86,40 +87,24 @@ hybrid_dense_check_typmod(int32 typmod, int dim)
 void
 hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
 {
-	int i;
+	int i = first_not_finite(type, value);
 
-	for (i = 0; i < value->dim; i++)
-	{
-		float x = hybrid_dense_element(type->dtype, value, i);
-
-		if (isnan(x))
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
-		if (isinf(x))
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("infinite value not allowed in %s", type->name)));
-	}
+	if (i == value->dim)
+		return;
+	if (isnan(hybrid_dense_element(type->dtype, value, i)))
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
+	ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+	                errmsg("infinite value not allowed in %s", type->name)));
 }
 
 void
 hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value)
 {
-	int i;
+	int i = first_not_finite(type, value);
 
-	if (type->dtype == HY_F32)
-	{
-		for (i = 0; i < value->dim; i++)
-		{
-			if (isinf(((const float *) value->x)[i]))
-				float_overflow_error();
-		}
-		return;
-	}
-	for (i = 0; i < value->dim; i++)
-	{
-		if (is_infinite_half(((const uint16 *) value->x)[i]))
-			float_overflow_error();
-	}
+	if (i < value->dim && isinf(hybrid_dense_element(type->dtype, value, i)))
+		float_overflow_error();
 }
 
 float *
@@ -128,16 +113,16 @@ hybrid_dense_floats(const HybridDenseType *type, HybridDense *value)
 	float *floats;
 
 	if (type->dtype == HY_F32)
-		return (float *) value->x;
+		return hybrid_dense_singles(value);
 	floats = palloc(sizeof(float) * (Size) value->dim);
-	hy_kernels()->widen_f16(floats, (const uint16 *) value->x, value->dim);
+	hy_kernels()->widen_f16(floats, hybrid_dense_halves(value), value->dim);
 	return floats;
 }
 
 void
 hybrid_dense_free_floats(const HybridDense *value, float *floats)
 {
-	if ((const char *) floats != value->x)
+	if (floats != hybrid_dense_singles(value))
 		pfree(floats);
 }
 
@@ -145,8 +130,8 @@ void
 hybrid_dense_round(const HybridDenseType *type, HybridDense *value, const float *floats)
 {
 	if (type->dtype == HY_F16)
-		round_to_halves((uint16 *) value->x, floats, value->dim);
-	else if ((const char *) floats != value->x)
+		round_to_halves(hybrid_dense_halves(value), floats, value->dim);
+	else if (floats != hybrid_dense_singles(value))
 		memcpy(value->x, floats, sizeof(float) * (Size) value->dim);
 }
 
@@ -160,7 +145,7 @@ hybrid_dense_assign(const HybridDenseType *type, HybridDense *value, const float
 	{
 		char text[FLOAT_SHORTEST_DECIMAL_LEN];
 
-		if (!is_infinite_half(((const uint16 *) value->x)[i]) || isinf(floats[i]))
+		if (!is_infinite_half(hybrid_dense_halves(value)[i]) || isinf(floats[i]))
 			continue;
 		float_to_shortest_decimal_buf(floats[i], text);
 		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -173,6 +158,30 @@ static bool
 is_infinite_half(uint16 half)
 {
 	return (half & 0x7fff) == 0x7c00;
+}
+
+/* first_not_finite: the first element whose exponent is all ones; dim when there is none. */
+static int
+first_not_finite(const HybridDenseType *type, const HybridDense *value)
+{
+	const void *elements = value->x;
+	int i = 0;
+
+	if (type->dtype == HY_F32)
+	{
+		const uint32 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7f800000) != 0x7f800000)
+			i++;
+	}
+	else
+	{
+		const uint16 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7c00) != 0x7c00)
+			i++;
+	}
+	return i;
 }
 
 static void

@@ -75,13 +75,26 @@ hybrid_dense_size(const HybridDenseType *type, int dim)
 	return offsetof(HybridDense, x) + hy_dtype_size(type->dtype) * (Size) dim;
 }
 
+/* hybrid_dense_singles, hybrid_dense_halves: the elements of a vector, and those of a halfvec. */
+static inline float *
+hybrid_dense_singles(const HybridDense *value)
+{
+	return (float *) (void *) value->x;
+}
+
+static inline uint16 *
+hybrid_dense_halves(const HybridDense *value)
+{
+	return (uint16 *) (void *) value->x;
+}
+
 /* hybrid_dense_element: element i, from 0. */
 static inline float
 hybrid_dense_element(HyDtype dtype, const HybridDense *value, int i)
 {
 	if (dtype == HY_F32)
-		return ((const float *) value->x)[i];
-	return hy_half_to_float(((const uint16 *) value->x)[i]);
+		return hybrid_dense_singles(value)[i];
+	return hy_half_to_float(hybrid_dense_halves(value)[i]);
 }
 
 /* hybrid_dense_new: dim elements, all zero, in the current memory context; dim is not checked. */
@@ -103,7 +116,7 @@ extern void hybrid_dense_check_typmod(int32 typmod, int dim);
 /* hybrid_dense_check_finite: raises on a NaN or an infinity among the elements. */
 extern void hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value);
 
-/* hybrid_dense_check_overflow: raises on an infinity, as in a result of arithmetic. */
+/* hybrid_dense_check_overflow: raises when what is not finite in a result is an overflow. */
 extern void hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value);
 
 /*

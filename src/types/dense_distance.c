@@ -64,7 +64,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 
 	hybrid_dense_check_dims(type, a, b);
 	if (type->dtype == HY_F32)
-		distance = measure_pair(measure, (const float *) a->x, HY_F32, b->x, a->dim);
+		distance = measure_pair(measure, hybrid_dense_singles(a), HY_F32, b->x, a->dim);
 	else
 		distance = measure_halves(measure, a->x, b->x, a->dim);
 	PG_FREE_IF_COPY(a, 0);
