@@ -109,10 +109,10 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 static HY_TARGET uint64_t
 differing(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
-	uint64_t count;
+	uint64_t counts[2];
 
-	count_bits(BITS_XOR, BITS_XOR, false, a, b, bytes, &count);
-	return count;
+	count_bits(BITS_XOR, BITS_XOR, false, a, b, bytes, counts);
+	return counts[0];
 }
 
 static HY_TARGET void
