@@ -778,6 +778,342 @@ COMMENT ON AGGREGATE sum(halfvec) IS
 	'sum of the halfvecs that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ and on overflow of a half';
 
 -- ---------------------------------------------------------------------------------------------
+-- Distances of bit strings (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hamming_distance(bit, bit) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_hamming_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION hamming_distance(bit, bit) IS
+	'number of bits in which two bit strings differ; raises when their lengths differ';
+
+CREATE FUNCTION jaccard_distance(bit, bit) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_jaccard_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION jaccard_distance(bit, bit) IS
+	'1 minus the bits set in both bit strings over those set in either, from 0 to 1, and 1 when none is set in both; raises when their lengths differ';
+
+CREATE OPERATOR <~> (
+	LEFTARG = bit, RIGHTARG = bit, FUNCTION = hamming_distance,
+	COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bit, bit) IS 'Hamming distance';
+
+CREATE OPERATOR <%> (
+	LEFTARG = bit, RIGHTARG = bit, FUNCTION = jaccard_distance,
+	COMMUTATOR = <%>
+);
+COMMENT ON OPERATOR <%> (bit, bit) IS 'Jaccard distance';
+
+-- ---------------------------------------------------------------------------------------------
+-- The sparsevec type (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE TYPE sparsevec;
+
+CREATE FUNCTION sparsevec_in(cstring, oid, integer) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION sparsevec_in(cstring, oid, integer) IS
+	'reads a sparse vector from text such as {1:1.5,3:-2}/5, indices from 1, then the dimensions; leaves zeros out; raises on malformed text, NaN, infinity, a number that only rounding makes zero, indices that repeat or are not among the dimensions, more than 16000 elements, no or more than 1000000000 dimensions, or others than the type modifier''s';
+
+CREATE FUNCTION sparsevec_out(sparsevec) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION sparsevec_out(sparsevec) IS
+	'writes a sparse vector as text, by ascending index, each value in the shortest form that reads back to the same';
+
+CREATE FUNCTION sparsevec_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_typmod_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sparsevec_typmod_in(cstring[]) IS
+	'reads the type modifier of sparsevec(n); raises unless it is one number from 1 to 1000000000';
+
+CREATE FUNCTION sparsevec_recv(internal, oid, integer) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sparsevec_recv(internal, oid, integer) IS
+	'reads a sparse vector from the binary format: int32 dimensions, int32 number of elements, int32 zero, int32 indices from 0, float4 values; raises as sparsevec_in does, and on indices that do not ascend and values that are zero';
+
+CREATE FUNCTION sparsevec_send(sparsevec) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sparsevec_send(sparsevec) IS
+	'writes a sparse vector in the binary format: int32 dimensions, int32 number of elements, int32 zero, int32 indices from 0, float4 values';
+
+CREATE TYPE sparsevec (
+	INPUT = sparsevec_in,
+	OUTPUT = sparsevec_out,
+	TYPMOD_IN = sparsevec_typmod_in,
+	RECEIVE = sparsevec_recv,
+	SEND = sparsevec_send,
+	STORAGE = external
+);
+COMMENT ON TYPE sparsevec IS
+	'up to 16000 finite float4 elements that are not zero, at their places among 1 to 1000000000 dimensions; sparsevec(n) has exactly n';
+
+-- Functions of one sparse vector.
+
+CREATE FUNCTION l2_norm(sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_norm'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION l2_norm(sparsevec) IS
+	'Euclidean length of a sparse vector, computed in float8';
+
+CREATE FUNCTION l2_normalize(sparsevec) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_normalize'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION l2_normalize(sparsevec) IS
+	'a sparse vector of the same direction and of Euclidean length 1; a zero vector stays zero';
+
+-- Distances of a pair, with the bits of the dense vectors'.  All raise when the dimensions differ.
+
+CREATE FUNCTION l2_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_distance(sparsevec, sparsevec) IS
+	'Euclidean distance of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_squared_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) IS
+	'square of the Euclidean distance of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION inner_product(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION inner_product(sparsevec, sparsevec) IS
+	'inner product of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_negative_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) IS
+	'inner product of two sparse vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
+
+CREATE FUNCTION cosine_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cosine_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cosine_distance(sparsevec, sparsevec) IS
+	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+
+CREATE FUNCTION l1_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l1_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l1_distance(sparsevec, sparsevec) IS
+	'taxicab distance of two sparse vectors: the sum of the absolute differences; raises when their dimensions differ';
+
+-- Order: that of the dense vectors.
+
+CREATE FUNCTION sparsevec_lt(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_lt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_lt(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts before the second';
+
+CREATE FUNCTION sparsevec_le(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_le'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_le(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts before the second or equals it';
+
+CREATE FUNCTION sparsevec_eq(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_eq(sparsevec, sparsevec) IS
+	'whether two sparse vectors have the same dimensions and equal elements';
+
+CREATE FUNCTION sparsevec_ne(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_ne(sparsevec, sparsevec) IS
+	'whether two sparse vectors differ in dimensions or in an element';
+
+CREATE FUNCTION sparsevec_ge(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_ge'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_ge(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts after the second or equals it';
+
+CREATE FUNCTION sparsevec_gt(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_gt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_gt(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts after the second';
+
+CREATE FUNCTION sparsevec_cmp(sparsevec, sparsevec) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cmp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_cmp(sparsevec, sparsevec) IS
+	'-1, 0 or 1: the first sparse vector sorts before the second, equals it, sorts after it';
+
+-- Operators.
+
+CREATE OPERATOR <-> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = l2_distance,
+	COMMUTATOR = <->
+);
+COMMENT ON OPERATOR <-> (sparsevec, sparsevec) IS 'Euclidean distance';
+
+CREATE OPERATOR <#> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_negative_inner_product,
+	COMMUTATOR = <#>
+);
+COMMENT ON OPERATOR <#> (sparsevec, sparsevec) IS 'negative inner product';
+
+CREATE OPERATOR <=> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = cosine_distance,
+	COMMUTATOR = <=>
+);
+COMMENT ON OPERATOR <=> (sparsevec, sparsevec) IS 'cosine distance';
+
+CREATE OPERATOR <+> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = l1_distance,
+	COMMUTATOR = <+>
+);
+COMMENT ON OPERATOR <+> (sparsevec, sparsevec) IS 'taxicab distance';
+
+CREATE OPERATOR < (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (sparsevec, sparsevec) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (sparsevec, sparsevec) IS 'less than or equal';
+
+CREATE OPERATOR = (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, MERGES
+);
+COMMENT ON OPERATOR = (sparsevec, sparsevec) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (sparsevec, sparsevec) IS 'not equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (sparsevec, sparsevec) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (sparsevec, sparsevec) IS 'greater than';
+
+CREATE OPERATOR CLASS sparsevec_ops
+	DEFAULT FOR TYPE sparsevec USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 sparsevec_cmp(sparsevec, sparsevec);
+COMMENT ON OPERATOR FAMILY sparsevec_ops USING btree IS 'order of sparse vectors';
+COMMENT ON OPERATOR CLASS sparsevec_ops USING btree IS
+	'order of sparse vectors: that of the dense vectors';
+
+-- Casts.
+
+CREATE FUNCTION sparsevec(sparsevec, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sparsevec(sparsevec, integer, boolean) IS
+	'the sparse vector itself; raises when its dimensions are not those of the type modifier';
+
+CREATE FUNCTION vector_to_sparsevec(vector, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_vector_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_to_sparsevec(vector, integer, boolean) IS
+	'the elements of a vector that are not zero; raises on other dimensions than the type modifier''s';
+
+CREATE FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_vector'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) IS
+	'all elements of a sparse vector; raises beyond 16000 dimensions, or on others than the type modifier''s';
+
+CREATE FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) IS
+	'the elements of a halfvec that are not zero; raises on other dimensions than the type modifier''s';
+
+CREATE FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_halfvec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) IS
+	'all elements of a sparse vector, each rounded to the nearest half; raises on a number beyond the range of a half, beyond 16000 dimensions, or on others than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(integer[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(integer[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(real[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(real[], integer, boolean) IS
+	'converts an array of one dimension; raises on a NULL, NaN or infinity, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(double precision[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(double precision[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(numeric[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION array_to_sparsevec(numeric[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE CAST (sparsevec AS sparsevec)
+	WITH FUNCTION sparsevec(sparsevec, integer, boolean) AS IMPLICIT;
+CREATE CAST (sparsevec AS vector)
+	WITH FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (vector AS sparsevec)
+	WITH FUNCTION vector_to_sparsevec(vector, integer, boolean) AS IMPLICIT;
+CREATE CAST (sparsevec AS halfvec)
+	WITH FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (halfvec AS sparsevec)
+	WITH FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) AS IMPLICIT;
+CREATE CAST (integer[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(integer[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (real[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(real[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (double precision[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(double precision[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (numeric[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(numeric[], integer, boolean) AS ASSIGNMENT;
+
+COMMENT ON CAST (sparsevec AS sparsevec) IS 'checks the dimensions of the type modifier';
+COMMENT ON CAST (sparsevec AS vector) IS 'all elements of a sparse vector';
+COMMENT ON CAST (vector AS sparsevec) IS 'the elements of a vector that are not zero';
+COMMENT ON CAST (sparsevec AS halfvec) IS 'all elements of a sparse vector, rounded to halves';
+COMMENT ON CAST (halfvec AS sparsevec) IS 'the elements of a halfvec that are not zero';
+COMMENT ON CAST (integer[] AS sparsevec) IS 'a sparse vector of these elements';
+COMMENT ON CAST (real[] AS sparsevec) IS 'a sparse vector of these elements';
+COMMENT ON CAST (double precision[] AS sparsevec) IS 'a sparse vector of these elements, rounded to float4';
+COMMENT ON CAST (numeric[] AS sparsevec) IS 'a sparse vector of these elements, rounded to float4';
+
+-- ---------------------------------------------------------------------------------------------
 -- Batches of vectors (src/knn)
 -- ---------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ SELECT * FROM assigned;
 SELECT vector_norm(v) FROM assigned;
 SELECT array_length(v, 1) FROM assigned;
 -- A vector is a halfvec where one is asked for.
-SELECT l2_norm('[3,4]'::vector), halfvec_add(w, '[1,1]') FROM assigned LIMIT 1;
+SELECT halfvec_cmp('[3,4]'::vector, '[3,4]'), halfvec_add(w, '[1,1]') FROM assigned LIMIT 1;
 SELECT v <-> w AS of_both, v = w AS same FROM assigned ORDER BY v;
 DROP TABLE assigned;
 

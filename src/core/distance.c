@@ -116,10 +116,21 @@ double
 hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb, const float *a, HyDtype dtype,
                       const void *b, int dims)
 {
-	/* Finite exactly when all three are: a difference of infinities would be NaN. */
-	if (!isfinite(fabsf(sum) + aa + bb) && !(isfinite(sum) && isfinite(aa) && isfinite(bb)))
+	if (!hy_sums_in_range(sum, aa, bb))
 		return hy_distance_wide(metric, a, dtype, b, dims);
+	return hy_distance_of_sums(metric, sum, aa, bb);
+}
 
+bool
+hy_sums_in_range(float sum, float aa, float bb)
+{
+	/* Finite exactly when all three are: a difference of infinities would be NaN. */
+	return isfinite(fabsf(sum) + aa + bb) || (isfinite(sum) && isfinite(aa) && isfinite(bb));
+}
+
+double
+hy_distance_of_sums(HyMetric metric, float sum, float aa, float bb)
+{
 	switch (metric)
 	{
 		case HY_METRIC_L2:
@@ -152,44 +163,50 @@ hy_cosine_from_sums(float dot, float aa, float bb)
 double
 hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
 {
-	double sum = 0.0;
-	double aa = 0.0;
-	double bb = 0.0;
-	double similarity;
+	HyWideSums sums = {0.0, 0.0, 0.0};
 	int i;
 
 	for (i = 0; i < dims; i++)
-	{
-		double x = a[i];
-		double y = wide_element(dtype, b, i);
+		hy_wide_add(metric, &sums, a[i], wide_element(dtype, b, i));
+	return hy_wide_distance(metric, &sums);
+}
 
-		switch (metric)
-		{
-			case HY_METRIC_L2:
-				sum += (x - y) * (x - y);
-				break;
-			case HY_METRIC_L1:
-				sum += fabs(x - y);
-				break;
-			case HY_METRIC_COSINE:
-				aa += x * x;
-				bb += y * y;
-				sum += x * y;
-				break;
-			case HY_METRIC_IP:
-				sum += x * y;
-				break;
-		}
+void
+hy_wide_add(HyMetric metric, HyWideSums *sums, double x, double y)
+{
+	switch (metric)
+	{
+		case HY_METRIC_L2:
+			sums->sum += (x - y) * (x - y);
+			break;
+		case HY_METRIC_L1:
+			sums->sum += fabs(x - y);
+			break;
+		case HY_METRIC_COSINE:
+			sums->aa += x * x;
+			sums->bb += y * y;
+			sums->sum += x * y;
+			break;
+		case HY_METRIC_IP:
+			sums->sum += x * y;
+			break;
 	}
+}
+
+double
+hy_wide_distance(HyMetric metric, const HyWideSums *sums)
+{
+	double similarity;
+
 	if (metric == HY_METRIC_L2)
-		return sqrt(sum);
+		return sqrt(sums->sum);
 	if (metric == HY_METRIC_IP)
-		return -sum;
+		return -sums->sum;
 	if (metric == HY_METRIC_L1)
-		return sum;
+		return sums->sum;
 
 	/* sqrt of each: their product may leave the range of double. */
-	similarity = sum / (sqrt(aa) * sqrt(bb));
+	similarity = sums->sum / (sqrt(sums->aa) * sqrt(sums->bb));
 	if (similarity > 1.0)
 		similarity = 1.0;
 	else if (similarity < -1.0)

@@ -92,6 +92,23 @@ extern double
 hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
 
 /*
+ * The parts of those two, for vectors that do not lie in a row: hy_sums_in_range says whether
+ * hy_distance_of_sums may make a distance of these sums; where not, fp64 sums, of all elements in
+ * ascending order by hy_wide_add, do by hy_wide_distance.
+ */
+typedef struct HyWideSums
+{
+	double sum;
+	double aa; /* of cosine only */
+	double bb;
+} HyWideSums;
+
+extern bool hy_sums_in_range(float sum, float aa, float bb);
+extern double hy_distance_of_sums(HyMetric metric, float sum, float aa, float bb);
+extern void hy_wide_add(HyMetric metric, HyWideSums *sums, double x, double y);
+extern double hy_wide_distance(HyMetric metric, const HyWideSums *sums);
+
+/*
  * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).
  * Queries are fp32, both matrices on the host with equal dims.  Polls cancel about once a
  * millisecond.  HY_INVALID on contradicting shapes, HY_CANCELLED, or HY_OK.

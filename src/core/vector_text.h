@@ -11,19 +11,7 @@
 #include <stdint.h>
 
 #include "core/batch.h"
-
-typedef enum HyTextError
-{
-	HY_TEXT_OK = 0,
-	HY_TEXT_NO_BRACKET,   /* does not start with '[' */
-	HY_TEXT_SYNTAX,       /* malformed */
-	HY_TEXT_JUNK,         /* something follows the closing bracket */
-	HY_TEXT_EMPTY,        /* no elements */
-	HY_TEXT_TOO_MANY,     /* more than max_dims elements */
-	HY_TEXT_OUT_OF_RANGE, /* an element does not fit the element type; *where points at it */
-	HY_TEXT_NAN,          /* an element is NaN */
-	HY_TEXT_INFINITE      /* an element is infinite */
-} HyTextError;
+#include "core/number_text.h"
 
 /*
  * hy_vector_parse: reads at most max_dims elements from NUL-terminated text into out, an array of

@@ -6,9 +6,8 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "utils/array.h"
-#include "utils/fmgrprotos.h"
 
+#include "types/array.h"
 #include "types/dense.h"
 
 static Datum check_modifier(FunctionCallInfo fcinfo);
@@ -16,8 +15,6 @@ static Datum from_array(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum to_array(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum
 convert(FunctionCallInfo fcinfo, const HybridDenseType *from, const HybridDenseType *to);
-static void floats_of_array(ArrayType *array, float *x, int n);
-static void floats_of_numerics(ArrayType *array, float *x, int n);
 
 PG_FUNCTION_INFO_V1(hybrid_vector_to_vector);
 PG_FUNCTION_INFO_V1(hybrid_halfvec_to_halfvec);
@@ -72,21 +69,16 @@ from_array(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
 	ArrayType *array = PG_GETARG_ARRAYTYPE_P(0);
 	int32 typmod = PG_GETARG_INT32(1);
-	int n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	int n = hybrid_array_length(array);
 	HybridDense *result;
 	float *x;
 
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION), errmsg("array must be 1-D")));
-	if (array_contains_nulls(array))
-		ereport(ERROR,
-		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("array must not contain nulls")));
 	hybrid_dense_check_dim(type, n);
 	hybrid_dense_check_typmod(typmod, n);
 
 	result = hybrid_dense_new(type, n);
 	x = hybrid_dense_floats(type, result);
-	floats_of_array(array, x, n);
+	hybrid_array_floats(array, x, n);
 	hybrid_dense_assign(type, result, x);
 	hybrid_dense_free_floats(result, x);
 	PG_RETURN_HYBRID_DENSE(result);
@@ -126,43 +118,4 @@ convert(FunctionCallInfo fcinfo, const HybridDenseType *from, const HybridDenseT
 	hybrid_dense_assign(to, result, x);
 	hybrid_dense_free_floats(value, x);
 	PG_RETURN_HYBRID_DENSE(result);
-}
-
-/* Without nulls, the elements of a fixed-length type lie one after the other. */
-static void
-floats_of_array(ArrayType *array, float *x, int n)
-{
-	int i;
-
-	switch (ARR_ELEMTYPE(array))
-	{
-		case FLOAT4OID:
-			memcpy(x, ARR_DATA_PTR(array), sizeof(float) * n);
-			break;
-		case FLOAT8OID:
-			for (i = 0; i < n; i++)
-				x[i] = (float) ((const float8 *) ARR_DATA_PTR(array))[i];
-			break;
-		case INT4OID:
-			for (i = 0; i < n; i++)
-				x[i] = (float) ((const int32 *) ARR_DATA_PTR(array))[i];
-			break;
-		case NUMERICOID:
-			floats_of_numerics(array, x, n);
-			break;
-		default:
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION), errmsg("unsupported array type")));
-	}
-}
-
-static void
-floats_of_numerics(ArrayType *array, float *x, int n)
-{
-	Datum *elements;
-	int i;
-
-	deconstruct_array(array, NUMERICOID, -1, false, TYPALIGN_INT, &elements, NULL, &n);
-	for (i = 0; i < n; i++)
-		x[i] = DatumGetFloat4(DirectFunctionCall1(numeric_float4, elements[i]));
-	pfree(elements);
 }

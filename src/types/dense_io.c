@@ -231,6 +231,8 @@ report_text_error(const HybridDenseType *type, HyTextError error, const char *te
 			                errmsg("invalid input syntax for type %s: \"%s\"", type->name, text)));
 			break;
 		case HY_TEXT_OK:
+		case HY_TEXT_CUT:
+		case HY_TEXT_TOO_SMALL:
 			break;
 	}
 	elog(ERROR, "unrecognized text error: %d", (int) error);

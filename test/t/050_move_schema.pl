@@ -82,6 +82,24 @@ my %calls = (
 	'vector_send' => [ q{SELECT encode(X.vector_send('[1]'), 'hex')}, '000100003f800000' ],
 	'avg' => [ q{SELECT X.avg(v), X.avg(v::X.halfvec) FROM item}, '[50.5,1]|[50.5,1]' ],
 	'sum' => [ q{SELECT X.sum(v), X.sum(v::X.halfvec) FROM item}, '[5050,100]|[5048,100]' ],
+	'hamming_distance' => [ q{SELECT '110'::bit(3) OPERATOR(X.<~>) '011'}, 2 ],
+	'jaccard_distance' => [ q{SELECT '1100'::bit(4) OPERATOR(X.<%>) '1000'}, 0.5 ],
+	'sparsevec_l2_squared_distance' => [ q{SELECT X.sparsevec_l2_squared_distance('{1:3}/2', '{2:4}/2')}, 25 ],
+	'sparsevec_negative_inner_product' => [ q{SELECT '{1:2}/9'::X.sparsevec OPERATOR(X.<#>) '{1:3}/9'}, -6 ],
+	'sparsevec_lt' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<) '{1:1}/2'}, 't' ],
+	'sparsevec_le' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<=) '{1:1}/2'}, 't' ],
+	'sparsevec_eq' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.=) '{1:1}/2'}, 'f' ],
+	'sparsevec_ne' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<>) '{1:1}/2'}, 't' ],
+	'sparsevec_ge' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.>=) '{1:1}/2'}, 'f' ],
+	'sparsevec_gt' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.>) '{1:1}/2'}, 'f' ],
+	'sparsevec_cmp' => [ q{SELECT X.sparsevec_cmp('{}/2', '{1:1}/2')}, -1 ],
+	'sparsevec' => [ q{SELECT '{1:1}/2'::X.sparsevec::X.sparsevec(2)}, '{1:1}/2' ],
+	'array_to_sparsevec' => [ q{SELECT ARRAY[1,0]::X.sparsevec, ARRAY[1,0]::real[]::X.sparsevec, ARRAY[1,0]::float8[]::X.sparsevec, ARRAY[1,0]::numeric[]::X.sparsevec}, '{1:1}/2|{1:1}/2|{1:1}/2|{1:1}/2' ],
+	'vector_to_sparsevec' => [ q{SELECT '[0,1]'::X.vector::X.sparsevec}, '{2:1}/2' ],
+	'halfvec_to_sparsevec' => [ q{SELECT '[0,1]'::X.halfvec::X.sparsevec}, '{2:1}/2' ],
+	'sparsevec_to_vector' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.vector}, '[0,1]' ],
+	'sparsevec_to_halfvec' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.halfvec}, '[0,1]' ],
+	'sparsevec_send' => [ q{SELECT encode(X.sparsevec_send('{2:1}/2'), 'hex')}, '000000020000000100000000000000013f800000' ],
 	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
@@ -101,7 +119,8 @@ my %calls = (
 
 # Those that only the server or others of them call, all of which the calls above and works() reach.
 my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
-	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv hybrid_handler
+	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv
+	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler
 	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1);
 
 sub works

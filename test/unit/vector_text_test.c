@@ -1,7 +1,6 @@
 /*
  * vector_text_test.c
- *		The grammar, the refusals, and that every number is read as strtof reads it and, for a
- *		halfvec, rounded from there.
+ *		The grammar, the refusals, and that a number of a halfvec is rounded from the float.
  */
 #include "unit.h"
 
@@ -93,165 +92,6 @@ test_refuses(void)
 	/* Too small is the nearest float, as strtof has it. */
 	check_parse("[1e-400]", HY_TEXT_OK, 0);
 	check_parse("[1e-46,-1e-45]", HY_TEXT_OK, 0);
-}
-
-/* check_number: as strtof, to the bit, alone and among others. */
-static void
-check_number(const char *number)
-{
-	char text[512];
-	float out[3] = {0};
-	float expected = strtof(number, NULL);
-	int32_t dims;
-	const char *where;
-	HyTextError error;
-
-	snprintf(text, sizeof(text), "[%s,%s ,%s]", number, number, number);
-	error = hy_vector_parse(text, HY_F32, out, 3, &dims, &where);
-	if (isinf(expected))
-	{
-		CHECK_MSG(error == HY_TEXT_OUT_OF_RANGE, "%s: error %d", number, error);
-		return;
-	}
-	CHECK_MSG(error == HY_TEXT_OK && memcmp(&out[0], &expected, 4) == 0 &&
-	              memcmp(&out[1], &expected, 4) == 0 && memcmp(&out[2], &expected, 4) == 0,
-	          "%s: error %d, %a, expected %a", number, error, (double) out[0], (double) expected);
-}
-
-static float
-random_finite(UnitRandom *random)
-{
-	float value;
-
-	do
-	{
-		uint32_t bits = (uint32_t) (unit_random(random) >> 32);
-
-		memcpy(&value, &bits, sizeof(value));
-	} while (!isfinite(value));
-	return value;
-}
-
-static void
-test_random_floats_as_strtof(void)
-{
-	UnitRandom random = {31};
-	char number[64];
-	int i;
-
-	for (i = 0; i < 400000; i++)
-	{
-		float value = i % 2 ? random_finite(&random) : unit_random_float(&random);
-
-		snprintf(number, sizeof(number), i % 3 ? "%.*g" : "%.*e",
-		         1 + (int) unit_random_below(&random, 17), (double) value);
-		check_number(number);
-	}
-}
-
-static void
-test_random_digits_as_strtof(void)
-{
-	UnitRandom random = {32};
-	char number[128];
-	int i;
-
-	for (i = 0; i < 600000; i++)
-	{
-		int digits = 1 + (int) unit_random_below(&random, 20);
-		int point = (int) unit_random_below(&random, (uint64_t) digits + 4);
-		int length = 0;
-		int d;
-
-		if (unit_random_below(&random, 3) == 0)
-			number[length++] = i & 1 ? '-' : '+';
-		for (d = 0; d < digits; d++)
-		{
-			if (d == point)
-				number[length++] = '.';
-			number[length++] = (char) ('0' + unit_random_below(&random, 10));
-		}
-		number[length] = '\0';
-		if (unit_random_below(&random, 2) == 0)
-			snprintf(number + length, sizeof(number) - (size_t) length, "%c%d", i & 2 ? 'e' : 'E',
-			         (int) unit_random_below(&random, 120) - 60);
-		check_number(number);
-	}
-}
-
-/*
- * Where double rounding would bite: decimals of 15 digits at and around the middle between two
- * floats.
- */
-static void
-test_middles_as_strtof(void)
-{
-	UnitRandom random = {33};
-	char number[128];
-	int i;
-
-	for (i = 0; i < 200000; i++)
-	{
-		float low = ldexpf(1.0f + (float) unit_random_unit(&random),
-		                   (int) unit_random_below(&random, 60) - 30);
-		double middle = ((double) low + (double) nextafterf(low, INFINITY)) / 2;
-
-		snprintf(number, sizeof(number), "%.*g", 9 + (int) unit_random_below(&random, 15), middle);
-		check_number(number);
-	}
-	/* Integers whose double lies on a middle: 2^24 + 1 + 2n and such. */
-	for (i = 0; i < 100000; i++)
-	{
-		uint64_t integer = (UINT64_C(1) << 24) + 1 + 2 * unit_random_below(&random, 1 << 23);
-		int shift = (int) unit_random_below(&random, 24);
-
-		snprintf(number, sizeof(number), "%llu", (unsigned long long) (integer << shift));
-		check_number(number);
-		snprintf(number, sizeof(number), "%llu.0000000000000001",
-		         (unsigned long long) (integer << shift));
-		check_number(number);
-	}
-}
-
-static void
-test_edges_as_strtof(void)
-{
-	static const char *const numbers[] = {"0",
-	                                      "-0",
-	                                      "0.0",
-	                                      "-0e5",
-	                                      "0e9999",
-	                                      "0e-9999",
-	                                      "1e22",
-	                                      "1e23",
-	                                      "1e-22",
-	                                      "1e-23",
-	                                      "9007199254740993",
-	                                      "999999999999999e22",
-	                                      "999999999999999e-22",
-	                                      "1.17549435e-38",
-	                                      "1.17549421e-38",
-	                                      "1.40129846e-45",
-	                                      "7.0064923e-46",
-	                                      "7.006493e-46",
-	                                      "3.4028235e38",
-	                                      "3.4028236e38",
-	                                      "16777217",
-	                                      "16777217.0000001",
-	                                      "16777216.9999999",
-	                                      "00000000000000000000000000000000000001",
-	                                      "0.000000000000000000000000000000000001",
-	                                      "1e00000000000000000000001",
-	                                      "1e-00000000000000000000001",
-	                                      "0x1.8p3",
-	                                      "0x.1p-120",
-	                                      "123456789012345678901234567890e-20",
-	                                      "1e99999999999999999999",
-	                                      "1e-99999999999999999999"};
-	size_t i;
-
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		check_number(numbers[i]);
 }
 
 static void
@@ -391,10 +231,6 @@ main(void)
 {
 	UNIT_RUN(test_accepts);
 	UNIT_RUN(test_refuses);
-	UNIT_RUN(test_random_floats_as_strtof);
-	UNIT_RUN(test_random_digits_as_strtof);
-	UNIT_RUN(test_middles_as_strtof);
-	UNIT_RUN(test_edges_as_strtof);
 	UNIT_RUN(test_long_input);
 	UNIT_RUN(test_every_half);
 	UNIT_RUN(test_halves_are_rounded_from_floats);
