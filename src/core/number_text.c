@@ -15,11 +15,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_EXACT_DIGITS 15
+#define MAX_DIGITS 19
+#define MAX_EXACT_DIGITS UINT64_C(999999999999999)
 #define MAX_EXACT_POWER 22
 
 static bool parse_short_decimal(const char *text, float *value, const char **end);
@@ -52,35 +54,31 @@ static bool
 parse_short_decimal(const char *text, float *value, const char **end)
 {
 	const char *p = text;
+	const char *first;
 	uint64_t digits = 0;
-	int significant = 0;
-	int power = 0;
+	ptrdiff_t count;
+	ptrdiff_t places = 0;
+	int power;
 	bool negative = false;
-	bool any = false;
 
 	if (*p == '-' || *p == '+')
 		negative = *p++ == '-';
+	first = p;
 	for (; hy_is_digit(*p); p++)
-	{
-		any = true;
 		digits = digits * 10 + (uint64_t) (*p - '0');
-		if (digits != 0 && ++significant > MAX_EXACT_DIGITS)
-			return false;
-	}
+	count = p - first;
 	if (*p == '.')
 	{
-		for (p++; hy_is_digit(*p); p++)
-		{
-			any = true;
+		first = ++p;
+		for (; hy_is_digit(*p); p++)
 			digits = digits * 10 + (uint64_t) (*p - '0');
-			if (digits != 0 && ++significant > MAX_EXACT_DIGITS)
-				return false;
-			if (--power < -1000)
-				return false;
-		}
+		places = p - first;
+		count += places;
 	}
-	if (!any)
+	/* With more digits, zeros in front included, the number may have wrapped around. */
+	if (count == 0 || count > MAX_DIGITS || digits > MAX_EXACT_DIGITS)
 		return false;
+	power = -(int) places;
 	if (*p == 'e' || *p == 'E')
 	{
 		bool down = false;
