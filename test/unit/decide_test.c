@@ -1025,6 +1025,86 @@ test_what_a_first_try_may_cost(void)
 	stage_end();
 }
 
+static HyCaps
+caps_of_nothing(const HyDevice *device, const HyShape *shape)
+{
+	(void) device;
+	(void) shape;
+	return (HyCaps){.ok = false};
+}
+
+/* Who prefers the device is sent away after a turn that never came; but only to a CPU that can. */
+static void
+test_a_missed_turn_needs_a_cpu_to_go_to(void)
+{
+	stage_begin(1);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	stage_expect(stage_decided(1024), 1, HY_REASON_USER);
+	hy_turn_missed(stage.executor, &stage.executor->member[1], 50000000);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_cpu.caps = caps_of_nothing;
+	stage_expect(stage_decided(1024), 1, HY_REASON_USER);
+	stage_end();
+}
+
+/* A split does not open a device whose rent is not paid. */
+static void
+test_a_split_opens_nothing(void)
+{
+	HyChoice choice;
+
+	stage_begin(1);
+	stage.executor->cuts = true;
+	stage.executor->member[1].info.open_cost_ns = 1000000000;
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	choice = chosen(100000);
+	CHECK_INT(choice.reason, HY_REASON_NOT_OPEN);
+	CHECK_INT(choice.candidate, 1);
+	CHECK(!choice.split);
+	stage.executor->member[1].rent_ns = 1e9;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	CHECK_INT(stage.opens, 1);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	CHECK(chosen(100000).split);
+	stage_end();
+}
+
+/* What a device that saw only smaller tasks may take lies in the middle, as a ratio, of two guesses. */
+static void
+test_a_trial_beyond_what_was_seen(void)
+{
+	int dear;
+
+	for (dear = 0; dear <= 1; dear++)
+	{
+		HyTask task;
+		HyShape shape;
+		HyForecast forecast;
+		double middle;
+
+		stage_begin(1);
+		stage.executor->spent_ns = 1e15;
+		ran(64, 1, 10000, 40);
+		task = stage_task(2048);
+		shape = hy_task_shape(&task);
+		forecast = hy_tracker_forecast(stage.executor->tracker, &shape, 1);
+		CHECK(forecast.samples == 0 && forecast.steps > forecast.span);
+		CHECK(forecast.ns > 4 * forecast.largest_ns);
+		middle = sqrt(forecast.ns * forecast.largest_ns);
+		/* a trial may take four times as long as the CPU */
+		ran(2048, 0, (uint64_t) (middle / 4 * (dear ? 0.9 : 1.1)), 300);
+		if (dear)
+			stage_expect(stage_decided(2048), 0, HY_REASON_COST);
+		else
+			stage_expect(stage_decided(2048), 1, HY_REASON_EXPLORATION);
+		stage_end();
+	}
+}
+
 int
 main(void)
 {
@@ -1060,5 +1140,8 @@ main(void)
 	UNIT_RUN(test_how_soon_a_trial_is_due);
 	UNIT_RUN(test_what_a_trial_may_cost);
 	UNIT_RUN(test_what_a_first_try_may_cost);
+	UNIT_RUN(test_a_missed_turn_needs_a_cpu_to_go_to);
+	UNIT_RUN(test_a_split_opens_nothing);
+	UNIT_RUN(test_a_trial_beyond_what_was_seen);
 	return unit_finish();
 }
