@@ -318,23 +318,6 @@ test_nothing_is_allocated_in_a_call(void)
 }
 
 static void
-test_too_many_devices(void)
-{
-	HyDeviceState state;
-
-	stage_begin(5);
-	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
-	CHECK_INT(stage_logged("3 of 5 devices from scripted are left out"), 1);
-	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	hy_executor_add_missing(stage.executor, "one more", "no room");
-	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	hy_executor_device(stage.executor, 7, &state);
-	CHECK_STR(state.backend, "scripted");
-	CHECK_INT(state.number, 1);
-	stage_end();
-}
-
-static void
 says_nothing(const HyDevice *device, HyFailure *failure)
 {
 	(void) device;
@@ -568,26 +551,6 @@ test_patience_ends_with_the_call(void)
 	stage_end();
 }
 
-/* Where the table of devices is full one more changes nothing; one that has left always does. */
-static void
-test_a_full_table_is_looked_at_again(void)
-{
-	stage_begin(HY_MAX_DEVICES - 1);
-	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	CHECK(hy_executor_look_again(stage.executor));
-	stage.devices = HY_MAX_DEVICES;
-	CHECK(hy_executor_look_again(stage.executor));
-	stage.devices = HY_MAX_DEVICES - 2;
-	CHECK(!hy_executor_look_again(stage.executor));
-	stage_end();
-	/* with room for it, it is a reason to begin anew */
-	stage_begin(HY_MAX_DEVICES - 2);
-	CHECK(hy_executor_look_again(stage.executor));
-	stage.devices = HY_MAX_DEVICES - 1;
-	CHECK(!hy_executor_look_again(stage.executor));
-	stage_end();
-}
-
 int
 main(void)
 {
@@ -601,13 +564,11 @@ main(void)
 	UNIT_RUN(test_no_memory_for_pieces_that_must_be);
 	UNIT_RUN(test_a_job_falls_back_once);
 	UNIT_RUN(test_nothing_is_allocated_in_a_call);
-	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_backends_that_do_not_fit);
 	UNIT_RUN(test_backends_that_talk_nonsense);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
 	UNIT_RUN(test_a_trial_that_won_gives_no_credit);
 	UNIT_RUN(test_a_call_that_failed_is_no_route);
 	UNIT_RUN(test_patience_ends_with_the_call);
-	UNIT_RUN(test_a_full_table_is_looked_at_again);
 	return unit_finish();
 }
