@@ -338,6 +338,15 @@ is($node->safe_psql('postgres', $as_measured, connstr => $node->connstr('postgre
 $node->safe_psql('postgres', q{SELECT count(hybrid_distances(array_fill(1, ARRAY[64])::vector, array_fill(array_fill(1, ARRAY[64])::vector, ARRAY[m]))) FROM generate_series(10, 20) m});
 is($node->safe_psql('postgres', q{SELECT calibrated, observations FROM hybrid_tracker WHERE operation = 'distance' AND metric = 'l2' AND 64 BETWEEN dims_low AND dims_high}), 'f|10', 'batches that were run take its place');
 reset_all();
+# somebody empties the table and takes his time: nobody waits for him, and what is in it is taken later
+my ($emptier, $hurried) = (session(), session('plain'));
+ask($emptier, 'BEGIN; TRUNCATE hybrid_calibration');
+is(ask($hurried, q{SET statement_timeout = '20s'; SELECT hybrid_distances('[1]', ARRAY['[3]'::vector])}), '{2}', 'a locked calibration keeps nobody waiting');
+is(ask($hurried, $known), '', 'who does without it');
+ask($emptier, 'ROLLBACK');
+ask($hurried, 'SELECT pg_sleep(1.1)');
+is(ask($hurried, $known), 't', 'and reads it when it can be had');
+finish($_) for $emptier, $hurried;
 is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_explain/public.hybrid_explain/r)), 't', 'whatever the search path');
 is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
 $node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');
