@@ -318,6 +318,9 @@ hy_bulk_feed_devices(HyBulk *bulk)
 
 			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
 				again = launched = true;
+			/* a place that is asked for and not used is kept from others */
+			else if (!lane->open || lane->flying >= lane->depth)
+				hy_bulk_drop_wishes(bulk, lane);
 		}
 	} while (again && !bulk->over);
 	return launched;
@@ -335,6 +338,8 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 
 	if (rows > 0)
 		rows = hy_bulk_device_rows(bulk, lane, rows, now);
+	if (rows == 0)
+		hy_bulk_drop_wishes(bulk, lane);
 	if (rows == 0 || (!lane->begun && !begin_lane(bulk, lane)))
 		return false;
 	if (rows > lane->most_rows)

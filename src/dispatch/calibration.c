@@ -9,6 +9,7 @@
  */
 #include "dispatch/calibration.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/executor_state.h"
@@ -96,6 +97,8 @@ hy_calibrate(HyExecutor *executor, const HyCalibrationLimits *limits, HyPrior *p
 				}
 				if (failed >> d & 1 || !usable(executor, d, &shape))
 					continue;
+				if (!hy_side_fits(executor, &shape, d))
+					continue;
 				if (spent[d] >= time)
 				{
 					*unfinished |= UINT32_C(1) << d;
@@ -132,12 +135,17 @@ bool
 hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 {
 	const HyShape *shape = &prior->shape;
+	HyCoefficients fit;
 	bool taken;
 
 	if (prior->device < 0 || prior->device >= executor->members || (int) shape->op < 0 ||
 	    (int) shape->op >= HY_OP_COUNT || (int) shape->dtype < 0 ||
 	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
+		return false;
+	/* what was stored may be numbers that no tasks have */
+	if (hy_model_solve(&prior->model, HY_LAUNCH_UNKNOWN, &fit) &&
+	    !isfinite(fit.launch_ns + fit.work_ns + fit.byte_ns + fit.serial_ns))
 		return false;
 	taken = hy_tracker_import_prior(executor->tracker, shape, prior->device, &prior->model);
 	taken = import_sizes(executor, prior) || taken;

@@ -238,6 +238,16 @@ hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device)
 	       fits_memory(executor, member, shape, hy_now(executor), &scratch);
 }
 
+bool
+hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device)
+{
+	HyMember *member = &executor->member[device];
+	HyChoice scratch = {.device = 0};
+
+	return device == 0 ||
+	       (fits_memory(executor, member, shape, hy_now(executor), &scratch) && !scratch.chunked);
+}
+
 static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {

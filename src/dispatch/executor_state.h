@@ -214,6 +214,9 @@ extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32
 /* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
+/* hy_side_fits: whether a task of this shape fits the budget of the device in one piece. */
+extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
+
 /* hy_side_can: the same, by rules 3, 4 and 7 only. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 

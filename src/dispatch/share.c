@@ -388,35 +388,38 @@ flush_models(HyExecutor *executor)
 {
 	HyShare *share = &executor->share;
 	double window = executor->config.window;
-	HyTrackerRow row;
+	HyTrackerNews news;
+	uint32_t devices = 0;
+	int32_t position = 0;
 	int32_t i;
 
-	for (i = 0; hy_tracker_row(executor->tracker, i, &row); i++)
+	for (i = 0; i < executor->members; i++)
 	{
-		int32_t slot = row.device < executor->members ? share->slot[row.device] : -1;
-		uint32_t number = hy_shape_kind(&row.shape);
+		if (share->slot[i] >= 0)
+			devices |= UINT32_C(1) << i;
+	}
+	while (hy_tracker_take(executor->tracker, devices, &position, &news))
+	{
+		int32_t slot = share->slot[news.device];
+		uint32_t number = hy_shape_kind(&news.shape);
+		const HyModelState *fresh = &news.model;
 		HyTableModel model;
-		HyModelState fresh;
 
-		if (slot < 0 || !hy_tracker_take(executor->tracker, &row.shape, row.device, &fresh))
-			continue;
 		if (!hy_table_find_model(share->table, &share->host->lock, slot, number, &model))
 			memset(&model, 0, sizeof(model));
 		model.device = slot;
 		model.number = number;
-		model.shape = row.shape;
-		model.samples = (int64_t) (fresh.weight + 0.5);
-		if (model.state.weight + fresh.weight > window)
+		model.shape = news.shape;
+		model.samples = (int64_t) (fresh->weight + 0.5);
+		if (model.state.weight + fresh->weight > window)
 		{
 			HyModelState old = model.state;
 
 			memset(&model.state, 0, sizeof(model.state));
-			if (fresh.weight < window)
-				hy_model_merge(&model.state, &old, window - fresh.weight);
-			hy_model_merge(&model.state, &fresh, window);
+			if (fresh->weight < window)
+				hy_model_merge(&model.state, &old, window - fresh->weight);
 		}
-		else
-			hy_model_merge(&model.state, &fresh, window);
+		hy_model_merge(&model.state, fresh, window);
 		hy_table_put_model(share->table, &model);
 	}
 }

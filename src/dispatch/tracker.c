@@ -355,6 +355,15 @@ bool
 hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
                         const HyModelState *model)
 {
+	Side *side = (Side *) find_side(tracker, shape, device);
+
+	/* a later calibration takes the place of an earlier one that nothing was added to */
+	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
+	{
+		memset(&side->model, 0, sizeof(side->model));
+		memset(&side->sizes, 0, sizeof(side->sizes));
+		side->smallest = side->largest = 0;
+	}
 	if (!hy_tracker_import(tracker, shape, device, model))
 		return false;
 	((Side *) find_side(tracker, shape, device))->prior = true;
@@ -384,15 +393,23 @@ hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device,
 }
 
 bool
-hy_tracker_take(HyTracker *tracker, const HyShape *shape, int32_t device, HyModelState *fresh)
+hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news)
 {
-	Side *side = (Side *) find_side(tracker, shape, device);
+	for (; *position < tracker->used * HY_TRACKER_DEVICES; ++*position)
+	{
+		const Kind *kind = &tracker->kinds[*position / HY_TRACKER_DEVICES];
+		int32_t device = *position % HY_TRACKER_DEVICES;
+		Side *side = kind->sides[device];
 
-	if (side == NULL || !(side->fresh.weight > 0))
-		return false;
-	*fresh = side->fresh;
-	memset(&side->fresh, 0, sizeof(side->fresh));
-	return true;
+		if (side == NULL || !(devices >> device & 1) || !(side->fresh.weight > 0))
+			continue;
+		news->shape = kind->shape;
+		news->device = device;
+		news->model = side->fresh;
+		memset(&side->fresh, 0, sizeof(side->fresh));
+		return true;
+	}
+	return false;
 }
 
 uint32_t

@@ -122,12 +122,20 @@ extern bool hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, in
 extern bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns);
 
+/* HyTrackerNews: what was learned of a kind of task on a device. */
+typedef struct HyTrackerNews
+{
+	HyShape shape;
+	int32_t device;
+	HyModelState model;
+} HyTrackerNews;
+
 /*
- * hy_tracker_take: what was learned of the kind of shape on device since this was last asked, for
- * merging elsewhere; false when nothing was.
+ * hy_tracker_take: from *position on, which begins at 0, the next kind and device of which something
+ * was learned since it was last taken; bit d of devices: of device d.  False: there is none left.
  */
 extern bool
-hy_tracker_take(HyTracker *tracker, const HyShape *shape, int32_t device, HyModelState *fresh);
+hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrackerNews *news);
 
 /* hy_shape_kind: the kind of a shape as a number above 0. */
 extern uint32_t hy_shape_kind(const HyShape *shape);

@@ -57,6 +57,47 @@ test_a_job_does_not_wait_for_ever_for_its_turn(void)
 	}
 }
 
+/* What a job has asked for and will not use, since its device has failed, is free for others. */
+static void
+test_a_closed_lane_keeps_no_place(void)
+{
+	HyBulkPlan plan = {2, false, true, -1};
+	HyTask task = stage_task(3000000);
+	HyBulk *job;
+	uint64_t wait;
+	bool skip;
+	int32_t place;
+	int i;
+
+	stage_begin(1);
+	hy_queue_init(&queue);
+	hy_executor_use_queue(stage.executor, &mine);
+	stage.config.queue_depth = 2;
+	stage_teach(stage.executor, 1);
+	hy_executor_configure(stage.executor, &stage.config);
+	place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+	CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+	stage.fail_in_poll = true;
+	stage.script[stage.scripted = 0] = HY_TRANSIENT;
+	CHECK_INT(hy_bulk_begin(stage.executor, &task, &plan, &job), HY_OK);
+	for (i = 0; i < 100000 && hy_bulk_report(job)->first == HY_OK; i++)
+	{
+		CHECK(!hy_bulk_step(job, &wait, &skip));
+		stage.clock.time += wait < 500000 ? wait : 500000;
+	}
+	CHECK_INT(hy_bulk_report(job)->first, HY_TRANSIENT);
+	CHECK(!hy_bulk_step(job, &wait, &skip));
+	CHECK(hy_bulk_report(job)->rows[0] < 3000000);
+	CHECK_INT(hy_queue_load(&other, 1).tasks, 1);
+	while (!hy_bulk_step(job, &wait, &skip))
+		stage.clock.time += wait < 500000 ? wait : 500000;
+	CHECK_INT(hy_bulk_report(job)->rows[0], 3000000);
+	hy_bulk_end(job);
+	hy_queue_leave(&other, place);
+	CHECK_INT(hy_queue_load(&other, 1).tasks, 0);
+	stage_end();
+}
+
 /* A job that only waits for its turn hears a cancel as well. */
 static void
 test_cancel_while_waiting_for_a_turn(void)
@@ -109,6 +150,7 @@ test_pieces_beside_another_bulk_job(void)
 int
 main(void)
 {
+	UNIT_RUN(test_a_closed_lane_keeps_no_place);
 	UNIT_RUN(test_a_job_does_not_wait_for_ever_for_its_turn);
 	UNIT_RUN(test_cancel_while_waiting_for_a_turn);
 	UNIT_RUN(test_pieces_beside_another_bulk_job);

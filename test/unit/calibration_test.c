@@ -14,6 +14,7 @@ static UnitClock unit_clock;
 static UnitMemory memory;
 static const char *faults;
 static const char *launch_us;
+static const char *memory_mb;
 static HyPrior priors[HY_CALIBRATION_PRIORS];
 static int32_t count;
 static uint32_t unfinished;
@@ -27,6 +28,8 @@ setting(void *arg, const char *name)
 		return faults;
 	if (strcmp(name, "emulated_launch_us") == 0)
 		return launch_us;
+	if (strcmp(name, "emulated_memory_mb") == 0)
+		return memory_mb;
 	return NULL;
 }
 
@@ -52,6 +55,7 @@ begin(void)
 {
 	faults = NULL;
 	launch_us = NULL;
+	memory_mb = NULL;
 	bytes = 2 << 20;
 	virtual_cpu_state = 1234567;
 	unit_clock_init(&unit_clock, 1000000);
@@ -241,6 +245,73 @@ test_a_slow_device_gets_no_guess(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
+/* What a device has no room for is not tried there; what is smaller is, the largest first or not. */
+static void
+test_a_device_with_little_memory(void)
+{
+	HyExecutor *executor;
+	int found = 0;
+	int i;
+	int j;
+
+	begin();
+	memory_mb = "12"; /* of which 80% are for tasks */
+	bytes = 64 << 20;
+	executor = new_executor(true);
+	CHECK_INT(calibrate(executor, UINT64_C(60000000000), NULL), HY_OK);
+	CHECK_INT(unfinished, 0);
+	for (i = 0; i < count; i++)
+	{
+		if (priors[i].device != 1 || priors[i].shape.op == HY_OP_SPREAD)
+			continue;
+		found++;
+		CHECK(priors[i].sizes >= (priors[i].shape.dims <= 768 ? 7 : 4));
+		for (j = 0; j < priors[i].sizes; j++)
+			CHECK(priors[i].size[j].targets * priors[i].shape.dims * 4 < 9700000);
+	}
+	CHECK_INT(found, 2 * HY_METRIC_COUNT * 7);
+	hy_executor_destroy(executor);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/* A calibration takes the place of an earlier one, law and sizes, where nothing was seen since. */
+static void
+test_a_second_calibration(void)
+{
+	HyPrior prior = {.device = 0,
+	                 .shape = {.op = HY_OP_DISTANCE, .dims = 64, .queries = 1, .targets = 16},
+	                 .sizes = 1,
+	                 .size = {{.queries = 1, .targets = 1000, .ns = 5e5}}};
+	HyShape shape = {.op = HY_OP_DISTANCE, .dims = 64, .queries = 1, .targets = 1000};
+	HyExecutor *executor;
+	HyTrackerRow row;
+	int i;
+
+	begin();
+	executor = new_executor(false);
+	hy_model_count(&prior.model, hy_cost_terms(&shape, true), 5e5, 9);
+	for (i = 0; i < 30; i++)
+		CHECK(hy_executor_import_prior(executor, &prior));
+	CHECK(hy_tracker_row(executor->tracker, 0, &row));
+	CHECK_NEAR(row.samples, 9, 1e-9);
+	CHECK_NEAR(hy_tracker_predict(executor->tracker, &shape, 0) / 5e5, 1, 0.1);
+	memset(&prior.model, 0, sizeof(prior.model));
+	hy_model_count(&prior.model, hy_cost_terms(&shape, true), 2e4, 9);
+	prior.size[0].ns = 2e4;
+	CHECK(hy_executor_import_prior(executor, &prior));
+	CHECK_NEAR(hy_tracker_predict(executor->tracker, &shape, 0) / 2e4, 1, 0.1);
+	/* but not that of what was seen */
+	for (i = 0; i < 50; i++)
+		hy_tracker_record(executor->tracker, &shape, 0, 20000);
+	prior.size[0].ns = 5e5;
+	CHECK(hy_executor_import_prior(executor, &prior));
+	CHECK(hy_tracker_row(executor->tracker, 0, &row));
+	CHECK(row.samples > 40);
+	CHECK_NEAR(hy_tracker_predict(executor->tracker, &shape, 0) / 2e4, 1, 0.2);
+	hy_executor_destroy(executor);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 static void
 test_cancel_and_memory(void)
 {
@@ -327,6 +398,10 @@ test_nonsense_is_not_imported(void)
 	odd.model.response[0] = NAN;
 	CHECK(!hy_executor_import_prior(executor, &odd));
 	odd = prior;
+	odd.model.information[0] = 1e-200; /* finite, and its solution is not */
+	odd.model.response[0] = 1e200;
+	CHECK(!hy_executor_import_prior(executor, &odd));
+	odd = prior;
 	odd.model.weight = 0;
 	CHECK(!hy_executor_import_prior(executor, &odd));
 	for (i = 0; i < (int) (sizeof(sizes) / sizeof(sizes[0])); i++)
@@ -347,6 +422,8 @@ main(void)
 	UNIT_RUN(test_sizes_that_were_not_seen_are_taken);
 	UNIT_RUN(test_time_is_bounded);
 	UNIT_RUN(test_a_slow_device_gets_no_guess);
+	UNIT_RUN(test_a_device_with_little_memory);
+	UNIT_RUN(test_a_second_calibration);
 	UNIT_RUN(test_cancel_and_memory);
 	UNIT_RUN(test_a_device_that_fails);
 	UNIT_RUN(test_nonsense_is_not_imported);

@@ -344,8 +344,10 @@ test_import_and_take(void)
 	HyTracker *to = hy_tracker_create(&hy_malloc_allocator, 100);
 	HyModelState state;
 	HyModelState broken = {.weight = NAN};
+	HyTrackerNews news;
 	HyShape shape;
 	HyShape other;
+	int32_t position = 0;
 	int i;
 
 	for (i = 0; i < 200; i++)
@@ -353,10 +355,16 @@ test_import_and_take(void)
 		shape = shape_of(INT64_C(1) << (i % 16));
 		hy_tracker_record(from, &shape, 1, (uint64_t) (20000 + 5 * shape.targets));
 	}
-	CHECK(hy_tracker_take(from, &shape, 1, &state));
+	CHECK(!hy_tracker_take(from, 1, &position, &news)); /* of the CPU there is nothing */
+	position = 0;
+	CHECK(hy_tracker_take(from, 7, &position, &news));
+	CHECK_INT(news.device, 1);
+	CHECK_INT(hy_shape_kind(&news.shape), hy_shape_kind(&shape));
+	state = news.model;
 	CHECK(state.weight == 199);
-	CHECK(!hy_tracker_take(from, &shape, 1, &state)); /* once */
-	CHECK(!hy_tracker_take(from, &shape, 0, &state));
+	CHECK(!hy_tracker_take(from, 7, &position, &news)); /* once */
+	position = 0;
+	CHECK(!hy_tracker_take(from, 7, &position, &news));
 	CHECK(hy_tracker_import(to, &shape, 1, &state));
 	CHECK(!hy_tracker_import(to, &shape, 1, &broken));
 	CHECK(!hy_tracker_import(to, &shape, HY_TRACKER_DEVICES, &state));
