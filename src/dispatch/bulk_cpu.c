@@ -82,6 +82,7 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 	bulk->report.rows[0] = lane->rows;
 	bulk->report.cpu_ns = (uint64_t) lane->busy_ns;
 	bulk->report.pieces++;
+	until = hy_bulk_now(bulk);
 	hy_slice_merge(&bulk->slicing, rows->first, &output, bulk->spare);
 	bulk->report.join_ns += hy_bulk_now(bulk) - until;
 	return true;

@@ -83,7 +83,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	uint64_t from = run->started_ns > lane->last_end_ns ? run->started_ns : lane->last_end_ns;
 	double ns = run->finished_ns > from ? (double) (run->finished_ns - from) : 1;
 	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
-	uint64_t before = hy_bulk_now(bulk);
+	uint64_t before;
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
@@ -108,6 +108,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	}
 	bulk->report.rows[lane->device] = lane->rows;
 	bulk->report.pieces++;
+	before = hy_bulk_now(bulk);
 	hy_slice_merge(&bulk->slicing, piece->rows.first, &piece->output, bulk->spare);
 	bulk->report.join_ns += hy_bulk_now(bulk) - before;
 }

@@ -679,6 +679,7 @@ consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for,
 {
 	const HyMember *member = &executor->member[choice->candidate];
 	bool fixed = executor->config.split_percent >= 0;
+	double gain = asked_for ? SPLIT_ASKED_GAIN : SPLIT_GAIN;
 	bool known = choice->device_ns >= 0 && choice->cpu_ns >= 0;
 	double better = choice->device_ns < choice->cpu_ns ? choice->device_ns : choice->cpu_ns;
 	double low = 0;
@@ -697,6 +698,10 @@ consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for,
 	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
 	                  hy_tracker_forecast(executor->tracker, shape, 0).cold))
 		known = false;
+	/* even where each side's time fell in proportion to its part, too little would be won */
+	if (known && !fixed &&
+	    choice->device_ns * choice->cpu_ns / (choice->device_ns + choice->cpu_ns) > gain * better)
+		return;
 	choice->share = 0.5;
 	if (known)
 	{
@@ -718,11 +723,8 @@ consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for,
 	cpu_ns = part_ns(executor, shape, 0, 1 - choice->share);
 	if (device_ns >= 0 && cpu_ns >= 0)
 		choice->split_ns = SPLIT_JOIN_NS + (device_ns > cpu_ns ? device_ns : cpu_ns);
-	if (asked_for)
-		choice->split = fixed || !known ||
-		                (choice->split_ns >= 0 && choice->split_ns <= SPLIT_ASKED_GAIN * better);
-	else
-		choice->split = choice->split_ns >= 0 && choice->split_ns <= SPLIT_GAIN * better;
+	choice->split = (asked_for && (fixed || !known)) ||
+	                (choice->split_ns >= 0 && choice->split_ns <= gain * better);
 }
 
 /* part_ns: what a side is predicted to take for a part of a task, < 0: not known. */

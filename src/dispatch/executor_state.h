@@ -163,7 +163,7 @@ struct HyChoice
 	bool chunked;      /* rule 7: only pieces of it fit the device */
 	bool split;        /* rule 10: worth running on device and CPU at once */
 	double share;      /* of a split task: the device's part, 0 .. 1 */
-	double split_ns;   /* predicted, < 0: none */
+	double split_ns;   /* predicted, < 0: none, or more than is of use */
 	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
 	int32_t calm;      /* tasks of this kind until a trial may be due */
 	uint64_t holds_ns; /* until then, as far as the breakers go */
