@@ -16,7 +16,7 @@
 #include "dispatch/workload.h"
 
 #define MEMORY UINT64_C(67108864)
-#define TIME_NS UINT64_C(5000000000)
+#define TIME_NS UINT64_C(10000000000)
 #define RUNS 3       /* of a task; the first of all on a side is set aside */
 #define LARGE_RUNS 2 /* of one that takes long enough to be measured well */
 #define LARGE_NS 2000000

@@ -19,7 +19,7 @@ typedef struct HyCalibrationLimits
 	const HyAllocator *allocator;
 	const HyCancel *cancel; /* or NULL */
 	uint64_t memory;        /* bytes for made-up data; 0: 64 MB */
-	uint64_t time_ns;       /* a side that has computed for so long begins no other task; 0: 5 s */
+	uint64_t time_ns;       /* a side that has computed for so long begins no other task; 0: 10 s */
 } HyCalibrationLimits;
 
 #define HY_PRIOR_SIZES 12
