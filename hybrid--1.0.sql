@@ -1440,7 +1440,7 @@ COMMENT ON COLUMN hybrid_stats.device IS 'the session''s number of the device; N
 COMMENT ON COLUMN hybrid_stats.backend IS 'the CPU, or the plug-in that drives the device';
 COMMENT ON COLUMN hybrid_stats.number IS 'the plug-in''s own number of the device';
 COMMENT ON COLUMN hybrid_stats.name IS 'what the device calls itself';
-COMMENT ON COLUMN hybrid_stats.architecture IS 'instruction set that the session began with, or compute capability; backend, number, name and architecture together are one device';
+COMMENT ON COLUMN hybrid_stats.architecture IS 'instruction set (hybrid.simd), or compute capability; backend, number, name and architecture together are one device';
 COMMENT ON COLUMN hybrid_stats.operation IS 'distance, topk, assign, score_codes or spread';
 COMMENT ON COLUMN hybrid_stats.calls IS 'batches that the device finished; one that was cut over several counts for the device it was sent to';
 COMMENT ON COLUMN hybrid_stats.pieces IS 'pieces of batches cut over several devices, or too large for it, that the device finished';
@@ -1482,8 +1482,8 @@ COMMENT ON COLUMN hybrid_events.fallback IS 'the device failed and the CPU answe
 COMMENT ON COLUMN hybrid_events.status IS 'how the first attempt ended, or why there was none';
 COMMENT ON COLUMN hybrid_events.native_code IS 'the device''s own error number; 0: none';
 COMMENT ON COLUMN hybrid_events.error IS 'the device''s own words, or why there is no device';
-COMMENT ON COLUMN hybrid_events.predicted_cpu_us IS 'what the CPU was expected to take in microseconds; NULL: not known';
-COMMENT ON COLUMN hybrid_events.predicted_device_us IS 'what the device was expected to take in microseconds; NULL: not known';
+COMMENT ON COLUMN hybrid_events.predicted_cpu_us IS 'what the CPU was expected to take in microseconds; NULL: not known, or not asked, since hybrid.execution or another rule had decided before';
+COMMENT ON COLUMN hybrid_events.predicted_device_us IS 'what the device was expected to take in microseconds; NULL: not known, or not asked, since hybrid.execution or another rule had decided before';
 COMMENT ON COLUMN hybrid_events.actual_us IS 'what the whole call took in microseconds';
 COMMENT ON COLUMN hybrid_events.virtual IS 'actual_us is made up by the emulated device''s model';
 COMMENT ON COLUMN hybrid_events.bytes_required IS 'memory that the batch needed on the device';

@@ -101,6 +101,7 @@ SET hybrid.gpu_memory_limit = 1;
 SET hybrid.emulated_faults = '';
 SET hybrid.force_cpu = on;
 RESET hybrid.force_cpu;
+SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[]);
 SELECT count(*) FROM hybrid_devices;
 SELECT count(*) > 0 FROM hybrid_stats;
 SELECT count(*) > 0 FROM hybrid_events;

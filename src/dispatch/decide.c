@@ -69,7 +69,9 @@ typedef struct Side
 
 static void choose_cpu(HyChoice *choice, HyReason reason);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
+static bool may_be_meant(const HyConfig *config, const HyMember *member);
 static bool goes_by(const HyMember *member, const char *name);
+static const char *why_none(const HyExecutor *executor, const HyChoice *choice);
 static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
@@ -144,7 +146,10 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	{
 		/* A refusal names the device that it is about, where there is one. */
 		if (choice->forced)
+		{
 			choice->refusal = refusal_status(choice->reason);
+			choice->why = why_none(executor, choice);
+		}
 		else
 			choose_cpu(choice, choice->reason);
 		return;
@@ -262,12 +267,16 @@ named_device(const HyExecutor *executor, int32_t after)
 		const HyMember *member = &executor->member[i];
 
 		/* one that could not be had has no number, and still says why */
-		if (hy_left_out(config, member))
-			continue;
-		if (config->execution != HY_EXECUTION_NAMED || goes_by(member, config->backend_name))
+		if (!hy_left_out(config, member) && may_be_meant(config, member))
 			return i;
 	}
 	return 0;
+}
+
+static bool
+may_be_meant(const HyConfig *config, const HyMember *member)
+{
+	return config->execution != HY_EXECUTION_NAMED || goes_by(member, config->backend_name);
 }
 
 /*
@@ -282,6 +291,26 @@ goes_by(const HyMember *member, const char *name)
 	if (strcmp(member->name, name) == 0)
 		return true;
 	return member->backend == NULL && tail != NULL && strcmp(tail + 1, name) == 0;
+}
+
+/*
+ * why_none: why no device can be had; that one is there and is left out says more than that a plug-in
+ * has none.
+ */
+static const char *
+why_none(const HyExecutor *executor, const HyChoice *choice)
+{
+	int32_t i;
+
+	if (choice->device != 0 && executor->member[choice->device].backend != NULL)
+		return choice->why;
+	for (i = 1; i < executor->members; i++)
+	{
+		if (hy_left_out(&executor->config, &executor->member[i]) &&
+		    may_be_meant(&executor->config, &executor->member[i]))
+			return "it is left out: hybrid.gpu_device does not name it";
+	}
+	return choice->why;
 }
 
 /*

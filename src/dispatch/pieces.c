@@ -88,8 +88,9 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * tell_who_did_it: the share of a split that was is the one that came about.  Where nothing failed,
- * nobody had fixed the shares and one side did it all, it was no split, but that side's task.
+ * tell_who_did_it: the share of a split that was is the one that came about.  Where nothing failed
+ * and one side did it all, it was that side's task; and no split, unless the user had fixed the
+ * shares so.
  */
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)
@@ -97,11 +98,13 @@ tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *
 	int64_t extent = hy_shape_extent(&decision->shape);
 
 	decision->split_share = (double) (extent - report->rows[0]) / (double) extent;
-	if (plan->percent >= 0 || report->fallback || report->first != HY_OK ||
+	if (report->fallback || report->first != HY_OK ||
 	    (report->rows[0] > 0 && report->rows[0] < extent))
+		return;
+	if (report->rows[0] > 0)
+		decision->device = 0;
+	if (plan->percent >= 0)
 		return;
 	decision->reason = HY_REASON_COST;
 	decision->split_share = -1;
-	if (report->rows[0] > 0)
-		decision->device = 0;
 }

@@ -53,7 +53,6 @@ typedef struct Taker
 /* Tids: of a filter, as they come. */
 typedef struct Tids
 {
-	MemoryContext context;
 	ItemPointerData *tid;
 	int64 count;
 	int64 room;
@@ -199,7 +198,7 @@ find_column(Relation relation, const char *column, Oid vector_type)
 static void
 read_filter(HybridRows *rows, const char *filter)
 {
-	Tids tids = {.context = CurrentMemoryContext, .room = FIRST_TIDS};
+	Tids tids = {.room = FIRST_TIDS};
 	HybridReader reader = {
 		.what = "rows query", .columns = check_tid_column, .row = take_tid, .arg = &tids};
 	int64 distinct = 0;

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "core/clock.h"
+#include "core/distance.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
 #include "server/load.h"
@@ -40,6 +41,7 @@ static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loade
 static Oid seated_role;          /* in whose name tasks wait for their turn */
 static HyLosses losses;          /* for the life of the process, whatever executor it has */
 static char *configured_plugins; /* the list that the executor's backends came from */
+static HySimd configured_simd;   /* the instruction set that the CPU's history is of */
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
 static int log_count;
@@ -79,7 +81,8 @@ hybrid_executor(void)
 		return executor;
 	}
 
-	if (executor != NULL && strcmp(configured_plugins, hybrid_plugins) != 0)
+	if (executor != NULL &&
+	    (strcmp(configured_plugins, hybrid_plugins) != 0 || configured_simd != hy_kernels()->level))
 		drop_executor();
 	if (executor != NULL && listed_generation != hybrid_device_generation &&
 	    !hy_executor_look_again(executor))
@@ -136,6 +139,7 @@ create_executor(void)
 	executor_allocator = hybrid_allocator(executor_context);
 	/* what can raise comes before there is an executor that would pass for a whole one */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
+	configured_simd = hy_kernels()->level;
 	names = MemoryContextStrdup(executor_context, configured_plugins);
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");
@@ -198,7 +202,10 @@ look_at_load(void)
 	hy_executor_set_load(executor, &load);
 }
 
-/* The plug-ins, or the number of their devices, are others: begin anew, with the session's counters at zero; losses stay. */
+/*
+ * drop_executor: the plug-ins, the number of their devices or the CPU's instruction set are others.
+ * Begin anew, with the session's counters at zero; losses stay.
+ */
 static void
 drop_executor(void)
 {

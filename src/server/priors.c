@@ -20,11 +20,13 @@
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #define TABLE "hybrid_calibration"
 
@@ -45,7 +47,15 @@ static char *text_of(TupleTableSlot *slot, int column);
 bool
 hybrid_load_priors(HyExecutor *executor)
 {
-	return hybrid_read_priors(executor, load_prior, executor);
+	static TimestampTz refused; /* start of a statement that the table was not to be had for */
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+
+	if (!IsTransactionState() || !ActiveSnapshotSet())
+		return false;
+	if (refused != 0 && now - refused < USECS_PER_SEC && now >= refused)
+		return false;
+	refused = hybrid_read_priors(executor, load_prior, executor) ? 0 : now;
+	return refused == 0;
 }
 
 bool
@@ -62,9 +72,15 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 	table = find_table();
 	if (!OidIsValid(table))
 		return true;
-	relation = try_table_open(table, AccessShareLock);
+	/* nobody's query is to wait because somebody empties the table, or moves it */
+	if (!ConditionalLockRelationOid(table, AccessShareLock))
+		return false;
+	relation = try_table_open(table, NoLock);
 	if (relation == NULL)
+	{
+		UnlockRelationOid(table, AccessShareLock);
 		return true;
+	}
 	if (relation->rd_rel->relkind == RELKIND_RELATION &&
 	    RelationGetNumberOfAttributes(relation) == HYBRID_PRIOR_COLUMNS)
 	{

@@ -35,13 +35,14 @@ extern Datum hybrid_prior_state(const HyPrior *prior);
 
 /*
  * hybrid_load_priors: tells the executor what the table knows of its devices, of kinds of tasks, and
- * of sizes of them, that it has no history of.  False when the catalogs cannot be read now: ask again.
+ * of sizes of them, that it has no history of.  False when the table cannot be read now: ask again.
+ * Waits for no lock; where another session holds one, the table is asked for once a second at most.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 
 /*
  * hybrid_read_priors: all that the table knows of the executor's devices, by its numbers of them, to
- * take.  False when the catalogs cannot be read now.
+ * take.  False when it cannot be read now, or only after waiting for a lock.
  */
 extern bool hybrid_read_priors(const HyExecutor *executor,
                                void (*take)(void *arg, const HyPrior *prior), void *arg);

@@ -453,6 +453,8 @@ assign_simd(int newval, void *extra)
 {
 	(void) extra;
 	hy_kernels_force(newval == SIMD_AUTO ? hy_simd_best() : (HySimd) newval);
+	/* another set is another device to whoever compares times */
+	hybrid_settings_generation++;
 }
 
 static void

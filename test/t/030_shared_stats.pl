@@ -307,6 +307,28 @@ ask($s, 'SELECT count(*) FROM hybrid_audit_shapes()');
 like($s->{err}, qr/canceling statement due to statement timeout/, 'and ends when it is told to');
 finish($s);
 
+# ---- what another instruction set did is another device's, in the counters and in what is learned ----
+reset_all();
+$s = session('plain');
+my $set_in_use = ask($s, 'SELECT architecture FROM hybrid_devices WHERE device = 0');
+SKIP:
+{
+	skip 'this machine has one instruction set', 4 if $set_in_use eq 'scalar';
+	my $counted = q{SELECT string_agg(architecture || ' ' || calls, ', ' ORDER BY calls) FROM hybrid_stats WHERE operation = 'distance'};
+	my $learned = q{SELECT string_agg(round(samples)::text, ', ' ORDER BY samples) FROM hybrid_tracker WHERE operation = 'distance'};
+
+	ask($s, 'SELECT calls(10, 100)');
+	ask($s, 'SET hybrid.simd = scalar');
+	ask($s, 'SELECT calls(20, 100)');
+	is(ask($s, 'SELECT architecture FROM hybrid_devices WHERE device = 0'), 'scalar', 'another instruction set');
+	is($node->safe_psql('postgres', $counted), "$set_in_use 10, scalar 20", 'is counted by itself');
+	ask($s, 'RESET hybrid.simd');
+	ask($s, 'SELECT calls(1, 100)');
+	is($node->safe_psql('postgres', $counted), "$set_in_use 11, scalar 20", 'and as before after that');
+	like($node->safe_psql('postgres', $learned), qr/^([5-9]|1[0-2]), (1[5-9]|2[01])$/, 'what is learned is of one set each');
+}
+finish($s);
+
 # ---- a calibration is kept, and a session without history starts from it ----
 reset_all();
 my $known = q{SELECT predicted_us > 0 FROM hybrid_explain('distance', 10000, 100) WHERE device = 0};
@@ -338,6 +360,15 @@ is($node->safe_psql('postgres', $as_measured, connstr => $node->connstr('postgre
 $node->safe_psql('postgres', q{SELECT count(hybrid_distances(array_fill(1, ARRAY[64])::vector, array_fill(array_fill(1, ARRAY[64])::vector, ARRAY[m]))) FROM generate_series(10, 20) m});
 is($node->safe_psql('postgres', q{SELECT calibrated, observations FROM hybrid_tracker WHERE operation = 'distance' AND metric = 'l2' AND 64 BETWEEN dims_low AND dims_high}), 'f|10', 'batches that were run take its place');
 reset_all();
+# somebody empties the table and takes his time: nobody waits for him, and what is in it is taken later
+my ($emptier, $hurried) = (session(), session('plain'));
+ask($emptier, 'BEGIN; TRUNCATE hybrid_calibration');
+is(ask($hurried, q{SET statement_timeout = '20s'; SELECT hybrid_distances('[1]', ARRAY['[3]'::vector])}), '{2}', 'a locked calibration keeps nobody waiting');
+is(ask($hurried, $known), '', 'who does without it');
+ask($emptier, 'ROLLBACK');
+ask($hurried, 'SELECT pg_sleep(1.1)');
+is(ask($hurried, $known), 't', 'and reads it when it can be had');
+finish($_) for $emptier, $hurried;
 is($node->safe_psql('postgres', q{SET search_path = ''; } . ($known =~ s/hybrid_explain/public.hybrid_explain/r)), 't', 'whatever the search path');
 is($node->safe_psql('postgres', q{UPDATE hybrid_calibration SET state = ARRAY['NaN'::float8]; } . $known), '', 'nonsense in the table is passed over');
 $node->safe_psql('postgres', 'TRUNCATE hybrid_calibration');

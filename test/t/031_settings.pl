@@ -295,6 +295,10 @@ is(flushed('slow'), '{"end": 1}', 'batch_wait, longer');
 # ---- the instruction set, and what a graph may take ----
 set('simd', 'scalar');
 is(ask($s, q{SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar', 'simd');
+set('simd');
+ask($s, q{SET hybrid.emulated_faults = 'fail_at=1,status=process_lost'; SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; SELECT calls(1, 100)});
+set('simd', 'scalar');
+is(ask($s, q{SELECT state FROM hybrid_devices WHERE device = 1}), 'given up', 'simd: a device that was lost stays lost');
 my $graph = q{SELECT count(*) FROM hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 100000) i', ARRAY[1])};
 is(ask($s, $graph), 4, 'a graph');
 set('graph_memory_limit', '64kB');

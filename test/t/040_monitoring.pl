@@ -49,6 +49,32 @@ RESET hybrid.simd;
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
 SQL
 
+# watch_devices QUERY: it raises no alarm where there is no card, and does for a plug-in that does not work
+sub watch_devices
+{
+	my $query = shift;
+	my %alarms = (
+		"'hybrid_cuda', 'hybrid_cuda.so is not installed'" => 0,
+		"'cuda', 'no CUDA driver: libcuda.so.1 was not found or does not work'" => 0,
+		"'cuda', 'CUDA reported: no CUDA-capable device is detected (cudaErrorNoDevice) while counting devices'" => 0,
+		"'cuda', 'the driver is for CUDA 12.2 at most, this build needs 13.0'" => 1,
+		"'hybrid_cuda', 'hybrid_cuda.so cannot be loaded: undefined symbol'" => 1,
+		"'hybrid_other', 'hybrid_other.so is not installed'" => 1);
+
+	for my $said (sort keys %alarms)
+	{
+		(my $made_up = $query) =~ s{FROM hybrid_devices}{FROM (SELECT (jsonb_populate_record(d, jsonb_build_object('device', 1,
+			'name', '', 'state', 'unavailable', 'backend', b, 'detail', t))).*
+			FROM hybrid_devices AS d, (VALUES ($said)) AS v (b, t) WHERE d.device = 0) AS hybrid_devices};
+		is($node->safe_psql('postgres', "SELECT count(*) FROM ($made_up) AS q WHERE usable = 0"), $alarms{$said}, "an alarm or none: $said");
+	}
+	is($node->safe_psql('postgres', "SET hybrid.plugins = 'hybrid_nothing'; SELECT count(*) FROM ($query) AS q WHERE usable = 0"),
+		'1', 'an alarm: a plug-in that is not there');
+	is($node->safe_psql('postgres', "SET hybrid.plugins = 'hybrid_cuda'; SELECT count(*) FROM ($query) AS q WHERE usable = 0
+		AND NOT EXISTS (SELECT FROM hybrid_devices WHERE detail LIKE 'the driver is for%')"), '0', 'none: the default, with a card or without');
+	return;
+}
+
 # Each block of SQL in the two documents, as a member of pg_monitor; what alters the system is left out.
 my $run = 0;
 for my $page ('operations.md', 'tuning.md')
@@ -102,6 +128,7 @@ while ($config =~ /^  - name: (\w+)\n\s+help: .*\n\s+labels: \[(.*)\]\n\s+values
 		'0', "$name: free memory that is not known is not none") for grep { /free$/ } @values;
 	is($node->safe_psql('postgres', "SELECT count(*) - count(DISTINCT (" . join(', ', map { "$_" } @labels)
 				. ",0)) FROM ($query) AS q"), '0', "$name: each row has labels of its own");
+	watch_devices($query) if $name eq 'hybrid_devices';
 	$columns{"sql_$name"} = { map { $_ => 1 } @values };
 }
 is(scalar(keys %columns), scalar(() = $config =~ /^  - name: /gm), 'every query was found');

@@ -113,7 +113,8 @@ my %calls = (
 	'hybrid_explain' => [ q{SELECT count(*) FROM X.hybrid_explain('distance', 100, 2)}, 2 ],
 	'hybrid_audit' => [ q{SELECT count(*) FROM X.hybrid_audit()}, 1 ],
 	'hybrid_audit_shapes' => [ q{SELECT count(*) >= 0 FROM X.hybrid_audit_shapes()}, 't' ],
-	'hybrid_calibrate' => [ q{SELECT count(*) > 20 FROM X.hybrid_calibrate(); SELECT count(*) > 20 FROM X.hybrid_calibration}, "t\nt" ],
+	# a machine that is busy does not measure all of it, and says so
+	'hybrid_calibrate' => [ q{SET client_min_messages = warning; SELECT count(*) > 20 FROM X.hybrid_calibrate(); SELECT count(*) > 20 FROM X.hybrid_calibration}, "t\nt" ],
 	'hybrid_reset_stats' => [ q{SELECT X.hybrid_reset_stats()}, '' ],
 );
 
@@ -166,7 +167,8 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend d JOIN pg_proc 
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err,
 	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-$in .= "SELECT three.vector_dims('[1]'::three.vector);\n";
+$in .= "SET client_min_messages = warning; SELECT three.vector_dims('[1]'::three.vector);
+";
 IPC::Run::pump($session) until $out =~ /1\n/;
 $node->safe_psql('postgres', 'ALTER EXTENSION hybrid SET SCHEMA public');
 $in .= "SELECT count(*) > 20 FROM public.hybrid_calibrate(); SELECT count(*) FROM public.hybrid_devices;\n\\q\n";

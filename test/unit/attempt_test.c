@@ -462,6 +462,25 @@ test_a_lost_context_that_opens_the_breaker(void)
 	stage_end();
 }
 
+/* Nobody cancelled it, whatever an opening says: that is the device's failure, not the caller's wish. */
+static void
+test_an_opening_that_says_it_was_cancelled(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.open_status = HY_CANCELLED;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK(decision.fallback);
+	CHECK_INT(decision.status, HY_BUG);
+	CHECK_INT(stage_counters(1)->by_status[HY_BUG], 1);
+	CHECK_INT(stage_breaker()->streak, 1);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_BUG);
+	stage_adds_up();
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -480,5 +499,6 @@ main(void)
 	UNIT_RUN(test_new_memory_limit_reopens);
 	UNIT_RUN(test_a_time_that_was_shared_is_not_learned);
 	UNIT_RUN(test_a_lost_context_that_opens_the_breaker);
+	UNIT_RUN(test_an_opening_that_says_it_was_cancelled);
 	return unit_finish();
 }

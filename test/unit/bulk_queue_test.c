@@ -53,6 +53,8 @@ test_a_job_does_not_wait_for_ever_for_its_turn(void)
 		CHECK_INT(report.first, HY_BUSY);
 		CHECK_STR(report.failure.text, "others had it all the time");
 		CHECK_INT(hy_executor_counters(stage.executor, 1, HY_OP_DISTANCE)->by_status[HY_BUSY], 1);
+		/* so that the next one does not wait as long to hear the same */
+		CHECK(stage.executor->member[1].taken_ns >= 50000000);
 		stage_end();
 	}
 }
@@ -147,6 +149,49 @@ test_pieces_beside_another_bulk_job(void)
 	stage_end();
 }
 
+/* How late a piece is that the CPU takes back says nothing of a device that others use as well. */
+static void
+test_a_piece_that_was_late_beside_others_is_not_learned(void)
+{
+	int shared;
+
+	for (shared = 0; shared <= 1; shared++)
+	{
+		HyTrackerRow before;
+		HyTrackerRow after;
+		HyTask task;
+
+		stage_begin(1);
+		hy_queue_init(&queue);
+		hy_executor_use_queue(stage.executor, &mine);
+		stage.config.queue_depth = 2;
+		stage.cpu_item_ns = 12;
+		stage.device_item_ns = 10;
+		stage_teach(stage.executor, 1);
+		stage.device_item_ns = 600;
+		task = stage_task(500000);
+		hy_executor_configure(stage.executor, &stage.config);
+		if (shared)
+		{
+			int32_t place = hy_queue_ask(&other, 1, 1e6, true, stage.clock.time);
+
+			CHECK(hy_queue_granted(&other, place, 2, stage.clock.time));
+		}
+		CHECK(hy_tracker_row(stage.executor->tracker, 1, &before));
+		CHECK_INT(before.device, 1);
+		CHECK_INT(hy_bulk_run(stage.executor, &task, &(HyBulkPlan){2, true, true, -1}, &report),
+		          HY_OK);
+		CHECK(report.stolen > 0);
+		CHECK_INT(report.rows[1], 0);
+		CHECK(hy_tracker_row(stage.executor->tracker, 1, &after));
+		if (shared)
+			CHECK_INT(after.observations, before.observations);
+		else
+			CHECK(after.observations > before.observations);
+		stage_end();
+	}
+}
+
 int
 main(void)
 {
@@ -154,5 +199,6 @@ main(void)
 	UNIT_RUN(test_a_job_does_not_wait_for_ever_for_its_turn);
 	UNIT_RUN(test_cancel_while_waiting_for_a_turn);
 	UNIT_RUN(test_pieces_beside_another_bulk_job);
+	UNIT_RUN(test_a_piece_that_was_late_beside_others_is_not_learned);
 	return unit_finish();
 }

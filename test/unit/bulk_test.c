@@ -210,6 +210,78 @@ test_random_failures_never_cost_an_answer(void)
 	CHECK(fell_back > 20 && stolen > 2);
 }
 
+static HyStatus
+poll_that_moves_bytes(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyStatus st = stage_poll(device, ticket, done, timings);
+
+	timings->bytes_up = 1000;
+	timings->bytes_down = 30;
+	return st;
+}
+
+/* What each side did is in its books: bytes and pieces of the device, and the CPU's part in history. */
+static void
+test_the_books_of_a_split(void)
+{
+	HyBackend backend = stage_backend;
+	const HyCounters *counters;
+	HyTrackerRow before;
+	HyTrackerRow after;
+
+	backend.poll = poll_that_moves_bytes;
+	stage_begin(1);
+	stage.executor->member[1].backend = &backend;
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &before));
+	bulk(100000, (HyBulkPlan){2, true, true, -1});
+	CHECK(report.rows[0] > 0 && report.rows[1] > 0);
+	counters = stage_counters(1);
+	CHECK(counters->pieces > 1);
+	CHECK_INT(counters->bytes_up, 1000 * counters->pieces);
+	CHECK_INT(counters->bytes_down, 30 * counters->pieces);
+	CHECK_INT(stage_counters(0)->bytes_up + stage_counters(0)->bytes_down, 0);
+	CHECK(hy_tracker_row(stage.executor->tracker, 0, &after));
+	CHECK_INT(after.device, 0);
+	CHECK_INT(after.observations, before.observations + 1);
+	stage_end();
+}
+
+/* A probe that is cut off has said nothing, and the next task may be one. */
+static void
+test_a_probe_that_is_cut_off_is_given_back(void)
+{
+	HyBulkPlan plan = {2, false, false, -1};
+	const HyBreaker *breaker;
+	HyTask task;
+	HyBulk *job;
+	uint64_t wait_ns;
+	bool may_skip;
+	int i;
+
+	stage_begin(1);
+	stage.device_item_ns = 100;
+	stage_teach(stage.executor, 1);
+	breaker = stage_breaker();
+	for (i = 0; i < 3; i++)
+		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+	stage.clock.time += HY_BREAKER_FIRST_NS;
+	hy_executor_configure(stage.executor, &stage.config);
+	task = stage_task(100000);
+	CHECK_INT(hy_bulk_begin(stage.executor, &task, &plan, &job), HY_OK);
+	CHECK(!hy_bulk_step(job, &wait_ns, &may_skip));
+	CHECK_INT(stage.submits, 1);
+	CHECK(breaker->probing);
+	CHECK(!hy_breaker_would_allow(breaker, stage.clock.time));
+	hy_bulk_end(job);
+	CHECK_INT(stage.cancels, 1);
+	CHECK_INT(breaker->state, HY_BREAKER_HALF_OPEN);
+	CHECK(!breaker->probing);
+	CHECK(hy_breaker_would_allow(breaker, stage.clock.time));
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -219,5 +291,7 @@ main(void)
 	UNIT_RUN(test_short_of_memory);
 	UNIT_RUN(test_memory_for_one_piece);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
+	UNIT_RUN(test_the_books_of_a_split);
+	UNIT_RUN(test_a_probe_that_is_cut_off_is_given_back);
 	return unit_finish();
 }

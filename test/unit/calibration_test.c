@@ -414,6 +414,84 @@ test_nonsense_is_not_imported(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
+static int runs;
+static int submits;
+
+static HyStatus
+submit_of_three_speeds(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	uint64_t since = unit_clock.time;
+	HyStatus st = virtual_cpu_submit(device, task, ticket);
+
+	unit_clock.time = since + 100000 * (uint64_t) (1 + runs++ % 3);
+	return st;
+}
+
+/* Of three runs that take 1, 2 and 3 times as long the mean is kept. */
+static void
+test_a_size_is_the_mean_of_its_runs(void)
+{
+	HyExecutor *executor;
+	int i;
+	int j;
+
+	begin();
+	executor = new_executor(false);
+	virtual_cpu.submit = submit_of_three_speeds;
+	runs = 0;
+	CHECK_INT(calibrate(executor, UINT64_C(60000000000), NULL), HY_OK);
+	CHECK(count > 50);
+	for (i = 0; i < count; i++)
+	{
+		/* the first of all was set aside */
+		CHECK_NEAR(priors[i].size[0].ns, 250000, 1);
+		for (j = 1; j < priors[i].sizes; j++)
+			CHECK_NEAR(priors[i].size[j].ns, 200000, 1);
+	}
+	hy_executor_destroy(executor);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+static HyStatus
+submit_that_fails(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	(void) device;
+	(void) task;
+	(void) ticket;
+	submits++;
+	return HY_TRANSIENT;
+}
+
+/* A device that has failed is left alone for the rest of it, and one that waits after a failure too. */
+static void
+test_a_device_that_failed_is_left_alone(void)
+{
+	HyExecutor *executor;
+	HyBackend backend;
+	int i;
+
+	begin();
+	executor = new_executor(true);
+	backend = *executor->member[1].backend;
+	backend.submit = submit_that_fails;
+	executor->member[1].backend = &backend;
+	submits = 0;
+	CHECK_INT(calibrate(executor, 0, NULL), HY_OK);
+	CHECK_INT(submits, 1);
+	CHECK(count > 50);
+	hy_executor_destroy(executor);
+
+	executor = new_executor(true);
+	executor->member[1].open_after_ns = UINT64_MAX;
+	CHECK_INT(calibrate(executor, 0, NULL), HY_OK);
+	CHECK(executor->member[1].device == NULL);
+	CHECK(count > 50);
+	for (i = 0; i < count; i++)
+		CHECK_INT(priors[i].device, 0);
+	hy_executor_destroy(executor);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 int
 main(void)
 {
@@ -427,5 +505,7 @@ main(void)
 	UNIT_RUN(test_cancel_and_memory);
 	UNIT_RUN(test_a_device_that_fails);
 	UNIT_RUN(test_nonsense_is_not_imported);
+	UNIT_RUN(test_a_size_is_the_mean_of_its_runs);
+	UNIT_RUN(test_a_device_that_failed_is_left_alone);
 	return unit_finish();
 }

@@ -548,6 +548,8 @@ test_what_a_launch_is_believed_to_take(void)
 	hy_model_lean(&own, &nothing, HY_LAUNCH_UNKNOWN);
 	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &even));
 	hy_model_lean(&own, &nothing, 300000);
+	CHECK(hy_model_solve(&own, HY_LAUNCH_UNKNOWN, &launch)); /* by what it leans on alone */
+	CHECK(launch.launch_ns < 3e6);
 	CHECK(hy_model_solve(&own, 300000, &launch));
 	CHECK(even.launch_ns > 3e6);
 	CHECK(launch.launch_ns < 3e6);

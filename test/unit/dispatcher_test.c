@@ -318,23 +318,6 @@ test_nothing_is_allocated_in_a_call(void)
 }
 
 static void
-test_too_many_devices(void)
-{
-	HyDeviceState state;
-
-	stage_begin(5);
-	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
-	CHECK_INT(stage_logged("3 of 5 devices from scripted are left out"), 1);
-	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	hy_executor_add_missing(stage.executor, "one more", "no room");
-	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	hy_executor_device(stage.executor, 7, &state);
-	CHECK_STR(state.backend, "scripted");
-	CHECK_INT(state.number, 1);
-	stage_end();
-}
-
-static void
 says_nothing(const HyDevice *device, HyFailure *failure)
 {
 	(void) device;
@@ -497,6 +480,77 @@ test_random_failures_never_cost_an_answer(void)
 	stage_end();
 }
 
+/* known: both sides of a kind, the device not heard of for so many calls. */
+static void
+known(int64_t rows, uint64_t cpu_ns, uint64_t device_ns, int unseen)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+
+	stage_teach_one(rows, cpu_ns, device_ns);
+	while (unseen-- > 0)
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+}
+
+/* A trial that won has lost nothing, and pays for no other: what was lost before stays lost. */
+static void
+test_a_trial_that_won_gives_no_credit(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	known(1024, 10000, 20000, 300);
+	stage.device_launch_ns = 2000;
+	stage.device_item_ns = 0;
+	stage.executor->spent_ns = 1e15;
+	stage.executor->regret_ns = 5000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_EXPLORATION);
+	CHECK_INT(decision.actual_ns, 2000);
+	CHECK(stage.executor->regret_ns == 5000);
+	/* one that lost has */
+	known(1024, 10000, 20000, 600);
+	stage.device_launch_ns = 30000;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	stage_expect(decision, 1, HY_REASON_EXPLORATION);
+	CHECK_NEAR(stage.executor->regret_ns, 25000, 1000);
+	stage_end();
+}
+
+/* A call that was cancelled ran nowhere: the next one has no route to stay on. */
+static void
+test_a_call_that_failed_is_no_route(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	stage.config.speedup_threshold = 1.5;
+	known(1024, 16000, 10000, 0);
+	unit_cancel_init(&stage.cancel, 1);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_CANCELLED);
+	stage_expect(decision, 1, HY_REASON_COST);
+	unit_cancel_init(&stage.cancel, 0);
+	hy_tracker_reset(stage.executor->tracker);
+	known(1024, 14000, 10000, 0);
+	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
+	stage_end();
+}
+
+/* How long a task waits for its turn goes by that task; whoever comes next has the whole time. */
+static void
+test_patience_ends_with_the_call(void)
+{
+	HyDecision decision;
+
+	stage_begin(1);
+	known(1024, 1000000, 10000, 0);
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK(stage.config.timeout_ns > 1000000);
+	CHECK_INT(hy_turn_limit(stage.executor), stage.config.timeout_ns);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -510,9 +564,11 @@ main(void)
 	UNIT_RUN(test_no_memory_for_pieces_that_must_be);
 	UNIT_RUN(test_a_job_falls_back_once);
 	UNIT_RUN(test_nothing_is_allocated_in_a_call);
-	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_backends_that_do_not_fit);
 	UNIT_RUN(test_backends_that_talk_nonsense);
 	UNIT_RUN(test_random_failures_never_cost_an_answer);
+	UNIT_RUN(test_a_trial_that_won_gives_no_credit);
+	UNIT_RUN(test_a_call_that_failed_is_no_route);
+	UNIT_RUN(test_patience_ends_with_the_call);
 	return unit_finish();
 }

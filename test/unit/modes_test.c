@@ -243,6 +243,43 @@ a_device_that_is_not_open_yet(void)
 	}
 }
 
+/* Who insists on a device and has left it out is told that. */
+static void
+a_device_that_is_left_out(void)
+{
+	static const struct
+	{
+		const char *name; /* NULL: gpu */
+		const char *says;
+	} wishes[] = {
+		{NULL, "it is left out: hybrid.gpu_device does not name it"},
+		{"scripted", "it is left out: hybrid.gpu_device does not name it"},
+		{"absent", "there is none"},
+		{"hybrid_cuda", "no driver"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
+	{
+		HyDecision decision;
+
+		begin();
+		/* of which there is no device to leave out */
+		hy_executor_add_missing(stage.executor, "hybrid_cuda", "no driver");
+		stage.config.devices = 1 << 5;
+		stage.config.execution = HY_EXECUTION_GPU;
+		if (wishes[i].name != NULL)
+		{
+			stage.config.execution = HY_EXECUTION_NAMED;
+			strcpy(stage.config.backend_name, wishes[i].name);
+		}
+		CHECK(stage_dispatch(ITEMS, &decision) != HY_OK);
+		CHECK_STR(hy_reason_name(decision.reason), "no device");
+		CHECK_STR(decision.failure.text, wishes[i].says);
+		stage_end();
+	}
+}
+
 int
 main(void)
 {
@@ -250,5 +287,6 @@ main(void)
 	UNIT_RUN(force_cpu_in_every_mode);
 	UNIT_RUN(prefer_cpu_where_the_cpu_is_not_able);
 	UNIT_RUN(a_device_that_is_not_open_yet);
+	UNIT_RUN(a_device_that_is_left_out);
 	return unit_finish();
 }

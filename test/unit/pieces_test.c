@@ -69,6 +69,14 @@ test_split_asked_for(void)
 		CHECK_INT(stage_dispatch(40000, &decision), HY_OK);
 		CHECK_INT(decision.reason, HY_REASON_SPLIT);
 		CHECK_INT(stage_counters(0)->items + stage_counters(1)->items, 40000);
+		/* a share of nothing makes it the CPU's call, with the reason that was asked for */
+		CHECK_INT(decision.device, percents[i] == 0 ? 0 : 1);
+		CHECK_INT(stage_counters(decision.device)->calls, 1);
+		CHECK_INT(stage_counters(decision.device)->by_reason[HY_REASON_SPLIT], 1);
+		CHECK_INT(stage_counters(0)->calls + stage_counters(1)->calls, 1);
+		stage_adds_up();
+		if (percents[i] >= 0)
+			CHECK_NEAR(decision.split_share, percents[i] / 100.0, 1e-9);
 		if (percents[i] >= 0)
 			CHECK_INT(stage_counters(1)->items, 400 * percents[i]);
 		else

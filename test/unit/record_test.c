@@ -130,6 +130,35 @@ test_names(void)
 	CHECK_STR(hy_flush_name((HyFlush) -1), "unknown");
 }
 
+static int cpu_calls;
+
+static HyStatus
+submit_that_fails_at_times(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	return ++cpu_calls % 10 == 0 ? HY_NOMEM : stage_cpu_submit(device, task, ticket);
+}
+
+/* A call that fails among those that were only jotted down is one of them, and none is lost. */
+static void
+test_a_failure_among_calls_of_a_memo(void)
+{
+	int64_t done = 0;
+	int i;
+
+	stage_begin(0);
+	stage.cpu_item_ns = 1;
+	stage_cpu.submit = submit_that_fails_at_times;
+	cpu_calls = 0;
+	for (i = 0; i < 100; i++)
+		done += stage_dispatch(1024, NULL) == HY_OK;
+	CHECK(stage.executor->jotted > 0);
+	CHECK_INT(done, 90);
+	CHECK_INT(stage_counters(0)->calls, 90);
+	CHECK_INT(stage_counters(0)->by_status[HY_NOMEM], 10);
+	stage_adds_up();
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -139,5 +168,6 @@ main(void)
 	UNIT_RUN(test_quantiles);
 	UNIT_RUN(test_reset);
 	UNIT_RUN(test_names);
+	UNIT_RUN(test_a_failure_among_calls_of_a_memo);
 	return unit_finish();
 }

@@ -642,6 +642,26 @@ test_other_kinds_are_heard_of(void)
 	}
 }
 
+/* A size that was told changes predictions, which whoever keeps decisions must hear of. */
+static void
+test_a_size_that_is_told_is_news(void)
+{
+	HyTracker *t = hy_tracker_create(&hy_malloc_allocator, 100);
+	HyShape shape = shape_of(1000);
+	uint32_t generation = hy_tracker_generation(t);
+	uint32_t leaps = hy_tracker_leaps(t);
+
+	CHECK(hy_tracker_import_size(t, &shape, 0, 5000));
+	CHECK(hy_tracker_generation(t) != generation);
+	CHECK(hy_tracker_leaps(t) != leaps);
+	generation = hy_tracker_generation(t);
+	leaps = hy_tracker_leaps(t);
+	CHECK(!hy_tracker_import_size(t, &shape, 0, 0));
+	CHECK_INT(hy_tracker_generation(t), generation);
+	CHECK_INT(hy_tracker_leaps(t), leaps);
+	hy_tracker_destroy(t);
+}
+
 int
 main(void)
 {
@@ -666,5 +686,6 @@ main(void)
 	UNIT_RUN(test_devices_out_of_range);
 	UNIT_RUN(test_the_least_that_a_device_takes);
 	UNIT_RUN(test_other_kinds_are_heard_of);
+	UNIT_RUN(test_a_size_that_is_told_is_news);
 	return unit_finish();
 }
