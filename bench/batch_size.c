@@ -8,8 +8,9 @@
  * The workload is hybrid_knn's: rows of 128 dims come one by one, each batch is a fused search for
  * 16 queries.  On the CPU alone time is real; with an emulated device (PCIe card: 20 us launch, 25
  * GB/s; integrated: 5 us, no copy) it is virtual for what the device runs.  ROWS (2^18) go by at
- * each size, twice: the first pass warms up, the second counts.  All sizes and the choice take
- * turns, so that a busy machine meets them alike; of five rounds the median.
+ * each size to warm up, four times as many where it is chosen; then ROWS more count, and all sizes
+ * and the choice take turns every 16,384 of them, so that a machine whose speed changes meets them
+ * alike.  Of five rounds the one with the median ratio.
  *
  * CSV on stdout: batch_size,case,best_size,best_ns,found_size,found_ns,ratio
  */
@@ -39,16 +40,36 @@ typedef struct Case
 	const char *bandwidth_gbs;
 } Case;
 
+/* Contender: one size, or the choice, with a dispatcher of its own. */
+typedef struct Contender
+{
+	HyExecutor *executor;
+	HyAccumulator batch;
+	int64_t next; /* row of the pool */
+	double ns;    /* by all batches since it was last set to 0 */
+} Contender;
+
+/* Round: what a round found. */
+typedef struct Round
+{
+	int64_t best_size;
+	int64_t found_size;
+	double best_ns; /* a row */
+	double found_ns;
+	double ratio;
+} Round;
+
 static const Case *current;
 static HyShiftedClock time_; /* the device takes its own computing out of it */
 static float *pool;
 static HyNeighbor found[QUERIES * NEIGHBOURS];
 static int32_t counts[QUERIES];
 
+static Round run_round(int64_t rows);
+static int by_ratio(const void *a, const void *b);
 static const char *setting(void *arg, const char *name);
-static HyExecutor *new_executor(int64_t batch_max);
-static double pass(HyExecutor *executor, int64_t rows, int64_t *size);
-static double measure(int64_t batch_max, int64_t warm_up, int64_t rows, int64_t *size);
+static void begin(Contender *contender, int64_t batch_max);
+static void run(Contender *contender, int64_t rows);
 static void die(const char *what);
 
 int
@@ -73,35 +94,62 @@ main(int argc, char **argv)
 	printf("batch_size,case,best_size,best_ns,found_size,found_ns,ratio\n");
 	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
 	{
-		double ns[SIZES + 1][ROUNDS];
-		int64_t found_size = 0;
-		double found_ns;
-		int best = 0;
-		int round;
-		int n;
+		Round round[ROUNDS];
+		const Round *median = &round[ROUNDS / 2];
+		int r;
 
 		current = &cases[c];
-		for (round = 0; round < ROUNDS; round++)
-		{
-			for (n = 0; n < SIZES; n++)
-				ns[n][round] = measure(LEAST << n, rows, rows, &(int64_t){0});
-			ns[SIZES][round] = measure(0, 4 * rows, rows, &found_size);
-		}
-		for (n = 0; n <= SIZES; n++)
-			qsort(ns[n], ROUNDS, sizeof(double), ascending);
-		for (n = 0; n < SIZES; n++)
-		{
-			if (ns[n][ROUNDS / 2] < ns[best][ROUNDS / 2])
-				best = n;
-		}
-		found_ns = ns[SIZES][ROUNDS / 2];
-		printf("batch_size,%s,%d,%.1f,%lld,%.1f,%.3f\n", current->name, LEAST << best,
-		       ns[best][ROUNDS / 2], (long long) found_size, found_ns,
-		       ns[best][ROUNDS / 2] / found_ns);
+		for (r = 0; r < ROUNDS; r++)
+			round[r] = run_round(rows);
+		qsort(round, ROUNDS, sizeof(Round), by_ratio);
+		printf("batch_size,%s,%lld,%.1f,%lld,%.1f,%.3f\n", current->name,
+		       (long long) median->best_size, median->best_ns, (long long) median->found_size,
+		       median->found_ns, median->ratio);
 		fflush(stdout);
 	}
 	free(pool);
 	return 0;
+}
+
+static Round
+run_round(int64_t rows)
+{
+	Contender contenders[SIZES + 1];
+	const Contender *choice = &contenders[SIZES];
+	const Contender *best = contenders;
+	Round round;
+	int64_t turn;
+	int n;
+
+	for (n = 0; n <= SIZES; n++)
+	{
+		begin(&contenders[n], n < SIZES ? LEAST << n : 0);
+		run(&contenders[n], n < SIZES ? rows : 4 * rows);
+		contenders[n].ns = 0;
+	}
+	for (turn = 0; turn < rows; turn += MOST)
+		for (n = 0; n <= SIZES; n++)
+			run(&contenders[n], rows - turn < MOST ? rows - turn : MOST);
+
+	for (n = 0; n < SIZES; n++)
+	{
+		if (contenders[n].ns < best->ns)
+			best = &contenders[n];
+	}
+	round.best_size = LEAST << (best - contenders);
+	round.best_ns = best->ns / (double) rows;
+	round.found_size = choice->batch.size;
+	round.found_ns = choice->ns / (double) rows;
+	round.ratio = best->ns / choice->ns;
+	for (n = 0; n <= SIZES; n++)
+		hy_executor_destroy(contenders[n].executor);
+	return round;
+}
+
+static int
+by_ratio(const void *a, const void *b)
+{
+	return ascending(&((const Round *) a)->ratio, &((const Round *) b)->ratio);
 }
 
 static const char *
@@ -115,30 +163,31 @@ setting(void *arg, const char *name)
 	return NULL;
 }
 
-static HyExecutor *
-new_executor(int64_t batch_max)
+static void
+begin(Contender *contender, int64_t batch_max)
 {
 	static const HyHost host = {.abi = HY_BACKEND_ABI,
 	                            .clock = &time_.clock,
 	                            .allocator = &hy_malloc_allocator,
 	                            .setting = setting};
-	HyExecutor *executor;
 	HyConfig config;
 
-	if (hy_executor_create(&hy_malloc_allocator, &time_.clock, NULL, &executor) != HY_OK)
+	if (hy_executor_create(&hy_malloc_allocator, &time_.clock, NULL, &contender->executor) != HY_OK)
 		die("out of memory");
-	if (current->device && hy_executor_add_backend(executor, hy_plugin_entry(&host)) != HY_OK)
+	if (current->device &&
+	    hy_executor_add_backend(contender->executor, hy_plugin_entry(&host)) != HY_OK)
 		die("the emulated device is missing");
 	hy_config_default(&config);
 	config.batch_max = batch_max;
 	config.batch_wait_ns = 0; /* only the size is looked at */
-	hy_executor_configure(executor, &config);
-	return executor;
+	hy_executor_configure(contender->executor, &config);
+	contender->next = 0;
+	contender->ns = 0;
 }
 
-/* pass: so many rows, in batches; ns a row, and the size of the last batch. */
-static double
-pass(HyExecutor *executor, int64_t rows, int64_t *size)
+/* run: so many rows, in batches. */
+static void
+run(Contender *contender, int64_t rows)
 {
 	const HyShape shape = {.op = HY_OP_TOPK,
 	                       .metric = HY_METRIC_L2,
@@ -146,15 +195,13 @@ pass(HyExecutor *executor, int64_t rows, int64_t *size)
 	                       .queries = QUERIES,
 	                       .k = NEIGHBOURS};
 	const uint64_t bytes = DIMS * sizeof(float);
-	HyAccumulator batch;
-	uint64_t ns = 0;
+	HyAccumulator *batch = &contender->batch;
 	int64_t row;
-	int64_t first = 0;
 
-	hy_accumulator_begin(&batch, executor, &shape, HY_BATCH_TARGETS, bytes, MOST * bytes);
+	hy_accumulator_begin(batch, contender->executor, &shape, HY_BATCH_TARGETS, bytes, MOST * bytes);
 	for (row = 0; row < rows; row++)
 	{
-		HyFlush cause = hy_accumulator_add(&batch, bytes);
+		HyFlush cause = hy_accumulator_add(batch, bytes);
 		HyTask task = {.op = HY_OP_TOPK, .allocator = &hy_malloc_allocator};
 		HyDecision decision;
 
@@ -164,34 +211,20 @@ pass(HyExecutor *executor, int64_t rows, int64_t *size)
 		task.u.topk.queries = (HyMatrix){
 			.dims = DIMS, .rows = QUERIES, .stride = bytes, .data = pool + (size_t) POOL * DIMS};
 		task.u.topk.targets = task.u.topk.queries;
-		task.u.topk.targets.rows = batch.count;
-		if (first + batch.count > POOL)
-			first = 0;
-		task.u.topk.targets.data = pool + (size_t) first * DIMS;
-		first += batch.count;
-		task.u.topk.k = batch.count < NEIGHBOURS ? (int32_t) batch.count : NEIGHBOURS;
+		task.u.topk.targets.rows = batch->count;
+		if (contender->next + batch->count > POOL)
+			contender->next = 0;
+		task.u.topk.targets.data = pool + (size_t) contender->next * DIMS;
+		contender->next += batch->count;
+		task.u.topk.k = batch->count < NEIGHBOURS ? (int32_t) batch->count : NEIGHBOURS;
 		task.u.topk.out = found;
 		task.u.topk.counts = counts;
-		if (hy_dispatch(executor, &task, &decision) != HY_OK)
+		if (hy_dispatch(contender->executor, &task, &decision) != HY_OK)
 			die("the dispatcher failed");
-		ns += decision.actual_ns;
-		*size = batch.size;
-		hy_accumulator_flushed(&batch, executor, cause != HY_FLUSH_NONE ? cause : HY_FLUSH_END,
-		                       decision.actual_ns);
+		contender->ns += (double) decision.actual_ns;
+		hy_accumulator_flushed(batch, contender->executor,
+		                       cause != HY_FLUSH_NONE ? cause : HY_FLUSH_END, decision.actual_ns);
 	}
-	return (double) ns / (double) rows;
-}
-
-static double
-measure(int64_t batch_max, int64_t warm_up, int64_t rows, int64_t *size)
-{
-	HyExecutor *executor = new_executor(batch_max);
-	double ns;
-
-	pass(executor, warm_up, size);
-	ns = pass(executor, rows, size);
-	hy_executor_destroy(executor);
-	return ns;
 }
 
 static void

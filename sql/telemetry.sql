@@ -37,8 +37,10 @@ SELECT device, backend, operation, calls, items, failures, fallbacks, success_ra
 SELECT pid = pg_backend_pid() AS own, role = session_user AS role, at BETWEEN now() - interval '1 hour' AND clock_timestamp() AS at, metric, items, strategy, reason, load IS NULL OR load >= 0 AS load FROM hybrid_events;
 -- gathered batches are counted by what ended them
 SET hybrid.batch_max = 64;
+SET hybrid.batch_wait = 0; -- however busy the machine is
 SELECT count(*) FROM hybrid_knn('telemetry_point', 'v', ARRAY['[1,2]']::vector[], 3);
 RESET hybrid.batch_max;
+RESET hybrid.batch_wait;
 SELECT operation, calls, flushes FROM hybrid_stats WHERE operation = 'topk';
 
 -- what was learned: the first observation of a kind is set aside

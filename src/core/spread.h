@@ -15,8 +15,8 @@
  * every later y is 0.  hops = -1 stops after the first hop with |y|_1 < tolerance * |seeds|_1, or
  * with |y|_1 not below that of the hop before (the contraction is then lost in rounding).  Repeated
  * seeds are added in the order given.  Finite input can overflow to infinity when fan is below 1;
- * that is for the caller to look for in the answer.  After J. R. Anderson, "A spreading activation theory of memory" (1983), and
- * the power iteration of personalised PageRank.
+ * that is for the caller to look for in the answer.  After J. R. Anderson, "A spreading activation
+ * theory of memory" (1983), and the power iteration of personalised PageRank.
  */
 #ifndef HY_SPREAD_H
 #define HY_SPREAD_H

@@ -12,60 +12,23 @@
  *	6	the breaker is open					the CPU
  *	7	more memory than the budget			in pieces, or the CPU where not even the smallest fits
  *	8	not open yet: ski rental; open: the cheapest side by history, with hysteresis
- *	9	exploration: sides without history first, then now and then another side
+ *	9	exploration: sides without history first, then now and then another side (trials.h)
  *	10	split: device and CPU at once, where that is predicted to take 0.9 of the better one; where it
  *		is asked for, 0.95, since less is lost again by a prediction that errs by as much; in shares
  *		that the user fixed always, and instead of 9 while a side is without history
  *
  * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with what it is predicted to
  * take plus what is in flight there; without a prediction the one with the least in flight goes.
- *
- * Exploring.  With no history a device is tried, then the CPU, each until one observation more than
- * its cold start is there.  There is nothing yet to predict a loss from; only where a like kind of
- * task says that a device would take more than 16 times as long, or would lose more than 20 ms and
- * the limit below, is it left alone.  A device that only
- * refuses (busy, say) never gets a history: after the first refusal such tries count towards the
- * limit of 1% below, and end there.  From then on
- * another side is tried after TRY_FEW tasks of the kind while its regression rests on little,
- * TRY_UNSEEN while it has hardly run this size, and TRY_STALE otherwise; only if it is predicted to
- * take 1/4 to 4 times as long, and only while all that exploring ever lost stays below 1% of the
- * time spent.  A device that has only seen much smaller tasks is predicted too high, since what is
- * launch and what is work cannot be told apart; what it may take lies between the largest seen and
- * that scaled by size, so the geometric mean is taken, and there may be more to win than 4 times.
  */
 #include "dispatch/executor_state.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "dispatch/slice.h"
+#include "dispatch/splitting.h"
+#include "dispatch/trials.h"
 
 #define MOST_PIECES 1024 /* smaller ones would be mostly starts */
-#define TRY_FEW 8
-#define TRY_UNSEEN 32
-#define TRY_STALE 256
-#define FEW_SAMPLES 2
-#define FEW_WEIGHT 12
-#define ENOUGH_SAMPLES 5
-#define EVEN_RATIO 1.5
-#define RATIO_LIMIT 4.0
-#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
-#define LEAST_QUEUE_NS 1e6
-#define FIRST_TRY_NS 2e7 /* that a first try may cost, whatever has been spent */
-#define REGRET_SHARE 0.01
-#define SPLIT_GAIN 0.9
-#define SPLIT_ASKED_GAIN 0.95
-#define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
-#define SPLIT_JOIN_NS 5e4
-#define SPLIT_STEPS 12
-
-/* Side: one that could have the task, and what that would take. */
-typedef struct Side
-{
-	int32_t device;
-	HyForecast forecast;
-	double ns; /* with what is waited for and with the load, < 0: not known */
-} Side;
 
 static void choose_cpu(HyChoice *choice, HyReason reason);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
@@ -79,19 +42,9 @@ static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *s
 static bool cpu_able(const HyExecutor *executor, const HyShape *shape);
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice);
-static Side side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
+static HySide side_of(const HyExecutor *executor, const HyShape *shape, int32_t device);
 static bool may_open(const HyMember *member, uint64_t now);
-static const Side *untried(const HyExecutor *executor, const Side *sides, int count);
-static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
-static int32_t due_after(const Side *best, const Side *other);
-static double trial_loss(const Side *best, const Side *other);
-static int32_t calm_of(const HyExecutor *executor, const Side *best, const Side *other);
-static bool worth_trying(const HyExecutor *executor, const Side *best, const Side *other);
-static void take(HyChoice *choice, const Side *side, HyReason reason);
-static void
-consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice);
-static double
-part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part);
+static void take(HyChoice *choice, const HySide *side, HyReason reason);
 static HyStatus refusal_status(HyReason reason);
 static HyRoute *route_slot(HyExecutor *executor, uint32_t number);
 
@@ -178,7 +131,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		return;
 	if (automatic && choice->candidate != 0 &&
 	    (choice->reason != HY_REASON_EXPLORATION || config->execution == HY_EXECUTION_SPLIT))
-		consider_split(executor, shape, config->execution == HY_EXECUTION_SPLIT, choice);
+		hy_consider_split(executor, shape, config->execution == HY_EXECUTION_SPLIT, choice);
 }
 
 void
@@ -419,10 +372,10 @@ cpu_able(const HyExecutor *executor, const HyShape *shape)
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice)
 {
-	Side sides[HY_MAX_DEVICES]; /* the CPU, then the devices that could have it at once */
-	Side closed = {.device = 0};
-	const Side *best;
-	const Side *other;
+	HySide sides[HY_MAX_DEVICES]; /* the CPU, then the devices that could have it at once */
+	HySide closed = {.device = 0};
+	const HySide *best;
+	const HySide *other;
 	double enter = executor->config.speedup_threshold;
 	uint32_t number = hy_shape_class(shape);
 	const HyRoute *route = route_slot(executor, number);
@@ -435,7 +388,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	for (d = 1; d < executor->members; d++)
 	{
 		const HyMember *member = &executor->member[d];
-		Side side;
+		HySide side;
 
 		if (!(devices >> d & 1))
 			continue;
@@ -459,7 +412,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		choose_cpu(choice, HY_REASON_NOT_OPEN);
 		return;
 	}
-	other = untried(executor, sides, count);
+	other = hy_untried(executor, sides, count);
 	if (other != NULL)
 	{
 		for (best = NULL, i = 0; i < count; i++)
@@ -472,7 +425,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		choice->device_ns = other->device != 0 ? other->ns : sides[best_device].ns;
 		choice->instead_ns = best != NULL ? best->ns : -1;
 		if (other->device != 0 && best != NULL && best->device == 0 && route->number == number &&
-		    route->refused && executor->regret_ns > REGRET_SHARE * executor->spent_ns)
+		    route->refused && executor->regret_ns > HY_REGRET_SHARE * executor->spent_ns)
 			take(choice, best, HY_REASON_COST);
 		else
 			take(choice, other, HY_REASON_EXPLORATION);
@@ -499,9 +452,10 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && calm_of(executor, best, &sides[i]) < choice->calm)
-			choice->calm = calm_of(executor, best, &sides[i]);
-		if (&sides[i] != best && !executor->no_trials && worth_trying(executor, best, &sides[i]) &&
+		if (&sides[i] != best && hy_calm_of(executor, best, &sides[i]) < choice->calm)
+			choice->calm = hy_calm_of(executor, best, &sides[i]);
+		if (&sides[i] != best && !executor->no_trials &&
+		    hy_worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
 			other = &sides[i];
 	}
@@ -519,11 +473,11 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	take(choice, other, HY_REASON_EXPLORATION);
 }
 
-static Side
+static HySide
 side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 {
-	Side side = {.device = device,
-	             .forecast = hy_tracker_forecast(executor->tracker, shape, device)};
+	HySide side = {.device = device,
+	               .forecast = hy_tracker_forecast(executor->tracker, shape, device)};
 
 	side.ns = hy_gauge_ns(executor, shape, device, side.forecast.ns);
 	return side;
@@ -535,208 +489,11 @@ may_open(const HyMember *member, uint64_t now)
 	return member->rent_ns >= (double) member->info.open_cost_ns && now >= member->open_after_ns;
 }
 
-/*
- * untried: a side of which nothing is known but perhaps a cold start, devices first; NULL when all
- * are known or hopeless.  The CPU, whose time grows with the task, waits a little for one that is as
- * small as any seen.
- */
-static const Side *
-untried(const HyExecutor *executor, const Side *sides, int count)
-{
-	const Side *found = NULL;
-	double best = -1;
-	bool smallest = true;
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		if (sides[i].ns < 0 || sides[i].forecast.cold)
-			continue;
-		if (best < 0 || sides[i].ns < best)
-			best = sides[i].ns;
-		if (sides[i].forecast.above > 0)
-			smallest = false;
-	}
-	/* Of the CPU a hint or a cold start will do: neither is off by as much as the limit. */
-	if (best < 0)
-		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
-	for (i = 1; i < count; i++)
-	{
-		double hint = sides[i].forecast.hint_ns;
-
-		if (sides[i].ns >= 0 && !sides[i].forecast.cold)
-			continue;
-		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
-			continue;
-		/* nor is it tried first behind others that take their time */
-		if (executor->member[sides[i].device].queue.ns >
-		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
-			continue;
-		if (found == NULL || hy_gauge_less(executor, sides[i].device, found->device))
-			found = &sides[i];
-	}
-	if (found == NULL && (sides[0].ns < 0 || sides[0].forecast.cold) &&
-	    (smallest || sides[0].forecast.unseen >= TRY_FEW))
-		found = &sides[0];
-	return found;
-}
-
-/*
- * worth_a_first_try: by what like kinds of task say a device of which nothing is known would take
- * (hint < 0: they say nothing), and the best of the others takes.
- */
-static bool
-worth_a_first_try(const HyExecutor *executor, double hint, double best)
-{
-	double regret = hint - best;
-
-	return hint <= HINT_LIMIT * best &&
-	       (regret <= FIRST_TRY_NS ||
-	        executor->regret_ns + regret <= REGRET_SHARE * executor->spent_ns);
-}
-
-/*
- * due_after: how many tasks of a kind pass a side by before it is due a trial.  Where both sides
- * are about even a trial costs little, and says most of where the one overtakes the other.
- */
-static int32_t
-due_after(const Side *best, const Side *other)
-{
-	const HyForecast *forecast = &other->forecast;
-
-	if (forecast->weight < FEW_WEIGHT)
-		return TRY_FEW;
-	if (forecast->samples < ENOUGH_SAMPLES && other->ns < EVEN_RATIO * best->ns)
-		return TRY_FEW;
-	return forecast->samples < FEW_SAMPLES ? TRY_UNSEEN : TRY_STALE;
-}
-
-/*
- * trial_loss: what a trial is predicted to lose against the best side, 0 where it would win; < 0
- * where the two are too far apart for one, whenever it may be due.
- */
-static double
-trial_loss(const Side *best, const Side *other)
-{
-	const HyForecast *forecast = &other->forecast;
-	double expected = other->ns;
-
-	if (expected < 0 || forecast->cold)
-		return -1;
-	if (other->device != 0 && forecast->samples == 0 && forecast->steps > forecast->span)
-		expected = sqrt(expected * forecast->largest_ns);
-	else if (expected * RATIO_LIMIT < best->ns)
-		return -1;
-	if (expected > best->ns * RATIO_LIMIT)
-		return -1;
-	return expected > best->ns ? expected - best->ns : 0;
-}
-
-/* worth_trying: rule 9, whether a side that is predicted to be worse could get this call. */
-static bool
-worth_trying(const HyExecutor *executor, const Side *best, const Side *other)
-{
-	double loss = trial_loss(best, other);
-
-	return loss >= 0 && other->forecast.unseen >= due_after(best, other) &&
-	       executor->regret_ns + loss <= REGRET_SHARE * executor->spent_ns;
-}
-
-/*
- * calm_of: how many tasks may go by without asking again whether a trial of the side is due and not
- * too dear, as long as the predictions stay what they are.
- */
-static int32_t
-calm_of(const HyExecutor *executor, const Side *best, const Side *other)
-{
-	double loss = trial_loss(best, other);
-	int64_t left = due_after(best, other) - other->forecast.unseen;
-	double until;
-
-	if (loss < 0)
-		return INT32_MAX;
-	if (left > 0)
-		return (int32_t) left;
-	/* it is due, and too dear before so many calls like this one have been paid for */
-	until = ((executor->regret_ns + loss) / REGRET_SHARE - executor->spent_ns) / best->ns;
-	return !(until > TRY_STALE) ? TRY_STALE : until < INT32_MAX ? (int32_t) until : INT32_MAX;
-}
-
 static void
-take(HyChoice *choice, const Side *side, HyReason reason)
+take(HyChoice *choice, const HySide *side, HyReason reason)
 {
 	choice->device = side->device;
 	choice->reason = reason;
-}
-
-/*
- * consider_split: rule 10, the candidate and the CPU at once.  The device's share is the one at
- * which both are predicted to end together, or what the user has fixed.  Where a split is asked for
- * and a side is not known, or by a cold start only, the split is the trial.
- */
-static void
-consider_split(const HyExecutor *executor, const HyShape *shape, bool asked_for, HyChoice *choice)
-{
-	const HyMember *member = &executor->member[choice->candidate];
-	bool fixed = executor->config.split_percent >= 0;
-	double gain = asked_for ? SPLIT_ASKED_GAIN : SPLIT_GAIN;
-	bool known = choice->device_ns >= 0 && choice->cpu_ns >= 0;
-	double better = choice->device_ns < choice->cpu_ns ? choice->device_ns : choice->cpu_ns;
-	double low = 0;
-	double high = 1;
-	double device_ns;
-	double cpu_ns;
-	int i;
-
-	if (!executor->cuts || !cpu_able(executor, shape) || hy_shape_extent(shape) < 2)
-		return;
-	/* a trial opens what is paid for, as it does without a split */
-	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
-		return;
-	if (!asked_for && (!known || better < SPLIT_FROM_NS))
-		return;
-	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
-	                  hy_tracker_forecast(executor->tracker, shape, 0).cold))
-		known = false;
-	/* even where each side's time fell in proportion to its part, too little would be won */
-	if (known && !fixed &&
-	    choice->device_ns * choice->cpu_ns / (choice->device_ns + choice->cpu_ns) > gain * better)
-		return;
-	choice->share = 0.5;
-	if (known)
-	{
-		for (i = 0; i < SPLIT_STEPS; i++)
-		{
-			double part = (low + high) / 2;
-
-			if (part_ns(executor, shape, choice->candidate, part) >
-			    part_ns(executor, shape, 0, 1 - part))
-				high = part;
-			else
-				low = part;
-		}
-		choice->share = (low + high) / 2;
-	}
-	if (fixed)
-		choice->share = executor->config.split_percent / 100.0;
-	device_ns = part_ns(executor, shape, choice->candidate, choice->share);
-	cpu_ns = part_ns(executor, shape, 0, 1 - choice->share);
-	if (device_ns >= 0 && cpu_ns >= 0)
-		choice->split_ns = SPLIT_JOIN_NS + (device_ns > cpu_ns ? device_ns : cpu_ns);
-	choice->split = (asked_for && (fixed || !known)) ||
-	                (choice->split_ns >= 0 && choice->split_ns <= gain * better);
-}
-
-/* part_ns: what a side is predicted to take for a part of a task, < 0: not known. */
-static double
-part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
-{
-	int64_t rows = (int64_t) ((double) hy_shape_extent(shape) * part + 0.5);
-	HyShape piece = hy_shape_slice(shape, rows);
-
-	if (rows <= 0)
-		return 0;
-	return side_of(executor, &piece, device).ns;
 }
 
 static HyStatus

@@ -6,8 +6,9 @@
  * counters, successes and events are flushed every HY_SHARE_CALLS calls or HY_SHARE_NS, whichever
  * comes first; but while calls are so short that this would be all the time, only before the ring of
  * events overflows, and then together with what memo.h puts off.  What was learned of times goes there
- * at most every HY_SHARE_NS, and back only when an executor joins.  What others must know at once, a failure and what a breaker makes of it, goes to
- * the table at once: there the breaker is judged, so that a transition happens once.
+ * at most every HY_SHARE_NS, and back only when an executor joins.  What others must know at once, a
+ * failure and what a breaker makes of it, goes to the table at once: there the breaker is judged, so
+ * that a transition happens once.
  *
  * Times in the table are those of a clock that runs alike in every process; an executor's own may
  * be shifted against it.

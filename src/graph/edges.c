@@ -2,8 +2,9 @@
  * edges.c
  *		Reads the edges that a query returns.
  *
- * The rows go from the executor straight into an array of edges.  The array may grow to what the memory limit leaves when the graph that is built from
- * it, and the scratch for building it, are counted too.
+ * The rows go from the executor straight into an array of edges.  The array may grow to what the
+ * memory limit leaves when the graph that is built from it, and the scratch for building it, are
+ * counted too.
  */
 #include "postgres.h"
 

@@ -64,7 +64,7 @@ static void
 test_a_closed_lane_keeps_no_place(void)
 {
 	HyBulkPlan plan = {2, false, true, -1};
-	HyTask task = stage_task(3000000);
+	HyTask task;
 	HyBulk *job;
 	uint64_t wait;
 	bool skip;
@@ -72,6 +72,7 @@ test_a_closed_lane_keeps_no_place(void)
 	int i;
 
 	stage_begin(1);
+	task = stage_task(3000000);
 	hy_queue_init(&queue);
 	hy_executor_use_queue(stage.executor, &mine);
 	stage.config.queue_depth = 2;

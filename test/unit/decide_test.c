@@ -529,19 +529,6 @@ test_a_missed_turn_needs_a_cpu_to_go_to(void)
 	stage_end();
 }
 
-/* chosen: what is decided for rows items of a metric as things stand, trials and all. */
-static HyChoice
-chosen(int64_t rows)
-{
-	HyTask task = stage_task(rows);
-	HyShape shape = hy_task_shape(&task);
-	HyChoice choice;
-
-	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
-	return choice;
-}
-
 /* A split does not open a device whose rent is not paid. */
 static void
 test_a_split_opens_nothing(void)
@@ -553,7 +540,7 @@ test_a_split_opens_nothing(void)
 	stage.executor->member[1].info.open_cost_ns = 1000000000;
 	stage.device_item_ns = 100;
 	stage_teach(stage.executor, 1);
-	choice = chosen(100000);
+	choice = stage_chosen(100000);
 	CHECK_INT(choice.reason, HY_REASON_NOT_OPEN);
 	CHECK_INT(choice.candidate, 1);
 	CHECK(!choice.split);
@@ -563,7 +550,7 @@ test_a_split_opens_nothing(void)
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	CHECK_INT(stage.opens, 1);
 	stage.config.execution = HY_EXECUTION_AUTO;
-	CHECK(chosen(100000).split);
+	CHECK(stage_chosen(100000).split);
 	stage_end();
 }
 

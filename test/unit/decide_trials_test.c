@@ -284,19 +284,6 @@ test_a_first_try_is_no_leap(void)
 	stage_end();
 }
 
-/* chosen: what is decided for rows items of a metric as things stand, trials and all. */
-static HyChoice
-chosen(int64_t rows)
-{
-	HyTask task = stage_task(rows);
-	HyShape shape = hy_task_shape(&task);
-	HyChoice choice;
-
-	hy_executor_configure(stage.executor, &stage.config);
-	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
-	return choice;
-}
-
 /* ran: so many tasks of rows items took so long each on a device. */
 static void
 ran(int64_t rows, int32_t device, uint64_t ns, int times)
@@ -313,12 +300,12 @@ ran(int64_t rows, int32_t device, uint64_t ns, int times)
 static int
 trial_after(int64_t rows, uint64_t cpu_ns)
 {
-	int32_t foretold = chosen(rows).calm;
+	int32_t foretold = stage_chosen(rows).calm;
 	int n;
 
 	for (n = 0; n < 1000; n++)
 	{
-		HyChoice choice = chosen(rows);
+		HyChoice choice = stage_chosen(rows);
 
 		if (choice.reason == HY_REASON_EXPLORATION)
 		{
@@ -437,7 +424,7 @@ test_what_a_trial_may_cost(void)
 	ran(1024, 0, 20000, 40);
 	ran(1024, 1, 10000, 340);
 	stage.executor->spent_ns = 1e15;
-	choice = chosen(1024);
+	choice = stage_chosen(1024);
 	CHECK_INT(choice.device, 0);
 	CHECK_INT(choice.reason, HY_REASON_EXPLORATION);
 	CHECK_INT(choice.candidate, 1);
@@ -448,13 +435,13 @@ test_what_a_trial_may_cost(void)
 
 	/* nothing is foretold where the two are too far apart */
 	stale(10000, 41000);
-	CHECK_INT(chosen(1024).calm, INT32_MAX);
+	CHECK_INT(stage_chosen(1024).calm, INT32_MAX);
 	stage_end();
 	/* and where one is only too dear for now, it is as many calls as pay for it */
 	stale(10000, 20000);
 	stage.executor->spent_ns = 0;
 	stage.executor->regret_ns = 1e6;
-	calm = chosen(1024).calm;
+	calm = stage_chosen(1024).calm;
 	stage.executor->spent_ns = 10000.0 * 1.01 * calm;
 	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
 	stage.executor->spent_ns = 10000.0 * 0.99 * calm;

@@ -568,6 +568,19 @@ stage_adds_up(void)
 	}
 }
 
+/* stage_chosen: what is decided for rows items as things stand, trials and all. */
+static UNIT_UNUSED HyChoice
+stage_chosen(int64_t rows)
+{
+	HyTask task = stage_task(rows);
+	HyShape shape = hy_task_shape(&task);
+	HyChoice choice;
+
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
+	return choice;
+}
+
 /* stage_explain: the decision that hy_dispatch would take for such a task, as users are told it. */
 static UNIT_UNUSED HyDecision
 stage_explain(const HyTask *task)
