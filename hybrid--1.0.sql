@@ -111,7 +111,7 @@ COMMENT ON FUNCTION vector_negative_inner_product(vector, vector) IS
 CREATE FUNCTION cosine_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION cosine_distance(vector, vector) IS
-	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
@@ -480,7 +480,7 @@ COMMENT ON FUNCTION halfvec_negative_inner_product(halfvec, halfvec) IS
 CREATE FUNCTION cosine_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION cosine_distance(halfvec, halfvec) IS
-	'1 minus the cosine of the angle between two halfvecs, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+	'1 minus the cosine of the angle between two halfvecs, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
@@ -896,7 +896,7 @@ CREATE FUNCTION cosine_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cosine_distance'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION cosine_distance(sparsevec, sparsevec) IS
-	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l1_distance'
@@ -1186,7 +1186,7 @@ CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 hybrid_index_cosine(internal);
 COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
-'order by cosine distance, <=>; vectors of length zero are not indexed';
+'order by cosine distance, <=>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,

@@ -24,7 +24,7 @@ SELECT count(*), bool_and((a <-> b) = (a::sparsevec <-> b::sparsevec)) AS l2, bo
 	   count(DISTINCT a <-> b) > 50 AS various
 	FROM pairs;
 DROP TABLE pairs;
--- Beyond float4 within, not beyond the result's float8, as of vectors.
+-- Sums beyond float4, as of vectors.
 SELECT ('{2:3e38}/3'::sparsevec <-> '{2:-3e38}/3') = ('[0,3e38,0]'::vector <-> '[0,-3e38,0]') AS l2,
 	   ('{2:3e38}/3'::sparsevec <+> '{2:-3e38}/3') = ('[0,3e38,0]'::vector <+> '[0,-3e38,0]') AS l1,
 	   ('{2:3e38}/3'::sparsevec <#> '{2:3e38}/3') = ('[0,3e38,0]'::vector <#> '[0,3e38,0]') AS ip,

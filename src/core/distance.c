@@ -8,8 +8,6 @@
 
 #include "core/distance_levels.h"
 
-static double wide_element(HyDtype dtype, const void *vector, int i);
-
 static const HyKernels *in_use = NULL;
 
 const HyKernels *
@@ -97,52 +95,19 @@ hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, in
 			aa = kernels->pair[HY_F32].ip(a, a, dims);
 			break;
 	}
-	return hy_distance_from_sums(metric, sum[0], aa, sum[1], a, dtype, b, dims);
+	return hy_distance_from_sums(metric, sum[0], aa, sum[1]);
 }
 
 double
 hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims)
 {
-	float sum = hy_kernels()->pair[dtype].l2sq(a, b, dims);
-	double distance;
-
-	if (isfinite(sum))
-		return (double) sum;
-	distance = hy_distance_wide(HY_METRIC_L2, a, dtype, b, dims);
-	return distance * distance;
-}
-
-double
-hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb, const float *a, HyDtype dtype,
-                      const void *b, int dims)
-{
-	if (!hy_sums_in_range(sum, aa, bb))
-		return hy_distance_wide(metric, a, dtype, b, dims);
-	return hy_distance_of_sums(metric, sum, aa, bb);
+	return (double) hy_kernels()->pair[dtype].l2sq(a, b, dims);
 }
 
 bool
-hy_sums_in_range(float sum, float aa, float bb)
+hy_has_cosine(float norm_sq)
 {
-	/* Finite exactly when all three are: a difference of infinities would be NaN. */
-	return isfinite(fabsf(sum) + aa + bb) || (isfinite(sum) && isfinite(aa) && isfinite(bb));
-}
-
-double
-hy_distance_of_sums(HyMetric metric, float sum, float aa, float bb)
-{
-	switch (metric)
-	{
-		case HY_METRIC_L2:
-			return sqrt((double) sum);
-		case HY_METRIC_IP:
-			return -(double) sum;
-		case HY_METRIC_COSINE:
-			return hy_cosine_from_sums(sum, aa, bb);
-		case HY_METRIC_L1:
-			return (double) sum;
-	}
-	return NAN;
+	return norm_sq > 0.0f && isfinite(norm_sq);
 }
 
 double
@@ -150,7 +115,7 @@ hy_cosine_from_sums(float dot, float aa, float bb)
 {
 	double similarity;
 
-	if (aa == 0.0f || bb == 0.0f)
+	if (!hy_has_cosine(aa) || !hy_has_cosine(bb) || isnan(dot))
 		return NAN;
 	similarity = (double) dot / sqrt((double) aa * (double) bb);
 	if (similarity > 1.0)
@@ -161,63 +126,19 @@ hy_cosine_from_sums(float dot, float aa, float bb)
 }
 
 double
-hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
-{
-	HyWideSums sums = {0.0, 0.0, 0.0};
-	int i;
-
-	for (i = 0; i < dims; i++)
-		hy_wide_add(metric, &sums, a[i], wide_element(dtype, b, i));
-	return hy_wide_distance(metric, &sums);
-}
-
-void
-hy_wide_add(HyMetric metric, HyWideSums *sums, double x, double y)
+hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb)
 {
 	switch (metric)
 	{
 		case HY_METRIC_L2:
-			sums->sum += (x - y) * (x - y);
-			break;
-		case HY_METRIC_L1:
-			sums->sum += fabs(x - y);
-			break;
-		case HY_METRIC_COSINE:
-			sums->aa += x * x;
-			sums->bb += y * y;
-			sums->sum += x * y;
-			break;
+			return sqrt((double) sum);
 		case HY_METRIC_IP:
-			sums->sum += x * y;
-			break;
+			/* The NaN of infinities of both signs has a sign that depends on the processor. */
+			return isnan(sum) ? NAN : -(double) sum;
+		case HY_METRIC_COSINE:
+			return hy_cosine_from_sums(sum, aa, bb);
+		case HY_METRIC_L1:
+			return (double) sum;
 	}
-}
-
-double
-hy_wide_distance(HyMetric metric, const HyWideSums *sums)
-{
-	double similarity;
-
-	if (metric == HY_METRIC_L2)
-		return sqrt(sums->sum);
-	if (metric == HY_METRIC_IP)
-		return -sums->sum;
-	if (metric == HY_METRIC_L1)
-		return sums->sum;
-
-	/* sqrt of each: their product may leave the range of double. */
-	similarity = sums->sum / (sqrt(sums->aa) * sqrt(sums->bb));
-	if (similarity > 1.0)
-		similarity = 1.0;
-	else if (similarity < -1.0)
-		similarity = -1.0;
-	return 1.0 - similarity;
-}
-
-static double
-wide_element(HyDtype dtype, const void *vector, int i)
-{
-	if (dtype == HY_F32)
-		return ((const float *) vector)[i];
-	return hy_half_to_float(((const uint16_t *) vector)[i]);
+	return NAN;
 }

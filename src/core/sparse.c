@@ -50,7 +50,6 @@ typedef struct Pair
 } Pair;
 
 static float sum_of(SumOp op, const HySparse *a, const HySparse *b);
-static double wide_distance(HyMetric metric, const HySparse *a, const HySparse *b);
 
 HySparseFault
 hy_sparse_check_indices(const int32_t *indices, int32_t count, int32_t dims)
@@ -93,21 +92,13 @@ hy_sparse_distance(HyMetric metric, const HySparse *a, const HySparse *b)
 			bb = sum_of(SUM_IP, b, b);
 			break;
 	}
-	if (!hy_sums_in_range(sum, aa, bb))
-		return wide_distance(metric, a, b);
-	return hy_distance_of_sums(metric, sum, aa, bb);
+	return hy_distance_from_sums(metric, sum, aa, bb);
 }
 
 double
 hy_sparse_l2_squared(const HySparse *a, const HySparse *b)
 {
-	float sum = sum_of(SUM_L2SQ, a, b);
-	double distance;
-
-	if (isfinite(sum))
-		return (double) sum;
-	distance = wide_distance(HY_METRIC_L2, a, b);
-	return distance * distance;
+	return (double) sum_of(SUM_L2SQ, a, b);
 }
 
 double
@@ -300,17 +291,4 @@ sum_of(SumOp op, const HySparse *a, const HySparse *b)
 		return sum_fused(op, a, b);
 #endif
 	return sum_plain(op, a, b);
-}
-
-/* wide_distance: hy_distance_wide without the terms that are +0. */
-static double
-wide_distance(HyMetric metric, const HySparse *a, const HySparse *b)
-{
-	HyWideSums sums = {0.0, 0.0, 0.0};
-	Merge merge = merge_of(a, b);
-	Pair pair;
-
-	while (next_pair(&merge, &pair))
-		hy_wide_add(metric, &sums, pair.x, pair.y);
-	return hy_wide_distance(metric, &sums);
 }

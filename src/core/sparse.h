@@ -43,8 +43,7 @@ extern HySparseFault hy_sparse_check_indices(const int32_t *indices, int32_t cou
 /* hy_sparse_distance: of two vectors of equal dims, as hy_distance of the dense ones. */
 extern double hy_sparse_distance(HyMetric metric, const HySparse *a, const HySparse *b);
 
-/* hy_sparse_l2_squared: the canonical sum of squared differences; in fp64 where it leaves the
- * range of fp32. */
+/* hy_sparse_l2_squared: the canonical sum of squared differences. */
 extern double hy_sparse_l2_squared(const HySparse *a, const HySparse *b);
 
 /* hy_sparse_norm: the Euclidean length, in fp64 throughout. */

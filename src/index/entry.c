@@ -15,7 +15,6 @@
 
 #define HALF_MAX 65504.0f
 
-static bool is_zero(const HybridVector *vector);
 static float store_half(const HybridVector *vector, uint16_t *half);
 
 bool
@@ -31,7 +30,7 @@ hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPoin
 
 	norm = hy_norm_sq(HY_F32, vector->x, vector->dim);
 	/* The operator's distance to it is NaN whatever the query. */
-	if (index->metric == HY_METRIC_COSINE && norm == 0 && is_zero(vector))
+	if (index->metric == HY_METRIC_COSINE && !hy_has_cosine(norm))
 		return false;
 
 	memset(&entry->slot, 0, sizeof(entry->slot));
@@ -46,20 +45,6 @@ hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPoin
 	{
 		entry->slot.residual = store_half(vector, entry->vector);
 		entry->slot.norm = hy_norm_sq(HY_F16, entry->vector, vector->dim);
-	}
-	return true;
-}
-
-/* is_zero: a norm can be zero because squares underflow; such a vector does have a direction. */
-static bool
-is_zero(const HybridVector *vector)
-{
-	int i;
-
-	for (i = 0; i < vector->dim; i++)
-	{
-		if (vector->x[i] != 0)
-			return false;
 	}
 	return true;
 }
