@@ -15,6 +15,7 @@
 #include "utils/float.h"
 
 #include "types/dense.h"
+#include "types/input.h"
 
 static bool is_infinite_half(uint16 half);
 static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
@@ -89,13 +90,8 @@ hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
 {
 	int i = first_not_finite(type, value);
 
-	if (i == value->dim)
-		return;
-	if (isnan(hybrid_dense_element(type->dtype, value, i)))
-		ereport(ERROR,
-		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
-	ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-	                errmsg("infinite value not allowed in %s", type->name)));
+	if (i < value->dim)
+		hybrid_refuse_not_finite(type->name, isnan(hybrid_dense_element(type->dtype, value, i)));
 }
 
 void

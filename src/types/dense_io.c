@@ -8,19 +8,16 @@
  */
 #include "postgres.h"
 
-#include <stdlib.h>
-
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
 #include "port/pg_bswap.h"
-#include "utils/array.h"
 
 #include "core/vector_text.h"
 #include "types/dense.h"
+#include "types/input.h"
 
 static Datum read_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
-static Datum read_modifier(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static void swap_elements(const HybridDenseType *type, char *to, const char *from, int n);
@@ -40,7 +37,8 @@ PG_FUNCTION_INFO_V1(hybrid_halfvec_send);
 
 HYBRID_DENSE_FUNCTION(in, read_text(fcinfo, type));
 HYBRID_DENSE_FUNCTION(out, write_text(fcinfo, type));
-HYBRID_DENSE_FUNCTION(typmod_in, read_modifier(fcinfo, type));
+HYBRID_DENSE_FUNCTION(typmod_in, Int32GetDatum(hybrid_read_modifier(PG_GETARG_ARRAYTYPE_P(0),
+                                                                    type->name, HYBRID_MAX_DIM)));
 HYBRID_DENSE_FUNCTION(recv, read_binary(fcinfo, type));
 HYBRID_DENSE_FUNCTION(send, write_binary(fcinfo, type));
 
@@ -96,26 +94,6 @@ write_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	hybrid_dense_free_floats(value, x);
 	PG_FREE_IF_COPY(value, 0);
 	PG_RETURN_CSTRING(text);
-}
-
-/* The modifier of vector(3) is 3: its printed form is what PostgreSQL shows without a function. */
-static Datum
-read_modifier(FunctionCallInfo fcinfo, const HybridDenseType *type)
-{
-	ArrayType *modifiers = PG_GETARG_ARRAYTYPE_P(0);
-	int count;
-	int32 *dims = ArrayGetIntegerTypmods(modifiers, &count);
-
-	if (count != 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid type modifier")));
-	if (dims[0] < 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("dimensions for type %s must be at least 1", type->name)));
-	if (dims[0] > HYBRID_MAX_DIM)
-		ereport(ERROR,
-		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		         errmsg("dimensions for type %s cannot exceed %d", type->name, HYBRID_MAX_DIM)));
-	PG_RETURN_INT32(dims[0]);
 }
 
 /* Bytes after the last element are refused by the caller, as for every type. */
@@ -190,50 +168,12 @@ static void
 report_text_error(const HybridDenseType *type, HyTextError error, const char *text,
                   const char *where)
 {
-	switch (error)
-	{
-		case HY_TEXT_EMPTY:
-			hybrid_dense_check_dim(type, 0);
-			break;
-		case HY_TEXT_TOO_MANY:
-			hybrid_dense_check_dim(type, HYBRID_MAX_DIM + 1);
-			break;
-		case HY_TEXT_NAN:
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in %s", type->name)));
-			break;
-		case HY_TEXT_INFINITE:
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("infinite value not allowed in %s", type->name)));
-			break;
-		case HY_TEXT_OUT_OF_RANGE:
-		{
-			char *end;
+	HybridTextForm form = {type->name, "Vector contents must start with \"[\".",
+	                       "Junk after closing right brace."};
 
-			(void) strtof(where, &end);
-			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			                errmsg("\"%s\" is out of range for type %s",
-			                       pnstrdup(where, (Size) (end - where)), type->name)));
-		}
-		break;
-		case HY_TEXT_NO_BRACKET:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			                errmsg("invalid input syntax for type %s: \"%s\"", type->name, text),
-			                errdetail("Vector contents must start with \"[\".")));
-			break;
-		case HY_TEXT_JUNK:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			                errmsg("invalid input syntax for type %s: \"%s\"", type->name, text),
-			                errdetail("Junk after closing right brace.")));
-			break;
-		case HY_TEXT_SYNTAX:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-			                errmsg("invalid input syntax for type %s: \"%s\"", type->name, text)));
-			break;
-		case HY_TEXT_OK:
-		case HY_TEXT_CUT:
-		case HY_TEXT_TOO_SMALL:
-			break;
-	}
-	elog(ERROR, "unrecognized text error: %d", (int) error);
+	if (error == HY_TEXT_EMPTY)
+		hybrid_dense_check_dim(type, 0);
+	if (error == HY_TEXT_TOO_MANY)
+		hybrid_dense_check_dim(type, HYBRID_MAX_DIM + 1);
+	hybrid_report_text_error(&form, error, text, where);
 }

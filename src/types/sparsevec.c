@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "types/input.h"
 #include "types/sparsevec.h"
 
 HybridSparsevec *
@@ -118,11 +119,7 @@ hybrid_sparsevec_check_finite(const float *x, int n)
 
 	for (i = 0; i < n; i++)
 	{
-		if (isnan(x[i]))
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in sparsevec")));
-		if (isinf(x[i]))
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("infinite value not allowed in sparsevec")));
+		if (!isfinite(x[i]))
+			hybrid_refuse_not_finite("sparsevec", isnan(x[i]));
 	}
 }

@@ -8,23 +8,22 @@
  */
 #include "postgres.h"
 
-#include <stdlib.h>
-
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "core/sparse_text.h"
 #include "types/dense.h"
+#include "types/input.h"
 #include "types/sparsevec.h"
 
 /* An index or the dimensions, the sign that neither has included. */
 #define MAX_INDEX_LENGTH 11
 
 static int32 max_elements_of_text(const char *text);
-static void
-report_text_error(HyTextError error, const char *text, const char *where) pg_attribute_noreturn();
+
+static const HybridTextForm text_form = {"sparsevec", "Vector contents must start with \"{\".",
+                                         "Junk after closing."};
 
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_in);
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_out);
@@ -49,7 +48,7 @@ hybrid_sparsevec_in(PG_FUNCTION_ARGS)
 
 	error = hy_sparse_parse(text, elements, limit, &nnz, &dim, &where);
 	if (error != HY_TEXT_OK)
-		report_text_error(error, text, where);
+		hybrid_report_text_error(&text_form, error, text, where);
 	hybrid_sparsevec_check_dim(dim);
 	hybrid_dense_check_typmod(typmod, dim);
 
@@ -96,24 +95,11 @@ hybrid_sparsevec_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-/* The modifier of sparsevec(3) is 3: its printed form is what PostgreSQL shows by itself. */
 Datum
 hybrid_sparsevec_typmod_in(PG_FUNCTION_ARGS)
 {
-	ArrayType *modifiers = PG_GETARG_ARRAYTYPE_P(0);
-	int count;
-	int32 *dims = ArrayGetIntegerTypmods(modifiers, &count);
-
-	if (count != 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid type modifier")));
-	if (dims[0] < 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("dimensions for type sparsevec must be at least 1")));
-	if (dims[0] > HY_SPARSE_MAX_DIMS)
-		ereport(ERROR,
-		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		         errmsg("dimensions for type sparsevec cannot exceed %d", HY_SPARSE_MAX_DIMS)));
-	PG_RETURN_INT32(dims[0]);
+	PG_RETURN_INT32(
+		hybrid_read_modifier(PG_GETARG_ARRAYTYPE_P(0), text_form.type, HY_SPARSE_MAX_DIMS));
 }
 
 /* Bytes after the last value are refused by the caller, as for every type. */
@@ -187,51 +173,4 @@ max_elements_of_text(const char *text)
 		elements += *text == ',';
 	hybrid_sparsevec_check_nnz(elements, HY_SPARSE_MAX_DIMS);
 	return elements;
-}
-
-static void
-report_text_error(HyTextError error, const char *text, const char *where)
-{
-	const char *detail = NULL;
-
-	switch (error)
-	{
-		case HY_TEXT_NAN:
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("NaN not allowed in sparsevec")));
-			break;
-		case HY_TEXT_INFINITE:
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("infinite value not allowed in sparsevec")));
-			break;
-		case HY_TEXT_OUT_OF_RANGE:
-		{
-			char *end;
-
-			(void) strtof(where, &end);
-			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			                errmsg("\"%s\" is out of range for type sparsevec",
-			                       pnstrdup(where, (Size) (end - where)))));
-		}
-		break;
-		case HY_TEXT_NO_BRACKET:
-			detail = "Vector contents must start with \"{\".";
-			break;
-		case HY_TEXT_CUT:
-			detail = "Unexpected end of input.";
-			break;
-		case HY_TEXT_JUNK:
-			detail = "Junk after closing.";
-			break;
-		case HY_TEXT_SYNTAX:
-			break;
-		case HY_TEXT_OK:
-		case HY_TEXT_EMPTY:
-		case HY_TEXT_TOO_MANY:
-		case HY_TEXT_TOO_SMALL:
-			elog(ERROR, "unrecognized sparsevec text error: %d", (int) error);
-	}
-	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-	                errmsg("invalid input syntax for type sparsevec: \"%s\"", text),
-	                detail != NULL ? errdetail("%s", detail) : 0));
 }
