@@ -49,6 +49,8 @@ typedef struct HyKernels
 	HyPairKernels pair[HY_DTYPE_COUNT];
 	/* dst = src widened exactly to fp32, n elements of binary16 */
 	void (*widen_f16)(float *dst, const uint16_t *src, int n);
+	/* dst = src rounded as hy_float_to_half does it */
+	void (*narrow_f16)(uint16_t *dst, const float *src, int n);
 } HyKernels;
 
 /* hy_kernels: the kernels in use; the widest available unless hy_kernels_force said otherwise. */

@@ -62,6 +62,12 @@ vec_store(float *p, float v)
 	*p = v;
 }
 
+static inline void
+vec_store_half(uint16_t *p, float v)
+{
+	*p = hy_float_to_half(v);
+}
+
 static inline float
 vec_add(float a, float b)
 {

@@ -53,21 +53,26 @@ hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPoin
 static float
 store_half(const HybridVector *vector, uint16_t *half)
 {
+	const HyKernels *kernels = hy_kernels();
+	float stored[HYBRID_MAX_DIM];
 	double sum = 0;
 	int i;
 
 	for (i = 0; i < vector->dim; i++)
 	{
-		double lost;
-
 		if (fabsf(vector->x[i]) > HALF_MAX)
 			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			                errmsg("value %g at position %d does not fit storage \"float16\"",
 			                       vector->x[i], i + 1),
 			                errdetail("The largest magnitude is 65504."),
 			                errhint("Build the index WITH (storage = float32).")));
-		half[i] = hy_float_to_half(vector->x[i]);
-		lost = (double) vector->x[i] - (double) hy_half_to_float(half[i]);
+	}
+	kernels->narrow_f16(half, vector->x, vector->dim);
+	kernels->widen_f16(stored, half, vector->dim);
+	for (i = 0; i < vector->dim; i++)
+	{
+		double lost = (double) vector->x[i] - (double) stored[i];
+
 		sum += lost * lost;
 	}
 	if (sum == 0)

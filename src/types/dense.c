@@ -19,7 +19,6 @@
 
 static bool is_infinite_half(uint16 half);
 static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
-static void round_to_halves(uint16 *halves, const float *floats, int n);
 
 const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
 const HybridDenseType hybrid_halfvec_type = {HY_F16, "halfvec"};
@@ -126,7 +125,7 @@ void
 hybrid_dense_round(const HybridDenseType *type, HybridDense *value, const float *floats)
 {
 	if (type->dtype == HY_F16)
-		round_to_halves(hybrid_dense_halves(value), floats, value->dim);
+		hy_kernels()->narrow_f16(hybrid_dense_halves(value), floats, value->dim);
 	else if (floats != hybrid_dense_singles(value))
 		memcpy(value->x, floats, sizeof(float) * (Size) value->dim);
 }
@@ -178,13 +177,4 @@ first_not_finite(const HybridDenseType *type, const HybridDense *value)
 			i++;
 	}
 	return i;
-}
-
-static void
-round_to_halves(uint16 *halves, const float *floats, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		halves[i] = hy_float_to_half(floats[i]);
 }

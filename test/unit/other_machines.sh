@@ -66,13 +66,15 @@ elif ! echo '#include <simde/x86/avx512.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1;
 	echo "== avx512: skipped, there is no SIMDe (Debian: libsimde-dev)"
 else
 	# The emulated tables are linked beside the real ones, which the processor may lack.
-	for names in distance:hy_kernels bits:hy_bit_kernels; do
+	for names in distance:distance:hy_kernels half:distance:hy_kernels bits:bits:hy_bit_kernels; do
 		name=${names%%:*}
-		table=${names#*:}
+		table=${names##*:}
+		source=${names#*:}
+		source=${source%:*}
 		# shellcheck disable=SC2086
 		if "${CC:-gcc}" $flags -Wno-psabi -mavx2 -mfma -mf16c -mpopcnt \
 			-DHY_SIMD_HEADER='"simde_avx512.h"' "-D${table}_avx512=${table}_emulated" \
-			-c -o "$dir/avx512.o" "src/core/${name}_avx512.c" &&
+			-c -o "$dir/avx512.o" "src/core/${source}_avx512.c" &&
 			"${CC:-gcc}" $flags "-DHY_TEST_LEVEL=${table}_emulated" \
 				-o "$dir/avx512_${name}_test" "test/unit/${name}_test.c" "$dir/avx512.o" \
 				src/core/*.c -lm; then
