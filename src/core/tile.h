@@ -1,0 +1,82 @@
+/*
+ * tile.h
+ *		Many dot products at once, of vectors rounded to small integers: the fast half of filter.h.
+ *
+ * A vector x is held as integers X with a scale s, so that s X is near x.  The length of X is at
+ * most HY_TILE_LENGTH and no element above HY_TILE_ELEMENT: by Cauchy and Schwarz no partial sum of
+ * X . Y leaves int32, whatever the order of the additions, so a product is exact and the same on
+ * every instruction set; only its conversion to fp32 rounds.
+ *
+ * Vectors lie in panels, `queries` or `targets` of them side by side: the elements 2p and 2p + 1 of
+ * the first, then those of the second, and so on; then the next pair.  What is missing, vectors or
+ * elements, is 0.
+ */
+#ifndef HY_TILE_H
+#define HY_TILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/cpu_features.h"
+
+#define HY_TILE_LENGTH 46000.0 /* with the roundings of 16,000 elements still below 2^15.5 */
+#define HY_TILE_ELEMENT 32767.0
+#define HY_TILE_QUERIES 16 /* widest panels of any level */
+#define HY_TILE_TARGETS 32
+
+/* HyTileRows: what reaching needs of the targets of a panel. */
+typedef struct HyTileRows
+{
+	const float *factor; /* f, u and v of filter.h; of the targets of one panel */
+	const float *reach;
+	const float *shift;
+} HyTileRows;
+
+typedef struct HyTileKernels
+{
+	HySimd level;
+	int queries; /* of a panel, a tile's rows */
+	int targets; /* of a panel, a tile's columns */
+
+	/* out[i * targets + j] = (float) (query i . target j); both panels have so many pairs */
+	void (*dots)(const int16_t *queries, const int16_t *targets, int pairs, float *out);
+
+	/*
+	 * bit j: factor[j] * dots[j] + reach[j] + shift[j] * weight >= threshold, of one query's row of
+	 * dots.  Contracted or not as the level pleases: filter.h allows for the rounding.
+	 */
+	uint32_t (*reaching)(const float *dots, const HyTileRows *rows, float weight, float threshold);
+
+	/* the largest |x[i]|, n >= 1 */
+	float (*largest)(const float *x, int n);
+
+	/*
+	 * out[i] = x[i] * inverse, rounded to nearest even; returns the sum of (x[i] - scale * out[i])^2
+	 * in fp32, whose relative error is below 1e-3.  No |x[i] * inverse| is above HY_TILE_ELEMENT.
+	 */
+	float (*quantise)(const float *x, int n, float inverse, float scale, int16_t *out);
+
+	/* hy_tile_pack of `targets` rows, all there */
+	void (*interleave)(const int16_t *rows, size_t stride, int length, int16_t *panel);
+} HyTileKernels;
+
+/* hy_tile_kernels: those of the level of hy_kernels(). */
+extern const HyTileKernels *hy_tile_kernels(void);
+
+/* hy_tile_kernels_at: those of one level, NULL when it is not available here. */
+extern const HyTileKernels *hy_tile_kernels_at(HySimd level);
+
+/*
+ * hy_tile_pack: a panel of `width` vectors out of rows of int16_t, `stride` elements apart, of which
+ * `count` are there and `length` elements long, length a multiple of 2.
+ */
+extern void
+hy_tile_pack(const int16_t *rows, size_t stride, int count, int length, int width, int16_t *panel);
+
+/* One a file, to be reached through hy_tile_kernels_at. */
+extern const HyTileKernels hy_tile_scalar;
+extern const HyTileKernels hy_tile_avx2;   /* x86-64 */
+extern const HyTileKernels hy_tile_avx512; /* x86-64 */
+extern const HyTileKernels hy_tile_neon;   /* AArch64 */
+
+#endif
