@@ -25,16 +25,11 @@ hy_tile_kernels_at(HySimd level)
 			return &hy_tile_scalar;
 #if defined(__x86_64__)
 		case HY_SIMD_AVX2:
-			return &hy_tile_avx2;
 		case HY_SIMD_AVX512:
-			return &hy_tile_avx512;
-#endif
-#if defined(__aarch64__)
-		case HY_SIMD_NEON:
-			return &hy_tile_neon;
+			return &hy_tile_avx2;
 #endif
 		default:
-			return NULL;
+			return &hy_tile_scalar;
 	}
 }
 
