@@ -24,6 +24,7 @@
 #define LEAF7_EBX_AVX512DQ (1u << 17)
 #define LEAF7_EBX_AVX512BW (1u << 30)
 #define LEAF7_EBX_AVX512VL (1u << 31)
+#define LEAF7_ECX_AVX512_VPOPCNTDQ (1u << 14)
 
 #define LEAF1_AVX2_SET (LEAF1_ECX_FMA | LEAF1_ECX_OSXSAVE | LEAF1_ECX_AVX | LEAF1_ECX_F16C)
 #define LEAF7_AVX512_SET                                                                           \
@@ -67,6 +68,29 @@ hy_simd_name(HySimd level)
 	if ((int) level < 0 || (int) level >= HY_SIMD_COUNT)
 		return "unknown";
 	return names[level];
+}
+
+bool
+hy_cpu_has_vpopcntdq(void)
+{
+#if defined(__x86_64__)
+	static volatile int known = -1;
+
+	if (known < 0)
+	{
+		unsigned int eax;
+		unsigned int ebx;
+		unsigned int ecx;
+		unsigned int edx;
+
+		known = hy_simd_best() == HY_SIMD_AVX512 &&
+		        __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+		        (ecx & LEAF7_ECX_AVX512_VPOPCNTDQ) != 0;
+	}
+	return known != 0;
+#else
+	return false;
+#endif
 }
 
 #if defined(__x86_64__)

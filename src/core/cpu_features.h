@@ -26,4 +26,7 @@ extern HySimd hy_simd_best(void);
 /* hy_simd_name: 'scalar', 'avx2', 'avx512', 'neon'. */
 extern const char *hy_simd_name(HySimd level);
 
+/* hy_cpu_has_vpopcntdq: whether AVX-512 is available and can count bits, as not all of it can. */
+extern bool hy_cpu_has_vpopcntdq(void);
+
 #endif

@@ -72,6 +72,12 @@ vec_store(float *p, __m256 v)
 	_mm256_storeu_ps(p, v);
 }
 
+PRIMITIVE void
+vec_store_half(uint16_t *p, __m256 v)
+{
+	_mm_storeu_si128((__m128i *) p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 PRIMITIVE __m256
 vec_add(__m256 a, __m256 b)
 {

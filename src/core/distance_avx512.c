@@ -72,6 +72,12 @@ vec_store(float *p, __m512 v)
 	_mm512_storeu_ps(p, v);
 }
 
+PRIMITIVE void
+vec_store_half(uint16_t *p, __m512 v)
+{
+	_mm256_storeu_si256((__m256i *) p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 PRIMITIVE __m512
 vec_add(__m512 a, __m512 b)
 {

@@ -160,7 +160,6 @@ block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, i
 {
 	const HyPairKernels *pair = pass->pair;
 	const float *a = hy_matrix_row(pass->queries, query);
-	HyDtype dtype = pass->targets->dtype;
 	int dims = pass->targets->dims;
 	int i;
 
@@ -192,8 +191,7 @@ block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, i
 				norm = pass->target_norms[i];
 				break;
 		}
-		pass->distances[i] =
-			hy_distance_from_sums(pass->metric, sum[0], query_norm, norm, a, dtype, b, dims);
+		pass->distances[i] = hy_distance_from_sums(pass->metric, sum[0], query_norm, norm);
 	}
 	pass->work += (int64_t) n * (dims + HY_LANES);
 }

@@ -16,7 +16,8 @@
  *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
- *		vec_store(p, v)			vec_add(a, b)	vec_sub(a, b)	vec_abs(a)
+ *		vec_store(p, v)			vec_store_half(p, v), rounded to nearest even
+ *		vec_add(a, b)			vec_sub(a, b)	vec_abs(a)
  *		vec_sub_widened(a, b)	the same as vec_sub, where b was just widened from binary16
  *		vec_fma(a, b, c)		fl(a * b + c)
  *		wide_of(v, i)			the i-th HY_WIDE_WIDTH lanes of v as fp64
@@ -403,7 +404,19 @@ widen_f16(float *dst, const uint16_t *src, int n)
 		dst[i] = hy_half_to_float(src[i]);
 }
 
+static HY_TARGET void
+narrow_f16(uint16_t *dst, const float *src, int n)
+{
+	int i;
+
+	for (i = 0; i + HY_WIDTH <= n; i += HY_WIDTH)
+		vec_store_half(dst + i, vec_load(src + i));
+	for (; i < n; i++)
+		dst[i] = hy_float_to_half(src[i]);
+}
+
 const HyKernels HY_TABLE = {
 	HY_LEVEL,
 	{{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}},
-	widen_f16};
+	widen_f16,
+	narrow_f16};

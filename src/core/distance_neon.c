@@ -79,6 +79,12 @@ vec_store(float *p, float32x4_t v)
 	vst1q_f32(p, v);
 }
 
+PRIMITIVE void
+vec_store_half(uint16_t *p, float32x4_t v)
+{
+	vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+}
+
 PRIMITIVE float32x4_t
 vec_add(float32x4_t a, float32x4_t b)
 {

@@ -475,7 +475,6 @@ canonical_distance(const Search *search, int64_t query, int i, int64_t first, in
 	const void *b = hy_matrix_row(search->targets, first + row);
 	int dims = search->queries->dims;
 
-	HyDtype dtype = search->targets->dtype;
 	float aa = 0.0f;
 	float bb = 0.0f;
 	float sum;
@@ -489,5 +488,5 @@ canonical_distance(const Search *search, int64_t query, int i, int64_t first, in
 		aa = search->query->norm[i];
 		bb = search->target->norm[row];
 	}
-	return hy_distance_from_sums(search->metric, sum, aa, bb, a, dtype, b, dims);
+	return hy_distance_from_sums(search->metric, sum, aa, bb);
 }

@@ -3,10 +3,11 @@
 #
 #	test/unit/other_machines.sh
 #
-# neon: distance_test, half_test, distance_blocks_test and topk_test, cross-compiled and run under
-# qemu-aarch64.
-# avx512: distance_avx512.c itself, its intrinsics replaced by SIMDe's, which compute them with what
-# this processor has.  Where the processor has AVX-512, run.sh runs the real ones.
+# neon: distance_test, half_test, distance_blocks_test, bits_test and topk_test, cross-compiled and
+# run under qemu-aarch64.
+# avx512: distance_avx512.c and bits_avx512.c themselves, their intrinsics replaced by SIMDe's, which
+# compute them with what this processor has.  Where the processor has AVX-512, run.sh runs the real
+# ones.
 #
 # Where a tool is missing, the part is only compiled, or skipped, and a line says so.
 # Ends with a line 'N passed, M failed'.
@@ -44,7 +45,7 @@ else
 	mkdir -p "$dir/neon"
 	# shellcheck disable=SC2086
 	(cd "$dir/neon" && rm -f ./*.o && aarch64-linux-gnu-gcc $neon_flags -c ../../../../src/core/*.c)
-	for name in distance_test half_test distance_blocks_test topk_test cpu_features_test; do
+	for name in distance_test half_test distance_blocks_test bits_test topk_test cpu_features_test; do
 		# shellcheck disable=SC2086
 		if ! aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$name" "test/unit/$name.c" \
 			"$dir"/neon/*.o -lm; then
@@ -64,18 +65,26 @@ if [ "$(uname -m)" != x86_64 ] || ! grep -qw f16c /proc/cpuinfo || ! grep -qw fm
 elif ! echo '#include <simde/x86/avx512.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1; then
 	echo "== avx512: skipped, there is no SIMDe (Debian: libsimde-dev)"
 else
-	# The emulated table is linked beside the real one, which the processor may lack.
-	# shellcheck disable=SC2086
-	if "${CC:-gcc}" $flags -Wno-psabi -mavx2 -mfma -mf16c -DHY_SIMD_HEADER='"simde_avx512.h"' \
-		-Dhy_kernels_avx512=hy_kernels_emulated -c -o "$dir/avx512.o" src/core/distance_avx512.c &&
-		"${CC:-gcc}" $flags -DHY_TEST_LEVEL=hy_kernels_emulated -o "$dir/avx512_distance_test" \
-			test/unit/distance_test.c "$dir/avx512.o" src/core/*.c -lm; then
-		"$dir/avx512_distance_test" >"$log" 2>&1
-		count "distance_test (avx512)" $?
-	else
-		echo "== distance_test (avx512): does not compile"
-		failed=$((failed + 1))
-	fi
+	# The emulated tables are linked beside the real ones, which the processor may lack.
+	for names in distance:distance:hy_kernels half:distance:hy_kernels bits:bits:hy_bit_kernels; do
+		name=${names%%:*}
+		table=${names##*:}
+		source=${names#*:}
+		source=${source%:*}
+		# shellcheck disable=SC2086
+		if "${CC:-gcc}" $flags -Wno-psabi -mavx2 -mfma -mf16c -mpopcnt \
+			-DHY_SIMD_HEADER='"simde_avx512.h"' "-D${table}_avx512=${table}_emulated" \
+			-c -o "$dir/avx512.o" "src/core/${source}_avx512.c" &&
+			"${CC:-gcc}" $flags "-DHY_TEST_LEVEL=${table}_emulated" \
+				-o "$dir/avx512_${name}_test" "test/unit/${name}_test.c" "$dir/avx512.o" \
+				src/core/*.c -lm; then
+			"$dir/avx512_${name}_test" >"$log" 2>&1
+			count "${name}_test (avx512)" $?
+		else
+			echo "== ${name}_test (avx512): does not compile"
+			failed=$((failed + 1))
+		fi
+	done
 fi
 
 echo "$passed passed, $failed failed"

@@ -16,6 +16,7 @@
 
 #define _mm512_cvtph_ps emulated_cvtph_ps
 #define _mm512_cvtps_pd emulated_cvtps_pd
+#define _mm512_cvtps_ph emulated_cvtps_ph
 #define _mm512_extractf32x8_ps emulated_extractf32x8_ps
 #define _mm512_maskz_loadu_ps emulated_maskz_loadu_ps
 #define _mm256_maskz_loadu_epi16 emulated_maskz_loadu_epi16
@@ -28,6 +29,19 @@ emulated_cvtph_ps(__m256i halves)
 	_mm256_storeu_ps(lanes, _mm256_cvtph_ps(_mm256_castsi256_si128(halves)));
 	_mm256_storeu_ps(lanes + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1)));
 	return simde_mm512_loadu_ps(lanes);
+}
+
+static inline __m256i
+emulated_cvtps_ph(simde__m512 v, int rounding)
+{
+	float lanes[16];
+	short halves[16];
+
+	(void) rounding;
+	simde_mm512_storeu_ps(lanes, v);
+	_mm_storeu_si128((__m128i *) halves, _mm256_cvtps_ph(_mm256_loadu_ps(lanes), 0));
+	_mm_storeu_si128((__m128i *) (halves + 8), _mm256_cvtps_ph(_mm256_loadu_ps(lanes + 8), 0));
+	return _mm256_loadu_si256((const __m256i *) halves);
 }
 
 static inline __m256
