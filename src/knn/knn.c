@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "knn/join.h"
 #include "knn/nearest.h"
 #include "knn/position.h"
 #include "miscadmin.h"
@@ -32,14 +33,8 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	HybridQueries queries;
 	int group;
 	int first;
-	int i;
 
-	for (i = 0; i < 5; i++)
-	{
-		if (PG_ARGISNULL(i))
-			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			                errmsg("%s must not be NULL", names[i])));
-	}
+	hybrid_check_arguments(fcinfo, names, lengthof(names));
 	InitMaterializedSRF(fcinfo, 0);
 	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn", ALLOCSET_DEFAULT_SIZES);
 	previous = MemoryContextSwitchTo(context);

@@ -25,11 +25,12 @@ struct HybridTarget
 	HybridCandidates store; /* index NULL: there is none */
 	HybridProgress progress;
 
-	/* what was done */
-	int64 queries;
-	int64 again;      /* of them, asked again with more candidates */
-	int64 from_table; /* of them, answered from the table after all */
 	bool searched;
+
+	/* what was done by the store */
+	int64 queries;
+	int64 again;      /* searches of one of them with more candidates */
+	int64 from_table; /* of the queries, answered from the table after all */
 };
 
 /* Feed: a search that rows of the table go through. */
@@ -125,10 +126,12 @@ hybrid_nearest(HybridTarget *target, const HybridQueries *queries)
 	for (i = 0; i < queries->count; i++)
 		hy_topk_init(&answers[i],
 		             MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) * k), k);
-	target->queries += queries->count;
 	target->searched = true;
 	if (uses_store(target, queries->dims))
+	{
 		search_store(target, queries, answers);
+		target->queries += queries->count;
+	}
 	else
 		search_table(target, queries, answers);
 	for (i = 0; i < queries->count; i++)
@@ -141,16 +144,16 @@ hybrid_target_close(HybridTarget *target)
 {
 	if (!target->searched)
 		hybrid_rows_read(target->rows, take_none, NULL);
-	if (target->store.index != NULL)
-	{
+	if (target->queries > 0)
 		ereport(DEBUG1,
-		        (errmsg_internal("%s: %lld queries by index \"%s\", %lld of them asked again, %lld "
-		                         "answered from the table",
-		                         target->options.what, (long long) target->queries,
-		                         RelationGetRelationName(target->store.index),
-		                         (long long) target->again, (long long) target->from_table)));
+		        (errmsg_internal(
+					"%s: %lld queries from index \"%s\", %lld searches repeated for more "
+					"candidates, %lld queries from the table",
+					target->options.what, (long long) (target->queries - target->from_table),
+					RelationGetRelationName(target->store.index), (long long) target->again,
+					(long long) target->from_table)));
+	if (target->store.index != NULL)
 		index_close(target->store.index, NoLock);
-	}
 	hybrid_rows_close(target->rows);
 	pfree(target);
 }
