@@ -3,9 +3,9 @@
 
 CREATE TABLE word (id int PRIMARY KEY, v vector(3));
 CREATE TABLE thing (id int PRIMARY KEY, v vector(3)) WITH (autovacuum_enabled = off);
-INSERT INTO word SELECT i, ARRAY[i % 7, i % 5, i % 3]::vector FROM generate_series(1, 230) i;
+INSERT INTO word SELECT i, ARRAY[i % 7, i % 5, i % 3]::vector FROM generate_series(1, 110) i;
 INSERT INTO word VALUES (301, NULL), (302, '[0,0,0]');
-INSERT INTO thing SELECT i, ARRAY[i % 6, i % 4, i % 9]::vector FROM generate_series(1, 170) i;
+INSERT INTO thing SELECT i, ARRAY[i % 6, i % 4, i % 9]::vector FROM generate_series(1, 90) i;
 INSERT INTO thing VALUES (301, NULL), (302, '[0,0,0]');
 
 SELECT word.id, thing.id, distance
