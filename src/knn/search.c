@@ -262,6 +262,7 @@ flush_batch(HybridSearch *search, HyFlush cause)
 			const HyNeighbor *found = search->found + (Size) i * work->k;
 			HyTopK *best = &search->best[i];
 
+			CHECK_FOR_INTERRUPTS();
 			for (n = 0; n < search->counts[i]; n++)
 				(void) hy_topk_push(best, found[n].distance, search->positions[found[n].row]);
 			if (best->count == best->k)
