@@ -403,7 +403,10 @@ widen_f16(float *dst, const uint16_t *src, int n)
 		dst[i] = hy_half_to_float(src[i]);
 }
 
-const HyKernels HY_TABLE = {
-	HY_LEVEL,
-	{{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}},
-	widen_f16};
+#define HY_KERNELS_OF(level)                                                                       \
+	{                                                                                              \
+		level, {{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}}, \
+			widen_f16                                                                              \
+	}
+
+const HyKernels HY_TABLE = HY_KERNELS_OF(HY_LEVEL);
