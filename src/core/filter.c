@@ -74,6 +74,8 @@ typedef struct Search
 	int *found_count;
 } Search;
 
+static bool filter_allowed = true;
+
 static HyStatus begin(Search *search, const HyAllocator *allocator);
 static void end(Search *search, const HyAllocator *allocator);
 static void find_middle(Search *search);
@@ -88,11 +90,23 @@ static int take_best(Candidate *found, int n, float threshold, Candidate *best);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
+void
+hy_filter_allow(bool allowed)
+{
+	filter_allowed = allowed;
+}
+
+bool
+hy_filter_allowed(void)
+{
+	return filter_allowed;
+}
+
 bool
 hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
 {
-	return metric != HY_METRIC_L1 && queries >= FEW_QUERIES && targets >= FEW_TARGETS &&
-	       dims >= FEW_DIMS && k <= targets / 4;
+	return filter_allowed && metric != HY_METRIC_L1 && queries >= FEW_QUERIES &&
+	       targets >= FEW_TARGETS && dims >= FEW_DIMS && k <= targets / 4;
 }
 
 HyStatus

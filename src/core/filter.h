@@ -34,8 +34,12 @@
 #include "core/cancel.h"
 #include "core/status.h"
 
+/* hy_filter_allow, hy_filter_allowed: whether this way may be taken at all in this process. */
+extern void hy_filter_allow(bool allowed);
+extern bool hy_filter_allowed(void);
+
 /*
- * hy_filter_suits: whether this way is there and pays: not for L1, nor for few queries, nor where k
+ * hy_filter_suits: whether this way is allowed and pays: not for L1, nor for few queries, nor where k
  * is a good part of the targets.
  */
 extern bool

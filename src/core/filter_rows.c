@@ -17,7 +17,7 @@
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* HyTileKernels.quantise errs by less in the sum of squares */
+#define REST_MARGIN 1.02f /* HyTileKernels.quantise errs by less, but for what SUM_SLACK allows */
 
 static int room_in_panels(int width, int room);
 static const float *row_of(HyFilterRows *rows, const HyMatrix *matrix, int64_t row);

@@ -66,7 +66,8 @@ typedef struct HyTileKernels
 
 	/*
 	 * out[i] = x[i] * inverse, rounded to nearest even; returns the sum of (x[i] - scale * out[i])^2
-	 * in fp32, whose relative error is below 1e-3.  No |x[i] * inverse| is above largest_element.
+	 * in fp32, whose root is off by less than 1e-3 of itself and 1e-7 of the length of x.  No
+	 * |x[i] * inverse| is above largest_element.
 	 */
 	float (*quantise)(const float *x, int n, float inverse, float scale, int16_t *out);
 
