@@ -173,6 +173,71 @@ test_products(void)
 	}
 }
 
+/*
+ * The longest vectors there are, of elements whose sums round the same way each time; and of sums
+ * that are not exact, some are far enough off that what allows for it is needed.
+ */
+static void
+test_long_products(void)
+{
+	enum
+	{
+		UNITS = 16000
+	};
+	int16_t *left = malloc(sizeof(int16_t) * UNITS * HY_TILE_QUERIES);
+	int16_t *right = malloc(sizeof(int16_t) * UNITS * HY_TILE_TARGETS);
+	int16_t *left_panel = malloc(sizeof(int16_t) * UNITS * HY_TILE_QUERIES);
+	int16_t *right_panel = malloc(sizeof(int16_t) * UNITS * HY_TILE_TARGETS);
+	float dots[HY_TILE_QUERIES * HY_TILE_TARGETS];
+	const HyTileKernels *tiles;
+	int n;
+	int i;
+	int j;
+
+	for (n = 0; (tiles = hy_tile_kernels_nth(n)) != NULL; n++)
+	{
+		bool exact = kind_of(tiles) != KIND_BFLOAT16;
+		int length = kind_of(tiles) == KIND_INT8 ? UNITS / 2 : UNITS;
+		double worst = 0;
+
+		for (i = 0; i < HY_TILE_QUERIES; i++)
+		{
+			int16_t whole = (int16_t) (i - 363);
+			int16_t unit = kind_of(tiles) == KIND_INT16  ? whole
+			               : kind_of(tiles) == KIND_INT8 ? (int16_t) (0x7f7f - 257 * i)
+			                                             : to_bfloat16(0.1f + 0.0123f * (float) i);
+
+			for (j = 0; j < length; j++)
+				left[i * length + j] = right[i * length + j] = unit;
+		}
+		hy_tile_pack_runs(left, (size_t) length, tiles->queries, length, tiles->queries, tiles->run,
+		                  left_panel);
+		hy_tile_pack(right, (size_t) length, tiles->targets, length, tiles->targets, right_panel);
+		if (tiles->begin != NULL)
+			tiles->begin();
+		tiles->dots(left_panel, right_panel, length / 2, dots);
+		if (tiles->end != NULL)
+			tiles->end();
+		for (i = 0; i < tiles->queries; i++)
+		{
+			for (j = 0; j < tiles->targets; j++)
+			{
+				double sum = element(tiles, left, length, i, 0) *
+				             element(tiles, right, length, j, 0) * length * 2 / tiles->element;
+
+				check_product(tiles, left, i, right, j, length, exact,
+				              dots[i * tiles->targets + j]);
+				worst = fmax(worst, fabs(dots[i * tiles->targets + j] / sum - 1));
+			}
+		}
+		CHECK_MSG(exact || worst > 5e-6, "%s: off by %g", tiles->name, worst);
+	}
+	free(left);
+	free(right);
+	free(left_panel);
+	free(right_panel);
+}
+
 static void
 test_panels(void)
 {
@@ -350,6 +415,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_products);
+	UNIT_RUN(test_long_products);
 	UNIT_RUN(test_panels);
 	UNIT_RUN(test_reaching);
 	UNIT_RUN(test_rounding);
