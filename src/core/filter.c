@@ -183,11 +183,11 @@ begin(Search *search, const HyAllocator *allocator)
 	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
 	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
 
-	search->query = hy_filter_rows_create(allocator, search->metric, tiles, dims, tiles->queries,
+	search->query = hy_filter_rows_create(allocator, search->metric, tiles, dims, HY_PANEL_QUERIES,
 	                                      search->group);
 	search->weight = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
 	search->threshold = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
-	search->target = hy_filter_rows_create(allocator, search->metric, tiles, dims, tiles->targets,
+	search->target = hy_filter_rows_create(allocator, search->metric, tiles, dims, HY_PANEL_TARGETS,
 	                                       search->block);
 	search->factor = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
 	search->reach = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
@@ -323,6 +323,7 @@ load_targets(Search *search, int64_t first, int n)
 {
 	HyFilterRows *target = search->target;
 	int width = search->tiles->targets;
+	double slack = SUM_SLACK + search->tiles->slack * search->targets->dims;
 	int i;
 
 	hy_filter_rows_load(target, search->targets, first, n);
@@ -332,7 +333,7 @@ load_targets(Search *search, int64_t first, int n)
 		double rest = target->rest[i];
 
 		search->factor[i] = target->scale[i];
-		search->reach[i] = (float) ((search->longest * (rest + SUM_SLACK * length) +
+		search->reach[i] = (float) ((search->longest * (rest + slack * length) +
 		                             search->roughest * (length + rest)) *
 		                            ROUND_UP);
 		search->shift[i] = 0.0f;
@@ -394,6 +395,8 @@ propose(Search *search, int panel, int queries, int n)
 
 	for (i = 0; i < queries; i++)
 		search->found_count[i] = 0;
+	if (tiles->begin != NULL)
+		tiles->begin();
 	for (t = 0; t < n; t += width)
 	{
 		HyTileRows rows = {search->factor + t, search->reach + t, search->shift + t};
@@ -420,6 +423,8 @@ propose(Search *search, int panel, int queries, int n)
 			}
 		}
 	}
+	if (tiles->end != NULL)
+		tiles->end();
 }
 
 /* settle: canonical distances for one query's candidates of a block that begins at row first. */

@@ -3,7 +3,7 @@
  *		Rounding rows for filter.c.
  *
  * A scale is the smallest at which neither the length of the integers nor the largest of them is
- * too much for tile.h.  Most rows are held by their length, so it is about the same part of the
+ * too much for the tiles.  Most rows are held by their length, so it is about the same part of the
  * length for all of them.
  */
 #include "core/filter_rows.h"
@@ -17,7 +17,7 @@
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* HyTileKernels.quantise errs by less in the sum of squares */
+#define REST_MARGIN 1.02f /* HyTileKernels.quantise errs by less, but for what SUM_SLACK allows */
 
 static int room_in_panels(int width, int room);
 static const float *row_of(HyFilterRows *rows, const HyMatrix *matrix, int64_t row);
@@ -25,11 +25,13 @@ static void round_row(HyFilterRows *rows, const float *x, int i, int16_t *whole)
 
 HyFilterRows *
 hy_filter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
-                      int dims, int width, int room)
+                      int dims, HyPanelSide side, int room)
 {
 	HyFilterRows *rows = hy_alloc_zero(allocator, sizeof(HyFilterRows));
+	int width = side == HY_PANEL_QUERIES ? tiles->queries : tiles->targets;
 	size_t count = (size_t) room_in_panels(width, room);
-	size_t padded = (size_t) (dims + dims % 2);
+	size_t run = (size_t) tiles->run * sizeof(int16_t);
+	size_t padded = ((size_t) dims * (size_t) tiles->element + run - 1) / run * (size_t) tiles->run;
 
 	if (rows == NULL)
 		return NULL;
@@ -37,6 +39,7 @@ hy_filter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTil
 	rows->tiles = tiles;
 	rows->dims = dims;
 	rows->padded = (int) padded;
+	rows->side = side;
 	rows->width = width;
 	rows->panels = hy_alloc_array(allocator, count, padded * sizeof(int16_t));
 	rows->kind = hy_alloc_array(allocator, count, sizeof(HyRowKind));
@@ -45,7 +48,7 @@ hy_filter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTil
 	rows->rest = hy_alloc_array(allocator, count, sizeof(float));
 	rows->norm = hy_alloc_array(allocator, count, sizeof(float));
 	rows->whole = hy_alloc_array(allocator, (size_t) width, padded * sizeof(int16_t));
-	rows->row = hy_alloc_array(allocator, padded, sizeof(float));
+	rows->row = hy_alloc_array(allocator, (size_t) dims, sizeof(float));
 	if (rows->panels == NULL || rows->kind == NULL || rows->scale == NULL || rows->length == NULL ||
 	    rows->rest == NULL || rows->norm == NULL || rows->whole == NULL || rows->row == NULL)
 	{
@@ -94,7 +97,10 @@ hy_filter_rows_load(HyFilterRows *rows, const HyMatrix *matrix, int64_t first, i
 						: hy_norm_sq(matrix->dtype, hy_matrix_row(matrix, row), matrix->dims);
 			round_row(rows, x, i + j, rows->whole + (size_t) j * padded);
 		}
-		if (count == rows->tiles->targets && count == rows->width)
+		if (rows->side == HY_PANEL_QUERIES)
+			hy_tile_pack_runs(rows->whole, padded, count, rows->padded, rows->width,
+			                  rows->tiles->run, rows->panels + (size_t) i * padded);
+		else if (count == rows->width)
 			rows->tiles->interleave(rows->whole, padded, rows->padded,
 			                        rows->panels + (size_t) i * padded);
 		else
@@ -134,9 +140,11 @@ round_row(HyFilterRows *rows, const float *x, int i, int16_t *whole)
 {
 	bool cosine = rows->metric == HY_METRIC_COSINE;
 	float square = cosine ? rows->norm[i] : hy_norm_sq(HY_F32, x, rows->dims);
-	float largest = rows->tiles->largest(x, rows->dims);
+	const HyTileKernels *tiles = rows->tiles;
+	size_t filled = (size_t) rows->dims * (size_t) tiles->element;
+	float largest = tiles->largest(x, rows->dims);
 	double length = sqrt((double) square);
-	double scale = length / HY_TILE_LENGTH;
+	double scale = length / tiles->length;
 	float rest;
 
 	rows->kind[i] = HY_ROW_BOUNDED;
@@ -152,12 +160,12 @@ round_row(HyFilterRows *rows, const float *x, int i, int16_t *whole)
 		memset(whole, 0, (size_t) rows->padded * sizeof(int16_t));
 		return;
 	}
-	if (scale < largest / HY_TILE_ELEMENT)
-		scale = largest / HY_TILE_ELEMENT;
-	whole[rows->padded - 1] = 0;
+	if (scale < largest / tiles->largest_element)
+		scale = largest / tiles->largest_element;
+	memset((char *) whole + filled, 0, (size_t) rows->padded * sizeof(int16_t) - filled);
 	/* a margin for the inverse's own rounding, lest the largest rounds beyond what there is */
 	scale *= 1 + 1e-6;
-	rest = sqrtf(rows->tiles->quantise(x, rows->dims, (float) (1 / scale), (float) scale, whole));
+	rest = sqrtf(tiles->quantise(x, rows->dims, (float) (1 / scale), (float) scale, whole));
 	rest *= REST_MARGIN;
 	if (cosine)
 	{

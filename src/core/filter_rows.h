@@ -17,6 +17,12 @@ typedef enum HyRowKind
 	HY_ROW_NEVER      /* has no distance to anything: a zero vector under cosine */
 } HyRowKind;
 
+typedef enum HyPanelSide
+{
+	HY_PANEL_QUERIES = 0,
+	HY_PANEL_TARGETS
+} HyPanelSide;
+
 /*
  * HyFilterRows: room for some rows.  Lengths are those of x - middle, under cosine as parts of |x|,
  * so that length is 1.
@@ -26,7 +32,8 @@ typedef struct HyFilterRows
 	HyMetric metric;
 	const HyTileKernels *tiles;
 	int dims;
-	int padded;          /* dims, even */
+	int padded; /* units of two bytes of a row: dims, in whole runs */
+	HyPanelSide side;
 	int width;           /* vectors of a panel */
 	const float *middle; /* dims; NULL: zero */
 
@@ -41,10 +48,10 @@ typedef struct HyFilterRows
 	float *row;     /* one row, widened and moved */
 } HyFilterRows;
 
-/* hy_filter_rows_create: room for `room` rows, in panels of `width`.  NULL: out of memory. */
+/* hy_filter_rows_create: room for `room` rows, in panels of one side.  NULL: out of memory. */
 extern HyFilterRows *
 hy_filter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
-                      int dims, int width, int room);
+                      int dims, HyPanelSide side, int room);
 
 /* hy_filter_rows_free: NULL is allowed. */
 extern void hy_filter_rows_free(const HyAllocator *allocator, HyFilterRows *rows);

@@ -1,6 +1,6 @@
 /*
  * tile_avx2.c
- *		Tiles of 6 queries by 16 targets in 256-bit registers: products of pairs by vpmaddwd, twice
+ *		Tiles of 4 queries by 24 targets in 256-bit registers: products of pairs by vpmaddwd, twice
  *		the rate of fp32.
  */
 #include "core/tile.h"
@@ -11,68 +11,62 @@
 #include <string.h>
 
 #define TARGET __attribute__((target("avx2,fma,f16c")))
-#define QUERIES 6
-#define TARGETS 16
-
-/* One pair of elements: 6 queries, each broadcast, times two registers of 8 targets. */
-#define STEP(p)                                                                                    \
-	do                                                                                             \
-	{                                                                                              \
-		__m256i t0 = _mm256_loadu_si256((const __m256i *) (targets + (p) *2 * TARGETS));           \
-		__m256i t1 = _mm256_loadu_si256((const __m256i *) (targets + (p) *2 * TARGETS + 16));      \
-                                                                                                   \
-		ROW(p, 0, a0, b0);                                                                         \
-		ROW(p, 1, a1, b1);                                                                         \
-		ROW(p, 2, a2, b2);                                                                         \
-		ROW(p, 3, a3, b3);                                                                         \
-		ROW(p, 4, a4, b4);                                                                         \
-		ROW(p, 5, a5, b5);                                                                         \
-	} while (0)
-
-#define ROW(p, i, a, b)                                                                            \
-	do                                                                                             \
-	{                                                                                              \
-		__m256i q = _mm256_set1_epi32(pair_at(queries + ((p) *QUERIES + (i)) * 2));                \
-                                                                                                   \
-		/* in place: compilers that rename or gather the twelve sums run out of registers */       \
-		__asm__("vpaddd %1, %0, %0" : "+x"(a) : "x"(_mm256_madd_epi16(q, t0)));                    \
-		__asm__("vpaddd %1, %0, %0" : "+x"(b) : "x"(_mm256_madd_epi16(q, t1)));                    \
-	} while (0)
-
-static inline int32_t
-pair_at(const int16_t *p)
-{
-	int32_t pair;
-
-	memcpy(&pair, p, sizeof(pair));
-	return pair;
-}
+#define QUERIES 4
+#define VECTORS 3 /* of 8 targets */
+#define TARGETS (8 * VECTORS)
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 TARGET static void
 dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *out)
 {
-	__m256i a0 = _mm256_setzero_si256(), b0 = a0, a1 = a0, b1 = a0, a2 = a0, b2 = a0;
-	__m256i a3 = a0, b3 = a0, a4 = a0, b4 = a0, a5 = a0, b5 = a0;
+	__m256i sums[QUERIES][VECTORS];
 	int p;
+	int i;
+	int j;
 
-	for (p = 0; p < pairs; p++)
+	UNROLL
+	for (i = 0; i < QUERIES; i++)
 	{
-		STEP(0);
-		queries += 2 * QUERIES;
-		targets += 2 * TARGETS;
+		UNROLL
+		for (j = 0; j < VECTORS; j++)
+			sums[i][j] = _mm256_setzero_si256();
 	}
-	_mm256_storeu_ps(out + 0, _mm256_cvtepi32_ps(a0));
-	_mm256_storeu_ps(out + 8, _mm256_cvtepi32_ps(b0));
-	_mm256_storeu_ps(out + 16, _mm256_cvtepi32_ps(a1));
-	_mm256_storeu_ps(out + 24, _mm256_cvtepi32_ps(b1));
-	_mm256_storeu_ps(out + 32, _mm256_cvtepi32_ps(a2));
-	_mm256_storeu_ps(out + 40, _mm256_cvtepi32_ps(b2));
-	_mm256_storeu_ps(out + 48, _mm256_cvtepi32_ps(a3));
-	_mm256_storeu_ps(out + 56, _mm256_cvtepi32_ps(b3));
-	_mm256_storeu_ps(out + 64, _mm256_cvtepi32_ps(a4));
-	_mm256_storeu_ps(out + 72, _mm256_cvtepi32_ps(b4));
-	_mm256_storeu_ps(out + 80, _mm256_cvtepi32_ps(a5));
-	_mm256_storeu_ps(out + 88, _mm256_cvtepi32_ps(b5));
+	for (p = 0; p < pairs; p++, queries += 2 * QUERIES, targets += 2 * TARGETS)
+	{
+		__m256i target[VECTORS];
+
+		UNROLL
+		for (j = 0; j < VECTORS; j++)
+			target[j] = _mm256_loadu_si256((const __m256i *) (targets + 16 * j));
+		UNROLL
+		for (i = 0; i < QUERIES; i++)
+		{
+			__m256i query;
+			int32_t pair;
+
+			memcpy(&pair, queries + 2 * i, sizeof(pair));
+			query = _mm256_set1_epi32(pair);
+			UNROLL
+			for (j = 0; j < VECTORS; j++)
+			{
+				__m256i product = _mm256_madd_epi16(query, target[j]);
+
+				/* in place: compilers that rename or gather the sums run out of registers */
+				__asm__("vpaddd %1, %0, %0" : "+x"(sums[i][j]) : "x"(product));
+			}
+		}
+	}
+	UNROLL
+	for (i = 0; i < QUERIES; i++)
+	{
+		UNROLL
+		for (j = 0; j < VECTORS; j++)
+			_mm256_storeu_ps(out + i * TARGETS + 8 * j, _mm256_cvtepi32_ps(sums[i][j]));
+	}
 }
 
 TARGET static uint32_t
@@ -161,16 +155,16 @@ transpose(const int16_t *rows, size_t stride, int16_t *panel)
 	__m256 s[8];
 	int i;
 
-#pragma GCC unroll 8
+	UNROLL
 	for (i = 0; i < 8; i++)
 		r[i] = _mm256_loadu_ps((const float *) (const void *) (rows + (size_t) i * stride));
-#pragma GCC unroll 4
+	UNROLL
 	for (i = 0; i < 4; i++)
 	{
 		s[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
 		s[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
 	}
-#pragma GCC unroll 2
+	UNROLL
 	for (i = 0; i < 8; i += 4)
 	{
 		r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
@@ -178,7 +172,7 @@ transpose(const int16_t *rows, size_t stride, int16_t *panel)
 		r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
 		r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
 	}
-#pragma GCC unroll 4
+	UNROLL
 	for (i = 0; i < 4; i++)
 	{
 		_mm256_storeu_ps((float *) (void *) (panel + i * 2 * TARGETS),
@@ -192,18 +186,24 @@ TARGET static void
 interleave(const int16_t *rows, size_t stride, int length, int16_t *panel)
 {
 	int p;
+	int i;
 
 	for (p = 0; p + 16 <= length; p += 16)
 	{
-		transpose(rows + p, stride, panel + p * TARGETS);
-		transpose(rows + 8 * stride + p, stride, panel + p * TARGETS + 16);
+		for (i = 0; i < VECTORS; i++)
+			transpose(rows + 8 * (size_t) i * stride + p, stride, panel + p * TARGETS + 16 * i);
 	}
 	hy_tile_pack(rows + p, stride, TARGETS, length - p, TARGETS, panel + p * TARGETS);
 }
 
 const HyTileKernels hy_tile_avx2 = {.level = HY_SIMD_AVX2,
+                                    .name = "avx2",
                                     .queries = QUERIES,
                                     .targets = TARGETS,
+                                    .element = 2,
+                                    .run = 2,
+                                    .length = HY_TILE_LENGTH,
+                                    .largest_element = HY_TILE_ELEMENT,
                                     .dots = dot_products,
                                     .reaching = reaching,
                                     .largest = largest,

@@ -83,8 +83,13 @@ interleave(const int16_t *rows, size_t stride, int length, int16_t *panel)
 }
 
 const HyTileKernels hy_tile_scalar = {.level = HY_SIMD_SCALAR,
+                                      .name = "scalar",
                                       .queries = QUERIES,
                                       .targets = TARGETS,
+                                      .element = 2,
+                                      .run = 2,
+                                      .length = HY_TILE_LENGTH,
+                                      .largest_element = HY_TILE_ELEMENT,
                                       .dots = dot_products,
                                       .reaching = reaching,
                                       .largest = largest,

@@ -54,10 +54,13 @@ static bool emulated_wait;
 #define SIMD_AUTO (-1)
 #define MOST_DEVICES 64 /* bits of HyConfig.devices */
 
-static const struct config_enum_entry simd_options[] = {
-	{"auto", SIMD_AUTO, false},    {"scalar", HY_SIMD_SCALAR, false},
-	{"avx2", HY_SIMD_AVX2, false}, {"avx512", HY_SIMD_AVX512, false},
-	{"neon", HY_SIMD_NEON, false}, {NULL, 0, false}};
+static const struct config_enum_entry simd_options[] = {{"auto", SIMD_AUTO, false},
+                                                        {"scalar", HY_SIMD_SCALAR, false},
+                                                        {"avx2", HY_SIMD_AVX2, false},
+                                                        {"avx512", HY_SIMD_AVX512, false},
+                                                        {"amx", HY_SIMD_AMX, false},
+                                                        {"neon", HY_SIMD_NEON, false},
+                                                        {NULL, 0, false}};
 
 enum
 {

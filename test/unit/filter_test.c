@@ -6,6 +6,7 @@
 
 #include "core/distance.h"
 #include "core/filter.h"
+#include "core/tile.h"
 #include "core/topk.h"
 
 #define MOST_QUERIES 40
@@ -147,13 +148,14 @@ test_same_as_the_exact_pass(void)
 	static const HyMetric metrics[] = {HY_METRIC_L2, HY_METRIC_IP, HY_METRIC_COSINE};
 	UnitRandom random = {61};
 	int share = unit_share();
+	const HyTileKernels *tiles;
 	int repeat;
-	int l;
+	int n;
 
-	for (l = 0; l < HY_SIMD_COUNT; l++)
+	for (n = 0; (tiles = hy_tile_kernels_nth(n)) != NULL; n++)
 	{
-		if (hy_kernels_force((HySimd) l) != HY_OK)
-			continue;
+		CHECK_INT(hy_kernels_force(tiles->level), HY_OK);
+		hy_tile_kernels_force(tiles);
 		for (repeat = 0; repeat < 150 / share; repeat++)
 		{
 			HyMetric metric = metrics[unit_random_below(&random, 3)];
@@ -184,6 +186,7 @@ test_same_as_the_exact_pass(void)
 		}
 	}
 	hy_kernels_force(hy_simd_best());
+	hy_tile_kernels_force(NULL);
 }
 
 /* Queries beyond what is rounded at a time, long vectors, norms that the caller knows. */
