@@ -2,7 +2,7 @@
  * kernels.c
  *		How near the distance kernels are to what this machine can do.
  *
- *		kernels [SECONDS [MEGABYTES]]
+ *		kernels [SECONDS [MEGABYTES [LEVEL]]]
  *
  * Two places: 'l1', one query against a few targets that all stay in the first-level cache, and
  * 'stream', one query against MEGABYTES (256) of targets, far beyond the last level.  Beside each
@@ -335,7 +335,8 @@ main(int argc, char **argv)
 
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		if (hy_kernels_at((HySimd) level) == NULL)
+		if (hy_kernels_at((HySimd) level) == NULL ||
+		    (argc > 3 && strcmp(argv[3], hy_simd_name((HySimd) level)) != 0))
 			continue;
 		for (where = 0; where < 2; where++)
 		{

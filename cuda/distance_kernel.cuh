@@ -18,6 +18,7 @@
 #ifndef HY_CUDA_DISTANCE_KERNEL_CUH
 #define HY_CUDA_DISTANCE_KERNEL_CUH
 
+#include <float.h>
 #include <stdint.h>
 
 #include "core/distance.h"
@@ -115,13 +116,20 @@ hy_nan()
 	return __longlong_as_double(0x7ff8000000000000LL);
 }
 
+/* hy_norm_has_cosine: hy_has_cosine on the device. */
+__device__ __forceinline__ bool
+hy_norm_has_cosine(float norm_sq)
+{
+	return norm_sq > 0.0f && norm_sq <= FLT_MAX;
+}
+
 /* hy_cosine: hy_cosine_from_sums on the device; comparisons, since fmin would lose a NaN. */
 __device__ __forceinline__ double
 hy_cosine(float dot, float aa, float bb)
 {
 	double similarity;
 
-	if (!(aa > 0.0f && isfinite(aa)) || !(bb > 0.0f && isfinite(bb)) || isnan(dot))
+	if (!hy_norm_has_cosine(aa) || !hy_norm_has_cosine(bb) || dot != dot)
 		return hy_nan();
 	similarity = __ddiv_rn((double) dot, __dsqrt_rn(__dmul_rn((double) aa, (double) bb)));
 	if (similarity > 1.0)
@@ -139,7 +147,7 @@ hy_finish(float sum, float aa, float bb)
 	if (Metric == HY_METRIC_L2)
 		return __dsqrt_rn((double) sum);
 	if (Metric == HY_METRIC_IP)
-		return isnan(sum) ? hy_nan() : -(double) sum;
+		return sum != sum ? hy_nan() : -(double) sum;
 	if (Metric == HY_METRIC_COSINE)
 		return hy_cosine(sum, aa, bb);
 	return (double) sum;
