@@ -59,6 +59,8 @@ my %calls = (
 	'sum' => [ q{SELECT X.sum(v) FROM item}, '[5050,100]' ],
 	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
+	'hybrid_knn_join' => [ q{SELECT count(*) FROM X.hybrid_knn_join('item', 'v', 'item', 'v', 2)}, 200 ],
+	'hybrid_knn_graph' => [ q{SELECT count(*) FROM X.hybrid_knn_graph('item', 'id', 'v', 2, 'l2')}, 200 ],
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
 	'hybrid_index_check' => [ q{SELECT X.hybrid_index_check('item_v')}, 100 ],
 	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],
