@@ -111,8 +111,8 @@ def add_few(sides):
 
 def distance_turn(session, column, operator):
     """A turn of distances of a small table's rows to its first one."""
-    statement = (f"SELECT count(few.{column} {operator} one.{column}) FROM few, "
-                 f"(SELECT {column} FROM few ORDER BY id LIMIT 1) AS one")
+    statement = (f"SELECT count({column} {operator} (SELECT {column} FROM few WHERE ctid = '(0,1)'))"
+                 " FROM few")
 
     def turn():
         return FEW / session.seconds(statement, TIMES)

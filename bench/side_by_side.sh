@@ -51,7 +51,8 @@ side_by_side()
 		build
 		[ -n "$quick" ] || vectors
 		# all tables in shared buffers
-		start_server "shared_buffers = 4GB" "max_wal_size = 16GB"
+		server_settings=("shared_buffers = 4GB" "max_wal_size = 16GB")
+		start_server
 		prepare "$quick"
 	} >&2
 	/usr/bin/python3 "bench/$program.py" "$server" "${rounds:-$([ -n "$quick" ] && echo 2 || echo 7)}" $quick

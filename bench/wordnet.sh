@@ -92,8 +92,9 @@ psql_in()
 	PGDATABASE=$1 psql_server -At "${@:2}"
 }
 
-# start_server [SETTING ...]: with pgvector in it where the machine's PostgreSQL has it, or where
-# BENCH_PGVECTOR names a directory that `make install DESTDIR=...` of pgvector has filled
+# With pgvector in it where the machine's PostgreSQL has it, or where BENCH_PGVECTOR names a directory
+# that `make install DESTDIR=...` of pgvector has filled.
+server_settings=()
 start_server()
 {
 	server=$(private_directory) || exit 1
@@ -102,7 +103,7 @@ start_server()
 	step "starting a private PostgreSQL 15 in $server"
 	test/server.sh up "$server" "shared_buffers = 1GB" "maintenance_work_mem = 512MB" \
 		"work_mem = 64MB" "wal_level = minimal" "max_wal_senders = 0" "max_wal_size = 4GB" \
-		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" "$@" || exit 1
+		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" "${server_settings[@]}" || exit 1
 	add_pgvector
 	done_step
 }
