@@ -14,7 +14,7 @@ uintptr_t
 hy_look_ahead(HyLookAhead *ahead, const void *value)
 {
 	uintptr_t at = (uintptr_t) value;
-	HyPlace *here;
+	const HyPlace *here;
 
 	if (at == ahead->last)
 		return 0;
@@ -25,16 +25,10 @@ hy_look_ahead(HyLookAhead *ahead, const void *value)
 	return here->sure >= SURE ? at + (uintptr_t) here->step : 0;
 }
 
-/* A place that is taken by another is taken over: values of many sizes are without a pattern. */
 static HyPlace *
 place_of(HyLookAhead *ahead, uintptr_t at)
 {
-	uintptr_t place = at % HY_LOOK_AHEAD_PAGE;
-	HyPlace *known = &ahead->places[place / (HY_LOOK_AHEAD_PAGE / HY_LOOK_AHEAD_PLACES)];
-
-	if (known->place != place)
-		*known = (HyPlace){.place = place};
-	return known;
+	return &ahead->places[at % HY_LOOK_AHEAD_PAGE / (HY_LOOK_AHEAD_PAGE / HY_LOOK_AHEAD_PLACES)];
 }
 
 /* An exception, such as a gap between pages, does not overturn the rule. */

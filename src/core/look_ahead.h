@@ -18,17 +18,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a table's page; values of a kilobyte and more are told apart. */
+/* A table's page, and the parts of it that are told apart. */
 #define HY_LOOK_AHEAD_PAGE 8192
 #define HY_LOOK_AHEAD_PLACES 8
 #define HY_CACHE_LINE 64
 
-/* HyPlace: what came after a value at this place of a page. */
+/* HyPlace: what came after a value that began in this part of a page. */
 typedef struct HyPlace
 {
-	uintptr_t place; /* address modulo HY_LOOK_AHEAD_PAGE */
-	intptr_t step;   /* from there to the next value; 0: none yet */
-	int sure;        /* 0 .. 3: how often that was so, less how often it was not */
+	intptr_t step; /* from there to the next value; 0: none yet */
+	int sure;      /* 0 .. 3: how often that was so, less how often it was not */
 } HyPlace;
 
 /* HyLookAhead: all zero before the first value. */
