@@ -90,9 +90,11 @@ def search_turn(session, side, operator, count, truth, judged):
 
 def add_few(sides):
     """A small table with a column of each type that both sides have: (column, operator, name)."""
+    # of bit, which is PostgreSQL's, the distances
     types = [name for name in COLUMNS
-             if all(session is None or session.value(f"SELECT to_regtype('{name}') IS NOT NULL "
-                                                     "AND to_regproc('binary_quantize') IS NOT NULL") == "t"
+             if all(session is None or session.value(
+                 f"SELECT to_regtype('{name}') IS NOT NULL AND "
+                 "EXISTS (SELECT FROM pg_proc WHERE proname = 'binary_quantize')") == "t"
                     for session in sides.values())]
     extra = "".join(f", {COLUMNS[name][1]} AS {COLUMNS[name][0]}" for name in types)
     alter = "".join(f", ALTER {COLUMNS[name][0]} SET STORAGE plain" for name in types)
