@@ -97,7 +97,7 @@ def write_files(server, sides, items):
 def sparse(row):
     """The largest tenth of the elements, as a sparsevec."""
     places = sorted(abs(row).argsort()[-SPARSE:])
-    return "{" + ",".join(f"{place + 1}:{row[place]}" for place in places) + f"}}/{len(row)}"
+    return "{" + ",".join(f"{place + 1}:{str(row[place])}" for place in places) + f"}}/{len(row)}"
 
 
 def copy_turn(session, name, kind, path, rows, where):
