@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Text and binary input beside pgvector: see input.sh and side_by_side.sh.
 
-    bench/input.py SERVER ROUNDS [--quick]
+    bench/input.py SERVER ROUNDS [--quick] [--busy]
 
 The same file is read three ways: by COPY into an unlogged table, by COPY ... WHERE false, which reads
 and converts all of it and keeps nothing, and, text only, by casts of strings that lie in memory, which

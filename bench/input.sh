@@ -1,7 +1,7 @@
 #!/bin/bash
 # Reading vectors of 768 dimensions from text and from binary, beside pgvector.
 #
-#	bench/input.sh [--quick] [ROUNDS]
+#	bench/input.sh [--quick] [--busy] [ROUNDS]
 #
 # By COPY into a table, by COPY of which no row is kept, and by casts; see side_by_side.sh and input.py.
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Sequential scans and distances beside pgvector: see scan.sh and side_by_side.sh.
 
-    bench/scan.py SERVER ROUNDS [--quick]
+    bench/scan.py SERVER ROUNDS [--quick] [--busy]
 
 A search by sequential scan has its query as a parameter, as a client would send it.  Distances are
 those of some rows, again and again, so that they come from a cache near the processor: by an
@@ -78,9 +78,9 @@ def search_turn(session, side, operator, count, truth, judged):
         for _ in range(SEARCHES):
             number = state["next"] % count
             state["next"] += 1
-            row = session.ask(f"SELECT nearest.* FROM query, nearest('item', '{operator}', v) "
-                              f"WHERE id = {number + 1}")[0]
-            seconds.append(float(row[0]))
+            row = session.timed(f"SELECT nearest.* FROM query, nearest('item', '{operator}', v) "
+                                f"WHERE id = {number + 1}")
+            seconds.append(row[0])
             if operator == "<=>":
                 judged.setdefault(f"{side} scan {operator}", []).append(
                     truth.exact(number, array(row[1], int), array(row[2], float)))

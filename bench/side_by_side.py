@@ -12,6 +12,7 @@ import numpy
 
 DIMENSIONS = 768
 K = 10
+BUSY = "--busy" in sys.argv
 # of the magnitude of the terms, which is at most 1 for a cosine distance
 TOLERANCE = 1e-6
 ROW = numpy.dtype([("fields", ">i2"), ("id_bytes", ">i4"), ("id", ">i8"), ("v_bytes", ">i4"),
@@ -55,6 +56,7 @@ class Session:
              "-v", "ON_ERROR_STOP=1"],
             env={**os.environ, "PGDATABASE": database}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = int(self.value("SELECT pg_backend_pid()"))
 
     def ask(self, sql):
         """The rows that some statements return."""
@@ -73,9 +75,16 @@ class Session:
         """The only one."""
         return self.ask(sql)[0][0]
 
+    def timed(self, sql):
+        """The row that a statement returns, whose first column is what it took by the server's
+        clock; the same on the processor's, where that is asked for."""
+        begin = processor_seconds(self.pid)
+        row = self.ask(sql)[0]
+        return [processor_seconds(self.pid) - begin if BUSY else float(row[0])] + row[1:]
+
     def seconds(self, statement, times=1):
         """What a statement takes in the server, each time."""
-        return float(self.value(f"SELECT seconds($statement${statement}$statement$, {times})")) / times
+        return self.timed(f"SELECT seconds($statement${statement}$statement$, {times})")[0] / times
 
     def load(self, table, file, plain=False):
         """A table of (id bigint, v vector) from a file for COPY, with its pages in shared buffers."""
@@ -93,6 +102,12 @@ class Session:
         self.ask(f"""SELECT pg_prewarm(oid) FROM pg_class WHERE oid = '{relation}'::regclass;
             SELECT pg_prewarm(reltoastrelid) FROM pg_class
             WHERE oid = '{relation}'::regclass AND reltoastrelid <> 0""")
+
+
+def processor_seconds(pid):
+    """How long a process has been on a processor."""
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
 
 
 def open_databases(server):

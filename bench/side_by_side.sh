@@ -15,6 +15,8 @@
 # "met" whether that was seen, '-' where nothing is asked.  What was answered is checked as well, and a
 # wrong answer is a failure of the run.
 #
+# --busy: what counts is the time on a processor instead of the clock, for a machine that others use, too;
+# they still slow its memory down.
 # --quick: some thousand made-up rows instead of WordNet, for seconds, to try the bench itself; its
 # ratios say nothing, so 'met' is '-' but of exactness.
 
@@ -28,18 +30,19 @@ stop_server()
 	rm -rf "$server"
 }
 
-# side_by_side PROGRAM [--quick] [ROUNDS]
+# side_by_side PROGRAM [--quick] [--busy] [ROUNDS]
 side_by_side()
 {
-	local program=$1 quick='' rounds=''
+	local program=$1 quick='' busy='' rounds=''
 
 	shift
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--quick) quick=--quick ;;
+		--busy) busy=--busy ;;
 		[1-9]*) rounds=$1 ;;
 		*)
-			echo "usage: bench/$program.sh [--quick] [ROUNDS]" >&2
+			echo "usage: bench/$program.sh [--quick] [--busy] [ROUNDS]" >&2
 			exit 2
 			;;
 		esac
@@ -55,7 +58,7 @@ side_by_side()
 		start_server
 		prepare "$quick"
 	} >&2
-	/usr/bin/python3 "bench/$program.py" "$server" "${rounds:-$([ -n "$quick" ] && echo 2 || echo 7)}" $quick
+	/usr/bin/python3 "bench/$program.py" "$server" "${rounds:-$([ -n "$quick" ] && echo 2 || echo 7)}" $quick $busy
 }
 
 # prepare QUICK: the databases, and the files item.bin and query.bin (id bigint, v vector) for COPY
