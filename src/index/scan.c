@@ -308,8 +308,7 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 	int64 position = candidate->row & ~ROW_IS_NAN;
 	int i;
 
-	ItemPointerSet(&scan->xs_heaptid, (BlockNumber) (position >> 16),
-	               (OffsetNumber) (position & 0xFFFF));
+	scan->xs_heaptid = hybrid_position_tid(position);
 	scan->xs_recheck = false;
 
 	state->distances[0].value =

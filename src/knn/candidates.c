@@ -24,6 +24,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "core/distance.h"
 #include "knn/candidates.h"
@@ -36,6 +37,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "server/position.h"
 #include "utils/snapmgr.h"
 
 #define READ_ROWS 64     /* entries read at a time, so that batch_wait is heeded */
@@ -56,7 +58,7 @@ typedef struct Pass
 /* Wanted: a candidate that is to be looked up. */
 typedef struct Wanted
 {
-	int64 root;
+	int64 root; /* first, for hybrid_compare_positions */
 	int32 query;
 	int32 candidate;
 } Wanted;
@@ -70,7 +72,6 @@ static double least_distance(const Pass *pass, int query, double distance);
 static void look_up(Pass *pass);
 static void look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count);
 static bool is_sure(const Pass *pass, int query, int64 many);
-static int compare_wanted(const void *a, const void *b);
 
 bool
 hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates)
@@ -81,8 +82,9 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	ListCell *cell;
 
 	candidates->index = NULL;
-	if (table == NULL || hybrid_stores() == NULL || !enable_indexscan ||
-	    !RelationGetForm(table)->relhasindex)
+	/* another kind of table may have other positions than pages */
+	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
+	    !enable_indexscan || !RelationGetForm(table)->relhasindex)
 		return false;
 	indexes = RelationGetIndexList(table);
 	foreach (cell, indexes)
@@ -318,7 +320,7 @@ look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 	const HybridVector *vector = NULL;
 	int64 i;
 
-	qsort(wanted, count, sizeof(Wanted), compare_wanted);
+	qsort(wanted, count, sizeof(Wanted), hybrid_compare_positions);
 	for (i = 0; i < count; i++)
 	{
 		const Wanted *it = &wanted[i];
@@ -352,14 +354,4 @@ is_sure(const Pass *pass, int query, int64 many)
 	if (found->items[0].distance != least)
 		return found->items[0].distance < least;
 	return pass->loss.residual == 0 && found->items[0].row >> 16 < last->row >> 16;
-}
-
-static int
-compare_wanted(const void *a, const void *b)
-{
-	int64 x = ((const Wanted *) a)->root;
-	int64 y = ((const Wanted *) b)->root;
-
-	CHECK_FOR_INTERRUPTS();
-	return x < y ? -1 : x > y;
 }

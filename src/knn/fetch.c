@@ -9,7 +9,7 @@
 
 #include "access/tableam.h"
 #include "knn/fetch.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -49,13 +49,13 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridVector
 	MemoryContext before;
 
 	CHECK_FOR_INTERRUPTS();
-	hybrid_decode_tid(root, &tid);
+	tid = hybrid_position_tid(root);
 	/* no second version can follow: the snapshot is an MVCC one */
 	if (!table_index_fetch_tuple(fetch->scan, &tid, fetch->snapshot, fetch->slot, &more, NULL))
 		return false;
 	if (fetch->filter != NULL && !hybrid_filter_allows(fetch->filter, &fetch->slot->tts_tid))
 		return false;
-	*position = hybrid_encode_tid(&fetch->slot->tts_tid);
+	*position = hybrid_position(&fetch->slot->tts_tid);
 	if (vector == NULL)
 		return true;
 	value = slot_getattr(fetch->slot, fetch->attnum, &isnull);

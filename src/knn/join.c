@@ -7,13 +7,10 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "knn/join.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "miscadmin.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
 /* Join: on its way through the left rows. */
 typedef struct Join
@@ -75,7 +72,7 @@ take_left(void *arg, const HybridRow *row)
 	if (i == join->room)
 		grow(join);
 	memcpy(queries->x + (Size) i * queries->dims, row->vector->x, queries->dims * sizeof(float));
-	join->positions[i] = hybrid_encode_tid(&row->tid);
+	join->positions[i] = hybrid_position(&row->tid);
 	join->ids[i] = row->id;
 	queries->count++;
 	if (queries->count == join->group)
@@ -122,31 +119,4 @@ search_group(Join *join, double done)
 	MemoryContextSwitchTo(before);
 	MemoryContextReset(join->group_context);
 	join->queries.count = 0;
-}
-
-Oid
-hybrid_function_type(FunctionCallInfo fcinfo, const char *name)
-{
-	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
-	Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
-	                           ObjectIdGetDatum(schema));
-
-	if (!OidIsValid(type))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-		                errmsg("type \"%s\" does not exist in schema \"%s\"", name,
-		                       get_namespace_name(schema))));
-	return type;
-}
-
-void
-hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count)
-{
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		if (PG_ARGISNULL(i))
-			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			                errmsg("%s must not be NULL", names[i])));
-	}
 }

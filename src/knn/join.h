@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "core/topk.h"
-#include "fmgr.h"
 #include "knn/nearest.h"
 
 /* HybridJoined: left rows, in the order in which they came, with their answers. */
@@ -30,14 +29,5 @@ typedef void (*HybridTakeJoined)(void *arg, const HybridJoined *joined);
  */
 extern void
 hybrid_join(HybridRows *left, HybridTarget *right, Size beside, HybridTakeJoined take, void *arg);
-
-/*
- * hybrid_function_type: the Oid of the type of this name in the schema of the function that is being
- * called, which is the extension's.
- */
-extern Oid hybrid_function_type(FunctionCallInfo fcinfo, const char *name);
-
-/* hybrid_check_arguments: raises, naming it, when one of the first `count` arguments is NULL. */
-extern void hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count);
 
 #endif

@@ -9,9 +9,9 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
-#include "knn/join.h"
+#include "knn/arguments.h"
 #include "knn/nearest.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "miscadmin.h"
 #include "server/report.h"
 #include "utils/builtins.h"
@@ -89,7 +89,7 @@ put_answers(ReturnSetInfo *rsinfo, HyTopK *answers, int count, int first)
 			Datum values[3];
 
 			CHECK_FOR_INTERRUPTS();
-			hybrid_decode_tid(best->items[n].row, &tid);
+			tid = hybrid_position_tid(best->items[n].row);
 			values[0] = Int32GetDatum(first + i + 1);
 			values[1] = PointerGetDatum(&tid);
 			values[2] = Float8GetDatum(best->items[n].distance);

@@ -11,10 +11,12 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "knn/arguments.h"
 #include "knn/join.h"
 #include "miscadmin.h"
 #include "server/report.h"
 #include "utils/builtins.h"
+#include "server/position.h"
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(hybrid_knn_graph);
@@ -38,7 +40,6 @@ typedef struct Graph
 static WeightKind parse_weight(const char *name, HyMetric metric);
 static void put_edges(void *arg, const HybridJoined *joined);
 static int64 *find_targets(const HybridJoined *joined, int64 *count);
-static int compare_positions(const void *a, const void *b);
 static float edge_weight(const Graph *graph, double distance);
 
 Datum
@@ -123,7 +124,7 @@ put_edges(void *arg, const HybridJoined *joined)
 			CHECK_FOR_INTERRUPTS();
 			if (item->row == joined->positions[i])
 				continue;
-			target = bsearch(&item->row, targets, count, sizeof(int64), compare_positions);
+			target = bsearch(&item->row, targets, count, sizeof(int64), hybrid_compare_positions);
 			values[0] = Int64GetDatum(joined->ids[i]);
 			values[1] = Int64GetDatum(ids[target - targets]);
 			values[2] = Float4GetDatum(edge_weight(graph, item->distance));
@@ -151,7 +152,7 @@ find_targets(const HybridJoined *joined, int64 *count)
 		for (n = 0; n < joined->answers[i].count; n++)
 			targets[total++] = joined->answers[i].items[n].row;
 	}
-	qsort(targets, total, sizeof(int64), compare_positions);
+	qsort(targets, total, sizeof(int64), hybrid_compare_positions);
 	*count = 0;
 	for (i = 0; i < total; i++)
 	{
@@ -159,16 +160,6 @@ find_targets(const HybridJoined *joined, int64 *count)
 			targets[(*count)++] = targets[i];
 	}
 	return targets;
-}
-
-static int
-compare_positions(const void *a, const void *b)
-{
-	int64 x = *(const int64 *) a;
-	int64 y = *(const int64 *) b;
-
-	CHECK_FOR_INTERRUPTS();
-	return x < y ? -1 : x > y;
 }
 
 /* edge_weight: finite and not negative. */

@@ -6,8 +6,9 @@
 
 #include "fmgr.h"
 #include "funcapi.h"
+#include "knn/arguments.h"
 #include "knn/join.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "miscadmin.h"
 #include "server/report.h"
 #include "utils/builtins.h"
@@ -61,14 +62,14 @@ put_joined(void *arg, const HybridJoined *joined)
 		const HyTopK *best = &joined->answers[i];
 		ItemPointerData left;
 
-		hybrid_decode_tid(joined->positions[i], &left);
+		left = hybrid_position_tid(joined->positions[i]);
 		for (n = 0; n < best->count; n++)
 		{
 			ItemPointerData right;
 			Datum values[3];
 
 			CHECK_FOR_INTERRUPTS();
-			hybrid_decode_tid(best->items[n].row, &right);
+			right = hybrid_position_tid(best->items[n].row);
 			values[0] = PointerGetDatum(&left);
 			values[1] = PointerGetDatum(&right);
 			values[2] = Float8GetDatum(best->items[n].distance);

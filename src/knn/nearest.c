@@ -10,7 +10,7 @@
 #include "access/genam.h"
 #include "knn/candidates.h"
 #include "knn/nearest.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "knn/search.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -279,7 +279,7 @@ feed_row(void *arg, const HybridRow *row)
 		ereport(ERROR,
 		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different vector dimensions %d and %d",
 		                                                 search->queries->dims, row->vector->dim)));
-	hybrid_search_add(search, row->vector->x, hybrid_encode_tid(&row->tid));
+	hybrid_search_add(search, row->vector->x, hybrid_position(&row->tid));
 	return true;
 }
 

@@ -51,7 +51,7 @@ extern void hybrid_target_stretch(HybridTarget *target, double from, double to);
 
 /*
  * hybrid_nearest: for each query its nearest rows, at most k, sorted; the row of an answer is its
- * position (position.h).  In the current memory context, with all that the search leaves behind.
+ * position (server/position.h).  In the current memory context, with all that the search leaves behind.
  */
 extern HyTopK *hybrid_nearest(HybridTarget *target, const HybridQueries *queries);
 

@@ -18,7 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "knn/position.h"
+#include "server/position.h"
 #include "knn/rows.h"
 #include "miscadmin.h"
 #include "server/query.h"
@@ -79,7 +79,6 @@ static void check_row_columns(void *arg, TupleDesc columns);
 static bool take_row(void *arg, TupleTableSlot *slot);
 static void check_id_columns(void *arg, TupleDesc columns);
 static bool take_id(void *arg, TupleTableSlot *slot);
-static int compare_positions(const void *a, const void *b);
 static void get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid);
 static void report_no_ctid(Relation relation) pg_attribute_noreturn();
 
@@ -159,7 +158,7 @@ hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *id
 		Datum id;
 
 		CHECK_FOR_INTERRUPTS();
-		hybrid_decode_tid(positions[i], &tid);
+		tid = hybrid_position_tid(positions[i]);
 		if (!table_tuple_fetch_row_version(rows->relation, &tid, GetActiveSnapshot(), slot))
 			elog(ERROR, "row (%u,%u) of \"%s\" has gone", ItemPointerGetBlockNumber(&tid),
 			     ItemPointerGetOffsetNumber(&tid), RelationGetRelationName(rows->relation));
@@ -430,22 +429,14 @@ take_id(void *arg, TupleTableSlot *slot)
 	int64 *place;
 
 	get_ctid(wanted->rows, slot, &tid);
-	position = hybrid_encode_tid(&tid);
-	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64), compare_positions);
+	position = hybrid_position(&tid);
+	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64),
+	                hybrid_compare_positions);
 	/* NULL in a row that is not asked for, since it has no vector, is nobody's business */
 	if (place != NULL)
 		wanted->ids[place - wanted->positions] =
 			get_id(wanted->rows, slot->tts_values[1], slot->tts_isnull[1]);
 	return true;
-}
-
-static int
-compare_positions(const void *a, const void *b)
-{
-	int64 x = *(const int64 *) a;
-	int64 y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
 }
 
 /* get_ctid: of a row that a query returns. */

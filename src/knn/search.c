@@ -9,6 +9,7 @@
 #include "knn/search.h"
 #include "miscadmin.h"
 #include "server/executor.h"
+#include "server/position.h"
 #include "utils/memutils.h"
 
 #define FIRST_BYTES (256 * 1024)
@@ -16,13 +17,12 @@
 /* PlaceAndRow: where a row of the batch belongs. */
 typedef struct PlaceAndRow
 {
-	int64 position;
+	int64 position; /* first, for hybrid_compare_positions */
 	int64 row;
 } PlaceAndRow;
 
 static void make_room(HybridSearch *search, int64 wanted);
 static void order_batch(HybridSearch *search);
-static int compare_places(const void *a, const void *b);
 static int compare_neighbors(const void *a, const void *b);
 static void flush_batch(HybridSearch *search, HyFlush cause);
 
@@ -181,7 +181,7 @@ order_batch(HybridSearch *search)
 		order[i].position = search->positions[i];
 		order[i].row = i;
 	}
-	qsort(order, count, sizeof(PlaceAndRow), compare_places);
+	qsort(order, count, sizeof(PlaceAndRow), hybrid_compare_positions);
 
 	/* each cycle of the permutation with one row held aside */
 	for (i = 0; i < count; i++)
@@ -212,16 +212,6 @@ order_batch(HybridSearch *search)
 	}
 	pfree(spare);
 	pfree(order);
-}
-
-static int
-compare_places(const void *a, const void *b)
-{
-	int64 x = ((const PlaceAndRow *) a)->position;
-	int64 y = ((const PlaceAndRow *) b)->position;
-
-	CHECK_FOR_INTERRUPTS();
-	return x < y ? -1 : x > y;
 }
 
 static void

@@ -33,7 +33,7 @@ typedef struct HybridStoreRows
 	char *vectors;
 	float *norms;     /* canonical squared norms of the stored vectors */
 	float *residuals; /* at least |given - stored| */
-	int64 *positions; /* of the tids, in the order of the table: block number << 16 | offset */
+	int64 *positions; /* of the tids: server/position.h */
 } HybridStoreRows;
 
 /* HybridProbe: a query with what the lower bounds need of it. */
