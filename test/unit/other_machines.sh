@@ -69,15 +69,15 @@ else
 	mkdir -p "$dir/emulated"
 	rm -f "$dir"/emulated/*.o
 	for file in src/core/*.c test/unit/emulated_cpu.c; do
-		more=
+		set --
 		case $file in
 			*_avx512.c | *_amx.c)
-				more='-Wno-psabi -mavx2 -mfma -mf16c -DHY_SIMD_HEADER="emulated_amx.h"'
+				set -- -Wno-psabi -mavx2 -mfma -mf16c '-DHY_SIMD_HEADER="emulated_amx.h"'
 				;;
 			*/cpu_features.c) continue ;;
 		esac
 		# shellcheck disable=SC2086
-		"${CC:-gcc}" $flags $more -c -o "$dir/emulated/$(basename "$file" .c).o" "$file"
+		"${CC:-gcc}" $flags "$@" -c -o "$dir/emulated/$(basename "$file" .c).o" "$file"
 	done
 	for name in distance_test tile_test filter_test; do
 		# shellcheck disable=SC2086
