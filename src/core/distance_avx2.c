@@ -20,7 +20,6 @@
 #define HY_WIDTH 8
 #define HY_WIDE_WIDTH 4
 #define HY_PAIR_VECS 4
-#define HY_NORM_APART 1
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
@@ -90,9 +89,9 @@ vec_sub(__m256 a, __m256 b)
 	return _mm256_sub_ps(a, b);
 }
 
-/* Widening and adding share units on some processors, of which a * 1 - b, as exact, takes none. */
+/* a * 1 - b is as exact, and done by the unit that multiplies, not the one that adds or widens. */
 PRIMITIVE __m256
-vec_sub_widened(__m256 a, __m256 b)
+vec_sub_apart(__m256 a, __m256 b)
 {
 	return _mm256_fmsub_ps(a, _mm256_set1_ps(1.0f), b);
 }

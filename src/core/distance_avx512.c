@@ -27,11 +27,10 @@
 #define HY_WIDTH 16
 #define HY_WIDE_WIDTH 8
 #define HY_PAIR_VECS 4
-#define HY_NORM_APART 0
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
-#define vec_sub_widened vec_sub
+#define vec_sub_apart vec_sub
 
 typedef __m512 HyVec;
 typedef __m512d HyWide;

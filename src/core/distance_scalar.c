@@ -16,9 +16,8 @@
 #define HY_WIDTH 1
 #define HY_WIDE_WIDTH 1
 #define HY_PAIR_VECS 64
-#define HY_NORM_APART 0
 
-#define vec_sub_widened vec_sub
+#define vec_sub_apart vec_sub
 
 typedef float HyVec;
 typedef double HyWide;
