@@ -14,11 +14,11 @@
 #include "common/shortest_dec.h"
 #include "utils/float.h"
 
+#include "core/network.h"
 #include "types/dense.h"
 #include "types/input.h"
 
 static bool is_infinite_half(uint16 half);
-static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
 
 const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
 const HybridDenseType hybrid_halfvec_type = {HY_F16, "halfvec"};
@@ -87,7 +87,7 @@ hybrid_dense_check_typmod(int32 typmod, int dim)
 void
 hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
 {
-	int i = first_not_finite(type, value);
+	int i = hy_first_not_finite(type->dtype, value->x, value->dim);
 
 	if (i < value->dim)
 		hybrid_refuse_not_finite(type->name, isnan(hybrid_dense_element(type->dtype, value, i)));
@@ -96,7 +96,7 @@ hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
 void
 hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value)
 {
-	int i = first_not_finite(type, value);
+	int i = hy_first_not_finite(type->dtype, value->x, value->dim);
 
 	if (i < value->dim && isinf(hybrid_dense_element(type->dtype, value, i)))
 		float_overflow_error();
@@ -153,28 +153,4 @@ static bool
 is_infinite_half(uint16 half)
 {
 	return (half & 0x7fff) == 0x7c00;
-}
-
-/* first_not_finite: the first element whose exponent is all ones; dim when there is none. */
-static int
-first_not_finite(const HybridDenseType *type, const HybridDense *value)
-{
-	const void *elements = value->x;
-	int i = 0;
-
-	if (type->dtype == HY_F32)
-	{
-		const uint32 *bits = elements;
-
-		while (i < value->dim && (bits[i] & 0x7f800000) != 0x7f800000)
-			i++;
-	}
-	else
-	{
-		const uint16 *bits = elements;
-
-		while (i < value->dim && (bits[i] & 0x7c00) != 0x7c00)
-			i++;
-	}
-	return i;
 }

@@ -10,8 +10,8 @@
 
 #include "common/shortest_dec.h"
 #include "libpq/pqformat.h"
-#include "port/pg_bswap.h"
 
+#include "core/network.h"
 #include "core/vector_text.h"
 #include "types/dense.h"
 #include "types/input.h"
@@ -20,7 +20,6 @@ static Datum read_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_text(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum write_binary(FunctionCallInfo fcinfo, const HybridDenseType *type);
-static void swap_elements(const HybridDenseType *type, char *to, const char *from, int n);
 static void report_text_error(const HybridDenseType *type, HyTextError error, const char *text,
                               const char *where) pg_attribute_noreturn();
 
@@ -115,7 +114,7 @@ read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 
 	elements = pq_getmsgbytes(message, (int) hy_dtype_size(type->dtype) * dim);
 	result = hybrid_dense_new(type, dim);
-	swap_elements(type, result->x, elements, dim);
+	hy_network_order(hy_dtype_size(type->dtype), result->x, elements, dim);
 	hybrid_dense_check_finite(type, result);
 	PG_RETURN_HYBRID_DENSE(result);
 }
@@ -131,37 +130,9 @@ write_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	pq_sendint16(&message, (uint16) value->dim);
 	pq_sendint16(&message, (uint16) value->unused);
 	enlargeStringInfo(&message, size);
-	swap_elements(type, message.data + message.len, value->x, value->dim);
+	hy_network_order(hy_dtype_size(type->dtype), message.data + message.len, value->x, value->dim);
 	message.len += size;
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
-}
-
-/* Between the machine's byte order and the network's; neither side need be aligned. */
-static void
-swap_elements(const HybridDenseType *type, char *to, const char *from, int n)
-{
-	int i;
-
-	if (type->dtype == HY_F32)
-	{
-		for (i = 0; i < n; i++)
-		{
-			uint32 bits;
-
-			memcpy(&bits, from + sizeof(bits) * i, sizeof(bits));
-			bits = pg_hton32(bits);
-			memcpy(to + sizeof(bits) * i, &bits, sizeof(bits));
-		}
-		return;
-	}
-	for (i = 0; i < n; i++)
-	{
-		uint16 bits;
-
-		memcpy(&bits, from + sizeof(bits) * i, sizeof(bits));
-		bits = pg_hton16(bits);
-		memcpy(to + sizeof(bits) * i, &bits, sizeof(bits));
-	}
 }
 
 static void

@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "core/network.h"
 #include "types/input.h"
 #include "types/sparsevec.h"
 
@@ -115,11 +116,8 @@ hybrid_sparsevec_check_indices(const HybridSparsevec *vector)
 void
 hybrid_sparsevec_check_finite(const float *x, int n)
 {
-	int i;
+	int i = hy_first_not_finite(HY_F32, x, n);
 
-	for (i = 0; i < n; i++)
-	{
-		if (!isfinite(x[i]))
-			hybrid_refuse_not_finite("sparsevec", isnan(x[i]));
-	}
+	if (i < n)
+		hybrid_refuse_not_finite("sparsevec", isnan(x[i]));
 }

@@ -12,6 +12,7 @@
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 
+#include "core/network.h"
 #include "core/sparse_text.h"
 #include "types/dense.h"
 #include "types/input.h"
@@ -124,11 +125,11 @@ hybrid_sparsevec_recv(PG_FUNCTION_ARGS)
 
 	result = hybrid_sparsevec_new(dim, nnz);
 	values = hybrid_sparsevec_values(result);
-	for (i = 0; i < nnz; i++)
-		result->indices[i] = (int32) pq_getmsgint(message, sizeof(int32));
+	hy_network_order(sizeof(int32), result->indices,
+	                 pq_getmsgbytes(message, (int) sizeof(int32) * nnz), nnz);
 	hybrid_sparsevec_check_indices(result);
-	for (i = 0; i < nnz; i++)
-		values[i] = pq_getmsgfloat4(message);
+	hy_network_order(sizeof(float), values, pq_getmsgbytes(message, (int) sizeof(float) * nnz),
+	                 nnz);
 	hybrid_sparsevec_check_finite(values, nnz);
 	for (i = 0; i < nnz; i++)
 	{
