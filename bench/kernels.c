@@ -435,7 +435,7 @@ static float
 bare_pairs(HySimd level, HyDtype dtype, const char *rows, int64_t n)
 {
 #if defined(__x86_64__)
-	if (level == HY_SIMD_AVX512)
+	if (level == HY_SIMD_AVX512 || level == HY_SIMD_AMX)
 		return bare_pairs_avx512(dtype, rows, n);
 	if (level == HY_SIMD_AVX2)
 		return bare_pairs_avx2(dtype, rows, n);

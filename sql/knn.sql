@@ -120,6 +120,23 @@ CREATE TABLE of_domain (v embedding);
 INSERT INTO of_domain VALUES ('[1,2]');
 SELECT * FROM hybrid_knn('of_domain', 'v', ARRAY['[1,3]']::vector[]);
 
+-- foreign tables: one whose wrapper cannot read it, one whose rows have no ctid
+CREATE FOREIGN DATA WRAPPER regress_none;
+CREATE SERVER regress_nowhere FOREIGN DATA WRAPPER regress_none;
+CREATE FOREIGN TABLE nowhere (v vector(2)) SERVER regress_nowhere;
+SELECT * FROM hybrid_knn('nowhere', 'v', ARRAY['[1,3]']::vector[]);
+SELECT * FROM hybrid_knn_join('of_domain', 'v', 'nowhere', 'v');
+SELECT * FROM hybrid_knn_join('nowhere', 'v', 'of_domain', 'v');
+CREATE EXTENSION file_fdw;
+CREATE SERVER regress_files FOREIGN DATA WRAPPER file_fdw;
+CREATE FOREIGN TABLE file (id int, v vector(2)) SERVER regress_files OPTIONS (program 'echo "1;[1,2]"', format 'csv', delimiter ';');
+SELECT id, v FROM file;
+SELECT * FROM hybrid_knn('file', 'v', ARRAY['[1,3]']::vector[]);
+SELECT * FROM hybrid_knn_join('file', 'v', 'of_domain', 'v');
+SELECT * FROM hybrid_knn_graph('file', 'id', 'v');
+DROP FOREIGN DATA WRAPPER regress_none CASCADE;
+DROP EXTENSION file_fdw CASCADE;
+
 -- a column without a typmod may hold several lengths
 CREATE TABLE mixed (v vector);
 INSERT INTO mixed VALUES ('[1,2]'), ('[1,2,3]');

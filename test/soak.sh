@@ -66,12 +66,20 @@ schema()
 			SELECT array_agg((('x' || substr(md5(n || '/' || i), 1, 6))::bit(24)::int / 16777216.0 - 0.5)
 				ORDER BY i)::real[]::vector(24) FROM generate_series(1, 24) AS i $$;
 		CREATE SEQUENCE ids;
-		CREATE TABLE items (id bigint PRIMARY KEY DEFAULT nextval('ids'), v vector(24));
-		ALTER TABLE items SET (autovacuum_enabled = off);
+		CREATE TABLE items (id bigint PRIMARY KEY DEFAULT nextval('ids'), v vector(24), touched int DEFAULT 0)
+			WITH (autovacuum_enabled = off, fillfactor = 80);
 		CREATE TABLE edges (source bigint, target bigint, weight real);
 		INSERT INTO edges SELECT n % 200, n * 7 % 211, 1 + n % 3 FROM generate_series(1, 2000) AS n;
 		INSERT INTO items SELECT n, point(n) FROM (SELECT nextval('ids') AS n FROM generate_series(1, 2000)) AS s;
 		CREATE INDEX items_v ON items USING hybrid (v vector_l2_ops);
+		-- hybrid_knn over the store of the index and over the table: what only one of them says.
+		CREATE FUNCTION by_store(q vector[], metric text) RETURNS TABLE (query int, id tid, distance float8)
+			LANGUAGE sql STABLE SET enable_indexscan = on AS $$ SELECT * FROM hybrid_knn('items', 'v', q, 10, metric) $$;
+		CREATE FUNCTION by_table(q vector[], metric text) RETURNS TABLE (query int, id tid, distance float8)
+			LANGUAGE sql STABLE SET enable_indexscan = off AS $$ SELECT * FROM hybrid_knn('items', 'v', q, 10, metric) $$;
+		CREATE FUNCTION disagreements(q vector[], metric text) RETURNS bigint LANGUAGE sql STABLE AS $$
+			SELECT count(*) FROM ((SELECT * FROM by_store(q, metric) EXCEPT ALL SELECT * FROM by_table(q, metric))
+				UNION ALL (SELECT * FROM by_table(q, metric) EXCEPT ALL SELECT * FROM by_store(q, metric))) d $$;
 		-- How many of the queries find other distances by the index than by reading the table.
 		CREATE FUNCTION differences(queries int) RETURNS int LANGUAGE plpgsql AS $$
 		DECLARE
@@ -110,6 +118,8 @@ answers()
 	equal "$1: hybrid_index_check finds nothing wrong" \
 		"$(sql -c "SELECT hybrid_index_check('items_v') >= (SELECT count(*) FROM items)" 2>&1)" t
 	equal "$1: index scans give what sequential scans give" "$(sql -c 'SELECT differences(20)' 2>&1)" 0
+	equal "$1: hybrid_knn over the store gives what it gives over the table" \
+		"$(sql -c "SELECT sum(disagreements(ARRAY[point(-n), point(-n - 1)], 'l2')) FROM generate_series(1, 20) n" 2>&1)" 0
 }
 
 # verify NAME: the same, and after a vacuum as many entries as rows
@@ -142,6 +152,11 @@ storm()
 		\set n random(1, 3000)
 		UPDATE items SET v = point(id + :n) WHERE id % 997 = :n % 997;
 	SQL
+	# most of these leave the row's entry in the index where it is
+	cat >"$server/scripts/touch.sql" <<-'SQL'
+		\set n random(1, 3000)
+		UPDATE items SET touched = touched + 1 WHERE id % 499 = :n % 499;
+	SQL
 	cat >"$server/scripts/delete.sql" <<-'SQL'
 		\set n random(1, 997)
 		DELETE FROM items WHERE id % 997 = :n;
@@ -161,6 +176,11 @@ storm()
 		SELECT 1 / (count(*) = 40)::int
 		FROM hybrid_knn('items', 'v', ARRAY[point(:n), point(:n + 1), point(:n + 2), point(:n + 3)], 10);
 	SQL
+	cat >"$server/scripts/agree.sql" <<-'SQL'
+		\set n random(1, 1000000)
+		\set m random(0, 3)
+		SELECT 1 / (disagreements(ARRAY[point(:n), point(:n + 1), point(:n + 2)], (ARRAY['l2', 'ip', 'cosine', 'l1'])[:m + 1]) = 0)::int;
+	SQL
 	cat >"$server/scripts/spread.sql" <<-'SQL'
 		\set n random(0, 199)
 		SELECT 1 / (count(*) > 0)::int
@@ -177,6 +197,7 @@ storm()
 	if test/server.sh run "$server" pgbench -n -c 2 -j 2 -T "$seconds" -f "$script/insert.sql@20" \
 		-f "$script/update.sql@10" -f "$script/delete.sql@3" -f "$script/rollback.sql@3" \
 		-f "$script/nearest.sql@40" -f "$script/batch.sql@10" -f "$script/spread.sql@10" \
+		-f "$script/touch.sql@10" -f "$script/agree.sql@20" \
 		>"$log" 2>&1 </dev/null && ! grep -qE 'aborted|ERROR' "$log"; then
 		echo "ok - no client met an error"
 	else

@@ -26,7 +26,8 @@ hy_bit_kernels_at(HySimd level)
 		case HY_SIMD_AVX2:
 			return &hy_bit_kernels_avx2;
 		case HY_SIMD_AVX512:
-			return hy_cpu_has_vpopcntdq() ? &hy_bit_kernels_avx512 : &hy_bit_kernels_avx2;
+		case HY_SIMD_AMX:
+			return hy_simd_has_vpopcntdq() ? &hy_bit_kernels_avx512 : &hy_bit_kernels_avx2;
 #endif
 #if defined(__aarch64__)
 		case HY_SIMD_NEON:

@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define HY_AHEAD 2048 /* bytes */
+
 #define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
 
 typedef enum BitOp
@@ -78,6 +80,11 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 
 	for (; bytes - i >= 4 * HY_REG_BYTES; i += 4 * HY_REG_BYTES)
 	{
+		size_t line;
+
+		/* counting leaves loads to spare: for what comes next in memory, of this string or not */
+		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)
+			__builtin_prefetch(b + i + HY_AHEAD + line);
 		firsts = count_four_pairs(first, firsts, a + i, b + i);
 		if (two)
 			seconds = count_four_pairs(second, seconds, a + i, b + i);

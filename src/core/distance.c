@@ -32,6 +32,8 @@ hy_kernels_at(HySimd level)
 			return &hy_kernels_avx2;
 		case HY_SIMD_AVX512:
 			return &hy_kernels_avx512;
+		case HY_SIMD_AMX:
+			return &hy_kernels_amx;
 #endif
 #if defined(__aarch64__)
 		case HY_SIMD_NEON:

@@ -136,4 +136,7 @@ wide_fold(__m512d w)
 
 #include "core/distance_loops.h"
 
+/* The matrix unit is no help with these. */
+const HyKernels hy_kernels_amx = HY_KERNELS_OF(HY_SIMD_AMX);
+
 #endif

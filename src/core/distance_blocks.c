@@ -35,7 +35,6 @@ typedef struct MatrixSink
 	int64_t columns;
 } MatrixSink;
 
-static bool shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
 static bool rows_readable(const HyMatrix *matrix);
 static int rows_a_block(const HyMatrix *targets);
 static void block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
@@ -68,7 +67,7 @@ hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *tar
 	int64_t group;
 	int block;
 
-	if (!shapes_agree(metric, queries, targets))
+	if (!hy_shapes_agree(metric, queries, targets))
 		return HY_INVALID;
 
 	pass.metric = metric;
@@ -120,8 +119,8 @@ hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *tar
 	return HY_OK;
 }
 
-static bool
-shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
+bool
+hy_shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
 {
 	return (int) metric >= 0 && (int) metric < HY_METRIC_COUNT && queries->dtype == HY_F32 &&
 	       queries->dims == targets->dims && rows_readable(queries) && rows_readable(targets);

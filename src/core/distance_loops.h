@@ -437,8 +437,10 @@ narrow_f16(uint16_t *dst, const float *src, int n)
 		dst[i] = hy_float_to_half(src[i]);
 }
 
-const HyKernels HY_TABLE = {
-	HY_LEVEL,
-	{{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}},
-	widen_f16,
-	narrow_f16};
+#define HY_KERNELS_OF(level)                                                                       \
+	{                                                                                              \
+		level, {{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}}, \
+			widen_f16, narrow_f16                                                                  \
+	}
+
+const HyKernels HY_TABLE = HY_KERNELS_OF(HY_LEVEL);

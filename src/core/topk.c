@@ -87,6 +87,9 @@ hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
+		/* a sort of many takes long */
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
 		hy_topk_sort(&topk);
 	}
 	return HY_OK;

@@ -30,10 +30,26 @@
 #define ABS 1e-17  /* above the square root of 16,000 underflown squares */
 #define TINY 1e-12 /* lengths below it make cosines meaningless in fp32 sums */
 
+static double lost_angle(float norm, float residual);
+
+void
+hybrid_probe_init(HybridProbe *probe, HyMetric metric, const float *x, int dims)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < dims; i++)
+		sum += (double) x[i] * x[i];
+	probe->metric = metric;
+	probe->dims = dims;
+	probe->x = x;
+	probe->norm = sqrt(sum) * (1 + 1e-9);
+}
+
 double
 hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual)
 {
-	double e = residual, stored, length, r, lower;
+	double e = residual, stored, r, lower;
 
 	if (residual == 0)
 		return distance;
@@ -55,14 +71,41 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
 				return -INFINITY;
 			return distance - query->norm * (e + 2 * REL * (stored + e)) - ABS;
 		case HY_METRIC_COSINE:
-			length = sqrt((double) norm) * (1 - REL) - e;
-			if (query->norm < TINY || length < TINY)
-				return 0;
-			r = e / length;
-			if (r >= 1)
+			r = lost_angle(norm, residual);
+			if (query->norm < TINY || r >= 1)
 				return 0;
 			lower = distance - sqrt(2 - 2 * sqrt(1 - r * r)) - 4 * REL;
 			return Max(lower, 0);
 	}
 	elog(ERROR, "unrecognized metric: %d", (int) query->metric);
+}
+
+void
+hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
+{
+	if (residual == 0)
+		return;
+	if (metric != HY_METRIC_COSINE)
+	{
+		/* none of the other bounds rises with one of them */
+		loss->norm = Max(loss->norm, norm);
+		loss->residual = Max(loss->residual, residual);
+	}
+	else if (loss->residual == 0 ||
+	         (isfinite(loss->norm) &&
+	          (!isfinite(norm) ||
+	           lost_angle(norm, residual) > lost_angle(loss->norm, loss->residual))))
+	{
+		loss->norm = norm;
+		loss->residual = residual;
+	}
+}
+
+/* lost_angle: at least the sine of the angle between a vector and its copy; 1: nothing is known. */
+static double
+lost_angle(float norm, float residual)
+{
+	double length = sqrt((double) norm) * (1 - REL) - residual;
+
+	return length < TINY ? 1 : Min(residual / length, 1);
 }

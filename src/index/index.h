@@ -15,6 +15,7 @@
 
 #include "core/batch.h"
 #include "index/page.h"
+#include "server/store.h"
 #include "types/vector.h"
 
 #define HYBRID_DISTANCE_STRATEGY 1 /* the ordering operator */
@@ -76,14 +77,8 @@ extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vect
 
 /* bound.c */
 
-/* HybridProbe: a query with what the lower bounds need of it. */
-typedef struct HybridProbe
-{
-	HyMetric metric;
-	int dims;
-	const float *x;
-	double norm; /* |x|, at least; double precision */
-} HybridProbe;
+/* hybrid_probe_init: x stays the caller's. */
+extern void hybrid_probe_init(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
 /*
  * hybrid_lower_bound: at most the distance the operator returns for the vector that was given,
@@ -92,6 +87,39 @@ typedef struct HybridProbe
  */
 extern double
 hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual);
+
+/*
+ * hybrid_loss_cover: makes *loss such that the bound from its norm and residual is at most that from
+ * these, whatever the query and the distance.
+ */
+extern void hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual);
+
+/* read.c */
+
+/* HybridStore: a way through all live entries, in the order of the file; public for who embeds it. */
+struct HybridStore
+{
+	Relation index;
+	Snapshot snapshot; /* MVCC */
+	HybridLayout layout;
+	BufferAccessStrategy strategy; /* or NULL */
+	BlockNumber groups;            /* as many as there were at the start */
+	BlockNumber group;             /* the next */
+	int slot;                      /* of that group, the next */
+};
+
+/* hybrid_store_init: a large index gets a strategy, in the current memory context. */
+extern void hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot,
+                              const HybridLayout *layout);
+
+/* hybrid_store_rewind: back to the beginning of the file as it is now. */
+extern void hybrid_store_rewind(HybridStore *store);
+
+/* hybrid_store_read: see HybridStoreMethods. */
+extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
+
+/* hybrid_store_methods: how other features read stores. */
+extern const HybridStoreMethods hybrid_store_methods;
 
 /* The callbacks of IndexAmRoutine. */
 extern IndexBuildResult *hybridbuild(Relation heap, Relation index, IndexInfo *info);

@@ -1,6 +1,6 @@
 /*
  * options.c
- *		WITH (storage = ...).
+ *		WITH (storage = ...), and what the module registers of the access method at load.
  */
 #include "postgres.h"
 
@@ -19,6 +19,7 @@ static relopt_enum_elt_def storages[] = {
 void
 hybrid_index_init(void)
 {
+	hybrid_register_stores(&hybrid_store_methods);
 	kind = add_reloption_kind();
 	add_enum_reloption(kind, "storage", "How vectors are stored in the index.", storages, HY_F32,
 	                   "Valid values are \"float32\" and \"float16\".", AccessExclusiveLock);

@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 
 #include "core/batch.h"
+#include "server/position.h"
 
 #define HYBRID_META_BLOCK 0
 #define HYBRID_FIRST_BLOCK 1
@@ -149,14 +150,6 @@ static inline HybridSlot *
 hybrid_slot(Page page, int i)
 {
 	return (HybridSlot *) PageGetSpecialPointer(page) - (i + 1);
-}
-
-/* hybrid_position: a heap position as a number that sorts as the heap does. */
-static inline int64
-hybrid_position(const ItemPointerData *tid)
-{
-	return ((int64) ItemPointerGetBlockNumberNoCheck(tid) << 16) |
-	       ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
 /* hybrid_vectors: the vectors of a head page, the first one's first byte. */

@@ -24,7 +24,6 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -51,11 +50,8 @@
 typedef struct Batch
 {
 	int rows;
-	int capacity; /* at least one group's */
-	char *vectors;
-	float *norms;
-	float *residuals;
-	int64 *positions;
+	int capacity;
+	HybridStoreRows store;
 	double *distances;
 } Batch;
 
@@ -69,7 +65,7 @@ typedef struct HybridScan
 	bool null_query; /* ORDER BY distance to NULL: every row, in heap order */
 	HybridProbe query;
 	Batch batch;
-	BufferAccessStrategy strategy;
+	HybridStore store;
 	int pass;
 	HyTopK candidates;
 	int next;        /* candidates handed out of this pass */
@@ -82,7 +78,6 @@ typedef struct HybridScan
 
 static void begin_query(IndexScanDesc scan);
 static void run_pass(IndexScanDesc scan);
-static void read_group(IndexScanDesc scan, const HybridIndex *index, BlockNumber head);
 static void score_batch(IndexScanDesc scan, const HybridIndex *index);
 static void report(IndexScanDesc scan, const HyNeighbor *candidate);
 static Batch allocate_batch(const HybridLayout *layout);
@@ -186,8 +181,6 @@ begin_query(IndexScanDesc scan)
 	HybridScan *state = (HybridScan *) scan->opaque;
 	const HybridIndex *index = &state->index;
 	HybridVector *vector;
-	double sum = 0;
-	int i;
 
 	state->index = hybrid_index_open(scan->indexRelation);
 	if (scan->numberOfOrderBys < 1)
@@ -204,8 +197,6 @@ begin_query(IndexScanDesc scan)
 	state->next = 0;
 	state->exhausted = false;
 	state->bounded = false;
-	state->query.metric = index->metric;
-	state->query.dims = index->layout.dims;
 	state->null_query = (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
 	if (!state->null_query)
 	{
@@ -214,18 +205,14 @@ begin_query(IndexScanDesc scan)
 			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
 			                errmsg("different vector dimensions %d and %d", index->layout.dims,
 			                       vector->dim)));
-		for (i = 0; i < vector->dim; i++)
-			sum += (double) vector->x[i] * vector->x[i];
-		state->query.x = vector->x;
-		state->query.norm = sqrt(sum) * (1 + 1e-9);
+		hybrid_probe_init(&state->query, index->metric, vector->x, vector->dim);
 	}
-	if (state->batch.vectors == NULL)
+	if (state->batch.store.vectors == NULL)
 	{
 		/* once a scan: it may be started anew for every row of another table */
 		MemoryContextSwitchTo(state->scan_context);
 		state->batch = allocate_batch(&index->layout);
-		if (RelationGetNumberOfBlocks(scan->indexRelation) > (BlockNumber) NBuffers / 4)
-			state->strategy = GetAccessStrategy(BAS_BULKREAD);
+		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, &index->layout);
 		MemoryContextSwitchTo(state->context);
 	}
 }
@@ -235,65 +222,21 @@ static void
 run_pass(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	Relation relation = scan->indexRelation;
 	const HybridIndex *index = &state->index;
 	int k = hybrid_scan_candidates(state->pass++);
-	BlockNumber groups, group;
 
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
 	state->next = 0;
 
-	/* Rows that the snapshot sees were in the index before the snapshot was taken. */
-	groups = hybrid_groups(&index->layout, RelationGetNumberOfBlocks(relation));
-	for (group = 0; group < groups; group++)
-	{
-		if (state->batch.capacity - state->batch.rows < index->layout.capacity)
-			score_batch(scan, index);
-		read_group(scan, index, hybrid_group_head(&index->layout, group));
-	}
-	score_batch(scan, index);
+	hybrid_store_rewind(&state->store);
+	while ((state->batch.rows =
+	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
+		score_batch(scan, index);
 
 	hy_topk_sort(&state->candidates);
 	state->exhausted = state->candidates.count < k;
-}
-
-/* read_group: appends the live rows of a group to the batch. */
-static void
-read_group(IndexScanDesc scan, const HybridIndex *index, BlockNumber head)
-{
-	HybridScan *state = (HybridScan *) scan->opaque;
-	Batch *batch = &state->batch;
-	const HybridLayout *layout = &index->layout;
-	Relation relation = scan->indexRelation;
-	Buffer buffer = ReadBufferExtended(relation, MAIN_FORKNUM, head, RBM_NORMAL, state->strategy);
-	Page page = BufferGetPage(buffer);
-	int i, count;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (PageIsNew(page))
-	{
-		UnlockReleaseBuffer(buffer);
-		return;
-	}
-	TestForOldSnapshot(scan->xs_snapshot, relation, page);
-	hybrid_page_check(relation, layout, page, head, HYBRID_PAGE_HEAD);
-	count = hybrid_special(page)->count;
-	for (i = 0; i < count; i++)
-	{
-		const HybridSlot *slot = hybrid_slot(page, i);
-
-		if ((slot->flags & HYBRID_SLOT_LIVE) == 0)
-			continue;
-		hybrid_copy_vector(relation, layout, page, head, i,
-		                   batch->vectors + batch->rows * layout->stride, state->strategy);
-		batch->norms[batch->rows] = slot->norm;
-		batch->residuals[batch->rows] = slot->residual;
-		batch->positions[batch->rows] = hybrid_position(&slot->tid);
-		batch->rows++;
-	}
-	UnlockReleaseBuffer(buffer);
 }
 
 /* score_batch: offers the rows of the batch as candidates and empties it. */
@@ -327,8 +270,8 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 		task.u.distance.targets.dims = layout->dims;
 		task.u.distance.targets.rows = batch->rows;
 		task.u.distance.targets.stride = layout->stride;
-		task.u.distance.targets.data = batch->vectors;
-		task.u.distance.targets.norms = batch->norms;
+		task.u.distance.targets.data = batch->store.vectors;
+		task.u.distance.targets.norms = batch->store.norms;
 		task.u.distance.out = batch->distances;
 		hybrid_run(&task, "scan the index");
 		MemoryContextSwitchTo(old);
@@ -340,10 +283,11 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 		HyNeighbor candidate;
 
 		candidate.distance = 0;
-		candidate.row = batch->positions[i];
+		candidate.row = batch->store.positions[i];
 		if (!state->null_query)
-			candidate.distance = hybrid_lower_bound(&state->query, batch->distances[i],
-			                                        batch->norms[i], batch->residuals[i]);
+			candidate.distance =
+				hybrid_lower_bound(&state->query, batch->distances[i], batch->store.norms[i],
+			                       batch->store.residuals[i]);
 		if (isnan(candidate.distance))
 		{
 			candidate.distance = INFINITY;
@@ -364,8 +308,7 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 	int64 position = candidate->row & ~ROW_IS_NAN;
 	int i;
 
-	ItemPointerSet(&scan->xs_heaptid, (BlockNumber) (position >> 16),
-	               (OffsetNumber) (position & 0xFFFF));
+	scan->xs_heaptid = hybrid_position_tid(position);
 	scan->xs_recheck = false;
 
 	state->distances[0].value =
@@ -380,7 +323,7 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 	                                     lossy || scan->numberOfOrderBys > 1);
 }
 
-/* allocate_batch: as many rows as pay for a dispatch, within work_mem; at least one group. */
+/* allocate_batch: as many rows as pay for a dispatch, within work_mem. */
 static Batch
 allocate_batch(const HybridLayout *layout)
 {
@@ -389,11 +332,11 @@ allocate_batch(const HybridLayout *layout)
 
 	memset(&batch, 0, sizeof(batch));
 	batch.capacity = (int) Min(bytes / layout->stride, MAX_BATCH_ROWS);
-	batch.capacity = Max(batch.capacity, layout->capacity);
-	batch.vectors = palloc(batch.capacity * layout->stride);
-	batch.norms = palloc(batch.capacity * sizeof(float));
-	batch.residuals = palloc(batch.capacity * sizeof(float));
-	batch.positions = palloc(batch.capacity * sizeof(int64));
+	batch.capacity = Max(batch.capacity, 1);
+	batch.store.vectors = palloc(batch.capacity * layout->stride);
+	batch.store.norms = palloc(batch.capacity * sizeof(float));
+	batch.store.residuals = palloc(batch.capacity * sizeof(float));
+	batch.store.positions = palloc(batch.capacity * sizeof(int64));
 	batch.distances = palloc(batch.capacity * sizeof(double));
 	return batch;
 }

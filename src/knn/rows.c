@@ -14,12 +14,15 @@
 #include "access/relscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xlog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "server/position.h"
 #include "knn/rows.h"
 #include "miscadmin.h"
 #include "server/query.h"
+#include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -28,18 +31,22 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-#define FIRST_TIDS 1024
 #define NAMED_LEAVES 5
 
 struct HybridRows
 {
 	Relation relation;
 	AttrNumber attnum;
-	char *text; /* the query that the rows come from; NULL: from the table itself */
+	AttrNumber id_attnum; /* 0: none */
+	Oid id_type;
+	char *text;     /* the query that the rows come from; NULL: from the table itself */
+	char *ids_text; /* the same for (tid, id) */
+	HybridFilter *filter;
 
-	/* the tids that the filter lets through, ascending and distinct; NULL without a filter */
-	ItemPointerData *allowed;
-	int64 allowed_count;
+	/* how far a read is */
+	BlockNumber blocks;
+	BlockNumber block;
+	int64 next_allowed;
 };
 
 /* Taker: on the way through the rows. */
@@ -50,31 +57,34 @@ typedef struct Taker
 	void *arg;
 } Taker;
 
-/* Tids: of a filter, as they come. */
-typedef struct Tids
+/* Ids: asked for by position. */
+typedef struct Ids
 {
-	ItemPointerData *tid;
+	HybridRows *rows;
+	const int64 *positions; /* ascending */
 	int64 count;
-	int64 room;
-} Tids;
+	int64 *ids;
+} Ids;
 
 static bool may_scan(Relation relation);
 static void refuse_children(Relation relation);
-static AttrNumber find_column(Relation relation, const char *column, Oid vector_type);
-static void read_filter(HybridRows *rows, const char *filter);
-static void check_tid_column(void *arg, TupleDesc columns);
-static bool take_tid(void *arg, TupleTableSlot *slot);
+static AttrNumber find_column(Relation relation, const char *column);
+static void check_vector_column(const HybridRows *rows, const char *column, Oid vector_type);
+static void find_id_column(HybridRows *rows, const char *column);
+static char *make_query(const HybridRows *rows, const char *column, const char *other);
+static int64 get_id(const HybridRows *rows, Datum value, bool isnull);
 static void read_table(HybridRows *rows, HybridTakeRow take, void *arg);
-static bool
-next_slot(HybridRows *rows, TableScanDesc scan, int64 *next_allowed, TupleTableSlot *slot);
+static bool next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot);
 static void check_row_columns(void *arg, TupleDesc columns);
 static bool take_row(void *arg, TupleTableSlot *slot);
+static void check_id_columns(void *arg, TupleDesc columns);
+static bool take_id(void *arg, TupleTableSlot *slot);
+static void get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid);
 static void report_no_ctid(Relation relation) pg_attribute_noreturn();
-static bool is_allowed(const HybridRows *rows, ItemPointer tid);
-static int compare_tids(const void *a, const void *b);
 
 HybridRows *
-hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *filter)
+hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *filter,
+                 const char *id_column)
 {
 	HybridRows *rows = palloc0(sizeof(HybridRows));
 
@@ -83,15 +93,18 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("relation with OID %u does not exist", relid)));
 	refuse_children(rows->relation);
-	rows->attnum = find_column(rows->relation, column, vector_type);
+	rows->attnum = find_column(rows->relation, column);
+	check_vector_column(rows, column, vector_type);
+	if (id_column != NULL)
+		find_id_column(rows, id_column);
 	if (!may_scan(rows->relation))
-		/* ONLY: a child may be attached from here on */
-		rows->text = psprintf(
-			"SELECT ctid, %s FROM ONLY %s", quote_identifier(column),
-			quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rows->relation)),
-		                               RelationGetRelationName(rows->relation)));
+	{
+		rows->text = make_query(rows, column, id_column);
+		if (id_column != NULL)
+			rows->ids_text = make_query(rows, id_column, NULL);
+	}
 	if (filter != NULL)
-		read_filter(rows, filter);
+		rows->filter = hybrid_filter_read(filter);
 	return rows;
 }
 
@@ -102,10 +115,70 @@ hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg)
 	HybridReader reader = {
 		.what = "relation", .columns = check_row_columns, .row = take_row, .arg = &taker};
 
+	rows->block = 0;
+	rows->next_allowed = 0;
+	rows->blocks = 0;
 	if (rows->text != NULL)
 		hybrid_query_run(rows->text, &reader);
 	else
 		read_table(rows, take, arg);
+}
+
+double
+hybrid_rows_share(const HybridRows *rows)
+{
+	if (rows->filter != NULL && rows->text == NULL)
+		return rows->filter->count > 0 ? (double) rows->next_allowed / rows->filter->count : 1;
+	/* a query reads a table from its beginning to its end as a rule */
+	if (rows->blocks > 0)
+		return Min((double) rows->block / rows->blocks, 1);
+	return -1;
+}
+
+void
+hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids)
+{
+	Ids wanted = {.rows = rows, .positions = positions, .count = count, .ids = ids};
+	HybridReader reader = {
+		.what = "relation", .columns = check_id_columns, .row = take_id, .arg = &wanted};
+	TupleTableSlot *slot;
+	int64 i;
+
+	Assert(rows->id_attnum != 0);
+	if (rows->text != NULL)
+	{
+		hybrid_query_run(rows->ids_text, &reader);
+		return;
+	}
+	slot = table_slot_create(rows->relation, NULL);
+	for (i = 0; i < count; i++)
+	{
+		ItemPointerData tid;
+		bool isnull;
+		Datum id;
+
+		CHECK_FOR_INTERRUPTS();
+		tid = hybrid_position_tid(positions[i]);
+		if (!table_tuple_fetch_row_version(rows->relation, &tid, GetActiveSnapshot(), slot))
+			elog(ERROR, "row (%u,%u) of \"%s\" has gone", ItemPointerGetBlockNumber(&tid),
+			     ItemPointerGetOffsetNumber(&tid), RelationGetRelationName(rows->relation));
+		id = slot_getattr(slot, rows->id_attnum, &isnull);
+		ids[i] = get_id(rows, id, isnull);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+Relation
+hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum)
+{
+	*attnum = rows->attnum;
+	return rows->text == NULL ? rows->relation : NULL;
+}
+
+const HybridFilter *
+hybrid_rows_filter(const HybridRows *rows)
+{
+	return rows->filter;
 }
 
 void
@@ -128,6 +201,8 @@ may_scan(Relation relation)
 		return false; /* the query raises the usual error */
 	if (RELATION_IS_OTHER_TEMP(relation))
 		return false;
+	if (!RelationIsPermanent(relation) && RecoveryInProgress())
+		return false; /* the query raises the usual error */
 	/* an oid reaches what a name would not */
 	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
 	    ACLCHECK_OK)
@@ -177,69 +252,72 @@ refuse_children(Relation relation)
 }
 
 static AttrNumber
-find_column(Relation relation, const char *column, Oid vector_type)
+find_column(Relation relation, const char *column)
 {
 	AttrNumber attnum = get_attnum(RelationGetRelid(relation), column);
-	Oid type;
 
 	if (attnum == InvalidAttrNumber)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 		                errmsg("column \"%s\" of \"%s\" does not exist", column,
 		                       RelationGetRelationName(relation))));
-	type = get_atttype(RelationGetRelid(relation), attnum);
-	if (attnum < 0 || getBaseType(type) != vector_type)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-		                errmsg("column \"%s\" of \"%s\" is of type %s, not %s", column,
-		                       RelationGetRelationName(relation), format_type_be(type),
-		                       format_type_be(vector_type))));
 	return attnum;
 }
 
 static void
-read_filter(HybridRows *rows, const char *filter)
+check_vector_column(const HybridRows *rows, const char *column, Oid vector_type)
 {
-	Tids tids = {.room = FIRST_TIDS};
-	HybridReader reader = {
-		.what = "rows query", .columns = check_tid_column, .row = take_tid, .arg = &tids};
-	int64 distinct = 0;
-	int64 i;
+	Oid type = get_atttype(RelationGetRelid(rows->relation), rows->attnum);
 
-	tids.tid = palloc(tids.room * sizeof(ItemPointerData));
-	hybrid_query_run(filter, &reader);
-	qsort(tids.tid, tids.count, sizeof(ItemPointerData), compare_tids);
-	for (i = 0; i < tids.count; i++)
-	{
-		if (distinct == 0 || compare_tids(&tids.tid[distinct - 1], &tids.tid[i]) != 0)
-			tids.tid[distinct++] = tids.tid[i];
-	}
-	rows->allowed = tids.tid;
-	rows->allowed_count = distinct;
+	if (rows->attnum < 0 || getBaseType(type) != vector_type)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+		                errmsg("column \"%s\" of \"%s\" is of type %s, not %s", column,
+		                       RelationGetRelationName(rows->relation), format_type_be(type),
+		                       format_type_be(vector_type))));
 }
 
 static void
-check_tid_column(void *arg, TupleDesc columns)
+find_id_column(HybridRows *rows, const char *column)
 {
-	(void) arg;
-	if (columns->natts != 1 || TupleDescAttr(columns, 0)->atttypid != TIDOID)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-		                errmsg("the rows query must return one column of type tid"),
-		                errhint("For example: SELECT ctid FROM ... WHERE ...")));
+	AttrNumber attnum = find_column(rows->relation, column);
+	Oid type = get_atttype(RelationGetRelid(rows->relation), attnum);
+
+	rows->id_attnum = attnum;
+	rows->id_type = getBaseType(type);
+	if (attnum < 0 ||
+	    (rows->id_type != INT2OID && rows->id_type != INT4OID && rows->id_type != INT8OID))
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATATYPE_MISMATCH),
+		         errmsg("column \"%s\" of \"%s\" is of type %s, not smallint, integer or bigint",
+		                column, RelationGetRelationName(rows->relation), format_type_be(type))));
 }
 
-static bool
-take_tid(void *arg, TupleTableSlot *slot)
+/* make_query: for ctid, a column and, unless NULL, another. */
+static char *
+make_query(const HybridRows *rows, const char *column, const char *other)
 {
-	Tids *tids = (Tids *) arg;
+	Relation relation = rows->relation;
 
-	if (slot->tts_isnull[0])
-		return true;
-	if (tids->count == tids->room)
-	{
-		tids->room *= 2;
-		tids->tid = repalloc_huge(tids->tid, tids->room * sizeof(ItemPointerData));
-	}
-	ItemPointerCopy((ItemPointer) DatumGetPointer(slot->tts_values[0]), &tids->tid[tids->count++]);
-	return true;
+	/* ONLY: a child may be attached from here on */
+	return psprintf("SELECT ctid, %s%s%s FROM ONLY %s", quote_identifier(column),
+	                other != NULL ? ", " : "", other != NULL ? quote_identifier(other) : "",
+	                quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+	                                           RelationGetRelationName(relation)));
+}
+
+static int64
+get_id(const HybridRows *rows, Datum value, bool isnull)
+{
+	if (isnull)
+		ereport(ERROR,
+		        (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+		         errmsg("column \"%s\" of \"%s\" contains NULL",
+		                get_attname(RelationGetRelid(rows->relation), rows->id_attnum, false),
+		                RelationGetRelationName(rows->relation))));
+	if (rows->id_type == INT2OID)
+		return DatumGetInt16(value);
+	if (rows->id_type == INT4OID)
+		return DatumGetInt32(value);
+	return DatumGetInt64(value);
 }
 
 /* read_table: in ascending order of tid. */
@@ -251,16 +329,17 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 	TupleTableSlot *slot = table_slot_create(rows->relation, NULL);
 	Snapshot snapshot = GetActiveSnapshot();
 	TableScanDesc scan;
-	int64 next_allowed = 0;
 	bool more = true;
 
-	if (rows->allowed != NULL)
+	rows->blocks = RelationGetNumberOfBlocks(rows->relation);
+	if (rows->filter != NULL)
 		scan = table_beginscan_tid(rows->relation, snapshot);
 	else
 		/* not synchronised with other scans */
 		scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
-	while (more && next_slot(rows, scan, &next_allowed, slot))
+	while (more && next_slot(rows, scan, slot))
 	{
+		HybridRow row = {.tid = slot->tts_tid};
 		bool isnull;
 		Datum value = slot_getattr(slot, rows->attnum, &isnull);
 		MemoryContext before;
@@ -268,8 +347,16 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 		CHECK_FOR_INTERRUPTS();
 		if (isnull)
 			continue;
+		rows->block = ItemPointerGetBlockNumber(&row.tid);
+		if (rows->id_attnum != 0)
+		{
+			Datum id = slot_getattr(slot, rows->id_attnum, &isnull);
+
+			row.id = get_id(rows, id, isnull);
+		}
 		before = MemoryContextSwitchTo(row_context);
-		more = take(arg, &slot->tts_tid, DatumGetHybridVector(value));
+		row.vector = DatumGetHybridVector(value);
+		more = take(arg, &row);
 		MemoryContextSwitchTo(before);
 		MemoryContextReset(row_context);
 	}
@@ -280,13 +367,13 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 
 /* next_slot: by a scan, or by tid where there is a filter. */
 static bool
-next_slot(HybridRows *rows, TableScanDesc scan, int64 *next_allowed, TupleTableSlot *slot)
+next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
 {
-	if (rows->allowed == NULL)
+	if (rows->filter == NULL)
 		return table_scan_getnextslot(scan, ForwardScanDirection, slot);
-	while (*next_allowed < rows->allowed_count)
+	while (rows->next_allowed < rows->filter->count)
 	{
-		ItemPointer wanted = &rows->allowed[(*next_allowed)++];
+		ItemPointer wanted = &rows->filter->tids[rows->next_allowed++];
 
 		if (table_tuple_tid_valid(scan, wanted) &&
 		    table_tuple_fetch_row_version(rows->relation, wanted, scan->rs_snapshot, slot))
@@ -299,21 +386,69 @@ next_slot(HybridRows *rows, TableScanDesc scan, int64 *next_allowed, TupleTableS
 static void
 check_row_columns(void *arg, TupleDesc columns)
 {
+	HybridRows *rows = ((Taker *) arg)->rows;
+
 	if (TupleDescAttr(columns, 0)->atttypid != TIDOID)
-		report_no_ctid(((Taker *) arg)->rows->relation);
+		report_no_ctid(rows->relation);
+	if (RELKIND_HAS_TABLE_AM(rows->relation->rd_rel->relkind))
+		rows->blocks = RelationGetNumberOfBlocks(rows->relation);
 }
 
 static bool
 take_row(void *arg, TupleTableSlot *slot)
 {
 	Taker *taker = (Taker *) arg;
-	ItemPointer tid = (ItemPointer) DatumGetPointer(slot->tts_values[0]);
+	HybridRows *rows = taker->rows;
+	HybridRow row;
 
-	if (slot->tts_isnull[0])
-		report_no_ctid(taker->rows->relation);
-	if (slot->tts_isnull[1] || (taker->rows->allowed != NULL && !is_allowed(taker->rows, tid)))
+	get_ctid(rows, slot, &row.tid);
+	if (slot->tts_isnull[1] ||
+	    (rows->filter != NULL && !hybrid_filter_allows(rows->filter, &row.tid)))
 		return true;
-	return taker->take(taker->arg, tid, DatumGetHybridVector(slot->tts_values[1]));
+	rows->block = Max(rows->block, ItemPointerGetBlockNumberNoCheck(&row.tid));
+	row.id = 0;
+	if (rows->id_attnum != 0)
+		row.id = get_id(rows, slot->tts_values[2], slot->tts_isnull[2]);
+	row.vector = DatumGetHybridVector(slot->tts_values[1]);
+	return taker->take(taker->arg, &row);
+}
+
+static void
+check_id_columns(void *arg, TupleDesc columns)
+{
+	if (TupleDescAttr(columns, 0)->atttypid != TIDOID)
+		report_no_ctid(((Ids *) arg)->rows->relation);
+}
+
+static bool
+take_id(void *arg, TupleTableSlot *slot)
+{
+	Ids *wanted = (Ids *) arg;
+	ItemPointerData tid;
+	int64 position;
+	int64 *place;
+
+	get_ctid(wanted->rows, slot, &tid);
+	position = hybrid_position(&tid);
+	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64),
+	                hybrid_compare_positions);
+	/* NULL in a row that is not asked for, since it has no vector, is nobody's business */
+	if (place != NULL)
+		wanted->ids[place - wanted->positions] =
+			get_id(wanted->rows, slot->tts_values[1], slot->tts_isnull[1]);
+	return true;
+}
+
+/* get_ctid: of a row that a query returns. */
+static void
+get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid)
+{
+	if (slot->tts_isnull[0])
+		report_no_ctid(rows->relation);
+	*tid = *(ItemPointer) DatumGetPointer(slot->tts_values[0]);
+	/* a foreign table has a ctid only if its wrapper gives it one */
+	if (rows->relation->rd_rel->relkind == RELKIND_FOREIGN_TABLE && !ItemPointerIsValid(tid))
+		report_no_ctid(rows->relation);
 }
 
 static void
@@ -322,26 +457,4 @@ report_no_ctid(Relation relation)
 	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 	                errmsg("\"%s\" has rows without a ctid of type tid",
 	                       RelationGetRelationName(relation))));
-}
-
-static bool
-is_allowed(const HybridRows *rows, ItemPointer tid)
-{
-	return rows->allowed_count > 0 && bsearch(tid, rows->allowed, rows->allowed_count,
-	                                          sizeof(ItemPointerData), compare_tids) != NULL;
-}
-
-static int
-compare_tids(const void *a, const void *b)
-{
-	/* not ItemPointerCompare: a tid from a query may be invalid, which that asserts against */
-	const ItemPointerData *x = (const ItemPointerData *) a;
-	const ItemPointerData *y = (const ItemPointerData *) b;
-	BlockNumber bx = ItemPointerGetBlockNumberNoCheck(x);
-	BlockNumber by = ItemPointerGetBlockNumberNoCheck(y);
-
-	CHECK_FOR_INTERRUPTS();
-	if (bx != by)
-		return bx < by ? -1 : 1;
-	return (int) ItemPointerGetOffsetNumberNoCheck(x) - (int) ItemPointerGetOffsetNumberNoCheck(y);
 }

@@ -7,28 +7,58 @@
 
 #include "postgres.h"
 
+#include "knn/filter.h"
 #include "storage/itemptr.h"
 #include "types/vector.h"
+#include "utils/relcache.h"
 
 typedef struct HybridRows HybridRows;
+
+/* HybridRow: it goes with the call that hands it over. */
+typedef struct HybridRow
+{
+	ItemPointerData tid; /* of the version that the snapshot sees */
+	const HybridVector *vector;
+	int64 id; /* of the id column, where one was named */
+} HybridRow;
 
 /*
  * hybrid_rows_open: a reader over column of relation relid on the active snapshot.  vector_type is
  * the Oid of the vector type.  filter, when not NULL, is a query that returns tids: only those rows
- * come.  Raises for a partitioned table or one with children, a column that is missing or of
- * another type, and a lack of rights.
+ * come.  id_column, when not NULL, is an integer column that comes with each row.  Raises for a
+ * partitioned table or one with children, a column that is missing or of another type, and a lack
+ * of rights.
  */
-extern HybridRows *
-hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *filter);
+extern HybridRows *hybrid_rows_open(Oid relid, const char *column, Oid vector_type,
+                                    const char *filter, const char *id_column);
 
-/* HybridTakeRow: what is done with a row; the vector goes with the call.  False: no more are wanted. */
-typedef bool (*HybridTakeRow)(void *arg, ItemPointer tid, const HybridVector *vector);
+/* HybridTakeRow: what is done with a row.  False: no more are wanted. */
+typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);
 
 /*
  * hybrid_rows_read: all rows whose vector is not NULL, each as soon as it is there; as often as
  * wanted, on the same snapshot.  take runs in a memory context that is emptied after each row.
+ * Raises at such a row whose id is NULL.
  */
 extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
+
+/* hybrid_rows_share: how much of the relation the read that is under way has seen; < 0: unknown. */
+extern double hybrid_rows_share(const HybridRows *rows);
+
+/*
+ * hybrid_rows_ids: ids[i] becomes the id of the row at positions[i], which ascend and of which each
+ * was handed out by hybrid_rows_read.
+ */
+extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
+
+/*
+ * hybrid_rows_table: the table, where its rows are read straight from it and an index on attnum may
+ * serve as well; NULL where they come through a query.
+ */
+extern Relation hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum);
+
+/* hybrid_rows_filter: what else keeps rows out; NULL: nothing. */
+extern const HybridFilter *hybrid_rows_filter(const HybridRows *rows);
 
 extern void hybrid_rows_close(HybridRows *rows);
 

@@ -61,6 +61,12 @@ sub compare
 			like($standby->safe_psql('postgres', "EXPLAIN (COSTS OFF) SELECT id FROM $table ORDER BY v $class{$metric}[0] ${table}_of(3)"
 					=~ s/^/SET enable_seqscan = off; /r),
 				qr/Index Scan using ${table}_$metric/, "$when: by the index");
+			my $knn = qq{SELECT k.id, distance FROM hybrid_knn('$table', 'v', ARRAY[${table}_of(3), ${table}_of(40)], 50, '$metric') k};
+			$there = $standby->safe_psql('postgres', "SET enable_indexscan = on; $knn");
+			isnt($there, '', "$when: hybrid_knn finds rows of $table by $metric on the standby");
+			is($there, $standby->safe_psql('postgres', "SET enable_indexscan = off; $knn"),
+				"$when: hybrid_knn over the store, $table by $metric, as over the table");
+			is($there, $primary->safe_psql('postgres', $knn), "$when: hybrid_knn, $table by $metric, as on the primary");
 		}
 	}
 	for my $index (@indexes)
@@ -101,6 +107,8 @@ compare('filled again');
 
 my ($rc, $out, $err) = $standby->psql('postgres', 'SET enable_seqscan = off; SELECT * FROM fast ORDER BY v <-> \'[1,2]\'');
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'an unlogged index is not there');
+($rc, $out, $err) = $standby->psql('postgres', q{SELECT * FROM hybrid_knn('fast', 'v', ARRAY['[1,2]']::vector[])});
+like($err, qr/cannot access temporary or unlogged relations during recovery/, 'nor is an unlogged table for hybrid_knn');
 
 $standby->promote;
 $standby->safe_psql('postgres', "INSERT INTO narrow SELECT i, narrow_of(i) FROM generate_series(300, 320) i");

@@ -23,6 +23,10 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE queries AS SELECT array_agg(v) AS v FROM (SELECT v FROM item LIMIT 2000) s;
 	CREATE TABLE seeds AS SELECT array_agg(hashint8(i)::bigint) AS id FROM generate_series(1, 3000000) i;
 	CREATE INDEX item_v ON item USING hybrid (v);
+	CREATE TABLE few AS SELECT id, v FROM item WHERE id <= 300 UNION ALL SELECT NULL, v FROM item WHERE id = 301;
+	ALTER TABLE few ALTER v TYPE vector(256);
+	CREATE INDEX few_v ON few USING hybrid (v);
+	CREATE VIEW fails AS SELECT ctid, v FROM few WHERE 1 / (id - 200) > -1;
 	CREATE FUNCTION many_checks() RETURNS void LANGUAGE sql AS
 		$$SELECT count(hybrid_index_check('item_v')) FROM generate_series(1, 1000)$$;
 });
@@ -73,6 +77,18 @@ my $growth = $node->safe_psql('postgres', q{
 			BEGIN
 				PERFORM count(*) FROM hybrid_knn('item', 'v', q[1:3] || '[1]'::vector);
 			EXCEPTION WHEN OTHERS THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM hybrid_knn_join('few', 'v', 'fails', 'v');
+			EXCEPTION WHEN division_by_zero THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM hybrid_knn_join('fails', 'v', 'item', 'v');
+			EXCEPTION WHEN division_by_zero THEN NULL;
+			END;
+			BEGIN
+				PERFORM count(*) FROM hybrid_knn_graph('few', 'id', 'v', 3);
+			EXCEPTION WHEN null_value_not_allowed THEN NULL;
 			END;
 			BEGIN
 				PERFORM count(*) FROM hybrid_knn('item', 'v', q[1:3], 10, 'l2', 'SELECT ctid FROM item WHERE 1 / (id - 19000) = 0');

@@ -102,6 +102,8 @@ my %calls = (
 	'sparsevec_send' => [ q{SELECT encode(X.sparsevec_send('{2:1}/2'), 'hex')}, '000000020000000100000000000000013f800000' ],
 	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
+	'hybrid_knn_join' => [ q{SELECT count(*) FROM X.hybrid_knn_join('item', 'v', 'item', 'v', 2)}, 200 ],
+	'hybrid_knn_graph' => [ q{SELECT count(*) FROM X.hybrid_knn_graph('item', 'id', 'v', 2, 'l2')}, 200 ],
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
 	'hybrid_index_check' => [ q{SELECT X.hybrid_index_check('item_v')}, 100 ],
 	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],

@@ -1,19 +1,11 @@
 /*
  * bits_test.c
  *		Every level of bit kernels against counting one bit after the other.
- *
- * With HY_TEST_LEVEL set to the name of a table, that table is tested too whether or not the
- * processor is said to run it: so an instruction set is tested by emulation.
  */
 #include "unit.h"
 
 #include "core/bits.h"
-#include "core/bits_levels.h"
 #include "core/distance.h"
-
-#ifdef HY_TEST_LEVEL
-extern const HyBitKernels HY_TEST_LEVEL;
-#endif
 
 #define MAX_BYTES 4096
 #define SLACK 64
@@ -57,16 +49,6 @@ fill(UnitRandom *random, Filling filling)
 	}
 }
 
-static const HyBitKernels *
-level_or_null(int level)
-{
-#ifdef HY_TEST_LEVEL
-	if (HY_TEST_LEVEL.level == (HySimd) level)
-		return &HY_TEST_LEVEL;
-#endif
-	return hy_bit_kernels_at((HySimd) level);
-}
-
 /* count: [0] differing, [1] set in both, [2] set in either. */
 static void
 count(const uint8_t *a, const uint8_t *b, size_t bytes, uint64_t counts[3])
@@ -94,7 +76,7 @@ check_counts(const uint8_t *a, const uint8_t *b, size_t bytes)
 	count(a, b, bytes, expected);
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyBitKernels *kernels = level_or_null(level);
+		const HyBitKernels *kernels = hy_bit_kernels_at((HySimd) level);
 		uint64_t both = 99;
 		uint64_t either = 99;
 		uint64_t differing;
@@ -195,7 +177,7 @@ test_long_string(void)
 	memset(ones, 0xff, bytes);
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyBitKernels *kernels = level_or_null(level);
+		const HyBitKernels *kernels = hy_bit_kernels_at((HySimd) level);
 		uint64_t both;
 		uint64_t either;
 
@@ -244,9 +226,11 @@ test_follows_the_level_in_use(void)
 			continue;
 		}
 		CHECK(hy_bit_kernels() == hy_bit_kernels_at((HySimd) level));
-		CHECK_INT(hy_bit_kernels()->level, level == HY_SIMD_AVX512 && !hy_cpu_has_vpopcntdq()
-		                                       ? HY_SIMD_AVX2
-		                                       : (HySimd) level);
+		if (level == HY_SIMD_AVX512 || level == HY_SIMD_AMX)
+			CHECK_INT(hy_bit_kernels()->level,
+			          hy_simd_has_vpopcntdq() ? HY_SIMD_AVX512 : HY_SIMD_AVX2);
+		else
+			CHECK_INT(hy_bit_kernels()->level, level);
 	}
 	hy_kernels_force(hy_simd_best());
 }

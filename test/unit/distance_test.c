@@ -2,18 +2,10 @@
  * distance_test.c
  *		Every level of kernels against a plain restatement of the canonical reduction, bit by bit,
  *		and the reduction against long double.
- *
- * With HY_TEST_LEVEL set to the name of a table, that table is tested too whether or not the
- * processor is said to run it: so an instruction set is tested by emulation.
  */
 #include "unit.h"
 
 #include "core/distance.h"
-#include "core/distance_levels.h"
-
-#ifdef HY_TEST_LEVEL
-extern const HyKernels HY_TEST_LEVEL;
-#endif
 
 #define MAX_DIMS HY_MAX_DIMS
 #define SLACK 16
@@ -161,16 +153,6 @@ canonical(char op, const float *a, HyDtype dtype, const void *b, int dims)
 	return (float) twin[0];
 }
 
-static const HyKernels *
-level_or_null(int level)
-{
-#ifdef HY_TEST_LEVEL
-	if (HY_TEST_LEVEL.level == (HySimd) level)
-		return &HY_TEST_LEVEL;
-#endif
-	return hy_kernels_at((HySimd) level);
-}
-
 static void
 check_sum(const char *what, const HyKernels *kernels, Filling filling, HyDtype dtype, int dims,
           float actual, float expected)
@@ -192,7 +174,7 @@ check_pair(Filling filling, HyDtype dtype, const float *a, const void *b, int di
 
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyKernels *kernels = level_or_null(level);
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
 		const HyPairKernels *pair;
 		float both[2];
 
@@ -328,7 +310,7 @@ test_zero_sums_are_positive(void)
 	}
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyKernels *kernels = level_or_null(level);
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
 
 		for (i = 0; i < 8 && kernels != NULL; i++)
 		{
@@ -355,7 +337,7 @@ test_vanishing_sums_are_positive(void)
 	CHECK(signbit(fmaf(left[0], right[0], 0.0f)));
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyKernels *kernels = level_or_null(level);
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
 		float both[2];
 
 		for (dims = 64; dims < 2200 && kernels != NULL; dims += 64)

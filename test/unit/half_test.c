@@ -1,17 +1,10 @@
 /*
  * half_test.c
  *		Binary16 to binary32 and back, against the definition and against the hardware.
- *
- * HY_TEST_LEVEL is the table of an instruction set that is emulated, as in distance_test.c.
  */
 #include "unit.h"
 
 #include "core/distance.h"
-#include "core/distance_levels.h"
-
-#ifdef HY_TEST_LEVEL
-extern const HyKernels HY_TEST_LEVEL;
-#endif
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -68,16 +61,6 @@ hardware_can(void)
 	return false;
 }
 #endif
-
-static const HyKernels *
-level_or_null(int level)
-{
-#ifdef HY_TEST_LEVEL
-	if (HY_TEST_LEVEL.level == (HySimd) level)
-		return &HY_TEST_LEVEL;
-#endif
-	return hy_kernels_at((HySimd) level);
-}
 
 static uint32_t
 bits_of(float value)
@@ -215,7 +198,7 @@ test_widen_arrays(void)
 		halves[i + 1] = (uint16_t) i;
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyKernels *kernels = level_or_null(level);
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
 
 		if (kernels == NULL)
 			continue;
@@ -265,7 +248,7 @@ test_narrow_arrays(void)
 	}
 	for (level = 0; level < HY_SIMD_COUNT; level++)
 	{
-		const HyKernels *kernels = level_or_null(level);
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
 
 		if (kernels == NULL)
 			continue;

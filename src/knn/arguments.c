@@ -1,0 +1,37 @@
+/*
+ * arguments.c
+ *		What the functions of this folder ask of their arguments: see arguments.h.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "knn/arguments.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+void
+hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (PG_ARGISNULL(i))
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			                errmsg("%s must not be NULL", names[i])));
+	}
+}
+
+Oid
+hybrid_function_type(FunctionCallInfo fcinfo, const char *name)
+{
+	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+	Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
+	                           ObjectIdGetDatum(schema));
+
+	if (!OidIsValid(type))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+		                errmsg("type \"%s\" does not exist in schema \"%s\"", name,
+		                       get_namespace_name(schema))));
+	return type;
+}

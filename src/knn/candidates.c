@@ -1,0 +1,357 @@
+/*
+ * candidates.c
+ *		Nearest rows by way of an index's store: see candidates.h.
+ *
+ * An entry may belong to a row that the snapshot does not see, names the root of a chain of versions
+ * where the answer needs the visible one, and in a float16 store is only near the vector that was
+ * given.  So a search of the store asks for more than k entries, and the nearest of them are looked
+ * up in the table, each of them once: dead ones fall out, and where the store is lossy the distance
+ * is computed again from the row itself.
+ *
+ * Of the entries that did not become candidates we know that they are no nearer than the farthest
+ * candidate, by (distance to the stored vector, root position).  The answer is certain when the k-th
+ * nearest row found is nearer than the least distance that an entry at that candidate's place can
+ * have.  Where nothing is lost and distances tie there, positions decide: the others' roots lie
+ * behind, and a version lies on the page of its root, so it is enough that the k-th lies on an
+ * earlier page.
+ *
+ * Why a store misses no row that a snapshot sees: index/README.md.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
+#include "core/distance.h"
+#include "knn/candidates.h"
+#include "knn/fetch.h"
+#include "knn/search.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "optimizer/cost.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "server/position.h"
+#include "utils/snapmgr.h"
+
+#define READ_ROWS 64     /* entries read at a time, so that batch_wait is heeded */
+#define LEAST_SHARE 0.25 /* of the rows that a filter lets through, for a store to be worth it */
+
+/* Pass: one search of the store. */
+typedef struct Pass
+{
+	const HybridCandidates *candidates;
+	const HybridQueries *queries;
+	HyTopK *best; /* a query's candidates; rows are positions of roots */
+	HyTopK *answers;
+	HybridLoss loss;
+	HybridStore *store;
+	HybridProbe *probes; /* of lossy stores */
+} Pass;
+
+/* Wanted: a candidate that is to be looked up. */
+typedef struct Wanted
+{
+	int64 root; /* first, for hybrid_compare_positions */
+	int32 query;
+	int32 candidate;
+} Wanted;
+
+static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
+                    HybridStoreShape *shape);
+static bool is_better(const HybridStoreShape *a, const HybridStoreShape *b);
+static void read_store(Pass *pass, int64 many);
+static void tell_progress(void *arg);
+static double least_distance(const Pass *pass, int query, double distance);
+static void look_up(Pass *pass);
+static void look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count);
+static bool is_sure(const Pass *pass, int query, int64 many);
+
+bool
+hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates)
+{
+	AttrNumber attnum;
+	Relation table = hybrid_rows_table(rows, &attnum);
+	List *indexes;
+	ListCell *cell;
+
+	candidates->index = NULL;
+	/* another kind of table may have other positions than pages */
+	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
+	    !enable_indexscan || !RelationGetForm(table)->relhasindex)
+		return false;
+	indexes = RelationGetIndexList(table);
+	foreach (cell, indexes)
+	{
+		Relation index = index_open(lfirst_oid(cell), AccessShareLock);
+		HybridStoreShape shape;
+
+		if (may_use(rows, index, attnum, metric, &shape) &&
+		    (candidates->index == NULL || is_better(&shape, &candidates->shape)))
+		{
+			if (candidates->index != NULL)
+				index_close(candidates->index, NoLock);
+			candidates->index = index;
+			candidates->shape = shape;
+		}
+		else
+			index_close(index, NoLock);
+	}
+	list_free(indexes);
+	return candidates->index != NULL;
+}
+
+/* may_use: as the planner does in get_relation_info(), and what a store needs besides. */
+static bool
+may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
+        HybridStoreShape *shape)
+{
+	const HybridFilter *filter = hybrid_rows_filter(rows);
+	Form_pg_index form = index->rd_index;
+
+	if (!form->indisvalid || !form->indisready || !form->indislive)
+		return false;
+	if (form->indcheckxmin &&
+	    !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
+	                           TransactionXmin))
+		return false;
+	/* 0 for an expression */
+	if (form->indnatts != 1 || form->indkey.values[0] != attnum ||
+	    !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return false;
+	if (!hybrid_stores()->describe(index, shape))
+		return false;
+	/* zero vectors have no entry there */
+	if (shape->metric == HY_METRIC_COSINE && metric != HY_METRIC_COSINE)
+		return false;
+	/* few rows are sooner fetched one by one */
+	return filter == NULL || filter->count >= LEAST_SHARE * shape->places;
+}
+
+static bool
+is_better(const HybridStoreShape *a, const HybridStoreShape *b)
+{
+	if (a->dtype != b->dtype)
+		return a->dtype == HY_F32;
+	return a->places < b->places;
+}
+
+int64
+hybrid_candidates_first(const HybridCandidates *candidates)
+{
+	const HybridFilter *filter = hybrid_rows_filter(candidates->rows);
+	int64 k = candidates->k;
+	int64 first = candidates->shape.dtype == HY_F32 ? k + k / 8 + 4 : k + k / 2 + 16;
+
+	if (filter != NULL && filter->count < candidates->shape.places)
+		first = (int64) (first * ((double) candidates->shape.places / Max(filter->count, 1)));
+	return first;
+}
+
+Size
+hybrid_candidates_bytes(int64 candidates)
+{
+	/* what a batch finds, what is kept of it, what is looked up, and the answer */
+	return (Size) candidates * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
+}
+
+void
+hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries *queries,
+                         int64 many, HyTopK *answers, bool *sure)
+{
+	Pass pass = {.candidates = candidates, .queries = queries, .answers = answers};
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid candidates", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	int i;
+
+	Assert(many > candidates->k && many <= PG_INT32_MAX);
+	pass.best = palloc(sizeof(HyTopK) * queries->count);
+	for (i = 0; i < queries->count; i++)
+		hy_topk_init(&pass.best[i], MemoryContextAllocHuge(context, sizeof(HyNeighbor) * many),
+		             (int32) many);
+	read_store(&pass, many);
+	if (pass.loss.residual != 0)
+	{
+		pass.probes = palloc(sizeof(HybridProbe) * queries->count);
+		for (i = 0; i < queries->count; i++)
+			hybrid_stores()->probe(&pass.probes[i], candidates->metric, hybrid_query(queries, i),
+			                       queries->dims);
+	}
+	for (i = 0; i < queries->count; i++)
+		hybrid_sort_answers(&pass.best[i]);
+	look_up(&pass);
+	for (i = 0; i < queries->count; i++)
+	{
+		sure[i] = is_sure(&pass, i, many);
+		if (!sure[i])
+			answers[i].count = 0;
+	}
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+}
+
+/* read_store: into the candidates' heaps. */
+static void
+read_store(Pass *pass, int64 many)
+{
+	const HybridCandidates *candidates = pass->candidates;
+	const HybridStoreMethods *stores = hybrid_stores();
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
+	float residuals[READ_ROWS];
+	float norms[READ_ROWS];
+	HybridSearch search;
+	int room;
+	int rows;
+
+	pass->store = stores->begin(candidates->index, GetActiveSnapshot());
+	hybrid_search_begin(&search, context, candidates->metric, candidates->shape.dtype, true,
+	                    pass->queries, (int32) many, pass->best);
+	search.went = tell_progress;
+	search.went_arg = pass;
+	for (;;)
+	{
+		int64 first;
+		HybridStoreRows into = {.norms = norms, .residuals = residuals};
+		int i;
+
+		room = hybrid_search_room(&search, READ_ROWS);
+		first = search.gathered.count;
+		into.vectors = search.vectors + first * search.stride;
+		into.positions = search.positions + first;
+		rows = stores->read(pass->store, &into, room);
+		if (rows == 0)
+			break;
+		memcpy(search.norms + first, norms, rows * sizeof(float));
+		for (i = 0; i < rows; i++)
+			stores->cover(candidates->metric, &pass->loss, norms[i], residuals[i]);
+		hybrid_search_took(&search, rows);
+	}
+	hybrid_search_end(&search);
+	stores->end(pass->store);
+	MemoryContextDelete(context);
+}
+
+static void
+tell_progress(void *arg)
+{
+	Pass *pass = (Pass *) arg;
+
+	hybrid_progress_tell(pass->candidates->progress, hybrid_stores()->share(pass->store));
+}
+
+/* least_distance: of a row whose stored vector is so far from the query. */
+static double
+least_distance(const Pass *pass, int query, double distance)
+{
+	if (pass->loss.residual == 0)
+		return distance;
+	return hybrid_stores()->lower_bound(&pass->probes[query], distance, pass->loss.norm,
+	                                    pass->loss.residual);
+}
+
+/*
+ * look_up: fills the answers.  First the k nearest candidates of each query, which are all that
+ * matters as a rule; then those that may still be nearer than what was found.  Each time in the
+ * order of the table, so that a page is visited once.
+ */
+static void
+look_up(Pass *pass)
+{
+	const HybridCandidates *candidates = pass->candidates;
+	AttrNumber attnum;
+	Relation table = hybrid_rows_table(candidates->rows, &attnum);
+	HybridFetch *fetch = hybrid_fetch_begin(table, attnum, hybrid_rows_filter(candidates->rows));
+	int64 total = 0;
+	int64 count = 0;
+	Wanted *wanted;
+	int i;
+
+	for (i = 0; i < pass->queries->count; i++)
+		total += pass->best[i].count;
+	pgstat_count_index_tuples(candidates->index, total);
+	wanted = MemoryContextAllocHuge(CurrentMemoryContext, Max(total, 1) * sizeof(Wanted));
+	for (i = 0; i < pass->queries->count; i++)
+	{
+		const HyTopK *best = &pass->best[i];
+		int32 n;
+
+		CHECK_FOR_INTERRUPTS();
+		for (n = 0; n < best->count && n < candidates->k; n++)
+			wanted[count++] = (Wanted){.root = best->items[n].row, .query = i, .candidate = n};
+	}
+	look_up_wanted(pass, fetch, wanted, count);
+
+	count = 0;
+	for (i = 0; i < pass->queries->count; i++)
+	{
+		const HyTopK *best = &pass->best[i];
+		const HyTopK *found = &pass->answers[i];
+		int32 n;
+
+		CHECK_FOR_INTERRUPTS();
+		for (n = candidates->k; n < best->count; n++)
+		{
+			if (found->count == found->k &&
+			    least_distance(pass, i, best->items[n].distance) > found->items[0].distance)
+				break;
+			wanted[count++] = (Wanted){.root = best->items[n].row, .query = i, .candidate = n};
+		}
+	}
+	look_up_wanted(pass, fetch, wanted, count);
+	pfree(wanted);
+	hybrid_fetch_end(fetch);
+}
+
+static void
+look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
+{
+	const HybridQueries *queries = pass->queries;
+	bool lossy = pass->loss.residual != 0;
+	bool visible = false;
+	int64 position = 0;
+	const HybridVector *vector = NULL;
+	int64 i;
+
+	qsort(wanted, count, sizeof(Wanted), hybrid_compare_positions);
+	for (i = 0; i < count; i++)
+	{
+		const Wanted *it = &wanted[i];
+		double distance = pass->best[it->query].items[it->candidate].distance;
+
+		if (i == 0 || wanted[i - 1].root != it->root)
+			visible = hybrid_fetch(fetch, it->root, &position, lossy ? &vector : NULL);
+		if (!visible)
+			continue;
+		if (lossy)
+			distance = hy_distance(pass->candidates->metric, hybrid_query(queries, it->query),
+			                       vector->x, queries->dims);
+		(void) hy_topk_push(&pass->answers[it->query], distance, position);
+	}
+}
+
+static bool
+is_sure(const Pass *pass, int query, int64 many)
+{
+	const HyTopK *best = &pass->best[query];
+	const HyTopK *found = &pass->answers[query];
+	const HyNeighbor *last;
+	double least;
+
+	if (best->count < many)
+		return true; /* there was no entry more */
+	if (found->count < found->k)
+		return false;
+	last = &best->items[best->count - 1];
+	least = least_distance(pass, query, last->distance);
+	if (found->items[0].distance != least)
+		return found->items[0].distance < least;
+	return pass->loss.residual == 0 && found->items[0].row >> 16 < last->row >> 16;
+}

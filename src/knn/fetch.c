@@ -1,0 +1,78 @@
+/*
+ * fetch.c
+ *		Rows of a table by the tids that an index of it holds: see fetch.h.
+ *
+ * An index names the root of a chain of versions; after a HOT update the row that a query sees, and
+ * whose ctid an answer must carry, is another one on the same page.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "knn/fetch.h"
+#include "server/position.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+struct HybridFetch
+{
+	AttrNumber attnum;
+	const HybridFilter *filter;
+	Snapshot snapshot;
+	struct IndexFetchTableData *scan;
+	TupleTableSlot *slot;
+	MemoryContext row; /* of a detoasted vector */
+};
+
+HybridFetch *
+hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridFilter *filter)
+{
+	HybridFetch *fetch = palloc(sizeof(HybridFetch));
+
+	fetch->attnum = attnum;
+	fetch->filter = filter;
+	fetch->snapshot = GetActiveSnapshot();
+	fetch->scan = table_index_fetch_begin(table);
+	fetch->slot = table_slot_create(table, NULL);
+	fetch->row =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid fetched row", ALLOCSET_SMALL_SIZES);
+	return fetch;
+}
+
+bool
+hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridVector **vector)
+{
+	ItemPointerData tid;
+	bool more = false;
+	bool isnull;
+	Datum value;
+	MemoryContext before;
+
+	CHECK_FOR_INTERRUPTS();
+	tid = hybrid_position_tid(root);
+	/* no second version can follow: the snapshot is an MVCC one */
+	if (!table_index_fetch_tuple(fetch->scan, &tid, fetch->snapshot, fetch->slot, &more, NULL))
+		return false;
+	if (fetch->filter != NULL && !hybrid_filter_allows(fetch->filter, &fetch->slot->tts_tid))
+		return false;
+	*position = hybrid_position(&fetch->slot->tts_tid);
+	if (vector == NULL)
+		return true;
+	value = slot_getattr(fetch->slot, fetch->attnum, &isnull);
+	if (isnull)
+		return false;
+	MemoryContextReset(fetch->row);
+	before = MemoryContextSwitchTo(fetch->row);
+	*vector = DatumGetHybridVector(value);
+	MemoryContextSwitchTo(before);
+	return true;
+}
+
+void
+hybrid_fetch_end(HybridFetch *fetch)
+{
+	ExecDropSingleTupleTableSlot(fetch->slot);
+	table_index_fetch_end(fetch->scan);
+	MemoryContextDelete(fetch->row);
+	pfree(fetch);
+}

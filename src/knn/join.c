@@ -1,0 +1,122 @@
+/*
+ * join.c
+ *		Each row of one relation with its nearest rows of another: see join.h.
+ *
+ * The left rows come one at a time and are gathered as queries; when as many are there as work_mem
+ * has room for, with their answers, one search of the right side serves them all.
+ */
+#include "postgres.h"
+
+#include "knn/join.h"
+#include "server/position.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* Join: on its way through the left rows. */
+typedef struct Join
+{
+	HybridRows *left;
+	HybridTarget *right;
+	Size beside;
+	HybridTakeJoined take;
+	void *arg;
+
+	MemoryContext context; /* of the group */
+	MemoryContext group_context;
+	HybridQueries queries;
+	int group; /* queries at a time; 0: not known before the first row is there */
+	int room;  /* there is memory for so many as yet */
+	int64 *positions;
+	int64 *ids;
+	double done; /* share of the left rows before the group */
+} Join;
+
+static bool take_left(void *arg, const HybridRow *row);
+static void grow(Join *join);
+static void search_group(Join *join, double done);
+
+void
+hybrid_join(HybridRows *left, HybridTarget *right, Size beside, HybridTakeJoined take, void *arg)
+{
+	Join join = {.left = left, .right = right, .beside = beside, .take = take, .arg = arg};
+
+	join.context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid join", ALLOCSET_DEFAULT_SIZES);
+	join.group_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid join group", ALLOCSET_DEFAULT_SIZES);
+	hybrid_rows_read(left, take_left, &join);
+	if (join.queries.count > 0)
+		search_group(&join, 1);
+	MemoryContextDelete(join.group_context);
+	MemoryContextDelete(join.context);
+}
+
+static bool
+take_left(void *arg, const HybridRow *row)
+{
+	Join *join = (Join *) arg;
+	HybridQueries *queries = &join->queries;
+	int i = queries->count;
+
+	if (join->group == 0)
+	{
+		Size each = row->vector->dim * sizeof(float) + 2 * sizeof(int64);
+
+		queries->dims = row->vector->dim;
+		join->group = hybrid_target_group(join->right, queries->dims, each + join->beside);
+	}
+	if (row->vector->dim != queries->dims)
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION),
+		         errmsg("different vector dimensions %d and %d", queries->dims, row->vector->dim)));
+	if (i == join->room)
+		grow(join);
+	memcpy(queries->x + (Size) i * queries->dims, row->vector->x, queries->dims * sizeof(float));
+	join->positions[i] = hybrid_position(&row->tid);
+	join->ids[i] = row->id;
+	queries->count++;
+	if (queries->count == join->group)
+		search_group(join, hybrid_rows_share(join->left));
+	return true;
+}
+
+/* grow: room for twice as many queries, up to a group. */
+static void
+grow(Join *join)
+{
+	MemoryContext before = MemoryContextSwitchTo(join->context);
+	int room = Min(Max(2 * join->room, 64), join->group);
+	Size vectors = (Size) room * join->queries.dims * sizeof(float);
+
+	if (join->room == 0)
+	{
+		join->queries.x = MemoryContextAllocHuge(join->context, vectors);
+		join->positions = MemoryContextAllocHuge(join->context, room * sizeof(int64));
+		join->ids = MemoryContextAllocHuge(join->context, room * sizeof(int64));
+	}
+	else
+	{
+		join->queries.x = repalloc_huge(join->queries.x, vectors);
+		join->positions = repalloc_huge(join->positions, room * sizeof(int64));
+		join->ids = repalloc_huge(join->ids, room * sizeof(int64));
+	}
+	join->room = room;
+	MemoryContextSwitchTo(before);
+}
+
+/* search_group: done of the left rows have been read, < 0: nobody knows how much that is. */
+static void
+search_group(Join *join, double done)
+{
+	MemoryContext before = MemoryContextSwitchTo(join->group_context);
+	HybridJoined joined = {
+		.count = join->queries.count, .positions = join->positions, .ids = join->ids};
+
+	hybrid_target_stretch(join->right, join->done, done < 0 ? join->done : done);
+	join->done = Max(done, join->done);
+	joined.answers = hybrid_nearest(join->right, &join->queries);
+	join->take(join->arg, &joined);
+	MemoryContextSwitchTo(before);
+	MemoryContextReset(join->group_context);
+	join->queries.count = 0;
+}

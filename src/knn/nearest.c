@@ -1,0 +1,300 @@
+/*
+ * nearest.c
+ *		The k nearest rows of a relation: see nearest.h.
+ *
+ * Queries whose answer a search of the store leaves uncertain are asked again with four times as
+ * many candidates, as far as work_mem reaches, and after that from the table.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "knn/candidates.h"
+#include "knn/nearest.h"
+#include "server/position.h"
+#include "knn/search.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#define GROWTH 4
+
+struct HybridTarget
+{
+	HybridTargetOptions options;
+	HybridRows *rows;
+	HybridCandidates store; /* index NULL: there is none */
+	HybridProgress progress;
+
+	bool searched;
+
+	/* what was done by the store */
+	int64 queries;
+	int64 again;      /* searches of one of them with more candidates */
+	int64 from_table; /* of the queries, answered from the table after all */
+};
+
+/* Feed: a search that rows of the table go through. */
+typedef struct Feed
+{
+	HybridTarget *target;
+	HybridSearch search;
+} Feed;
+
+/* Open: queries whose answers are not certain. */
+typedef struct Open
+{
+	HybridQueries queries; /* packed */
+	HyTopK *answers;
+	int *which; /* of all queries */
+	bool *sure;
+} Open;
+
+static bool uses_store(const HybridTarget *target, int dims);
+static Size memory_for_queries(void);
+static void search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers);
+static int keep_uncertain(Open *open, const float *callers);
+static void search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers);
+static bool feed_row(void *arg, const HybridRow *row);
+static bool take_none(void *arg, const HybridRow *row);
+static void tell_progress(void *arg);
+
+void
+hybrid_check_k(int32 k)
+{
+	/* A query's heap and its share of a batch's answers must fit half of work_mem. */
+	int64 most = (int64) (memory_for_queries() / (2 * sizeof(HyNeighbor)));
+
+	most = Min(most, (int64) (MaxAllocSize / sizeof(HyNeighbor)));
+	if (k < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("k must be at least 1, not %d", k)));
+	if (k > most)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		                errmsg("k is %d, but work_mem allows at most " INT64_FORMAT, k, most),
+		                errhint("Raise \"work_mem\", or sort with ORDER BY.")));
+}
+
+HybridTarget *
+hybrid_target_open(Oid relid, const char *column, Oid vector_type,
+                   const HybridTargetOptions *options)
+{
+	HybridTarget *target = palloc0(sizeof(HybridTarget));
+
+	target->options = *options;
+	target->rows =
+		hybrid_rows_open(relid, column, vector_type, options->filter, options->id_column);
+	hybrid_progress_begin(&target->progress, options->what);
+	if (hybrid_find_store(target->rows, options->metric, &target->store))
+	{
+		target->store.rows = target->rows;
+		target->store.metric = options->metric;
+		target->store.k = options->k;
+		target->store.progress = &target->progress;
+	}
+	return target;
+}
+
+HybridRows *
+hybrid_target_rows(const HybridTarget *target)
+{
+	return target->rows;
+}
+
+int
+hybrid_target_group(const HybridTarget *target, int dims, Size beside)
+{
+	Size each = (Size) target->options.k * 2 * sizeof(HyNeighbor);
+
+	if (uses_store(target, dims))
+		each = Max(each, hybrid_candidates_bytes(hybrid_candidates_first(&target->store)));
+	return (int) Max(1, Min(memory_for_queries() / (each + beside), PG_INT32_MAX / 2));
+}
+
+void
+hybrid_target_stretch(HybridTarget *target, double from, double to)
+{
+	hybrid_progress_stretch(&target->progress, from, to);
+}
+
+HyTopK *
+hybrid_nearest(HybridTarget *target, const HybridQueries *queries)
+{
+	int32 k = target->options.k;
+	HyTopK *answers = palloc(sizeof(HyTopK) * queries->count);
+	int i;
+
+	for (i = 0; i < queries->count; i++)
+		hy_topk_init(&answers[i],
+		             MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) * k), k);
+	target->searched = true;
+	if (uses_store(target, queries->dims))
+	{
+		search_store(target, queries, answers);
+		target->queries += queries->count;
+	}
+	else
+		search_table(target, queries, answers);
+	for (i = 0; i < queries->count; i++)
+		hybrid_sort_answers(&answers[i]);
+	return answers;
+}
+
+void
+hybrid_target_close(HybridTarget *target)
+{
+	if (!target->searched)
+		hybrid_rows_read(target->rows, take_none, NULL);
+	if (target->queries > 0)
+		ereport(DEBUG1,
+		        (errmsg_internal(
+					"%s: %lld queries from index \"%s\", %lld searches repeated for more "
+					"candidates, %lld queries from the table",
+					target->options.what, (long long) (target->queries - target->from_table),
+					RelationGetRelationName(target->store.index), (long long) target->again,
+					(long long) target->from_table)));
+	if (target->store.index != NULL)
+		index_close(target->store.index, NoLock);
+	hybrid_rows_close(target->rows);
+	pfree(target);
+}
+
+/* uses_store: whether the first search goes there; where dims differ the table says so. */
+static bool
+uses_store(const HybridTarget *target, int dims)
+{
+	return target->store.index != NULL && target->store.shape.dims == dims &&
+	       hybrid_candidates_bytes(hybrid_candidates_first(&target->store)) <= memory_for_queries();
+}
+
+/* memory_for_queries: the other half of work_mem is the batch's. */
+static Size
+memory_for_queries(void)
+{
+	return (Size) work_mem * 1024 / 2;
+}
+
+static void
+search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers)
+{
+	const HybridCandidates *store = &target->store;
+	int64 many = hybrid_candidates_first(store);
+	Open open = {.queries = *queries};
+	int left = queries->count;
+	int i;
+
+	open.answers = palloc(sizeof(HyTopK) * left);
+	open.which = palloc(sizeof(int) * left);
+	open.sure = palloc(sizeof(bool) * left);
+	for (i = 0; i < left; i++)
+	{
+		open.which[i] = i;
+		open.answers[i] = answers[i];
+	}
+	for (;;)
+	{
+		Size each = hybrid_candidates_bytes(many);
+		int group = (int) Max(1, Min(memory_for_queries() / each, (Size) left));
+		int first;
+
+		for (first = 0; first < left; first += group)
+		{
+			HybridQueries part = {.count = Min(group, left - first), .dims = queries->dims};
+
+			part.x = open.queries.x + (Size) first * queries->dims;
+			hybrid_candidates_search(store, &part, many, open.answers + first, open.sure + first);
+		}
+		for (i = 0; i < left; i++)
+		{
+			if (open.sure[i])
+				answers[open.which[i]] = open.answers[i];
+		}
+		left = keep_uncertain(&open, queries->x);
+		if (left == 0)
+			break;
+		many *= GROWTH;
+		if (many > PG_INT32_MAX || hybrid_candidates_bytes(many) > memory_for_queries())
+		{
+			target->from_table += left;
+			search_table(target, &open.queries, open.answers);
+			for (i = 0; i < left; i++)
+				answers[open.which[i]] = open.answers[i];
+			break;
+		}
+		target->again += left;
+	}
+}
+
+/* keep_uncertain: packs the queries whose answers are not certain anew; returns how many. */
+static int
+keep_uncertain(Open *open, const float *callers)
+{
+	Size width = open->queries.dims * sizeof(float);
+	float *x = open->queries.x;
+	int left = 0;
+	int i;
+
+	for (i = 0; i < open->queries.count; i++)
+		left += open->sure[i] ? 0 : 1;
+	if (left == 0)
+		return 0;
+	if (x == callers)
+		open->queries.x = MemoryContextAllocHuge(CurrentMemoryContext, (Size) left * width);
+	left = 0;
+	for (i = 0; i < open->queries.count; i++)
+	{
+		if (open->sure[i])
+			continue;
+		memmove(open->queries.x + (Size) left * open->queries.dims,
+		        x + (Size) i * open->queries.dims, width);
+		open->which[left] = open->which[i];
+		open->answers[left] = open->answers[i];
+		left++;
+	}
+	open->queries.count = left;
+	return left;
+}
+
+static void
+search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers)
+{
+	Feed feed = {.target = target};
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
+
+	hybrid_search_begin(&feed.search, context, target->options.metric, HY_F32, false, queries,
+	                    target->options.k, answers);
+	feed.search.went = tell_progress;
+	feed.search.went_arg = target;
+	hybrid_rows_read(target->rows, feed_row, &feed);
+	hybrid_search_end(&feed.search);
+	MemoryContextDelete(context);
+}
+
+static bool
+feed_row(void *arg, const HybridRow *row)
+{
+	HybridSearch *search = &((Feed *) arg)->search;
+
+	if (row->vector->dim != search->queries->dims)
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different vector dimensions %d and %d",
+		                                                 search->queries->dims, row->vector->dim)));
+	hybrid_search_add(search, row->vector->x, hybrid_position(&row->tid));
+	return true;
+}
+
+static bool
+take_none(void *arg, const HybridRow *row)
+{
+	(void) arg;
+	(void) row;
+	return false;
+}
+
+static void
+tell_progress(void *arg)
+{
+	HybridTarget *target = (HybridTarget *) arg;
+
+	hybrid_progress_tell(&target->progress, hybrid_rows_share(target->rows));
+}

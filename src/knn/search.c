@@ -1,0 +1,267 @@
+/*
+ * search.c
+ *		The nearest of the rows that pass by: see search.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "knn/search.h"
+#include "miscadmin.h"
+#include "server/executor.h"
+#include "server/position.h"
+#include "utils/memutils.h"
+
+#define FIRST_BYTES (256 * 1024)
+
+/* PlaceAndRow: where a row of the batch belongs. */
+typedef struct PlaceAndRow
+{
+	int64 position; /* first, for hybrid_compare_positions */
+	int64 row;
+} PlaceAndRow;
+
+static void make_room(HybridSearch *search, int64 wanted);
+static void order_batch(HybridSearch *search);
+static int compare_neighbors(const void *a, const void *b);
+static void flush_batch(HybridSearch *search, HyFlush cause);
+
+void
+hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
+                    bool with_norms, const HybridQueries *queries, int32 k, HyTopK *best)
+{
+	MemoryContext before = MemoryContextSwitchTo(context);
+	HyShape shape = {.op = HY_OP_TOPK,
+	                 .dtype = dtype,
+	                 .metric = metric,
+	                 .dims = queries->dims,
+	                 .queries = queries->count,
+	                 .k = k};
+	int i;
+
+	memset(search, 0, sizeof(*search));
+	search->metric = metric;
+	search->dtype = dtype;
+	search->stride = queries->dims * hy_dtype_size(dtype);
+	search->queries = queries;
+	search->k = k;
+	search->best = best;
+	search->context = context;
+	search->with_norms = with_norms;
+	search->row_bytes = sizeof(int64) + search->stride + (with_norms ? sizeof(float) : 0);
+	search->counts = palloc(sizeof(int32) * queries->count);
+	search->limits = palloc(sizeof(double) * queries->count);
+	for (i = 0; i < queries->count; i++)
+		search->limits[i] = INFINITY;
+	hy_accumulator_begin(&search->gathered, hybrid_executor(), &shape, HY_BATCH_TARGETS,
+	                     search->row_bytes, (uint64) work_mem * 1024 / 2);
+	MemoryContextSwitchTo(before);
+}
+
+void
+hybrid_search_add(HybridSearch *search, const void *vector, int64 position)
+{
+	int64 row;
+
+	(void) hybrid_search_room(search, 1);
+	row = search->gathered.count;
+	memcpy(search->vectors + row * search->stride, vector, search->stride);
+	search->positions[row] = position;
+	hybrid_search_took(search, 1);
+}
+
+int
+hybrid_search_room(HybridSearch *search, int most)
+{
+	const HyAccumulator *gathered = &search->gathered;
+	int64 room;
+
+	if (hy_accumulator_full(gathered, search->row_bytes) != HY_FLUSH_NONE)
+		flush_batch(search, HY_FLUSH_MEMORY);
+	room =
+		(int64) ((gathered->memory - Min(gathered->bytes, gathered->memory)) / search->row_bytes);
+	room = Min(room, gathered->size - gathered->count);
+	room = Max(Min(room, most), 1);
+	if (gathered->count + room > search->capacity)
+		make_room(search, gathered->count + room);
+	return (int) room;
+}
+
+void
+hybrid_search_took(HybridSearch *search, int rows)
+{
+	int64 first = search->gathered.count;
+	HyFlush cause = HY_FLUSH_NONE;
+	int64 i;
+
+	for (i = first; i < first + rows; i++)
+	{
+		search->ordered =
+			i == 0 || (search->ordered && search->positions[i - 1] < search->positions[i]);
+		/* once it is told to go, the rest of these rows go with it */
+		if (cause == HY_FLUSH_NONE)
+			cause = hy_accumulator_add(&search->gathered, search->row_bytes);
+		else
+			(void) hy_accumulator_add(&search->gathered, search->row_bytes);
+	}
+	if (cause != HY_FLUSH_NONE)
+		flush_batch(search, cause);
+}
+
+void
+hybrid_search_end(HybridSearch *search)
+{
+	flush_batch(search, HY_FLUSH_END);
+}
+
+void
+hybrid_sort_answers(HyTopK *best)
+{
+	qsort(best->items, best->count, sizeof(HyNeighbor), compare_neighbors);
+}
+
+static int
+compare_neighbors(const void *a, const void *b)
+{
+	CHECK_FOR_INTERRUPTS();
+	return hy_neighbor_compare((const HyNeighbor *) a, (const HyNeighbor *) b);
+}
+
+/* Room for the batch as it is to be, at once where that is not much, else by doubling. */
+static void
+make_room(HybridSearch *search, int64 wanted)
+{
+	MemoryContext before = MemoryContextSwitchTo(search->context);
+	int64 rows = Max(search->capacity * 2, FIRST_BYTES / (int64) search->stride);
+
+	rows = Min(rows, search->gathered.size);
+	rows = Min(rows, (int64) (search->gathered.memory / search->stride));
+	rows = Max(rows, wanted);
+	if (search->capacity == 0)
+	{
+		search->vectors = MemoryContextAllocHuge(CurrentMemoryContext, rows * search->stride);
+		search->positions = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * rows);
+		if (search->with_norms)
+			search->norms = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(float) * rows);
+	}
+	else
+	{
+		search->vectors = repalloc_huge(search->vectors, rows * search->stride);
+		search->positions = repalloc_huge(search->positions, sizeof(int64) * rows);
+		if (search->with_norms)
+			search->norms = repalloc_huge(search->norms, sizeof(float) * rows);
+	}
+	if (search->found == NULL || search->capacity < search->k)
+	{
+		if (search->found != NULL)
+			pfree(search->found);
+		search->found = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) *
+		                                                                 search->queries->count *
+		                                                                 Min(search->k, rows));
+	}
+	search->capacity = rows;
+	MemoryContextSwitchTo(before);
+}
+
+/*
+ * Puts the batch in order of position: of equal distances a search keeps the first rows, and which
+ * they are must not depend on the order in which the rows came.
+ */
+static void
+order_batch(HybridSearch *search)
+{
+	int64 count = search->gathered.count;
+	Size width = search->stride;
+	PlaceAndRow *order = MemoryContextAllocHuge(search->context, count * sizeof(PlaceAndRow));
+	char *spare = MemoryContextAlloc(search->context, width);
+	int64 i;
+
+	for (i = 0; i < count; i++)
+	{
+		order[i].position = search->positions[i];
+		order[i].row = i;
+	}
+	qsort(order, count, sizeof(PlaceAndRow), hybrid_compare_positions);
+
+	/* each cycle of the permutation with one row held aside */
+	for (i = 0; i < count; i++)
+	{
+		int64 place = i;
+		float norm = 0;
+
+		search->positions[i] = order[i].position;
+		if (order[i].row == i)
+			continue;
+		memcpy(spare, search->vectors + i * width, width);
+		if (search->with_norms)
+			norm = search->norms[i];
+		while (order[place].row != i)
+		{
+			int64 from = order[place].row;
+
+			memcpy(search->vectors + place * width, search->vectors + from * width, width);
+			if (search->with_norms)
+				search->norms[place] = search->norms[from];
+			order[place].row = place;
+			place = from;
+		}
+		memcpy(search->vectors + place * width, spare, width);
+		if (search->with_norms)
+			search->norms[place] = norm;
+		order[place].row = place;
+	}
+	pfree(spare);
+	pfree(order);
+}
+
+static void
+flush_batch(HybridSearch *search, HyFlush cause)
+{
+	MemoryContext before = MemoryContextSwitchTo(search->context);
+	HyTask task = {.op = HY_OP_TOPK, .numeric_class = HY_CLASS_EXACT};
+	HyTopKTask *work = &task.u.topk;
+	const HybridQueries *queries = search->queries;
+	int64 filled = search->gathered.count;
+	uint64 ns;
+	int i;
+	int32 n;
+
+	if (filled > 0)
+	{
+		if (!search->ordered)
+			order_batch(search);
+		work->metric = search->metric;
+		work->queries.dtype = HY_F32;
+		work->queries.dims = queries->dims;
+		work->queries.rows = queries->count;
+		work->queries.stride = queries->dims * sizeof(float);
+		work->queries.data = queries->x;
+		work->targets.dtype = search->dtype;
+		work->targets.dims = queries->dims;
+		work->targets.rows = filled;
+		work->targets.stride = search->stride;
+		work->targets.data = search->vectors;
+		work->targets.norms = search->norms;
+		work->k = (int32) Min(search->k, filled);
+		work->out = search->found;
+		work->counts = search->counts;
+		work->limits = search->limits;
+		ns = hybrid_run(&task, "find nearest rows");
+
+		for (i = 0; i < queries->count; i++)
+		{
+			const HyNeighbor *found = search->found + (Size) i * work->k;
+			HyTopK *best = &search->best[i];
+
+			CHECK_FOR_INTERRUPTS();
+			for (n = 0; n < search->counts[i]; n++)
+				(void) hy_topk_push(best, found[n].distance, search->positions[found[n].row]);
+			if (best->count == best->k)
+				search->limits[i] = best->items[0].distance;
+		}
+		hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
+		if (search->went != NULL)
+			search->went(search->went_arg);
+	}
+	MemoryContextSwitchTo(before);
+}

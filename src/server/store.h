@@ -1,0 +1,94 @@
+/*
+ * store.h
+ *		The vectors that an index keeps, for whoever wants to read them all.
+ *
+ * The access method registers how its stores are read; whoever reads them includes nothing of it.
+ *
+ * A store holds an entry for every row that a snapshot sees, except where the vector is NULL, or all
+ * zeroes and the index orders by cosine; and entries of rows that nobody sees any more.  An entry's
+ * tid is the root of a chain of versions: which of them is visible, the table says.
+ */
+#ifndef HYBRID_STORE_H
+#define HYBRID_STORE_H
+
+#include "postgres.h"
+
+#include "core/batch.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+/* HybridStoreShape: what never changes while an index has the same file. */
+typedef struct HybridStoreShape
+{
+	HyMetric metric; /* of the index's order; a store may be read for any */
+	HyDtype dtype;
+	int dims;
+	Size stride;  /* bytes of a stored vector, and from one to the next */
+	int64 places; /* entries there is room for, at most */
+} HybridStoreShape;
+
+/* HybridStoreRows: where entries are put, the caller's arrays; NULL: not wanted (vectors are). */
+typedef struct HybridStoreRows
+{
+	char *vectors;
+	float *norms;     /* canonical squared norms of the stored vectors */
+	float *residuals; /* at least |given - stored| */
+	int64 *positions; /* of the tids: server/position.h */
+} HybridStoreRows;
+
+/* HybridProbe: a query with what the lower bounds need of it. */
+typedef struct HybridProbe
+{
+	HyMetric metric;
+	int dims;
+	const float *x;
+	double norm; /* |x|, at least; double precision */
+} HybridProbe;
+
+/* HybridLoss: how far stored vectors may be from those given; {0, 0}: not at all. */
+typedef struct HybridLoss
+{
+	float norm;
+	float residual;
+} HybridLoss;
+
+typedef struct HybridStore HybridStore;
+
+typedef struct HybridStoreMethods
+{
+	/* false: this is not an index with a store; raises on damage */
+	bool (*describe)(Relation index, HybridStoreShape *shape);
+
+	/*
+	 * An MVCC snapshot; the index is open and locked for as long.  In the current memory context.
+	 * Takes the predicate lock that a serializable transaction needs.
+	 */
+	HybridStore *(*begin)(Relation index, Snapshot snapshot);
+
+	/* the next entries, at most most of them; 0: there are no more */
+	int (*read)(HybridStore *store, const HybridStoreRows *rows, int most);
+
+	/* how much of the store was read, 0 .. 1 */
+	double (*share)(const HybridStore *store);
+
+	void (*end)(HybridStore *store);
+
+	void (*probe)(HybridProbe *probe, HyMetric metric, const float *x, int dims);
+
+	/* makes loss cover this entry too, for lower_bound and queries of this metric */
+	void (*cover)(HyMetric metric, HybridLoss *loss, float norm, float residual);
+
+	/*
+	 * At most the canonical distance to the vector that was given, from that of the stored one, for
+	 * every entry that the loss (its norm, its residual) covers; the distance itself when the
+	 * residual is 0.
+	 */
+	double (*lower_bound)(const HybridProbe *query, double distance, float norm, float residual);
+} HybridStoreMethods;
+
+extern void hybrid_register_stores(const HybridStoreMethods *methods);
+
+/* hybrid_stores: NULL before anybody registered. */
+extern const HybridStoreMethods *hybrid_stores(void);
+
+#endif
