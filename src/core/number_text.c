@@ -84,9 +84,14 @@ parse_decimal(const char *text, float *value, const char **end)
 	if (count == 0)
 		return false;
 	power = -(int) places;
-	/* With more digits, zeros in front included, the number may have wrapped around. */
+	/* With more digits than that, zeros in front apart, the number may have wrapped around. */
 	if (count > MAX_DIGITS)
-		digits = first_digits(begin, p, &power);
+	{
+		for (first = begin; *first == '0' || *first == '.'; first++)
+			count -= *first == '0';
+		if (count > MAX_DIGITS)
+			digits = first_digits(begin, p, &power);
+	}
 	if (*p == 'e' || *p == 'E')
 	{
 		bool down = false;
