@@ -7,13 +7,19 @@
 
 -- Types of the same name cannot share a schema; say so before anything is created.
 DO $$
+DECLARE
+	taken name;
 BEGIN
-	IF EXISTS (SELECT FROM pg_catalog.pg_type
-			   WHERE typname = 'vector' AND typnamespace = pg_catalog.quote_ident(pg_catalog.current_schema())::pg_catalog.regnamespace)
+	SELECT typname INTO taken
+		FROM pg_catalog.pg_type
+		WHERE typname IN ('vector', 'halfvec', 'sparsevec')
+		  AND typnamespace = pg_catalog.quote_ident(pg_catalog.current_schema())::pg_catalog.regnamespace
+		ORDER BY typname DESC LIMIT 1;
+	IF FOUND
 	THEN
 		RAISE EXCEPTION USING
 			ERRCODE = 'duplicate_object',
-			MESSAGE = pg_catalog.format('schema %I already has a type named vector', pg_catalog.current_schema()),
+			MESSAGE = pg_catalog.format('schema %I already has a type named %I', pg_catalog.current_schema(), taken),
 			DETAIL = 'It is likely that of the extension pgvector, which keeps working as it is.',
 			HINT = 'Install hybrid into a schema of its own: '
 				'CREATE SCHEMA hybrid; CREATE EXTENSION hybrid SCHEMA hybrid;';
@@ -70,19 +76,29 @@ CREATE FUNCTION vector_norm(vector) RETURNS double precision
 COMMENT ON FUNCTION vector_norm(vector) IS 'Euclidean length of a vector, computed in float8';
 
 CREATE FUNCTION l2_normalize(vector) RETURNS vector
-	AS 'MODULE_PATHNAME', 'hybrid_l2_normalize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_normalize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION l2_normalize(vector) IS
 	'a vector of the same direction and of Euclidean length 1; a zero vector stays zero';
+
+CREATE FUNCTION subvector(vector, integer, integer) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_vector_subvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION subvector(vector, integer, integer) IS
+	'the elements of a vector from a place on, counted from 1, and how many; what lies outside is left out; raises when nothing is left';
+
+CREATE FUNCTION binary_quantize(vector) RETURNS bit
+	AS 'MODULE_PATHNAME', 'hybrid_vector_binary_quantize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION binary_quantize(vector) IS
+	'a bit for each element of a vector: 1 where it is above zero';
 
 -- Distances of a pair.  All raise when the dimensions differ.
 
 CREATE FUNCTION l2_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION l2_distance(vector, vector) IS
 	'Euclidean distance of two vectors; raises when their dimensions differ';
 
 CREATE FUNCTION inner_product(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION inner_product(vector, vector) IS
 	'inner product of two vectors; raises when their dimensions differ';
 
@@ -93,14 +109,26 @@ COMMENT ON FUNCTION vector_negative_inner_product(vector, vector) IS
 	'inner product of two vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
 
 CREATE FUNCTION cosine_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION cosine_distance(vector, vector) IS
-	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when either is zero; raises when their dimensions differ';
+	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION l1_distance(vector, vector) IS
 	'taxicab distance of two vectors: the sum of the absolute differences; raises when their dimensions differ';
+
+CREATE FUNCTION vector_l2_squared_distance(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_squared_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_l2_squared_distance(vector, vector) IS
+	'the square of the Euclidean distance of two vectors; raises when their dimensions differ';
+
+CREATE FUNCTION vector_spherical_distance(vector, vector) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_vector_spherical_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_spherical_distance(vector, vector) IS
+	'the angle between two vectors of length 1, as a part of the half circle: from 0 to 1; raises when their dimensions differ';
 
 -- Arithmetic, element by element.
 
@@ -271,22 +299,22 @@ COMMENT ON FUNCTION vector(vector, integer, boolean) IS
 	'the vector itself; raises when its dimensions are not those of the type modifier';
 
 CREATE FUNCTION array_to_vector(integer[], integer, boolean) RETURNS vector
-	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION array_to_vector(integer[], integer, boolean) IS
 	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
 
 CREATE FUNCTION array_to_vector(real[], integer, boolean) RETURNS vector
-	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION array_to_vector(real[], integer, boolean) IS
 	'converts an array of one dimension; raises on a NULL, NaN or infinity, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
 
 CREATE FUNCTION array_to_vector(double precision[], integer, boolean) RETURNS vector
-	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
 COMMENT ON FUNCTION array_to_vector(double precision[], integer, boolean) IS
 	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
 
 CREATE FUNCTION array_to_vector(numeric[], integer, boolean) RETURNS vector
-	AS 'MODULE_PATHNAME', 'hybrid_array_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION array_to_vector(numeric[], integer, boolean) IS
 	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
 
@@ -363,6 +391,727 @@ CREATE AGGREGATE sum(vector) (
 );
 COMMENT ON AGGREGATE sum(vector) IS
 	'sum of the vectors that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ and on overflow of float4';
+
+-- ---------------------------------------------------------------------------------------------
+-- The halfvec type (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE TYPE halfvec;
+
+CREATE FUNCTION halfvec_in(cstring, oid, integer) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION halfvec_in(cstring, oid, integer) IS
+	'reads a halfvec from text such as [1,2.5,-3e4]; each number is rounded to float4 and then to the nearest half; raises on malformed text, NaN, infinity, a number beyond the range of a half, no or more than 16000 elements, or other dimensions than the type modifier''s';
+
+CREATE FUNCTION halfvec_out(halfvec) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION halfvec_out(halfvec) IS
+	'writes a halfvec as text, each element in the shortest form that reads back to the same float4, and so to the same half';
+
+CREATE FUNCTION halfvec_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_typmod_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION halfvec_typmod_in(cstring[]) IS
+	'reads the type modifier of halfvec(n); raises unless it is one number from 1 to 16000';
+
+CREATE FUNCTION halfvec_recv(internal, oid, integer) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION halfvec_recv(internal, oid, integer) IS
+	'reads a halfvec from the binary format: int16 dimensions, int16 zero, binary16 elements; raises as halfvec_in does';
+
+CREATE FUNCTION halfvec_send(halfvec) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION halfvec_send(halfvec) IS
+	'writes a halfvec in the binary format: int16 dimensions, int16 zero, binary16 elements';
+
+CREATE TYPE halfvec (
+	INPUT = halfvec_in,
+	OUTPUT = halfvec_out,
+	TYPMOD_IN = halfvec_typmod_in,
+	RECEIVE = halfvec_recv,
+	SEND = halfvec_send,
+	STORAGE = external
+);
+COMMENT ON TYPE halfvec IS
+	'1 to 16000 finite half-precision (IEEE binary16) elements; halfvec(n) has exactly n';
+
+-- Functions of one halfvec.
+
+CREATE FUNCTION vector_dims(halfvec) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_vector_dims' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION vector_dims(halfvec) IS 'number of elements of a halfvec';
+
+CREATE FUNCTION l2_norm(halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_norm' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_norm(halfvec) IS 'Euclidean length of a halfvec, computed in float8';
+
+CREATE FUNCTION l2_normalize(halfvec) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_normalize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_normalize(halfvec) IS
+	'a halfvec of the same direction and of Euclidean length 1; a zero halfvec stays zero';
+
+CREATE FUNCTION subvector(halfvec, integer, integer) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_subvector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION subvector(halfvec, integer, integer) IS
+	'the elements of a halfvec from a place on, counted from 1, and how many; what lies outside is left out; raises when nothing is left';
+
+CREATE FUNCTION binary_quantize(halfvec) RETURNS bit
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_binary_quantize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION binary_quantize(halfvec) IS
+	'a bit for each element of a halfvec: 1 where it is above zero';
+
+-- Distances of a pair.  All raise when the dimensions differ.
+
+CREATE FUNCTION l2_distance(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_distance(halfvec, halfvec) IS
+	'Euclidean distance of two halfvecs; raises when their dimensions differ';
+
+CREATE FUNCTION inner_product(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION inner_product(halfvec, halfvec) IS
+	'inner product of two halfvecs; raises when their dimensions differ';
+
+CREATE FUNCTION halfvec_negative_inner_product(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_negative_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_negative_inner_product(halfvec, halfvec) IS
+	'inner product of two halfvecs with its sign turned, so that smaller is nearer; raises when their dimensions differ';
+
+CREATE FUNCTION cosine_distance(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cosine_distance(halfvec, halfvec) IS
+	'1 minus the cosine of the angle between two halfvecs, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
+
+CREATE FUNCTION l1_distance(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l1_distance(halfvec, halfvec) IS
+	'taxicab distance of two halfvecs: the sum of the absolute differences; raises when their dimensions differ';
+
+CREATE FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_squared_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) IS
+	'the square of the Euclidean distance of two halfvecs; raises when their dimensions differ';
+
+CREATE FUNCTION halfvec_spherical_distance(halfvec, halfvec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_spherical_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_spherical_distance(halfvec, halfvec) IS
+	'the angle between two halfvecs of length 1, as a part of the half circle: from 0 to 1; raises when their dimensions differ';
+
+-- Arithmetic, element by element.
+
+CREATE FUNCTION halfvec_add(halfvec, halfvec) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_add' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_add(halfvec, halfvec) IS
+	'sum of two halfvecs, element by element; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION halfvec_sub(halfvec, halfvec) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_sub' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_sub(halfvec, halfvec) IS
+	'difference of two halfvecs, element by element; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION halfvec_mul(halfvec, halfvec) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_mul' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_mul(halfvec, halfvec) IS
+	'product of two halfvecs, element by element; raises when their dimensions differ, on overflow and on underflow';
+
+CREATE FUNCTION halfvec_concat(halfvec, halfvec) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_concat' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_concat(halfvec, halfvec) IS
+	'the elements of the first halfvec, then those of the second; raises beyond 16000 dimensions';
+
+-- Order: the first element that differs decides, then the dimensions.
+
+CREATE FUNCTION halfvec_lt(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_lt(halfvec, halfvec) IS
+	'whether the first halfvec sorts before the second';
+
+CREATE FUNCTION halfvec_le(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_le(halfvec, halfvec) IS
+	'whether the first halfvec sorts before the second or equals it';
+
+CREATE FUNCTION halfvec_eq(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_eq(halfvec, halfvec) IS
+	'whether two halfvecs have the same dimensions and equal elements';
+
+CREATE FUNCTION halfvec_ne(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_ne(halfvec, halfvec) IS
+	'whether two halfvecs differ in dimensions or in an element';
+
+CREATE FUNCTION halfvec_ge(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_ge(halfvec, halfvec) IS
+	'whether the first halfvec sorts after the second or equals it';
+
+CREATE FUNCTION halfvec_gt(halfvec, halfvec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_gt(halfvec, halfvec) IS
+	'whether the first halfvec sorts after the second';
+
+CREATE FUNCTION halfvec_cmp(halfvec, halfvec) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION halfvec_cmp(halfvec, halfvec) IS
+	'-1, 0 or 1: the first halfvec sorts before the second, equals it, sorts after it';
+
+-- Operators.
+
+CREATE OPERATOR <-> (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = l2_distance,
+	COMMUTATOR = <->
+);
+COMMENT ON OPERATOR <-> (halfvec, halfvec) IS 'Euclidean distance';
+
+CREATE OPERATOR <#> (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_negative_inner_product,
+	COMMUTATOR = <#>
+);
+COMMENT ON OPERATOR <#> (halfvec, halfvec) IS 'negative inner product';
+
+CREATE OPERATOR <=> (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = cosine_distance,
+	COMMUTATOR = <=>
+);
+COMMENT ON OPERATOR <=> (halfvec, halfvec) IS 'cosine distance';
+
+CREATE OPERATOR <+> (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = l1_distance,
+	COMMUTATOR = <+>
+);
+COMMENT ON OPERATOR <+> (halfvec, halfvec) IS 'taxicab distance';
+
+CREATE OPERATOR + (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_add,
+	COMMUTATOR = +
+);
+COMMENT ON OPERATOR + (halfvec, halfvec) IS 'add element by element';
+
+CREATE OPERATOR - (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_sub
+);
+COMMENT ON OPERATOR - (halfvec, halfvec) IS 'subtract element by element';
+
+CREATE OPERATOR * (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_mul,
+	COMMUTATOR = *
+);
+COMMENT ON OPERATOR * (halfvec, halfvec) IS 'multiply element by element';
+
+CREATE OPERATOR || (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_concat
+);
+COMMENT ON OPERATOR || (halfvec, halfvec) IS 'concatenate';
+
+CREATE OPERATOR < (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (halfvec, halfvec) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (halfvec, halfvec) IS 'less than or equal';
+
+CREATE OPERATOR = (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, MERGES
+);
+COMMENT ON OPERATOR = (halfvec, halfvec) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (halfvec, halfvec) IS 'not equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (halfvec, halfvec) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = halfvec, RIGHTARG = halfvec, FUNCTION = halfvec_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (halfvec, halfvec) IS 'greater than';
+
+CREATE OPERATOR CLASS halfvec_ops
+	DEFAULT FOR TYPE halfvec USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 halfvec_cmp(halfvec, halfvec);
+COMMENT ON OPERATOR FAMILY halfvec_ops USING btree IS 'order of halfvecs';
+COMMENT ON OPERATOR CLASS halfvec_ops USING btree IS
+	'order of halfvecs: the first element that differs decides, then the dimensions';
+
+-- Casts.
+
+CREATE FUNCTION halfvec(halfvec, integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_to_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION halfvec(halfvec, integer, boolean) IS
+	'the halfvec itself; raises when its dimensions are not those of the type modifier';
+
+CREATE FUNCTION array_to_halfvec(integer[], integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_halfvec(integer[], integer, boolean) IS
+	'converts an array of one dimension, each element to float4 and then to the nearest half; raises on a NULL, on a value beyond the range of a half, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_halfvec(real[], integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_halfvec(real[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest half; raises on a NULL, NaN, infinity or value beyond the range of a half, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_halfvec(double precision[], integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_halfvec(double precision[], integer, boolean) IS
+	'converts an array of one dimension, each element to float4 and then to the nearest half; raises on a NULL, NaN, infinity or value beyond the range of a half, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_halfvec(numeric[], integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_from_array' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION array_to_halfvec(numeric[], integer, boolean) IS
+	'converts an array of one dimension, each element to float4 and then to the nearest half; raises on a NULL, NaN, infinity or value beyond the range of a half, on no or more than 16000 elements, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION halfvec_to_float4(halfvec, integer, boolean) RETURNS real[]
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_to_float4' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION halfvec_to_float4(halfvec, integer, boolean) IS
+	'the elements of a halfvec as an array';
+
+CREATE FUNCTION vector_to_halfvec(vector, integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_vector_to_halfvec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_to_halfvec(vector, integer, boolean) IS
+	'the elements of a vector, each rounded to the nearest half; raises on one beyond the range of a half, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION halfvec_to_vector(halfvec, integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_to_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION halfvec_to_vector(halfvec, integer, boolean) IS
+	'the elements of a halfvec as a vector; raises on other dimensions than the type modifier''s';
+
+CREATE CAST (halfvec AS halfvec)
+	WITH FUNCTION halfvec(halfvec, integer, boolean) AS IMPLICIT;
+CREATE CAST (vector AS halfvec)
+	WITH FUNCTION vector_to_halfvec(vector, integer, boolean) AS IMPLICIT;
+CREATE CAST (halfvec AS vector)
+	WITH FUNCTION halfvec_to_vector(halfvec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (halfvec AS real[])
+	WITH FUNCTION halfvec_to_float4(halfvec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (integer[] AS halfvec)
+	WITH FUNCTION array_to_halfvec(integer[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (real[] AS halfvec)
+	WITH FUNCTION array_to_halfvec(real[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (double precision[] AS halfvec)
+	WITH FUNCTION array_to_halfvec(double precision[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (numeric[] AS halfvec)
+	WITH FUNCTION array_to_halfvec(numeric[], integer, boolean) AS ASSIGNMENT;
+
+COMMENT ON CAST (halfvec AS halfvec) IS 'checks the dimensions of the type modifier';
+COMMENT ON CAST (vector AS halfvec) IS 'the elements of a vector, rounded to half precision';
+COMMENT ON CAST (halfvec AS vector) IS 'the elements of a halfvec';
+COMMENT ON CAST (halfvec AS real[]) IS 'the elements of a halfvec';
+COMMENT ON CAST (integer[] AS halfvec) IS 'a halfvec of these elements, rounded to half precision';
+COMMENT ON CAST (real[] AS halfvec) IS 'a halfvec of these elements, rounded to half precision';
+COMMENT ON CAST (double precision[] AS halfvec) IS 'a halfvec of these elements, rounded to half precision';
+COMMENT ON CAST (numeric[] AS halfvec) IS 'a halfvec of these elements, rounded to half precision';
+
+-- Aggregates.  Their state: the number of halfvecs, then a sum for each element.
+
+CREATE FUNCTION halfvec_accum(double precision[], halfvec) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_accum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_accum(double precision[], halfvec) IS
+	'adds a halfvec to the state of avg: the number of halfvecs, then the sum of each element; raises when dimensions differ and on overflow';
+
+CREATE FUNCTION halfvec_sum_accum(double precision[], halfvec) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_sum_accum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_sum_accum(double precision[], halfvec) IS
+	'adds a halfvec to the state of sum: the number of halfvecs, then the sum of each element; raises when dimensions differ and on overflow';
+
+CREATE FUNCTION halfvec_combine(double precision[], double precision[]) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_combine' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_combine(double precision[], double precision[]) IS
+	'adds two states of avg or sum; raises when their dimensions differ and on overflow';
+
+CREATE FUNCTION halfvec_avg(double precision[]) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_avg' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_avg(double precision[]) IS
+	'the mean that a state of avg stands for; NULL when it counts no halfvec';
+
+CREATE FUNCTION halfvec_sum(double precision[]) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_sum' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_sum(double precision[]) IS
+	'the sum that a state of sum stands for; NULL when it counts no halfvec; raises on overflow of a half';
+
+CREATE AGGREGATE avg(halfvec) (
+	SFUNC = halfvec_accum,
+	STYPE = double precision[],
+	FINALFUNC = halfvec_avg,
+	COMBINEFUNC = halfvec_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE avg(halfvec) IS
+	'mean of the halfvecs that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ';
+
+CREATE AGGREGATE sum(halfvec) (
+	SFUNC = halfvec_sum_accum,
+	STYPE = double precision[],
+	FINALFUNC = halfvec_sum,
+	COMBINEFUNC = halfvec_combine,
+	INITCOND = '{0}',
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE sum(halfvec) IS
+	'sum of the halfvecs that are not NULL, element by element, computed in float8; NULL without any; raises when dimensions differ and on overflow of a half';
+
+-- ---------------------------------------------------------------------------------------------
+-- Distances of bit strings (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION hamming_distance(bit, bit) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_hamming_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION hamming_distance(bit, bit) IS
+	'number of bits in which two bit strings differ; raises when their lengths differ';
+
+CREATE FUNCTION jaccard_distance(bit, bit) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_jaccard_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+COMMENT ON FUNCTION jaccard_distance(bit, bit) IS
+	'1 minus the bits set in both bit strings over those set in either, from 0 to 1, and 1 when none is set in both; raises when their lengths differ';
+
+CREATE OPERATOR <~> (
+	LEFTARG = bit, RIGHTARG = bit, FUNCTION = hamming_distance,
+	COMMUTATOR = <~>
+);
+COMMENT ON OPERATOR <~> (bit, bit) IS 'Hamming distance';
+
+CREATE OPERATOR <%> (
+	LEFTARG = bit, RIGHTARG = bit, FUNCTION = jaccard_distance,
+	COMMUTATOR = <%>
+);
+COMMENT ON OPERATOR <%> (bit, bit) IS 'Jaccard distance';
+
+-- ---------------------------------------------------------------------------------------------
+-- The sparsevec type (src/types)
+-- ---------------------------------------------------------------------------------------------
+
+CREATE TYPE sparsevec;
+
+CREATE FUNCTION sparsevec_in(cstring, oid, integer) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION sparsevec_in(cstring, oid, integer) IS
+	'reads a sparse vector from text such as {1:1.5,3:-2}/5, indices from 1, then the dimensions; leaves zeros out; raises on malformed text, NaN, infinity, a number that only rounding makes zero, indices that repeat or are not among the dimensions, more than 16000 elements, no or more than 1000000000 dimensions, or others than the type modifier''s';
+
+CREATE FUNCTION sparsevec_out(sparsevec) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION sparsevec_out(sparsevec) IS
+	'writes a sparse vector as text, by ascending index, each value in the shortest form that reads back to the same';
+
+CREATE FUNCTION sparsevec_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_typmod_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sparsevec_typmod_in(cstring[]) IS
+	'reads the type modifier of sparsevec(n); raises unless it is one number from 1 to 1000000000';
+
+CREATE FUNCTION sparsevec_recv(internal, oid, integer) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sparsevec_recv(internal, oid, integer) IS
+	'reads a sparse vector from the binary format: int32 dimensions, int32 number of elements, int32 zero, int32 indices from 0, float4 values; raises as sparsevec_in does, and on indices that do not ascend and values that are zero';
+
+CREATE FUNCTION sparsevec_send(sparsevec) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION sparsevec_send(sparsevec) IS
+	'writes a sparse vector in the binary format: int32 dimensions, int32 number of elements, int32 zero, int32 indices from 0, float4 values';
+
+CREATE TYPE sparsevec (
+	INPUT = sparsevec_in,
+	OUTPUT = sparsevec_out,
+	TYPMOD_IN = sparsevec_typmod_in,
+	RECEIVE = sparsevec_recv,
+	SEND = sparsevec_send,
+	STORAGE = external
+);
+COMMENT ON TYPE sparsevec IS
+	'up to 16000 finite float4 elements that are not zero, at their places among 1 to 1000000000 dimensions; sparsevec(n) has exactly n';
+
+-- Functions of one sparse vector.
+
+CREATE FUNCTION l2_norm(sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_norm'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION l2_norm(sparsevec) IS
+	'Euclidean length of a sparse vector, computed in float8';
+
+CREATE FUNCTION l2_normalize(sparsevec) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_normalize'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION l2_normalize(sparsevec) IS
+	'a sparse vector of the same direction and of Euclidean length 1; a zero vector stays zero';
+
+-- Distances of a pair, with the bits of the dense vectors'.  All raise when the dimensions differ.
+
+CREATE FUNCTION l2_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l2_distance(sparsevec, sparsevec) IS
+	'Euclidean distance of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_squared_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) IS
+	'square of the Euclidean distance of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION inner_product(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION inner_product(sparsevec, sparsevec) IS
+	'inner product of two sparse vectors; raises when their dimensions differ';
+
+CREATE FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_negative_inner_product'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) IS
+	'inner product of two sparse vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
+
+CREATE FUNCTION cosine_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cosine_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION cosine_distance(sparsevec, sparsevec) IS
+	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
+
+CREATE FUNCTION l1_distance(sparsevec, sparsevec) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l1_distance'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION l1_distance(sparsevec, sparsevec) IS
+	'taxicab distance of two sparse vectors: the sum of the absolute differences; raises when their dimensions differ';
+
+-- Order: that of the dense vectors.
+
+CREATE FUNCTION sparsevec_lt(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_lt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_lt(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts before the second';
+
+CREATE FUNCTION sparsevec_le(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_le'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_le(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts before the second or equals it';
+
+CREATE FUNCTION sparsevec_eq(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_eq(sparsevec, sparsevec) IS
+	'whether two sparse vectors have the same dimensions and equal elements';
+
+CREATE FUNCTION sparsevec_ne(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_ne(sparsevec, sparsevec) IS
+	'whether two sparse vectors differ in dimensions or in an element';
+
+CREATE FUNCTION sparsevec_ge(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_ge'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_ge(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts after the second or equals it';
+
+CREATE FUNCTION sparsevec_gt(sparsevec, sparsevec) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_gt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_gt(sparsevec, sparsevec) IS
+	'whether the first sparse vector sorts after the second';
+
+CREATE FUNCTION sparsevec_cmp(sparsevec, sparsevec) RETURNS integer
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cmp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION sparsevec_cmp(sparsevec, sparsevec) IS
+	'-1, 0 or 1: the first sparse vector sorts before the second, equals it, sorts after it';
+
+-- Operators.
+
+CREATE OPERATOR <-> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = l2_distance,
+	COMMUTATOR = <->
+);
+COMMENT ON OPERATOR <-> (sparsevec, sparsevec) IS 'Euclidean distance';
+
+CREATE OPERATOR <#> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_negative_inner_product,
+	COMMUTATOR = <#>
+);
+COMMENT ON OPERATOR <#> (sparsevec, sparsevec) IS 'negative inner product';
+
+CREATE OPERATOR <=> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = cosine_distance,
+	COMMUTATOR = <=>
+);
+COMMENT ON OPERATOR <=> (sparsevec, sparsevec) IS 'cosine distance';
+
+CREATE OPERATOR <+> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = l1_distance,
+	COMMUTATOR = <+>
+);
+COMMENT ON OPERATOR <+> (sparsevec, sparsevec) IS 'taxicab distance';
+
+CREATE OPERATOR < (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (sparsevec, sparsevec) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (sparsevec, sparsevec) IS 'less than or equal';
+
+CREATE OPERATOR = (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel, MERGES
+);
+COMMENT ON OPERATOR = (sparsevec, sparsevec) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (sparsevec, sparsevec) IS 'not equal';
+
+CREATE OPERATOR >= (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (sparsevec, sparsevec) IS 'greater than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = sparsevec, RIGHTARG = sparsevec, FUNCTION = sparsevec_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (sparsevec, sparsevec) IS 'greater than';
+
+CREATE OPERATOR CLASS sparsevec_ops
+	DEFAULT FOR TYPE sparsevec USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 sparsevec_cmp(sparsevec, sparsevec);
+COMMENT ON OPERATOR FAMILY sparsevec_ops USING btree IS 'order of sparse vectors';
+COMMENT ON OPERATOR CLASS sparsevec_ops USING btree IS
+	'order of sparse vectors: that of the dense vectors';
+
+-- Casts.
+
+CREATE FUNCTION sparsevec(sparsevec, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION sparsevec(sparsevec, integer, boolean) IS
+	'the sparse vector itself; raises when its dimensions are not those of the type modifier';
+
+CREATE FUNCTION vector_to_sparsevec(vector, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_vector_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_to_sparsevec(vector, integer, boolean) IS
+	'the elements of a vector that are not zero; raises on other dimensions than the type modifier''s';
+
+CREATE FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) RETURNS vector
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_vector'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) IS
+	'all elements of a sparse vector; raises beyond 16000 dimensions, or on others than the type modifier''s';
+
+CREATE FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) IS
+	'the elements of a halfvec that are not zero; raises on other dimensions than the type modifier''s';
+
+CREATE FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) RETURNS halfvec
+	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_to_halfvec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) IS
+	'all elements of a sparse vector, each rounded to the nearest half; raises on a number beyond the range of a half, beyond 16000 dimensions, or on others than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(integer[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(integer[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(real[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(real[], integer, boolean) IS
+	'converts an array of one dimension; raises on a NULL, NaN or infinity, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(double precision[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION array_to_sparsevec(double precision[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE FUNCTION array_to_sparsevec(numeric[], integer, boolean) RETURNS sparsevec
+	AS 'MODULE_PATHNAME', 'hybrid_array_to_sparsevec'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION array_to_sparsevec(numeric[], integer, boolean) IS
+	'converts an array of one dimension, each element to the nearest float4; raises on a NULL, NaN, infinity or value beyond float4, on more than 16000 elements that are not zero, on no elements at all, or on other dimensions than the type modifier''s';
+
+CREATE CAST (sparsevec AS sparsevec)
+	WITH FUNCTION sparsevec(sparsevec, integer, boolean) AS IMPLICIT;
+CREATE CAST (sparsevec AS vector)
+	WITH FUNCTION sparsevec_to_vector(sparsevec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (vector AS sparsevec)
+	WITH FUNCTION vector_to_sparsevec(vector, integer, boolean) AS IMPLICIT;
+CREATE CAST (sparsevec AS halfvec)
+	WITH FUNCTION sparsevec_to_halfvec(sparsevec, integer, boolean) AS ASSIGNMENT;
+CREATE CAST (halfvec AS sparsevec)
+	WITH FUNCTION halfvec_to_sparsevec(halfvec, integer, boolean) AS IMPLICIT;
+CREATE CAST (integer[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(integer[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (real[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(real[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (double precision[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(double precision[], integer, boolean) AS ASSIGNMENT;
+CREATE CAST (numeric[] AS sparsevec)
+	WITH FUNCTION array_to_sparsevec(numeric[], integer, boolean) AS ASSIGNMENT;
+
+COMMENT ON CAST (sparsevec AS sparsevec) IS 'checks the dimensions of the type modifier';
+COMMENT ON CAST (sparsevec AS vector) IS 'all elements of a sparse vector';
+COMMENT ON CAST (vector AS sparsevec) IS 'the elements of a vector that are not zero';
+COMMENT ON CAST (sparsevec AS halfvec) IS 'all elements of a sparse vector, rounded to halves';
+COMMENT ON CAST (halfvec AS sparsevec) IS 'the elements of a halfvec that are not zero';
+COMMENT ON CAST (integer[] AS sparsevec) IS 'a sparse vector of these elements';
+COMMENT ON CAST (real[] AS sparsevec) IS 'a sparse vector of these elements';
+COMMENT ON CAST (double precision[] AS sparsevec) IS 'a sparse vector of these elements, rounded to float4';
+COMMENT ON CAST (numeric[] AS sparsevec) IS 'a sparse vector of these elements, rounded to float4';
 
 -- ---------------------------------------------------------------------------------------------
 -- Batches of vectors (src/knn)
@@ -454,7 +1203,7 @@ CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
 	FUNCTION 1 hybrid_index_cosine(internal);
 COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
-'order by cosine distance, <=>; vectors of length zero are not indexed';
+'order by cosine distance, <=>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,

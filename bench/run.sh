@@ -4,10 +4,11 @@
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #
 # Columns: date, machine, commit, postgres, pgvector, case, metric, value, better (higher or lower).
-# The kernels and the dispatcher are measured by their own programs; searches and spreading by
+# The kernels, the tiles and the dispatcher are measured by their own programs; searches and spreading by
 # pgbench, one client, on WordNet with 1,000 glosses held out as queries.  Where pgvector is
-# installed in the same PostgreSQL, its indexes and its exact scan answer the same queries in the same
-# run, in a database of their own, since the types have the same name.
+# installed in the same PostgreSQL (or in BENCH_PGVECTOR, see wordnet.sh), its indexes and its exact
+# scan answer the same queries in the same run, in a database of their own, since the types have the
+# same name.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -55,12 +56,6 @@ program()
 	done <build/bench.csv
 }
 
-# psql_in DATABASE [ARG ...]
-psql_in()
-{
-	PGDATABASE=$1 psql_server -At "${@:2}"
-}
-
 # timed DATABASE CASE SQL: what building an index takes
 timed()
 {
@@ -94,19 +89,6 @@ recall()
 		FROM query AS q JOIN truth USING (n)" </dev/null)" higher
 }
 
-# split DATABASE: queries held out, the other glosses as items
-split()
-{
-	psql_in "$1" -1 -f - <<-'SQL'
-		CREATE TABLE query AS SELECT (row_number() OVER (ORDER BY hashint8(id), id))::int AS n, id, v
-			FROM synset WHERE v IS NOT NULL ORDER BY n LIMIT 1000;
-		ALTER TABLE query ADD PRIMARY KEY (n);
-		CREATE TABLE item AS SELECT id, v FROM synset
-			WHERE v IS NOT NULL AND id NOT IN (SELECT id FROM query);
-		ANALYZE query; ANALYZE item;
-	SQL
-}
-
 sequential="enable_indexscan=off"
 indexed="enable_seqscan=off"
 
@@ -125,9 +107,10 @@ build
 vectors
 start_server
 postgres=$(psql_in postgres -c 'SHOW server_version' </dev/null | cut -d' ' -f1)
-pgvector=$(psql_in postgres -c "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'" </dev/null)
+pgvector=$(pgvector_version)
 
 program kernels bench/kernels.sh
+program tiles bench/tiles.sh
 program dispatch bench/dispatch.sh
 program audit bench/audit.sh
 program break_even bench/audit.sh -b

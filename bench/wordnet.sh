@@ -1,5 +1,6 @@
 #!/bin/bash
-# Sourced by demo.sh and run.sh: a private server with WordNet in it, and progress lines.
+# Sourced by demo.sh, run.sh and side_by_side.sh: a private server with WordNet in it, and progress
+# lines.
 
 # step TEXT: what begins now; done_step: that it is over, and how long it took
 step()
@@ -42,7 +43,7 @@ cache_directory()
 	fi
 }
 
-# A directory for a throw-away server: there must be room for WordNet twice and its index.
+# A directory for a throw-away server: there must be room for WordNet, twice or so, and its index.
 private_directory()
 {
 	local place
@@ -85,6 +86,15 @@ psql_server()
 	test/server.sh run "$server" psql -X -q -v ON_ERROR_STOP=1 "$@"
 }
 
+# psql_in DATABASE [ARG ...]
+psql_in()
+{
+	PGDATABASE=$1 psql_server -At "${@:2}"
+}
+
+# With pgvector in it where the machine's PostgreSQL has it, or where BENCH_PGVECTOR names a directory
+# that `make install DESTDIR=...` of pgvector has filled.
+server_settings=()
 start_server()
 {
 	server=$(private_directory) || exit 1
@@ -93,8 +103,29 @@ start_server()
 	step "starting a private PostgreSQL 15 in $server"
 	test/server.sh up "$server" "shared_buffers = 1GB" "maintenance_work_mem = 512MB" \
 		"work_mem = 64MB" "wal_level = minimal" "max_wal_senders = 0" "max_wal_size = 4GB" \
-		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" || exit 1
+		"max_parallel_workers_per_gather = 0" "jit = off" "autovacuum = off" "${server_settings[@]}" || exit 1
+	add_pgvector
 	done_step
+}
+
+add_pgvector()
+{
+	local lib=usr/lib/postgresql/15/lib share=usr/share/postgresql/15/extension
+
+	[ -n "${BENCH_PGVECTOR:-}" ] || return 0
+	if [ ! -r "$BENCH_PGVECTOR/$lib/vector.so" ]; then
+		echo "BENCH_PGVECTOR: there is no $BENCH_PGVECTOR/$lib/vector.so" >&2
+		exit 1
+	fi
+	install -m 755 "$BENCH_PGVECTOR/$lib/vector.so" "$server/tree/$lib/"
+	install -m 644 "$BENCH_PGVECTOR/$share"/vector.control "$BENCH_PGVECTOR/$share"/vector--*.sql \
+		"$server/tree/$share/"
+}
+
+# The version of pgvector that the server could install; nothing where there is none.
+pgvector_version()
+{
+	psql_in postgres -c "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'" </dev/null
 }
 
 # load_wordnet: the tables synset and relation in the database of PGDATABASE
@@ -110,4 +141,17 @@ load_wordnet()
 		-c 'COPY relation FROM STDIN (FORMAT binary)' <"$cache/relation.copy"
 	psql_server -c 'VACUUM ANALYZE synset' -c 'VACUUM ANALYZE relation' </dev/null
 	done_step
+}
+
+# split DATABASE: of WordNet in it, 1,000 glosses held out as queries, the other ones as items
+split()
+{
+	psql_in "$1" -1 -f - <<-'SQL'
+		CREATE TABLE query AS SELECT (row_number() OVER (ORDER BY hashint8(id), id))::int AS n, id, v
+			FROM synset WHERE v IS NOT NULL ORDER BY n LIMIT 1000;
+		ALTER TABLE query ADD PRIMARY KEY (n);
+		CREATE TABLE item AS SELECT id, v FROM synset
+			WHERE v IS NOT NULL AND id NOT IN (SELECT id FROM query);
+		ANALYZE query; ANALYZE item;
+	SQL
 }

@@ -18,6 +18,7 @@
 #ifndef HY_CUDA_DISTANCE_KERNEL_CUH
 #define HY_CUDA_DISTANCE_KERNEL_CUH
 
+#include <float.h>
 #include <stdint.h>
 
 #include "core/distance.h"
@@ -109,10 +110,28 @@ hy_fold(const HyTwins *twins)
 	return __double2float_rn(sum);
 }
 
-/* hy_from_similarity: 1 - clamp(similarity, -1, 1); comparisons, since fmin would lose a NaN. */
 __device__ __forceinline__ double
-hy_from_similarity(double similarity)
+hy_nan()
 {
+	return __longlong_as_double(0x7ff8000000000000LL);
+}
+
+/* hy_norm_has_cosine: hy_has_cosine on the device. */
+__device__ __forceinline__ bool
+hy_norm_has_cosine(float norm_sq)
+{
+	return norm_sq > 0.0f && norm_sq <= FLT_MAX;
+}
+
+/* hy_cosine: hy_cosine_from_sums on the device; comparisons, since fmin would lose a NaN. */
+__device__ __forceinline__ double
+hy_cosine(float dot, float aa, float bb)
+{
+	double similarity;
+
+	if (!hy_norm_has_cosine(aa) || !hy_norm_has_cosine(bb) || dot != dot)
+		return hy_nan();
+	similarity = __ddiv_rn((double) dot, __dsqrt_rn(__dmul_rn((double) aa, (double) bb)));
 	if (similarity > 1.0)
 		similarity = 1.0;
 	else if (similarity < -1.0)
@@ -120,66 +139,15 @@ hy_from_similarity(double similarity)
 	return __dsub_rn(1.0, similarity);
 }
 
-/* hy_cosine: hy_cosine_from_sums on the device. */
+/* hy_finish: hy_distance_from_sums on the device. */
+template <int Metric>
 __device__ __forceinline__ double
-hy_cosine(float dot, float aa, float bb)
+hy_finish(float sum, float aa, float bb)
 {
-	if (aa == 0.0f || bb == 0.0f)
-		return __longlong_as_double(0x7ff8000000000000LL);
-	return hy_from_similarity(
-		__ddiv_rn((double) dot, __dsqrt_rn(__dmul_rn((double) aa, (double) bb))));
-}
-
-/*
- * hy_distance_wide: what the CPU does where a canonical sum left the range of fp32: plain fp64 in
- * ascending order.  One thread, on purpose: the order is the definition.  Rare.
- */
-template <int Metric, class Element>
-__device__ __forceinline__ double
-hy_distance_wide(const float *a, const Element *b, int dims)
-{
-	double sum = 0.0;
-	double aa = 0.0;
-	double bb = 0.0;
-
-	for (int i = 0; i < dims; i++)
-	{
-		const double x = a[i];
-		const double y = hy_widen(b[i]);
-		const double d = __dsub_rn(x, y);
-
-		if (Metric == HY_METRIC_L2)
-			sum = __dadd_rn(sum, __dmul_rn(d, d));
-		else if (Metric == HY_METRIC_L1)
-			sum = __dadd_rn(sum, fabs(d));
-		else
-			sum = __dadd_rn(sum, __dmul_rn(x, y));
-		if (Metric == HY_METRIC_COSINE)
-		{
-			aa = __dadd_rn(aa, __dmul_rn(x, x));
-			bb = __dadd_rn(bb, __dmul_rn(y, y));
-		}
-	}
-	if (Metric == HY_METRIC_L2)
-		return __dsqrt_rn(sum);
-	if (Metric == HY_METRIC_IP)
-		return -sum;
-	if (Metric == HY_METRIC_L1)
-		return sum;
-	return hy_from_similarity(__ddiv_rn(sum, __dmul_rn(__dsqrt_rn(aa), __dsqrt_rn(bb))));
-}
-
-/* hy_finish: the distance from the canonical sums; a and b are looked at only if one overflowed. */
-template <int Metric, class Element>
-__device__ __forceinline__ double
-hy_finish(float sum, float aa, float bb, const float *a, const Element *b, int dims)
-{
-	if (!isfinite(sum) || !isfinite(aa) || !isfinite(bb))
-		return hy_distance_wide<Metric, Element>(a, b, dims);
 	if (Metric == HY_METRIC_L2)
 		return __dsqrt_rn((double) sum);
 	if (Metric == HY_METRIC_IP)
-		return -(double) sum;
+		return sum != sum ? hy_nan() : -(double) sum;
 	if (Metric == HY_METRIC_COSINE)
 		return hy_cosine(sum, aa, bb);
 	return (double) sum;
@@ -317,9 +285,8 @@ __launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
 		{
 			const int at = first_query + lane;
 
-			args.out[at * args.out_stride + row] = hy_finish<Metric, Element>(
-				sum, Metric == HY_METRIC_COSINE ? args.query_norms[at] : 0.0f, bb,
-				args.queries + (int64_t) at * args.dims, target, args.dims);
+			args.out[at * args.out_stride + row] = hy_finish<Metric>(
+				sum, Metric == HY_METRIC_COSINE ? args.query_norms[at] : 0.0f, bb);
 		}
 	}
 }

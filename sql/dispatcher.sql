@@ -81,7 +81,7 @@ CREATE TEMP TABLE bits (simd text, distances float8[]);
 DO $$
 DECLARE level text;
 BEGIN
-	FOREACH level IN ARRAY ARRAY['auto', 'scalar', 'avx2', 'avx512', 'neon'] LOOP
+	FOREACH level IN ARRAY ARRAY['auto', 'scalar', 'avx2', 'avx512', 'amx', 'neon'] LOOP
 		BEGIN
 			PERFORM set_config('hybrid.simd', level, true);
 		EXCEPTION WHEN invalid_parameter_value THEN

@@ -10,7 +10,7 @@ INSERT INTO item VALUES (8, NULL), (9, '[0,0]'), (10, '[3,3]');
 SELECT hybrid_index_check('item_l2'), hybrid_index_check('item_cosine');
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM item ORDER BY v <=> '[1,1]';
--- row 7 has a direction, but its square underflows: NaN, as by the operator
+-- rows 3 and 9 have no direction; the square of row 7 underflows, so the operator knows none either
 SELECT id, v <=> '[1,1]' AS distance FROM item ORDER BY v <=> '[1,1]';
 SELECT id FROM item ORDER BY v <-> '[1,1]';
 

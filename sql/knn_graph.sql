@@ -8,7 +8,7 @@ SELECT source, target, round(weight::numeric, 4) AS weight FROM hybrid_knn_graph
 SELECT source, target, weight FROM hybrid_knn_graph('doc', 'id', 'v', 1, 'l1');
 SELECT source, target, weight FROM hybrid_knn_graph('doc', 'id', 'v', 1, 'ip', 'one');
 -- distances far above 1 and vectors that point away: weights stay between 0 and 1, and are finite
-INSERT INTO doc VALUES (8, '[1e38,-1e38]'), (9, '[-1e38,1e38]'), (10, '[1e-38,0]');
+INSERT INTO doc VALUES (8, '[1e18,-1e18]'), (9, '[-1e18,1e18]'), (10, '[1e-18,0]');
 SELECT metric, bool_and(weight >= 0 AND weight <= 1) AS sane, count(*) FROM unnest(ARRAY['l2', 'cosine', 'l1']) metric,
 	LATERAL hybrid_knn_graph('doc', 'id', 'v', 20, metric) GROUP BY metric ORDER BY metric;
 

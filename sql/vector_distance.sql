@@ -1,25 +1,31 @@
 -- Distances of a pair.  All inputs are such that the results are exact.
 
-SELECT l2_distance('[0,0]', '[3,4]'), '[0,0]'::vector <-> '[3,4]';
-SELECT l2_distance('[1,1,1,1,1,1,1,1,1]', '[1,1,1,1,1,1,1,4,5]');
-SELECT inner_product('[1,2]', '[3,4]'), '[1,2]'::vector <#> '[3,4]',
+SELECT l2_distance('[0,0]'::vector, '[3,4]'), '[0,0]'::vector <-> '[3,4]';
+SELECT l2_distance('[1,1,1,1,1,1,1,1,1]'::vector, '[1,1,1,1,1,1,1,4,5]');
+SELECT inner_product('[1,2]'::vector, '[3,4]'), '[1,2]'::vector <#> '[3,4]',
 	   vector_negative_inner_product('[1,2]', '[3,4]');
-SELECT inner_product('[1,1,1,1,1,1,1,1,1]', '[1,2,3,4,5,6,7,8,9]');
-SELECT inner_product('[1,0]', '[0,1]');
-SELECT cosine_distance('[1,2]', '[2,4]'), '[1,2]'::vector <=> '[2,4]';
-SELECT cosine_distance('[1,0]', '[0,2]'), cosine_distance('[1,1]', '[-1,-1]');
-SELECT cosine_distance('[3,4]', '[4,3]')::real;
-SELECT l1_distance('[0,0]', '[3,-4]'), '[0,0]'::vector <+> '[3,-4]';
-SELECT l1_distance('[1,2,3,4,5,6,7,8,9]', '[0,3,2,5,4,7,6,9,8]');
+SELECT inner_product('[1,1,1,1,1,1,1,1,1]'::vector, '[1,2,3,4,5,6,7,8,9]');
+SELECT inner_product('[1,0]'::vector, '[0,1]');
+SELECT cosine_distance('[1,2]'::vector, '[2,4]'), '[1,2]'::vector <=> '[2,4]';
+SELECT cosine_distance('[1,0]'::vector, '[0,2]'), cosine_distance('[1,1]'::vector, '[-1,-1]');
+SELECT cosine_distance('[3,4]'::vector, '[4,3]')::real;
+SELECT l1_distance('[0,0]'::vector, '[3,-4]'), '[0,0]'::vector <+> '[3,-4]';
+SELECT l1_distance('[1,2,3,4,5,6,7,8,9]'::vector, '[0,3,2,5,4,7,6,9,8]');
+
+SELECT vector_l2_squared_distance('[0,0]', '[3,4]'), vector_l2_squared_distance('[1,1]', '[0,0]');
+-- The angle, as a part of the half circle.
+SELECT vector_spherical_distance('[1,0]', '[0,1]'), vector_spherical_distance('[1,0]', '[-1,0]'),
+	   vector_spherical_distance('[1,0]', '[1,0]'), vector_spherical_distance('[2]', '[3]'),
+	   vector_spherical_distance('[2]', '[-3]');
 
 -- A vector and itself; cosine stays within 0 and 2.
 SELECT v <-> v AS l2, v <+> v AS l1, v <=> v AS cosine, v <=> v * '[-1,-1,-1]' AS opposite
 	FROM (VALUES ('[1,2,3]'::vector), ('[0.1,0.7,0.3]'), ('[1.1,1.1,1.1]')) x(v);
 
 -- A zero vector has no direction.
-SELECT cosine_distance('[1,2]', '[0,0]'), cosine_distance('[0,0]', '[1,2]'),
-	   cosine_distance('[0,0]', '[-0,0]');
-SELECT '[0,0]'::vector <-> '[0,0]', inner_product('[0,0]', '[1,2]'), '[0,0]'::vector <+> '[0,0]';
+SELECT cosine_distance('[1,2]'::vector, '[0,0]'), cosine_distance('[0,0]'::vector, '[1,2]'),
+	   cosine_distance('[0,0]'::vector, '[-0,0]');
+SELECT '[0,0]'::vector <-> '[0,0]', inner_product('[0,0]'::vector, '[1,2]'), '[0,0]'::vector <+> '[0,0]';
 
 -- Sizes around the lanes and flushes of the kernels: n ones against n twos.
 SELECT n, a <-> b = sqrt(n::float8) AS l2, a <#> b AS ip, a <=> b AS cosine, a <+> b AS l1
@@ -36,22 +42,18 @@ SELECT sum(inner_product(a, b)) AS sum_of_1_to_200
 	LATERAL (SELECT array_agg((j = i)::int)::vector AS a, array_agg(j)::vector AS b
 			 FROM generate_series(1, 200) j) x;
 
--- Beyond float4 within, not beyond the result's float8.
-SELECT abs(('[3e38]'::vector <-> '[-3e38]') / 6e38 - 1) < 1e-6 AS l2,
-	   abs(('[3e38]'::vector <+> '[-3e38]') / 6e38 - 1) < 1e-6 AS l1,
-	   abs(inner_product('[3e38]', '[3e38]') / 9e76 - 1) < 1e-6 AS ip,
-	   cosine_distance('[3e38]', '[3e38]') AS cosine;
-
 -- Different dimensions; NULL.
-SELECT l2_distance('[1,2]', '[3]');
-SELECT inner_product('[1,2]', '[3]');
-SELECT cosine_distance('[1,2]', '[3,4,5]');
-SELECT l1_distance('[1]', '[3,4]');
+SELECT l2_distance('[1,2]'::vector, '[3]');
+SELECT inner_product('[1,2]'::vector, '[3]');
+SELECT cosine_distance('[1,2]'::vector, '[3,4,5]');
+SELECT l1_distance('[1]'::vector, '[3,4]');
+SELECT vector_l2_squared_distance('[1]', '[3,4]');
+SELECT vector_spherical_distance('[1]', '[3,4]');
 SELECT '[1,2]'::vector <-> '[3]';
 SELECT '[1,2]'::vector <#> '[3]';
 SELECT '[1,2]'::vector <=> '[3]';
 SELECT '[1,2]'::vector <+> '[3]';
-SELECT l2_distance(NULL, '[1]'), '[1]'::vector <=> NULL;
+SELECT l2_distance(NULL::vector, '[1]'), '[1]'::vector <=> NULL;
 
 -- Nearest first; NaN after all distances, then NULL.
 CREATE TABLE near (id int, v vector(2));

@@ -25,7 +25,7 @@ typedef enum HyMetric
 {
 	HY_METRIC_L2 = 0, /* Euclidean distance */
 	HY_METRIC_IP,     /* negative inner product, so that smaller is nearer */
-	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN when either vector is zero */
+	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN when either has none: hy_has_cosine */
 	HY_METRIC_L1      /* taxicab distance */
 } HyMetric;
 

@@ -6,6 +6,7 @@
  * switch, which XCR0 tells.  __builtin_cpu_supports knows f16c in some compilers only, so the
  * bits are read here.
  */
+#define _DEFAULT_SOURCE
 #include "core/cpu_features.h"
 
 #include <stddef.h>
@@ -13,6 +14,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* Bits of cpuid, by leaf and register. */
 #define LEAF1_ECX_FMA (1u << 12)
@@ -24,17 +29,36 @@
 #define LEAF7_EBX_AVX512DQ (1u << 17)
 #define LEAF7_EBX_AVX512BW (1u << 30)
 #define LEAF7_EBX_AVX512VL (1u << 31)
+#define LEAF7_ECX_AVX512VNNI (1u << 11)
+#define LEAF7_ECX_AVX512VPOPCNTDQ (1u << 14)
+#define LEAF7_EDX_AMX_BF16 (1u << 22)
+#define LEAF7_EDX_AMX_TILE (1u << 24)
+#define LEAF7_EDX_AMX_INT8 (1u << 25)
 
 #define LEAF1_AVX2_SET (LEAF1_ECX_FMA | LEAF1_ECX_OSXSAVE | LEAF1_ECX_AVX | LEAF1_ECX_F16C)
 #define LEAF7_AVX512_SET                                                                           \
 	(LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL)
+#define LEAF7_AMX_SET (LEAF7_EDX_AMX_BF16 | LEAF7_EDX_AMX_TILE | LEAF7_EDX_AMX_INT8)
 
-/* State components that the kernel saves: xmm and ymm; opmask, upper zmm, zmm16-31. */
+/* Leaf 1d, palette 1: eight tiles of 16 rows of 64 bytes are what tile_amx.c takes. */
+#define LEAF1D_EBX_TILES 0x00080040u
+#define LEAF1D_ECX_ROWS 16u
+
+/* State components that the kernel saves: xmm and ymm; opmask, upper zmm, zmm16-31; tiles. */
 #define XCR0_YMM 0x06u
 #define XCR0_ZMM 0xe6u
+#define XCR0_TILES 0x60000u
+
+#define ARCH_REQ_XCOMP_PERM 0x1023
+#define XFEATURE_XTILEDATA 18
 #endif
 
-static HySimd detect(void);
+/* What detect finds beside the level. */
+#define HAS_VNNI 0x100
+#define HAS_VPOPCNTDQ 0x200
+
+static int detected(void);
+static int detect(void);
 
 bool
 hy_simd_available(HySimd level)
@@ -51,35 +75,71 @@ hy_simd_available(HySimd level)
 HySimd
 hy_simd_best(void)
 {
-	/* Detection is idempotent, so a race between threads is harmless. */
-	static volatile int known = -1;
+	return (HySimd) (detected() & ~(HAS_VNNI | HAS_VPOPCNTDQ));
+}
 
-	if (known < 0)
-		known = (int) detect();
-	return (HySimd) known;
+bool
+hy_simd_has_vnni(void)
+{
+	return (detected() & HAS_VNNI) != 0;
+}
+
+bool
+hy_simd_has_vpopcntdq(void)
+{
+	return (detected() & HAS_VPOPCNTDQ) != 0;
 }
 
 const char *
 hy_simd_name(HySimd level)
 {
-	static const char *const names[HY_SIMD_COUNT] = {"scalar", "avx2", "avx512", "neon"};
+	static const char *const names[HY_SIMD_COUNT] = {"scalar", "avx2", "avx512", "amx", "neon"};
 
 	if ((int) level < 0 || (int) level >= HY_SIMD_COUNT)
 		return "unknown";
 	return names[level];
 }
 
+/* detected: the best level, and what it has besides. */
+static int
+detected(void)
+{
+	/* Detection is idempotent, so a race between threads is harmless. */
+	static volatile int known = -1;
+
+	if (known < 0)
+		known = detect();
+	return known;
+}
+
 #if defined(__x86_64__)
 
-static HySimd
+/*
+ * tiles_permitted: whether the kernel lets this process use tiles, which make what it saves of a
+ * thread 8 kB larger once that thread has used them.  Asked for once; a process that is forked, and
+ * a thread, have what their parent has.
+ */
+static bool
+tiles_permitted(void)
+{
+#if defined(__linux__)
+	return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+	return false;
+#endif
+}
+
+static int
 detect(void)
 {
 	unsigned int eax;
 	unsigned int ebx;
 	unsigned int ecx;
 	unsigned int edx;
+	unsigned int features;
 	uint32_t xcr0_low;
 	uint32_t xcr0_high;
+	int besides;
 
 	if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || (ecx & LEAF1_AVX2_SET) != LEAF1_AVX2_SET)
 		return HY_SIMD_SCALAR;
@@ -91,14 +151,21 @@ detect(void)
 
 	if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !(ebx & LEAF7_EBX_AVX2))
 		return HY_SIMD_SCALAR;
-	if ((ebx & LEAF7_AVX512_SET) == LEAF7_AVX512_SET && (xcr0_low & XCR0_ZMM) == XCR0_ZMM)
-		return HY_SIMD_AVX512;
-	return HY_SIMD_AVX2;
+	if ((ebx & LEAF7_AVX512_SET) != LEAF7_AVX512_SET || (xcr0_low & XCR0_ZMM) != XCR0_ZMM)
+		return HY_SIMD_AVX2;
+	besides = (ecx & LEAF7_ECX_AVX512VNNI ? HAS_VNNI : 0) |
+	          (ecx & LEAF7_ECX_AVX512VPOPCNTDQ ? HAS_VPOPCNTDQ : 0);
+	features = edx;
+	if ((features & LEAF7_AMX_SET) != LEAF7_AMX_SET || (xcr0_low & XCR0_TILES) != XCR0_TILES ||
+	    !__get_cpuid_count(0x1d, 1, &eax, &ebx, &ecx, &edx) || ebx != LEAF1D_EBX_TILES ||
+	    (ecx & 0xffff) != LEAF1D_ECX_ROWS || !tiles_permitted())
+		return HY_SIMD_AVX512 | besides;
+	return HY_SIMD_AMX | besides;
 }
 
 #elif defined(__aarch64__)
 
-static HySimd
+static int
 detect(void)
 {
 	/* Advanced SIMD belongs to the base architecture. */
@@ -107,7 +174,7 @@ detect(void)
 
 #else
 
-static HySimd
+static int
 detect(void)
 {
 	return HY_SIMD_SCALAR;

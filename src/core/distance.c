@@ -8,8 +8,6 @@
 
 #include "core/distance_levels.h"
 
-static double wide_element(HyDtype dtype, const void *vector, int i);
-
 static const HyKernels *in_use = NULL;
 
 const HyKernels *
@@ -34,6 +32,8 @@ hy_kernels_at(HySimd level)
 			return &hy_kernels_avx2;
 		case HY_SIMD_AVX512:
 			return &hy_kernels_avx512;
+		case HY_SIMD_AMX:
+			return &hy_kernels_amx;
 #endif
 #if defined(__aarch64__)
 		case HY_SIMD_NEON:
@@ -70,8 +70,16 @@ hy_norm_sq(HyDtype dtype, const void *vector, int dims)
 double
 hy_distance(HyMetric metric, const float *a, const float *b, int dims)
 {
-	const HyPairKernels *pair = &hy_kernels()->pair[HY_F32];
-	float sum[2];
+	return hy_distance_to(metric, a, HY_F32, b, dims);
+}
+
+double
+hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
+{
+	const HyKernels *kernels = hy_kernels();
+	const HyPairKernels *pair = &kernels->pair[dtype];
+	float aa = 0.0f;
+	float sum[2] = {0.0f, 0.0f};
 
 	switch (metric)
 	{
@@ -86,32 +94,22 @@ hy_distance(HyMetric metric, const float *a, const float *b, int dims)
 			break;
 		case HY_METRIC_COSINE:
 			pair->ip_norm(a, b, dims, sum);
-			return hy_distance_from_sums(metric, sum[0], pair->ip(a, a, dims), sum[1], a, HY_F32, b,
-			                             dims);
+			aa = kernels->pair[HY_F32].ip(a, a, dims);
+			break;
 	}
-	return hy_distance_from_sums(metric, sum[0], 0.0f, 0.0f, a, HY_F32, b, dims);
+	return hy_distance_from_sums(metric, sum[0], aa, sum[1]);
 }
 
 double
-hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb, const float *a, HyDtype dtype,
-                      const void *b, int dims)
+hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims)
 {
-	/* Finite exactly when all three are: a difference of infinities would be NaN. */
-	if (!isfinite(fabsf(sum) + aa + bb) && !(isfinite(sum) && isfinite(aa) && isfinite(bb)))
-		return hy_distance_wide(metric, a, dtype, b, dims);
+	return (double) hy_kernels()->pair[dtype].l2sq(a, b, dims);
+}
 
-	switch (metric)
-	{
-		case HY_METRIC_L2:
-			return sqrt((double) sum);
-		case HY_METRIC_IP:
-			return -(double) sum;
-		case HY_METRIC_COSINE:
-			return hy_cosine_from_sums(sum, aa, bb);
-		case HY_METRIC_L1:
-			return (double) sum;
-	}
-	return NAN;
+bool
+hy_has_cosine(float norm_sq)
+{
+	return norm_sq > 0.0f && isfinite(norm_sq);
 }
 
 double
@@ -119,7 +117,7 @@ hy_cosine_from_sums(float dot, float aa, float bb)
 {
 	double similarity;
 
-	if (aa == 0.0f || bb == 0.0f)
+	if (!hy_has_cosine(aa) || !hy_has_cosine(bb) || isnan(dot))
 		return NAN;
 	similarity = (double) dot / sqrt((double) aa * (double) bb);
 	if (similarity > 1.0)
@@ -130,57 +128,19 @@ hy_cosine_from_sums(float dot, float aa, float bb)
 }
 
 double
-hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
+hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb)
 {
-	double sum = 0.0;
-	double aa = 0.0;
-	double bb = 0.0;
-	double similarity;
-	int i;
-
-	for (i = 0; i < dims; i++)
+	switch (metric)
 	{
-		double x = a[i];
-		double y = wide_element(dtype, b, i);
-
-		switch (metric)
-		{
-			case HY_METRIC_L2:
-				sum += (x - y) * (x - y);
-				break;
-			case HY_METRIC_L1:
-				sum += fabs(x - y);
-				break;
-			case HY_METRIC_COSINE:
-				aa += x * x;
-				bb += y * y;
-				sum += x * y;
-				break;
-			case HY_METRIC_IP:
-				sum += x * y;
-				break;
-		}
+		case HY_METRIC_L2:
+			return sqrt((double) sum);
+		case HY_METRIC_IP:
+			/* The NaN of infinities of both signs has a sign that depends on the processor. */
+			return isnan(sum) ? NAN : -(double) sum;
+		case HY_METRIC_COSINE:
+			return hy_cosine_from_sums(sum, aa, bb);
+		case HY_METRIC_L1:
+			return (double) sum;
 	}
-	if (metric == HY_METRIC_L2)
-		return sqrt(sum);
-	if (metric == HY_METRIC_IP)
-		return -sum;
-	if (metric == HY_METRIC_L1)
-		return sum;
-
-	/* sqrt of each: their product may leave the range of double. */
-	similarity = sum / (sqrt(aa) * sqrt(bb));
-	if (similarity > 1.0)
-		similarity = 1.0;
-	else if (similarity < -1.0)
-		similarity = -1.0;
-	return 1.0 - similarity;
-}
-
-static double
-wide_element(HyDtype dtype, const void *vector, int i)
-{
-	if (dtype == HY_F32)
-		return ((const float *) vector)[i];
-	return hy_half_to_float(((const uint16_t *) vector)[i]);
+	return NAN;
 }

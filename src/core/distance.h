@@ -15,6 +15,9 @@
  * rounding to fp32 ends it.  The rest is IEEE double on those fp32 sums.  Because twins start from
  * +0, the sign of a zero lane is lost at the flush, so a tail may be padded with +0.
  *
+ * A sum that leaves the range of fp32 is an infinity, and so is the distance; one of infinities of
+ * both signs is NaN.  Every NaN is the positive quiet one without payload.
+ *
  * Every instruction set (and the GPU) follows this to the letter; the unit tests compare bits.
  */
 #ifndef HY_DISTANCE_H
@@ -46,6 +49,8 @@ typedef struct HyKernels
 	HyPairKernels pair[HY_DTYPE_COUNT];
 	/* dst = src widened exactly to fp32, n elements of binary16 */
 	void (*widen_f16)(float *dst, const uint16_t *src, int n);
+	/* dst = src rounded as hy_float_to_half does it */
+	void (*narrow_f16)(uint16_t *dst, const float *src, int n);
 } HyKernels;
 
 /* hy_kernels: the kernels in use; the widest available unless hy_kernels_force said otherwise. */
@@ -60,26 +65,33 @@ extern HyStatus hy_kernels_force(HySimd level);
 /* hy_norm_sq: canonical fp32 sum of squares of one vector (the inner product with itself). */
 extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
 
-/*
- * hy_distance: distance of one pair of fp32 vectors.  For finite input never an infinity that a
- * double could avoid; cosine of a zero vector is NaN.
- */
+/* hy_distance: distance of one pair of fp32 vectors. */
 extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
 
-/* hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double; NaN when aa or bb is 0. */
+/* hy_distance_to: the same for b of any element type; both of a pair of halves are widened. */
+extern double
+hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
+
+/* hy_l2_squared: the canonical sum of squared differences. */
+extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
+
+/*
+ * hy_has_cosine: whether a vector of this canonical squared norm has an angle to others: not one
+ * whose norm is 0, as that of a zero vector, or infinite.
+ */
+extern bool hy_has_cosine(float norm_sq);
+
+/*
+ * hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double; NaN where one of the two
+ * has no cosine.
+ */
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 
 /*
- * hy_distance_from_sums: the distance of a and b from their canonical sums: sum is l2sq, ip or l1,
- * and for cosine aa = a.a and bb = b.b (else 0).  Where one of them has left the range of fp32 the
- * vectors are read again by hy_distance_wide; every backend must end this way.
+ * hy_distance_from_sums: the distance from the canonical sums of two vectors: sum is l2sq, ip or
+ * l1, and for cosine aa = a.a and bb = b.b (else ignored).  Every backend must end this way.
  */
-extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb, const float *a,
-                                    HyDtype dtype, const void *b, int dims);
-
-/* hy_distance_wide: the distance in fp64 throughout, elements added in ascending order. */
-extern double
-hy_distance_wide(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
+extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb);
 
 /*
  * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).

@@ -20,7 +20,6 @@
 #define HY_WIDTH 8
 #define HY_WIDE_WIDTH 4
 #define HY_PAIR_VECS 4
-#define HY_NORM_APART 1
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
@@ -72,6 +71,12 @@ vec_store(float *p, __m256 v)
 	_mm256_storeu_ps(p, v);
 }
 
+PRIMITIVE void
+vec_store_half(uint16_t *p, __m256 v)
+{
+	_mm_storeu_si128((__m128i *) p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 PRIMITIVE __m256
 vec_add(__m256 a, __m256 b)
 {
@@ -84,9 +89,9 @@ vec_sub(__m256 a, __m256 b)
 	return _mm256_sub_ps(a, b);
 }
 
-/* Widening and adding share units on some processors, of which a * 1 - b, as exact, takes none. */
+/* a * 1 - b is as exact, and done by the unit that multiplies, not the one that adds or widens. */
 PRIMITIVE __m256
-vec_sub_widened(__m256 a, __m256 b)
+vec_sub_apart(__m256 a, __m256 b)
 {
 	return _mm256_fmsub_ps(a, _mm256_set1_ps(1.0f), b);
 }

@@ -27,11 +27,10 @@
 #define HY_WIDTH 16
 #define HY_WIDE_WIDTH 8
 #define HY_PAIR_VECS 4
-#define HY_NORM_APART 0
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
-#define vec_sub_widened vec_sub
+#define vec_sub_apart vec_sub
 
 typedef __m512 HyVec;
 typedef __m512d HyWide;
@@ -70,6 +69,12 @@ PRIMITIVE void
 vec_store(float *p, __m512 v)
 {
 	_mm512_storeu_ps(p, v);
+}
+
+PRIMITIVE void
+vec_store_half(uint16_t *p, __m512 v)
+{
+	_mm256_storeu_si256((__m256i *) p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 PRIMITIVE __m512
@@ -130,5 +135,8 @@ wide_fold(__m512d w)
 }
 
 #include "core/distance_loops.h"
+
+/* The matrix unit is no help with these. */
+const HyKernels hy_kernels_amx = HY_KERNELS_OF(HY_SIMD_AMX);
 
 #endif

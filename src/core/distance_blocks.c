@@ -35,7 +35,6 @@ typedef struct MatrixSink
 	int64_t columns;
 } MatrixSink;
 
-static bool shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
 static bool rows_readable(const HyMatrix *matrix);
 static int rows_a_block(const HyMatrix *targets);
 static void block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
@@ -68,7 +67,7 @@ hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *tar
 	int64_t group;
 	int block;
 
-	if (!shapes_agree(metric, queries, targets))
+	if (!hy_shapes_agree(metric, queries, targets))
 		return HY_INVALID;
 
 	pass.metric = metric;
@@ -120,8 +119,8 @@ hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *tar
 	return HY_OK;
 }
 
-static bool
-shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
+bool
+hy_shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets)
 {
 	return (int) metric >= 0 && (int) metric < HY_METRIC_COUNT && queries->dtype == HY_F32 &&
 	       queries->dims == targets->dims && rows_readable(queries) && rows_readable(targets);
@@ -161,7 +160,6 @@ block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, i
 {
 	const HyPairKernels *pair = pass->pair;
 	const float *a = hy_matrix_row(pass->queries, query);
-	HyDtype dtype = pass->targets->dtype;
 	int dims = pass->targets->dims;
 	int i;
 
@@ -193,8 +191,7 @@ block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, i
 				norm = pass->target_norms[i];
 				break;
 		}
-		pass->distances[i] =
-			hy_distance_from_sums(pass->metric, sum[0], query_norm, norm, a, dtype, b, dims);
+		pass->distances[i] = hy_distance_from_sums(pass->metric, sum[0], query_norm, norm);
 	}
 	pass->work += (int64_t) n * (dims + HY_LANES);
 }

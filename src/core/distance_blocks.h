@@ -22,4 +22,7 @@ extern HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                    HyBlockSink sink, void *arg, const HyCancel *cancel);
 
+/* hy_shapes_agree: whether a metric, queries and targets make sense together and can be read. */
+extern bool hy_shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
+
 #endif

@@ -12,12 +12,11 @@
  *		HY_PAIR_VECS			registers a sum that ip_norm has room for: it goes through the
  *								lanes in groups of that many
  *
- *		HY_NORM_APART			ip_norm of fp32 had better take two passes, the second from the cache
- *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
- *		vec_store(p, v)			vec_add(a, b)	vec_sub(a, b)	vec_abs(a)
- *		vec_sub_widened(a, b)	the same as vec_sub, where b was just widened from binary16
+ *		vec_store(p, v)			vec_store_half(p, v), rounded to nearest even
+ *		vec_add(a, b)			vec_sub(a, b)	vec_abs(a)
+ *		vec_sub_apart(a, b)		the same as vec_sub, where the unit that adds has other work
  *		vec_fma(a, b, c)		fl(a * b + c)
  *		wide_of(v, i)			the i-th HY_WIDE_WIDTH lanes of v as fp64
  *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
@@ -27,9 +26,9 @@
  * The operation and the element type are constants too, as everything is inlined into the entry
  * points at the end.
  *
- * The twins of distance.h start from +0.  Where there is only one flush they are not stored: the
- * fold starts from the widened lanes, and adding +0 at its end turns the one difference that could
- * be seen, a sum of -0, into +0.
+ * The twins of distance.h start from +0.  Here they start from the lanes of the first flush and,
+ * where there is only one, are not stored: the fold starts from the widened lanes.  Adding +0 at
+ * its end turns the one difference that could be seen, a sum of -0, into +0.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +41,7 @@
 #define HY_WIDES_A_VEC (HY_WIDTH / HY_WIDE_WIDTH)
 #define HY_GROUPS (HY_VECS / HY_PAIR_VECS)
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
+#define HY_AHEAD 1024 /* bytes */
 
 typedef enum SumOp
 {
@@ -49,6 +49,13 @@ typedef enum SumOp
 	SUM_IP,
 	SUM_L1
 } SumOp;
+
+/* row_from: where element i of b lies. */
+HY_INLINE const void *
+row_from(HyDtype dtype, const void *b, int i)
+{
+	return (const char *) b + (size_t) i * hy_dtype_size(dtype);
+}
 
 /* load_right: n elements from number i on, n = HY_WIDTH for a whole register. */
 HY_INLINE HyVec
@@ -81,15 +88,15 @@ accumulate(SumOp op, HyDtype dtype, HyVec acc, HyVec a, HyVec b)
 
 	if (op == SUM_IP)
 		return vec_fma(a, b, acc);
-	d = dtype == HY_F32 ? vec_sub(a, b) : vec_sub_widened(a, b);
+	d = dtype == HY_F32 && op == SUM_L2SQ ? vec_sub(a, b) : vec_sub_apart(a, b);
 	if (op == SUM_L2SQ)
 		return vec_fma(d, d, acc);
 	return vec_add(acc, vec_abs(d));
 }
 
-/* flush: adds the lanes of one register to their twins. */
+/* flush: adds the lanes of one register to their twins, or begins these where first is set. */
 HY_INLINE void
-flush(double *twin, HyVec lanes)
+flush(bool first, double *twin, HyVec lanes)
 {
 	int i;
 
@@ -97,8 +104,9 @@ flush(double *twin, HyVec lanes)
 	for (i = 0; i < HY_WIDES_A_VEC; i++)
 	{
 		double *p = twin + i * HY_WIDE_WIDTH;
+		HyWide sum = wide_of(lanes, i);
 
-		wide_store(p, wide_add(wide_load(p), wide_of(lanes, i)));
+		wide_store(p, first ? sum : wide_add(wide_load(p), sum));
 	}
 }
 
@@ -145,6 +153,23 @@ fold_rest(HyWide *sum)
 	return (float) (wide_fold(sum[0]) + 0.0);
 }
 
+/*
+ * fetch_ahead: asks for what a step of HY_LANES elements of b will need some steps later, be it of
+ * this row or of the next one in memory.  Only where a load is to be spared: that of floats are
+ * the limit.
+ */
+HY_INLINE void
+fetch_ahead(HyDtype dtype, const void *b, int i)
+{
+	int line;
+
+	if (dtype == HY_F32)
+		return;
+	HY_UNROLL
+	for (line = 0; line < HY_LANES * 2; line += 64)
+		__builtin_prefetch((const char *) row_from(dtype, b, i) + HY_AHEAD + line);
+}
+
 /* steps: n whole steps of HY_LANES elements. */
 HY_INLINE void
 steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
@@ -154,6 +179,7 @@ steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 
 	for (i = 0; i < n * HY_LANES; i += HY_LANES)
 	{
+		fetch_ahead(dtype, b, i);
 		HY_UNROLL
 		for (j = 0; j < HY_VECS; j++)
 			acc[j] = accumulate(op, dtype, acc[j], vec_load(a + i + j * HY_WIDTH),
@@ -191,52 +217,52 @@ clear(HyVec *acc, int n)
 		acc[j] = vec_zero();
 }
 
+/* flush_block: HY_BLOCK elements, to their twins. */
+HY_INLINE void
+flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, const void *b)
+{
+	HyVec acc[HY_VECS];
+	int j;
+
+	clear(acc, HY_VECS);
+	steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
+	HY_UNROLL
+	for (j = 0; j < HY_VECS; j++)
+		flush(first, twin + j * HY_WIDTH, acc[j]);
+}
+
+/* end_pair: the last at most HY_BLOCK elements and the fold; twin is NULL where they are all. */
 HY_INLINE float
-sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
+end_pair(SumOp op, HyDtype dtype, const double *twin, const float *a, const void *b, int dims)
 {
 	HyVec acc[HY_VECS];
 	HyWide sum[HY_WIDES / 2];
-	double twin[HY_LANES];
-	bool flushed = dims > HY_BLOCK;
-	int rest;
+	int rest = dims % HY_LANES;
 	int j;
-
-	if (flushed)
-	{
-		memset(twin, 0, sizeof(twin));
-		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
-		{
-			clear(acc, HY_VECS);
-			steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
-			HY_UNROLL
-			for (j = 0; j < HY_VECS; j++)
-				flush(twin + j * HY_WIDTH, acc[j]);
-			a += HY_BLOCK;
-			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
-		}
-	}
 
 	clear(acc, HY_VECS);
 	steps(op, dtype, acc, a, b, dims / HY_LANES);
-	rest = dims % HY_LANES;
 	if (rest != 0)
-		tail(op, dtype, acc, a + (dims - rest),
-		     (const char *) b + (size_t) (dims - rest) * hy_dtype_size(dtype), rest);
-
-	if (flushed)
-	{
-		HY_UNROLL
-		for (j = 0; j < HY_VECS / 2; j++)
-			fold_halves(sum + j * HY_WIDES_A_VEC, twin + j * HY_WIDTH, acc[j],
-			            acc[j + HY_VECS / 2]);
-	}
-	else
-	{
-		HY_UNROLL
-		for (j = 0; j < HY_VECS / 2; j++)
-			fold_halves(sum + j * HY_WIDES_A_VEC, NULL, acc[j], acc[j + HY_VECS / 2]);
-	}
+		tail(op, dtype, acc, a + (dims - rest), row_from(dtype, b, dims - rest), rest);
+	HY_UNROLL
+	for (j = 0; j < HY_VECS / 2; j++)
+		fold_halves(sum + j * HY_WIDES_A_VEC, twin == NULL ? NULL : twin + j * HY_WIDTH, acc[j],
+		            acc[j + HY_VECS / 2]);
 	return fold_rest(sum);
+}
+
+HY_INLINE float
+sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
+{
+	double twin[HY_LANES];
+	int i;
+
+	if (dims <= HY_BLOCK)
+		return end_pair(op, dtype, NULL, a, b, dims);
+	flush_block(op, dtype, true, twin, a, b);
+	for (i = HY_BLOCK; dims - i > HY_BLOCK; i += HY_BLOCK)
+		flush_block(op, dtype, false, twin, a + i, row_from(dtype, b, i));
+	return end_pair(op, dtype, twin, a + i, row_from(dtype, b, i), dims - i);
 }
 
 /*
@@ -264,6 +290,8 @@ group_ip_norm(HyDtype dtype, int group, HyVec *ip, HyVec *norm, const float *a, 
 	clear(norm, HY_PAIR_VECS);
 	for (i = 0; i < whole; i += HY_LANES)
 	{
+		if (group == 0)
+			fetch_ahead(dtype, b, i);
 		HY_UNROLL
 		for (j = 0; j < HY_PAIR_VECS; j++)
 		{
@@ -324,50 +352,45 @@ end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const
 	out[1] = fold_rest(sum_norm);
 }
 
+/* flush_block_ip_norm: HY_BLOCK elements, to the twins of both sums. */
 HY_INLINE void
-sum_ip_norm(HyDtype dtype, const float *a, const void *b, int dims, float out[2])
+flush_block_ip_norm(HyDtype dtype, bool first, double *twin_ip, double *twin_norm, const float *a,
+                    const void *b)
 {
 	HyVec ip[HY_PAIR_VECS];
 	HyVec norm[HY_PAIR_VECS];
-	double twin_ip[HY_LANES];
-	double twin_norm[HY_LANES];
-	bool flushed = dims > HY_BLOCK;
 	int group;
 	int j;
 
-	if (HY_NORM_APART && dtype == HY_F32)
+	HY_UNROLL
+	for (group = 0; group < HY_GROUPS; group++)
 	{
-		out[0] = sum_pair(SUM_IP, HY_F32, a, b, dims);
-		out[1] = sum_pair(SUM_IP, HY_F32, b, b, dims);
-		return;
-	}
-	if (flushed)
-	{
-		memset(twin_ip, 0, sizeof(twin_ip));
-		memset(twin_norm, 0, sizeof(twin_norm));
-		for (; dims > HY_BLOCK; dims -= HY_BLOCK)
+		group_ip_norm(dtype, group, ip, norm, a, b, HY_BLOCK);
+		HY_UNROLL
+		for (j = 0; j < HY_PAIR_VECS; j++)
 		{
-			HY_UNROLL
-			for (group = 0; group < HY_GROUPS; group++)
-			{
-				group_ip_norm(dtype, group, ip, norm, a, b, HY_BLOCK);
-				HY_UNROLL
-				for (j = 0; j < HY_PAIR_VECS; j++)
-				{
-					flush(twin_ip + group_lane(group, j), ip[j]);
-					flush(twin_norm + group_lane(group, j), norm[j]);
-				}
-			}
-			a += HY_BLOCK;
-			b = (const char *) b + HY_BLOCK * hy_dtype_size(dtype);
+			flush(first, twin_ip + group_lane(group, j), ip[j]);
+			flush(first, twin_norm + group_lane(group, j), norm[j]);
 		}
 	}
+}
 
-	/* Two copies, so that whether there are twins is a constant in each. */
-	if (flushed)
-		end_ip_norm(dtype, twin_ip, twin_norm, a, b, dims, out);
-	else
+HY_INLINE void
+sum_ip_norm(HyDtype dtype, const float *a, const void *b, int dims, float out[2])
+{
+	double twin_ip[HY_LANES];
+	double twin_norm[HY_LANES];
+	int i;
+
+	if (dims <= HY_BLOCK)
+	{
 		end_ip_norm(dtype, NULL, NULL, a, b, dims, out);
+		return;
+	}
+	flush_block_ip_norm(dtype, true, twin_ip, twin_norm, a, b);
+	for (i = HY_BLOCK; dims - i > HY_BLOCK; i += HY_BLOCK)
+		flush_block_ip_norm(dtype, false, twin_ip, twin_norm, a + i, row_from(dtype, b, i));
+	end_ip_norm(dtype, twin_ip, twin_norm, a + i, row_from(dtype, b, i), dims - i, out);
 }
 
 /* The entry points, for both element types. */
@@ -403,7 +426,21 @@ widen_f16(float *dst, const uint16_t *src, int n)
 		dst[i] = hy_half_to_float(src[i]);
 }
 
-const HyKernels HY_TABLE = {
-	HY_LEVEL,
-	{{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}},
-	widen_f16};
+static HY_TARGET void
+narrow_f16(uint16_t *dst, const float *src, int n)
+{
+	int i;
+
+	for (i = 0; i + HY_WIDTH <= n; i += HY_WIDTH)
+		vec_store_half(dst + i, vec_load(src + i));
+	for (; i < n; i++)
+		dst[i] = hy_float_to_half(src[i]);
+}
+
+#define HY_KERNELS_OF(level)                                                                       \
+	{                                                                                              \
+		level, {{l2sq_f32, ip_f32, l1_f32, ip_norm_f32}, {l2sq_f16, ip_f16, l1_f16, ip_norm_f16}}, \
+			widen_f16, narrow_f16                                                                  \
+	}
+
+const HyKernels HY_TABLE = HY_KERNELS_OF(HY_LEVEL);

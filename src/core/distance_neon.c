@@ -20,11 +20,10 @@
 #define HY_WIDTH 4
 #define HY_WIDE_WIDTH 2
 #define HY_PAIR_VECS 8
-#define HY_NORM_APART 0
 
 #define PRIMITIVE static inline __attribute__((always_inline))
 
-#define vec_sub_widened vec_sub
+#define vec_sub_apart vec_sub
 
 typedef float32x4_t HyVec;
 typedef float64x2_t HyWide;
@@ -77,6 +76,12 @@ PRIMITIVE void
 vec_store(float *p, float32x4_t v)
 {
 	vst1q_f32(p, v);
+}
+
+PRIMITIVE void
+vec_store_half(uint16_t *p, float32x4_t v)
+{
+	vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
 
 PRIMITIVE float32x4_t

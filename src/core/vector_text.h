@@ -2,31 +2,22 @@
  * vector_text.h
  *		Reading a vector from text: '[1, 2.5, -3e4]'.
  *
- * The grammar, the rounding (that of strtof) and the refusals are those of pgvector's vector type.
+ * The grammar, the rounding and the refusals are those of pgvector's vector and halfvec types: a
+ * number is rounded to float as strtof does it, and for halfvec that float to binary16.
  */
 #ifndef HY_VECTOR_TEXT_H
 #define HY_VECTOR_TEXT_H
 
 #include <stdint.h>
 
-typedef enum HyTextError
-{
-	HY_TEXT_OK = 0,
-	HY_TEXT_NO_BRACKET,   /* does not start with '[' */
-	HY_TEXT_SYNTAX,       /* malformed */
-	HY_TEXT_JUNK,         /* something follows the closing bracket */
-	HY_TEXT_EMPTY,        /* no elements */
-	HY_TEXT_TOO_MANY,     /* more than max_dims elements */
-	HY_TEXT_OUT_OF_RANGE, /* an element does not fit float4; *where points at it */
-	HY_TEXT_NAN,          /* an element is NaN */
-	HY_TEXT_INFINITE      /* an element is infinite */
-} HyTextError;
+#include "core/batch.h"
+#include "core/number_text.h"
 
 /*
- * hy_vector_parse: reads at most max_dims elements from NUL-terminated text into out and their
- * number into *dims.  On error *where is the address in text where it was noticed.
+ * hy_vector_parse: reads at most max_dims elements from NUL-terminated text into out, an array of
+ * dtype, and their number into *dims.  On error *where is the address in text where it was noticed.
  */
-extern HyTextError
-hy_vector_parse(const char *text, float *out, int32_t max_dims, int32_t *dims, const char **where);
+extern HyTextError hy_vector_parse(const char *text, HyDtype dtype, void *out, int32_t max_dims,
+                                   int32_t *dims, const char **where);
 
 #endif

@@ -27,7 +27,7 @@
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 2
+#define HY_BACKEND_ABI 3
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -65,6 +65,8 @@ typedef struct HyTopKTask
 	int32_t k;
 	HyNeighbor *out; /* queries.rows * k, host */
 	int32_t *counts; /* queries.rows, host */
+	/* queries.rows, host, or NULL: rows farther away than its query's limit may be left out */
+	const double *limits;
 } HyTopKTask;
 
 typedef struct HySpreadTask

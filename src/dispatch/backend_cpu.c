@@ -18,6 +18,7 @@
 
 #include "core/cpu_features.h"
 #include "core/distance.h"
+#include "core/filter.h"
 #include "core/spread.h"
 #include "core/topk.h"
 
@@ -48,6 +49,8 @@ static HyStatus cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTiming
 static void cpu_cancel(HyDevice *device, HyTicket ticket);
 static void cpu_last_error(const HyDevice *device, HyFailure *failure);
 static HyStatus run_task(const HyTask *task);
+static HyStatus
+run_topk(const HyTopKTask *task, const HyAllocator *allocator, const HyCancel *cancel);
 
 static HyDevice the_cpu;
 
@@ -88,8 +91,8 @@ cpu_probe(int32_t device, HyDeviceInfo *info)
 		return HY_INVALID;
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "CPU");
-	snprintf(info->architecture, sizeof(info->architecture), "%s",
-	         hy_simd_name(hy_kernels()->level));
+	snprintf(info->architecture, sizeof(info->architecture), "%s%s",
+	         hy_simd_name(hy_kernels()->level), hy_filter_allowed() ? "" : " exact");
 	info->cores = cores > 0 ? (int32_t) cores : 1;
 	if (pages > 0 && page > 0)
 		info->memory_total = (uint64_t) pages * (uint64_t) page;
@@ -258,8 +261,7 @@ run_task(const HyTask *task)
 
 			if (t->targets.rows > 0 && t->targets.data == NULL)
 				return HY_UNSUPPORTED;
-			return hy_topk_search(t->metric, &t->queries, &t->targets, t->k, t->out, t->counts,
-			                      task->cancel);
+			return run_topk(t, task->allocator, task->cancel);
 		}
 		case HY_OP_SPREAD:
 		{
@@ -273,4 +275,20 @@ run_task(const HyTask *task)
 			break;
 	}
 	return HY_UNSUPPORTED;
+}
+
+/* run_topk: by either way the same bits; the filter needs memory, the other none. */
+static HyStatus
+run_topk(const HyTopKTask *task, const HyAllocator *allocator, const HyCancel *cancel)
+{
+	HyStatus st = HY_NOMEM;
+
+	if (allocator != NULL && hy_filter_suits(task->metric, task->queries.rows, task->targets.rows,
+	                                         task->targets.dims, task->k))
+		st = hy_filter_search(task->metric, &task->queries, &task->targets, task->k, task->limits,
+		                      allocator, task->out, task->counts, cancel);
+	if (st == HY_NOMEM)
+		st = hy_topk_search(task->metric, &task->queries, &task->targets, task->k, task->out,
+		                    task->counts, cancel);
+	return st;
 }

@@ -100,6 +100,8 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 				t->queries = rows_of(&t->queries, first, count);
 				t->out += first * t->k;
 				t->counts += first;
+				if (t->limits != NULL)
+					t->limits += first;
 			}
 			break;
 		}

@@ -13,11 +13,15 @@
  * Both distances are computed: the canonical reduction errs by at most 1e-6 of the sum of the
  * terms' magnitudes, so each bound gives away at least twice that, and something absolute for sums
  * that underflow.  Where the computed distance is not finite, or the norms are so small that
- * nothing is known, the bound is the smallest distance there is.  The executor compares with the
- * true distance anyway: a loose bound costs time, a tight one that is wrong costs the query.
+ * nothing is known, the bound is the smallest distance there is.  So it is for an inner product
+ * that may leave the range of fp32 where the vector as given is multiplied: that would be minus
+ * infinity, while a sum of squares or magnitudes that overflows is above every bound.  The executor
+ * compares with the true distance anyway: a loose bound costs time, a tight one that is wrong costs
+ * the query.
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "index/index.h"
@@ -62,6 +66,9 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
 			return Max(lower * (1 - REL) - ABS, 0);
 		case HY_METRIC_IP:
 			stored = sqrt((double) norm) * (1 + REL) + ABS;
+			/* no part of the sum has a greater magnitude than |q| |x| */
+			if (query->norm * (stored + e) > FLT_MAX / 2)
+				return -INFINITY;
 			return distance - query->norm * (e + 2 * REL * (stored + e)) - ABS;
 		case HY_METRIC_COSINE:
 			r = lost_angle(norm, residual);

@@ -15,7 +15,6 @@
 
 #define HALF_MAX 65504.0f
 
-static bool is_zero(const HybridVector *vector);
 static float store_half(const HybridVector *vector, uint16_t *half);
 
 bool
@@ -31,7 +30,7 @@ hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPoin
 
 	norm = hy_norm_sq(HY_F32, vector->x, vector->dim);
 	/* The operator's distance to it is NaN whatever the query. */
-	if (index->metric == HY_METRIC_COSINE && norm == 0 && is_zero(vector))
+	if (index->metric == HY_METRIC_COSINE && !hy_has_cosine(norm))
 		return false;
 
 	memset(&entry->slot, 0, sizeof(entry->slot));
@@ -50,39 +49,30 @@ hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPoin
 	return true;
 }
 
-/* is_zero: a norm can be zero because squares underflow; such a vector does have a direction. */
-static bool
-is_zero(const HybridVector *vector)
-{
-	int i;
-
-	for (i = 0; i < vector->dim; i++)
-	{
-		if (vector->x[i] != 0)
-			return false;
-	}
-	return true;
-}
-
 /* store_half: rounds into half and returns the length of the difference, rounded up. */
 static float
 store_half(const HybridVector *vector, uint16_t *half)
 {
+	const HyKernels *kernels = hy_kernels();
+	float stored[HYBRID_MAX_DIM];
 	double sum = 0;
 	int i;
 
 	for (i = 0; i < vector->dim; i++)
 	{
-		double lost;
-
 		if (fabsf(vector->x[i]) > HALF_MAX)
 			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			                errmsg("value %g at position %d does not fit storage \"float16\"",
 			                       vector->x[i], i + 1),
 			                errdetail("The largest magnitude is 65504."),
 			                errhint("Build the index WITH (storage = float32).")));
-		half[i] = hy_float_to_half(vector->x[i]);
-		lost = (double) vector->x[i] - (double) hy_half_to_float(half[i]);
+	}
+	kernels->narrow_f16(half, vector->x, vector->dim);
+	kernels->widen_f16(stored, half, vector->dim);
+	for (i = 0; i < vector->dim; i++)
+	{
+		double lost = (double) vector->x[i] - (double) stored[i];
+
 		sum += lost * lost;
 	}
 	if (sum == 0)

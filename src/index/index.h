@@ -69,7 +69,7 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /*
  * hybrid_entry_form: the entry of a vector; entry->vector has layout.stride bytes, allocated by the
- * caller.  false: this vector is not indexed (its norm is zero and the metric is cosine).  Raises
+ * caller.  false: this vector is not indexed (the metric is cosine and it has none).  Raises
  * when the dimensions differ from the index's or a value does not fit the storage.
  */
 extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,

@@ -245,6 +245,7 @@ flush_batch(HybridSearch *search, HyFlush cause)
 		work->k = (int32) Min(search->k, filled);
 		work->out = search->found;
 		work->counts = search->counts;
+		work->limits = search->limits;
 		ns = hybrid_run(&task, "find nearest rows");
 
 		for (i = 0; i < queries->count; i++)

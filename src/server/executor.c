@@ -17,6 +17,7 @@
 #include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "core/distance.h"
+#include "core/filter.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
 #include "server/load.h"
@@ -41,7 +42,8 @@ static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loade
 static Oid seated_role;          /* in whose name tasks wait for their turn */
 static HyLosses losses;          /* for the life of the process, whatever executor it has */
 static char *configured_plugins; /* the list that the executor's backends came from */
-static HySimd configured_simd;   /* the instruction set that the CPU's history is of */
+static HySimd configured_simd;   /* the kernels that the CPU's history is of */
+static bool configured_filter;
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
 static int log_count;
@@ -82,7 +84,8 @@ hybrid_executor(void)
 	}
 
 	if (executor != NULL &&
-	    (strcmp(configured_plugins, hybrid_plugins) != 0 || configured_simd != hy_kernels()->level))
+	    (strcmp(configured_plugins, hybrid_plugins) != 0 ||
+	     configured_simd != hy_kernels()->level || configured_filter != hy_filter_allowed()))
 		drop_executor();
 	if (executor != NULL && listed_generation != hybrid_device_generation &&
 	    !hy_executor_look_again(executor))
@@ -140,6 +143,7 @@ create_executor(void)
 	/* what can raise comes before there is an executor that would pass for a whole one */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
+	configured_filter = hy_filter_allowed();
 	names = MemoryContextStrdup(executor_context, configured_plugins);
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");

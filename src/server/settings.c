@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "core/distance.h"
+#include "core/filter.h"
 #include "dispatch/queue.h"
 #include "server/settings.h"
 #include "utils/guc.h"
@@ -38,6 +39,7 @@ static int gpu_memory_limit; /* MB */
 static int gpu_max_contexts;
 static int gpu_timeout; /* ms */
 static int simd;
+static int precision;
 
 static int emulated_devices;
 static double emulated_launch_us;
@@ -52,10 +54,22 @@ static bool emulated_wait;
 #define SIMD_AUTO (-1)
 #define MOST_DEVICES 64 /* bits of HyConfig.devices */
 
-static const struct config_enum_entry simd_options[] = {
-	{"auto", SIMD_AUTO, false},    {"scalar", HY_SIMD_SCALAR, false},
-	{"avx2", HY_SIMD_AVX2, false}, {"avx512", HY_SIMD_AVX512, false},
-	{"neon", HY_SIMD_NEON, false}, {NULL, 0, false}};
+static const struct config_enum_entry simd_options[] = {{"auto", SIMD_AUTO, false},
+                                                        {"scalar", HY_SIMD_SCALAR, false},
+                                                        {"avx2", HY_SIMD_AVX2, false},
+                                                        {"avx512", HY_SIMD_AVX512, false},
+                                                        {"amx", HY_SIMD_AMX, false},
+                                                        {"neon", HY_SIMD_NEON, false},
+                                                        {NULL, 0, false}};
+
+enum
+{
+	PRECISION_AUTO,
+	PRECISION_EXACT
+};
+
+static const struct config_enum_entry precision_options[] = {
+	{"auto", PRECISION_AUTO, false}, {"exact", PRECISION_EXACT, false}, {NULL, 0, false}};
 
 /* MinBatchOverrides: gpu_min_batch_overrides parsed; -1 where an operation is not named. */
 typedef struct MinBatchOverrides
@@ -80,6 +94,7 @@ static bool check_overrides(char **newval, void **extra, GucSource source);
 static void assign_overrides(const char *newval, void *extra);
 static bool check_simd(int *newval, void **extra, GucSource source);
 static void assign_simd(int newval, void *extra);
+static void assign_precision(int newval, void *extra);
 static void assign_bool(bool newval, void *extra);
 static void assign_int(int newval, void *extra);
 static void assign_real(double newval, void *extra);
@@ -101,6 +116,11 @@ hybrid_define_settings(void)
 	                         "All give the same bits; auto takes the widest this machine has.",
 	                         &simd, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd,
 	                         assign_simd, NULL);
+	DefineCustomEnumVariable(
+		"hybrid.precision", "Whether rounded numbers may propose what exact ones decide.",
+		"The results are the same; exact computes every distance by the canonical kernels.",
+		&precision, PRECISION_AUTO, precision_options, PGC_USERSET, 0, NULL, assign_precision,
+		NULL);
 	DefineCustomIntVariable("hybrid.graph_memory_limit",
 	                        "Most memory that one graph function may use for its graph.", NULL,
 	                        &hybrid_graph_memory_limit, 256 * 1024, 64, MAX_KILOBYTES, PGC_USERSET,
@@ -454,6 +474,14 @@ assign_simd(int newval, void *extra)
 	(void) extra;
 	hy_kernels_force(newval == SIMD_AUTO ? hy_simd_best() : (HySimd) newval);
 	/* another set is another device to whoever compares times */
+	hybrid_settings_generation++;
+}
+
+static void
+assign_precision(int newval, void *extra)
+{
+	(void) extra;
+	hy_filter_allow(newval == PRECISION_AUTO);
 	hybrid_settings_generation++;
 }
 

@@ -18,8 +18,6 @@
 
 #include <functional>
 
-using std::isfinite;
-
 #define __global__ static
 #define __device__ static
 #define __shared__ static

@@ -1,15 +1,16 @@
 /*
  * vector_text_fuzz.c
- *		Any text: no crash, no write beyond max_dims, and the same verdict and the same bits as a
- *		plain reader made of strtof.
+ *		Any text, as a vector and as a halfvec: no crash, no write beyond max_dims, and the same
+ *		verdict and the same bits as a plain reader made of strtof.
  *
- * The first byte of the input chooses max_dims, the rest is the text.
+ * The first byte of the input chooses the element type and max_dims, the rest is the text.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/distance.h"
 #include "core/vector_text.h"
 
 #define MAX_DIMS 64
@@ -31,7 +32,7 @@ skip(const char *p)
 
 /* reference: the grammar of vector_text.h, written down once more. */
 static HyTextError
-reference(const char *text, float *out, int32_t max_dims, int32_t *dims)
+reference(const char *text, HyDtype dtype, float *out, int32_t max_dims, int32_t *dims)
 {
 	const char *p = skip(text);
 
@@ -55,6 +56,9 @@ reference(const char *text, float *out, int32_t max_dims, int32_t *dims)
 			return errno == ERANGE ? HY_TEXT_OUT_OF_RANGE : HY_TEXT_INFINITE;
 		if (isnan(value))
 			return HY_TEXT_NAN;
+		/* from here on the nearest half would be 2^16, which is none */
+		if (dtype == HY_F16 && fabsf(value) >= 65520.0f)
+			return HY_TEXT_OUT_OF_RANGE;
 		out[(*dims)++] = value;
 		p = skip(end);
 	} while (*p++ == ',');
@@ -70,7 +74,9 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	int32_t dims = -1;
 	int32_t expected_dims;
 	float expected[MAX_DIMS];
-	float *out;
+	HyDtype dtype;
+	size_t width;
+	char *out;
 	char *text;
 	const char *where = NULL;
 	HyTextError error;
@@ -78,24 +84,31 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	if (size == 0)
 		return 0;
 	max_dims = data[0] % MAX_DIMS + 1;
+	dtype = data[0] & 0x80 ? HY_F16 : HY_F32;
+	width = hy_dtype_size(dtype);
 	/* Both at the exact size, so that the sanitizer sees a byte too far. */
 	text = malloc(size);
-	out = malloc((size_t) max_dims * sizeof(float));
+	out = malloc((size_t) max_dims * width);
 	require(text != NULL && out != NULL);
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
 
-	error = hy_vector_parse(text, out, max_dims, &dims, &where);
+	error = hy_vector_parse(text, dtype, out, max_dims, &dims, &where);
 	require(where >= text && where <= text + strlen(text));
-	require(error == reference(text, expected, max_dims, &expected_dims));
+	require(error == reference(text, dtype, expected, max_dims, &expected_dims));
 	if (error == HY_TEXT_OK)
 	{
 		int32_t i;
 
 		require(dims == expected_dims && dims >= 1 && dims <= max_dims && *where == '\0');
 		for (i = 0; i < dims; i++)
-			require(isfinite(out[i]));
-		require(memcmp(out, expected, (size_t) dims * sizeof(float)) == 0);
+		{
+			uint16_t half = hy_float_to_half(expected[i]);
+			const void *element = dtype == HY_F16 ? (const void *) &half : &expected[i];
+
+			require(isfinite(dtype == HY_F16 ? hy_half_to_float(half) : expected[i]));
+			require(memcmp(out + (size_t) i * width, element, width) == 0);
+		}
 	}
 	free(text);
 	free(out);

@@ -295,6 +295,9 @@ is(flushed('slow'), '{"end": 1}', 'batch_wait, longer');
 # ---- the instruction set, and what a graph may take ----
 set('simd', 'scalar');
 is(ask($s, q{SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar', 'simd');
+set('precision', 'exact');
+is(ask($s, q{SELECT architecture FROM hybrid_devices WHERE device = 0}), 'scalar exact', 'precision');
+set('precision');
 set('simd');
 ask($s, q{SET hybrid.emulated_faults = 'fail_at=1,status=process_lost'; SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; SELECT calls(1, 100)});
 set('simd', 'scalar');

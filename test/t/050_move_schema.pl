@@ -32,11 +32,11 @@ $node->safe_psql('postgres', q{
 
 # What calls each function that a user calls, X standing for the schema; with its answer.
 my %calls = (
-	'vector_dims' => [ q{SELECT X.vector_dims('[1,2]')}, 2 ],
+	'vector_dims' => [ q{SELECT X.vector_dims('[1,2]'::X.vector)}, 2 ],
 	'vector_norm' => [ q{SELECT X.vector_norm('[3,4]')}, 5 ],
-	'l2_normalize' => [ q{SELECT X.l2_normalize('[0,2]')}, '[0,1]' ],
+	'l2_normalize' => [ q{SELECT X.l2_normalize('[0,2]'::X.vector)}, '[0,1]' ],
 	'l2_distance' => [ q{SELECT '[0,0]'::X.vector OPERATOR(X.<->) '[3,4]'}, 5 ],
-	'inner_product' => [ q{SELECT X.inner_product('[1,2]', '[3,4]')}, 11 ],
+	'inner_product' => [ q{SELECT X.inner_product('[1,2]'::X.vector, '[3,4]')}, 11 ],
 	'vector_negative_inner_product' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<#>) '[3,4]'}, -11 ],
 	'cosine_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<=>) '[0,1]'}, 1 ],
 	'l1_distance' => [ q{SELECT '[1,0]'::X.vector OPERATOR(X.<+>) '[0,1]'}, 2 ],
@@ -54,9 +54,52 @@ my %calls = (
 	'vector' => [ q{SELECT '[1,2]'::X.vector::X.vector(2)}, '[1,2]' ],
 	'array_to_vector' => [ q{SELECT ARRAY[1,2]::X.vector, ARRAY[1,2]::real[]::X.vector, ARRAY[1,2]::float8[]::X.vector, ARRAY[1,2]::numeric[]::X.vector}, '[1,2]|[1,2]|[1,2]|[1,2]' ],
 	'vector_to_float4' => [ q{SELECT '[1,2]'::X.vector::real[]}, '{1,2}' ],
+	'subvector' => [ q{SELECT X.subvector('[1,2,3]'::X.vector, 2, 1), X.subvector('[1,2,3]'::X.halfvec, 2, 1)}, '[2]|[2]' ],
+	'binary_quantize' => [ q{SELECT X.binary_quantize('[1,-2]'::X.vector), X.binary_quantize('[1,-2]'::X.halfvec)}, '10|10' ],
+	'vector_l2_squared_distance' => [ q{SELECT X.vector_l2_squared_distance('[0,0]', '[3,4]')}, 25 ],
+	'vector_spherical_distance' => [ q{SELECT X.vector_spherical_distance('[1,0]', '[0,1]')}, 0.5 ],
+	'l2_norm' => [ q{SELECT X.l2_norm('[3,4]'::X.halfvec)}, 5 ],
+	'halfvec_l2_squared_distance' => [ q{SELECT X.halfvec_l2_squared_distance('[0,0]', '[3,4]')}, 25 ],
+	'halfvec_spherical_distance' => [ q{SELECT X.halfvec_spherical_distance('[1,0]', '[0,1]')}, 0.5 ],
+	'halfvec_negative_inner_product' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.<#>) '[3,4]'}, -11 ],
+	'halfvec_add' => [ q{SELECT '[1,0]'::X.halfvec OPERATOR(X.+) '[0,1]'}, '[1,1]' ],
+	'halfvec_sub' => [ q{SELECT '[1,0]'::X.halfvec OPERATOR(X.-) '[0,1]'}, '[1,-1]' ],
+	'halfvec_mul' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.*) '[3,4]'}, '[3,8]' ],
+	'halfvec_concat' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.||) '[2]'}, '[1,2]' ],
+	'halfvec_lt' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.<) '[2]'}, 't' ],
+	'halfvec_le' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.<=) '[2]'}, 't' ],
+	'halfvec_eq' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.=) '[2]'}, 'f' ],
+	'halfvec_ne' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.<>) '[2]'}, 't' ],
+	'halfvec_ge' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.>=) '[2]'}, 'f' ],
+	'halfvec_gt' => [ q{SELECT '[1]'::X.halfvec OPERATOR(X.>) '[2]'}, 'f' ],
+	'halfvec_cmp' => [ q{SELECT X.halfvec_cmp('[1]', '[2]')}, -1 ],
+	'halfvec' => [ q{SELECT '[1,2]'::X.halfvec::X.halfvec(2)}, '[1,2]' ],
+	'vector_to_halfvec' => [ q{SELECT '[1,2]'::X.vector::X.halfvec}, '[1,2]' ],
+	'halfvec_to_vector' => [ q{SELECT '[1,2]'::X.halfvec::X.vector}, '[1,2]' ],
+	'array_to_halfvec' => [ q{SELECT ARRAY[1,2]::X.halfvec, ARRAY[1,2]::real[]::X.halfvec, ARRAY[1,2]::float8[]::X.halfvec, ARRAY[1,2]::numeric[]::X.halfvec}, '[1,2]|[1,2]|[1,2]|[1,2]' ],
+	'halfvec_to_float4' => [ q{SELECT '[1,2]'::X.halfvec::real[]}, '{1,2}' ],
+	'halfvec_send' => [ q{SELECT encode(X.halfvec_send('[1]'), 'hex')}, '000100003c00' ],
 	'vector_send' => [ q{SELECT encode(X.vector_send('[1]'), 'hex')}, '000100003f800000' ],
-	'avg' => [ q{SELECT X.avg(v) FROM item}, '[50.5,1]' ],
-	'sum' => [ q{SELECT X.sum(v) FROM item}, '[5050,100]' ],
+	'avg' => [ q{SELECT X.avg(v), X.avg(v::X.halfvec) FROM item}, '[50.5,1]|[50.5,1]' ],
+	'sum' => [ q{SELECT X.sum(v), X.sum(v::X.halfvec) FROM item}, '[5050,100]|[5048,100]' ],
+	'hamming_distance' => [ q{SELECT '110'::bit(3) OPERATOR(X.<~>) '011'}, 2 ],
+	'jaccard_distance' => [ q{SELECT '1100'::bit(4) OPERATOR(X.<%>) '1000'}, 0.5 ],
+	'sparsevec_l2_squared_distance' => [ q{SELECT X.sparsevec_l2_squared_distance('{1:3}/2', '{2:4}/2')}, 25 ],
+	'sparsevec_negative_inner_product' => [ q{SELECT '{1:2}/9'::X.sparsevec OPERATOR(X.<#>) '{1:3}/9'}, -6 ],
+	'sparsevec_lt' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<) '{1:1}/2'}, 't' ],
+	'sparsevec_le' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<=) '{1:1}/2'}, 't' ],
+	'sparsevec_eq' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.=) '{1:1}/2'}, 'f' ],
+	'sparsevec_ne' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.<>) '{1:1}/2'}, 't' ],
+	'sparsevec_ge' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.>=) '{1:1}/2'}, 'f' ],
+	'sparsevec_gt' => [ q{SELECT '{}/2'::X.sparsevec OPERATOR(X.>) '{1:1}/2'}, 'f' ],
+	'sparsevec_cmp' => [ q{SELECT X.sparsevec_cmp('{}/2', '{1:1}/2')}, -1 ],
+	'sparsevec' => [ q{SELECT '{1:1}/2'::X.sparsevec::X.sparsevec(2)}, '{1:1}/2' ],
+	'array_to_sparsevec' => [ q{SELECT ARRAY[1,0]::X.sparsevec, ARRAY[1,0]::real[]::X.sparsevec, ARRAY[1,0]::float8[]::X.sparsevec, ARRAY[1,0]::numeric[]::X.sparsevec}, '{1:1}/2|{1:1}/2|{1:1}/2|{1:1}/2' ],
+	'vector_to_sparsevec' => [ q{SELECT '[0,1]'::X.vector::X.sparsevec}, '{2:1}/2' ],
+	'halfvec_to_sparsevec' => [ q{SELECT '[0,1]'::X.halfvec::X.sparsevec}, '{2:1}/2' ],
+	'sparsevec_to_vector' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.vector}, '[0,1]' ],
+	'sparsevec_to_halfvec' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.halfvec}, '[0,1]' ],
+	'sparsevec_send' => [ q{SELECT encode(X.sparsevec_send('{2:1}/2'), 'hex')}, '000000020000000100000000000000013f800000' ],
 	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
 	'hybrid_knn_join' => [ q{SELECT count(*) FROM X.hybrid_knn_join('item', 'v', 'item', 'v', 2)}, 200 ],
@@ -78,7 +121,9 @@ my %calls = (
 );
 
 # Those that only the server or others of them call, all of which the calls above and works() reach.
-my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv hybrid_handler
+my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
+	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv
+	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler
 	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1);
 
 sub works
@@ -124,7 +169,8 @@ is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_depend d JOIN pg_proc 
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err,
 	IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-$in .= "SET client_min_messages = warning; SELECT three.vector_dims('[1]');\n";
+$in .= "SET client_min_messages = warning; SELECT three.vector_dims('[1]'::three.vector);
+";
 IPC::Run::pump($session) until $out =~ /1\n/;
 $node->safe_psql('postgres', 'ALTER EXTENSION hybrid SET SCHEMA public');
 $in .= "SELECT count(*) > 20 FROM public.hybrid_calibrate(); SELECT count(*) FROM public.hybrid_devices;\n\\q\n";

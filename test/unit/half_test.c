@@ -216,6 +216,58 @@ test_widen_arrays(void)
 	}
 }
 
+/* Every half, what lies in the middle of two and beside it, and any bits at all. */
+static void
+test_narrow_arrays(void)
+{
+	static float floats[4 * 65536 + 200000 + 1];
+	static uint16_t halves[4 * 65536 + 200000 + 1];
+	UnitRandom random = {78};
+	int level;
+	int count = 1;
+	int i;
+	int n;
+
+	for (i = 0; i < 65536; i++)
+	{
+		uint32_t bits = bits_of(hy_half_to_float((uint16_t) i));
+
+		floats[count++] = float_of(bits);
+		floats[count++] = float_of(bits + 0x1000u);
+		floats[count++] = float_of(bits + 0x0fffu);
+		floats[count++] = float_of(bits + 0x1001u);
+	}
+	for (i = 0; i < 200000; i++)
+	{
+		uint32_t bits = (uint32_t) unit_random(&random);
+
+		/* half of them subnormal as binary16, or nearly */
+		if (i & 1)
+			bits = (bits & 0x807fffffu) | (uint32_t) (100 + unit_random_below(&random, 16)) << 23;
+		floats[count++] = float_of(bits);
+	}
+	for (level = 0; level < HY_SIMD_COUNT; level++)
+	{
+		const HyKernels *kernels = hy_kernels_at((HySimd) level);
+
+		if (kernels == NULL)
+			continue;
+		kernels->narrow_f16(halves + 1, floats + 1, count - 1);
+		for (i = 1; i < count; i++)
+			CHECK_MSG(halves[i] == hy_float_to_half(floats[i]), "%s: %a gives %04x, expected %04x",
+			          hy_simd_name((HySimd) level), (double) floats[i], halves[i],
+			          hy_float_to_half(floats[i]));
+		for (n = 0; n <= 70; n++)
+		{
+			halves[n + 1] = 0xbeef;
+			kernels->narrow_f16(halves + 1, floats + 1 + 60000, n);
+			for (i = 0; i < n; i++)
+				CHECK_INT(halves[i + 1], hy_float_to_half(floats[i + 1 + 60000]));
+			CHECK_INT(halves[n + 1], 0xbeef);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -225,5 +277,6 @@ main(void)
 	UNIT_RUN(test_narrow_at_the_edges);
 	UNIT_RUN(test_narrow_as_hardware);
 	UNIT_RUN(test_widen_arrays);
+	UNIT_RUN(test_narrow_arrays);
 	return unit_finish();
 }

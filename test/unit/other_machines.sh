@@ -3,10 +3,11 @@
 #
 #	test/unit/other_machines.sh
 #
-# neon: distance_test, half_test, distance_blocks_test and topk_test, cross-compiled and run under
-# qemu-aarch64.
-# avx512: distance_avx512.c itself, its intrinsics replaced by SIMDe's, which compute them with what
-# this processor has.  Where the processor has AVX-512, run.sh runs the real ones.
+# neon: the tests of distances, bits, tiles and the search, cross-compiled and run under qemu-aarch64.
+# avx512, amx: the sources of those kernels themselves, their intrinsics replaced by SIMDe's and by
+# those of emulated_amx.h, which compute them with what this processor has, in programs that believe
+# to be on a processor with all of them (emulated_cpu.c).  Where the processor has AVX-512 or AMX,
+# run.sh runs the real ones.
 #
 # Where a tool is missing, the part is only compiled, or skipped, and a line says so.
 # Ends with a line 'N passed, M failed'.
@@ -44,7 +45,8 @@ else
 	mkdir -p "$dir/neon"
 	# shellcheck disable=SC2086
 	(cd "$dir/neon" && rm -f ./*.o && aarch64-linux-gnu-gcc $neon_flags -c ../../../../src/core/*.c)
-	for name in distance_test half_test distance_blocks_test topk_test cpu_features_test; do
+	for name in distance_test half_test distance_blocks_test bits_test topk_test cpu_features_test \
+		tile_test filter_test; do
 		# shellcheck disable=SC2086
 		if ! aarch64-linux-gnu-gcc $flags -static -o "$dir/neon/$name" "test/unit/$name.c" \
 			"$dir"/neon/*.o -lm; then
@@ -60,22 +62,33 @@ else
 fi
 
 if [ "$(uname -m)" != x86_64 ] || ! grep -qw f16c /proc/cpuinfo || ! grep -qw fma /proc/cpuinfo; then
-	echo "== avx512: skipped, its emulation needs AVX2, FMA and F16C"
+	echo "== avx512, amx: skipped, their emulation needs AVX2, FMA and F16C"
 elif ! echo '#include <simde/x86/avx512.h>' | "${CC:-gcc}" -E - >/dev/null 2>&1; then
-	echo "== avx512: skipped, there is no SIMDe (Debian: libsimde-dev)"
+	echo "== avx512, amx: skipped, there is no SIMDe (Debian: libsimde-dev)"
 else
-	# The emulated table is linked beside the real one, which the processor may lack.
-	# shellcheck disable=SC2086
-	if "${CC:-gcc}" $flags -Wno-psabi -mavx2 -mfma -mf16c -DHY_SIMD_HEADER='"simde_avx512.h"' \
-		-Dhy_kernels_avx512=hy_kernels_emulated -c -o "$dir/avx512.o" src/core/distance_avx512.c &&
-		"${CC:-gcc}" $flags -DHY_TEST_LEVEL=hy_kernels_emulated -o "$dir/avx512_distance_test" \
-			test/unit/distance_test.c "$dir/avx512.o" src/core/*.c -lm; then
-		"$dir/avx512_distance_test" >"$log" 2>&1
-		count "distance_test (avx512)" $?
-	else
-		echo "== distance_test (avx512): does not compile"
-		failed=$((failed + 1))
-	fi
+	mkdir -p "$dir/emulated"
+	rm -f "$dir"/emulated/*.o
+	for file in src/core/*.c test/unit/emulated_cpu.c; do
+		set --
+		case $file in
+			*_avx512.c | *_amx.c)
+				set -- -Wno-psabi -mavx2 -mfma -mf16c -mpopcnt '-DHY_SIMD_HEADER="emulated_amx.h"'
+				;;
+			*/cpu_features.c) continue ;;
+		esac
+		# shellcheck disable=SC2086
+		"${CC:-gcc}" $flags "$@" -c -o "$dir/emulated/$(basename "$file" .c).o" "$file"
+	done
+	for name in distance_test half_test bits_test tile_test filter_test; do
+		# shellcheck disable=SC2086
+		if "${CC:-gcc}" $flags -o "$dir/emulated/$name" "test/unit/$name.c" "$dir"/emulated/*.o -lm; then
+			UNIT_SHARE=3 "$dir/emulated/$name" >"$log" 2>&1
+			count "$name (avx512, amx)" $?
+		else
+			echo "== $name (avx512, amx): does not compile"
+			failed=$((failed + 1))
+		fi
+	done
 fi
 
 echo "$passed passed, $failed failed"

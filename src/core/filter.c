@@ -1,0 +1,497 @@
+/*
+ * filter.c
+ *		The search of filter.h: panels of queries against blocks of targets.
+ *
+ * A block of targets is rounded once and stays in the second-level cache while all queries of a
+ * group pass over it, a panel at a time.  What reaches a query's threshold in a block is settled
+ * before the next block: best bound first, so that the threshold soon passes the rest by.
+ */
+#include "core/filter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/distance.h"
+#include "core/distance_blocks.h"
+#include "core/filter_rows.h"
+#include "core/tile.h"
+#include "core/topk.h"
+
+#define BLOCK_BYTES (256 * 1024)
+#define BLOCK_ROWS 1024
+#define GROUP_BYTES (8 * 1024 * 1024)
+#define MIDDLE_ROWS 256
+#define POLL_ELEMENTS (4 << 20)
+
+/* Below these the canonical kernels alone are as fast. */
+#define FEW_QUERIES 8
+#define FEW_TARGETS 64
+#define FEW_DIMS 8
+
+/*
+ * What canonical sums and the arithmetic of the test may err by, as parts of the product of the
+ * lengths, and of squared lengths where those are subtracted.
+ */
+#define SUM_SLACK 4e-6
+#define SQUARE_SLACK 4e-6
+#define ROUND_UP 1.00001
+
+/* Candidate: a row whose bound reaches the threshold there was. */
+typedef struct Candidate
+{
+	float bound;
+	int32_t row; /* of the block */
+} Candidate;
+
+typedef struct Search
+{
+	HyMetric metric;
+	const HyMatrix *queries;
+	const HyMatrix *targets;
+	int32_t k;
+	const double *limits;
+	HyNeighbor *out;
+	int32_t *counts;
+	const HyPairKernels *pair;
+	const HyTileKernels *tiles;
+	int group; /* queries that are rounded at a time, whole panels */
+	int block; /* targets of a block, whole panels */
+
+	float *middle;
+	HyFilterRows *query;
+	float *weight;    /* of a query of the group: w of filter.h */
+	float *threshold; /* t */
+	double longest;   /* the largest |q| / s of the group */
+	double roughest;  /* the largest |q - q~| / s */
+
+	HyFilterRows *target;
+	float *factor; /* of a target of the block: f, u, v */
+	float *reach;
+	float *shift;
+
+	float *dots;      /* of a tile */
+	Candidate *found; /* a list of `block` for each query of a panel */
+	int *found_count;
+} Search;
+
+static bool filter_allowed = true;
+
+static HyStatus begin(Search *search, const HyAllocator *allocator);
+static void end(Search *search, const HyAllocator *allocator);
+static void find_middle(Search *search);
+static void load_queries(Search *search, int64_t first, int count);
+static void set_threshold(Search *search, int64_t query, int i);
+static void load_targets(Search *search, int64_t first, int n);
+static HyStatus search_block(Search *search, int64_t group, int queries, int64_t first, int n,
+                             int64_t *work, const HyCancel *cancel);
+static void propose(Search *search, int panel, int queries, int n);
+static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
+static int take_best(Candidate *found, int n, float threshold, Candidate *best);
+static double
+canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
+
+void
+hy_filter_allow(bool allowed)
+{
+	filter_allowed = allowed;
+}
+
+bool
+hy_filter_allowed(void)
+{
+	return filter_allowed;
+}
+
+bool
+hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
+{
+	return filter_allowed && metric != HY_METRIC_L1 && queries >= FEW_QUERIES &&
+	       targets >= FEW_TARGETS && dims >= FEW_DIMS && k <= targets / 4;
+}
+
+HyStatus
+hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+                 const double *limits, const HyAllocator *allocator, HyNeighbor *out,
+                 int32_t *counts, const HyCancel *cancel)
+{
+	Search search = {.metric = metric,
+	                 .queries = queries,
+	                 .targets = targets,
+	                 .k = k,
+	                 .limits = limits,
+	                 .out = out,
+	                 .counts = counts};
+	HyStatus status;
+	int64_t work = 0;
+	int64_t group;
+	int64_t q;
+
+	if (metric == HY_METRIC_L1)
+		return HY_UNSUPPORTED;
+	if (k < 1 || !hy_shapes_agree(metric, queries, targets))
+		return HY_INVALID;
+	for (q = 0; q < queries->rows; q++)
+		counts[q] = 0;
+	if (queries->rows == 0 || targets->rows == 0)
+		return HY_OK;
+
+	status = begin(&search, allocator);
+	for (group = 0; status == HY_OK && group < queries->rows; group += search.group)
+	{
+		int64_t left = queries->rows - group;
+		int count = left < search.group ? (int) left : search.group;
+		int64_t first;
+
+		load_queries(&search, group, count);
+		for (first = 0; status == HY_OK && first < targets->rows; first += search.block)
+		{
+			int64_t rest = targets->rows - first;
+			int n = rest < search.block ? (int) rest : search.block;
+
+			load_targets(&search, first, n);
+			status = search_block(&search, group, count, first, n, &work, cancel);
+		}
+	}
+	end(&search, allocator);
+	if (status != HY_OK)
+		return status;
+
+	for (q = 0; q < queries->rows; q++)
+	{
+		HyTopK topk = {out + q * k, k, counts[q]};
+
+		hy_topk_sort(&topk);
+	}
+	return HY_OK;
+}
+
+static HyStatus
+begin(Search *search, const HyAllocator *allocator)
+{
+	const HyTileKernels *tiles = hy_tile_kernels();
+	int dims = search->queries->dims;
+	int64_t group = GROUP_BYTES / ((int64_t) dims * 2) / tiles->queries;
+	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
+	int64_t panels = (search->queries->rows + tiles->queries - 1) / tiles->queries;
+
+	search->pair = &hy_kernels()->pair[search->targets->dtype];
+	search->tiles = tiles;
+	if (group > panels)
+		group = panels;
+	if (block > BLOCK_ROWS / tiles->targets)
+		block = BLOCK_ROWS / tiles->targets;
+	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
+	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
+
+	search->query = hy_filter_rows_create(allocator, search->metric, tiles, dims, HY_PANEL_QUERIES,
+	                                      search->group);
+	search->weight = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
+	search->threshold = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
+	search->target = hy_filter_rows_create(allocator, search->metric, tiles, dims, HY_PANEL_TARGETS,
+	                                       search->block);
+	search->factor = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->reach = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->shift = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->dots =
+		hy_alloc_array(allocator, (size_t) tiles->queries, (size_t) tiles->targets * sizeof(float));
+	search->found = hy_alloc_array(allocator, (size_t) tiles->queries,
+	                               (size_t) search->block * sizeof(Candidate));
+	search->found_count = hy_alloc_array(allocator, (size_t) tiles->queries, sizeof(int));
+	if (search->query == NULL || search->weight == NULL || search->threshold == NULL ||
+	    search->target == NULL || search->factor == NULL || search->reach == NULL ||
+	    search->shift == NULL || search->dots == NULL || search->found == NULL ||
+	    search->found_count == NULL)
+		return HY_NOMEM;
+	if (search->metric == HY_METRIC_L2)
+	{
+		search->middle = hy_alloc_array(allocator, (size_t) dims, sizeof(float));
+		if (search->middle == NULL)
+			return HY_NOMEM;
+		find_middle(search);
+		search->query->middle = search->middle;
+		search->target->middle = search->middle;
+	}
+	return HY_OK;
+}
+
+static void
+end(Search *search, const HyAllocator *allocator)
+{
+	hy_filter_rows_free(allocator, search->query);
+	hy_filter_rows_free(allocator, search->target);
+	hy_free(allocator, search->middle);
+	hy_free(allocator, search->weight);
+	hy_free(allocator, search->threshold);
+	hy_free(allocator, search->factor);
+	hy_free(allocator, search->reach);
+	hy_free(allocator, search->shift);
+	hy_free(allocator, search->dots);
+	hy_free(allocator, search->found);
+	hy_free(allocator, search->found_count);
+}
+
+/*
+ * find_middle: the mean of some of the targets, evenly spread.  Any point would do; the nearer it
+ * is to all, the shorter the vectors, and so the bounds.
+ */
+static void
+find_middle(Search *search)
+{
+	const HyMatrix *targets = search->targets;
+	int64_t step = (targets->rows + MIDDLE_ROWS - 1) / MIDDLE_ROWS;
+	float *row = search->target->row;
+	int dims = targets->dims;
+	int64_t t;
+	int taken = 0;
+	int i;
+
+	memset(search->middle, 0, (size_t) dims * sizeof(float));
+	for (t = 0; t < targets->rows; t += step)
+	{
+		const float *x = hy_matrix_row(targets, t);
+
+		if (targets->dtype != HY_F32)
+		{
+			hy_kernels()->widen_f16(row, hy_matrix_row(targets, t), dims);
+			x = row;
+		}
+		for (i = 0; i < dims; i++)
+			search->middle[i] += x[i];
+		taken++;
+	}
+	for (i = 0; i < dims; i++)
+	{
+		search->middle[i] /= (float) taken;
+		if (!isfinite(search->middle[i]))
+			search->middle[i] = 0.0f;
+	}
+}
+
+static void
+load_queries(Search *search, int64_t first, int count)
+{
+	HyFilterRows *query = search->query;
+	int i;
+
+	hy_filter_rows_load(query, search->queries, first, count);
+	search->longest = 0;
+	search->roughest = 0;
+	for (i = 0; i < count; i++)
+	{
+		search->weight[i] = 0.0f;
+		if (query->kind[i] == HY_ROW_BOUNDED && query->length[i] > 0)
+		{
+			double scale = query->scale[i];
+
+			search->longest = fmax(search->longest, query->length[i] / scale);
+			search->roughest = fmax(search->roughest, query->rest[i] / scale);
+			if (search->metric == HY_METRIC_L2)
+				search->weight[i] = (float) (1 / scale);
+		}
+		set_threshold(search, first + i, i);
+	}
+}
+
+/* set_threshold: t of filter.h by the worst distance that still counts, rounded down. */
+static void
+set_threshold(Search *search, int64_t query, int i)
+{
+	const HyFilterRows *rows = search->query;
+	double scale = rows->scale[i];
+	double length = rows->length[i];
+	double limit = search->limits != NULL ? search->limits[query] : INFINITY;
+	double t;
+
+	if (search->counts[query] == search->k && search->out[query * search->k].distance < limit)
+		limit = search->out[query * search->k].distance;
+	if (rows->kind[i] == HY_ROW_NEVER)
+		t = INFINITY;
+	else if (rows->kind[i] == HY_ROW_UNBOUNDED || !(length > 0) || !(limit < INFINITY))
+		t = -INFINITY;
+	else if (search->metric == HY_METRIC_IP)
+		t = -limit / scale;
+	else if (search->metric == HY_METRIC_COSINE)
+		t = (1 - limit) / scale;
+	else
+		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
+		    (2 * scale);
+	search->threshold[i] = (float) (t - fabs(t) * 1e-6);
+}
+
+static void
+load_targets(Search *search, int64_t first, int n)
+{
+	HyFilterRows *target = search->target;
+	int width = search->tiles->targets;
+	double slack = SUM_SLACK + search->tiles->slack * search->targets->dims;
+	int i;
+
+	hy_filter_rows_load(target, search->targets, first, n);
+	for (i = 0; i < n; i++)
+	{
+		double length = target->length[i];
+		double rest = target->rest[i];
+
+		search->factor[i] = target->scale[i];
+		search->reach[i] = (float) ((search->longest * (rest + slack * length) +
+		                             search->roughest * (length + rest)) *
+		                            ROUND_UP);
+		search->shift[i] = 0.0f;
+		if (search->metric == HY_METRIC_L2)
+			search->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
+		if (target->kind[i] == HY_ROW_UNBOUNDED)
+			search->reach[i] = INFINITY;
+		else if (target->kind[i] == HY_ROW_NEVER)
+			search->reach[i] = -INFINITY;
+	}
+	for (; i % width != 0; i++)
+	{
+		search->factor[i] = 0.0f;
+		search->shift[i] = 0.0f;
+		search->reach[i] = -INFINITY;
+	}
+}
+
+static HyStatus
+search_block(Search *search, int64_t group, int queries, int64_t first, int n, int64_t *work,
+             const HyCancel *cancel)
+{
+	int wide = search->tiles->queries;
+	int panel;
+
+	for (panel = 0; panel < queries; panel += wide)
+	{
+		int count = queries - panel < wide ? queries - panel : wide;
+		int i;
+
+		propose(search, panel, count, n);
+		for (i = 0; i < count; i++)
+		{
+			if (search->found_count[i] > 0)
+				settle(search, group + panel + i, panel + i, first,
+				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
+		}
+		*work += (int64_t) n * search->targets->dims * wide;
+		if (*work >= POLL_ELEMENTS)
+		{
+			if (hy_cancelled(cancel))
+				return HY_CANCELLED;
+			*work = 0;
+		}
+	}
+	return HY_OK;
+}
+
+/* propose: the rows of the block, of which n are there, that reach the thresholds of a panel. */
+static void
+propose(Search *search, int panel, int queries, int n)
+{
+	const HyTileKernels *tiles = search->tiles;
+	const int16_t *left = hy_filter_rows_panel(search->query, panel);
+	int pairs = search->query->padded / 2;
+	int width = tiles->targets;
+	int t;
+	int i;
+
+	for (i = 0; i < queries; i++)
+		search->found_count[i] = 0;
+	if (tiles->begin != NULL)
+		tiles->begin();
+	for (t = 0; t < n; t += width)
+	{
+		HyTileRows rows = {search->factor + t, search->reach + t, search->shift + t};
+		uint32_t there = n - t < width ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
+
+		tiles->dots(left, hy_filter_rows_panel(search->target, t), pairs, search->dots);
+		for (i = 0; i < queries; i++)
+		{
+			const float *dots = search->dots + i * width;
+			float weight = search->weight[panel + i];
+			uint32_t bits =
+				tiles->reaching(dots, &rows, weight, search->threshold[panel + i]) & there;
+
+			while (bits != 0)
+			{
+				int j = __builtin_ctz(bits);
+				Candidate *candidate =
+					search->found + (size_t) i * (size_t) search->block + search->found_count[i]++;
+
+				candidate->row = t + j;
+				candidate->bound =
+					rows.factor[j] * dots[j] + rows.reach[j] + rows.shift[j] * weight;
+				bits &= bits - 1;
+			}
+		}
+	}
+	if (tiles->end != NULL)
+		tiles->end();
+}
+
+/* settle: canonical distances for one query's candidates of a block that begins at row first. */
+static void
+settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
+{
+	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
+	Candidate best;
+
+	while ((n = take_best(found, n, search->threshold[i], &best)) >= 0)
+	{
+		double distance = canonical_distance(search, query, i, first, best.row);
+
+		if (hy_topk_push(&topk, distance, first + best.row))
+		{
+			search->counts[query] = topk.count;
+			set_threshold(search, query, i);
+		}
+	}
+}
+
+/*
+ * take_best: takes the candidate with the largest bound out of the list, and drops those that the
+ * threshold has passed by.  How many are left; -1 when there was none to take.
+ */
+static int
+take_best(Candidate *found, int n, float threshold, Candidate *best)
+{
+	int kept = 0;
+	int at = -1;
+	int i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (!(found[i].bound >= threshold))
+			continue;
+		found[kept] = found[i];
+		if (at < 0 || found[kept].bound > found[at].bound)
+			at = kept;
+		kept++;
+	}
+	if (at < 0)
+		return -1;
+	*best = found[at];
+	found[at] = found[kept - 1];
+	return kept - 1;
+}
+
+static double
+canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row)
+{
+	const float *a = hy_matrix_row(search->queries, query);
+	const void *b = hy_matrix_row(search->targets, first + row);
+	int dims = search->queries->dims;
+
+	float aa = 0.0f;
+	float bb = 0.0f;
+	float sum;
+
+	if (search->metric == HY_METRIC_L2)
+		sum = search->pair->l2sq(a, b, dims);
+	else
+		sum = search->pair->ip(a, b, dims);
+	if (search->metric == HY_METRIC_COSINE)
+	{
+		aa = search->query->norm[i];
+		bb = search->target->norm[row];
+	}
+	return hy_distance_from_sums(search->metric, sum, aa, bb);
+}

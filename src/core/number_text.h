@@ -1,0 +1,55 @@
+/*
+ * number_text.h
+ *		Reading one element of a vector from text, and what can be wrong with such a text.
+ */
+#ifndef HY_NUMBER_TEXT_H
+#define HY_NUMBER_TEXT_H
+
+#include <stdbool.h>
+
+typedef enum HyTextError
+{
+	HY_TEXT_OK = 0,
+	HY_TEXT_NO_BRACKET,   /* does not start with the opening bracket */
+	HY_TEXT_SYNTAX,       /* malformed */
+	HY_TEXT_JUNK,         /* something follows the end */
+	HY_TEXT_CUT,          /* nothing follows the closing bracket, and something must */
+	HY_TEXT_EMPTY,        /* no elements */
+	HY_TEXT_TOO_MANY,     /* more elements than there may be */
+	HY_TEXT_OUT_OF_RANGE, /* an element does not fit its type; *where points at it */
+	HY_TEXT_TOO_SMALL,    /* an element is not zero, and its nearest float4 is */
+	HY_TEXT_NAN,          /* an element is NaN */
+	HY_TEXT_INFINITE      /* an element is infinite */
+} HyTextError;
+
+/*
+ * hy_number_parse: reads the number at the start of NUL-terminated text as strtof does, which need
+ * not be the end of the text.  HY_TEXT_OK and HY_TEXT_TOO_SMALL set *value and *end, the first
+ * character after the number; else HY_TEXT_SYNTAX, HY_TEXT_OUT_OF_RANGE, HY_TEXT_NAN or
+ * HY_TEXT_INFINITE.
+ */
+extern HyTextError hy_number_parse(const char *text, float *value, const char **end);
+
+/* hy_is_space: what strtof skips in the C locale. */
+static inline bool
+hy_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline bool
+hy_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* hy_skip_spaces: the first character from p on that is no space. */
+static inline const char *
+hy_skip_spaces(const char *p)
+{
+	while (hy_is_space(*p))
+		p++;
+	return p;
+}
+
+#endif

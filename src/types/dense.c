@@ -1,0 +1,180 @@
+/*
+ * dense.c
+ *		Making a vector or a halfvec, and the checks that every way into the types shares.
+ *
+ * A value that exists has 1 to HYBRID_MAX_DIM elements, each of them finite: input, casts,
+ * arithmetic and aggregates see to it, so that distances and indexes need not look again.
+ *
+ * The messages are those of pgvector, since clients compare them.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/shortest_dec.h"
+#include "utils/float.h"
+
+#include "types/dense.h"
+#include "types/input.h"
+
+static bool is_infinite_half(uint16 half);
+static int first_not_finite(const HybridDenseType *type, const HybridDense *value);
+
+const HybridDenseType hybrid_vector_type = {HY_F32, "vector"};
+const HybridDenseType hybrid_halfvec_type = {HY_F16, "halfvec"};
+
+HybridDense *
+hybrid_dense_new(const HybridDenseType *type, int dim)
+{
+	Size size = hybrid_dense_size(type, dim);
+	HybridDense *result = (HybridDense *) palloc0(size);
+
+	SET_VARSIZE(result, size);
+	result->dim = (int16) dim;
+	return result;
+}
+
+/*
+ * A value of any size is stored out of line, uncompressed: the slice reads one chunk of it instead
+ * of all.
+ */
+int
+hybrid_dense_peek_dims(Datum datum)
+{
+	Size header = offsetof(HybridDense, x) - VARHDRSZ;
+	HybridDense *head = (HybridDense *) PG_DETOAST_DATUM_SLICE(datum, 0, header);
+	int dim = head->dim;
+
+	if ((Pointer) head != DatumGetPointer(datum))
+		pfree(head);
+	return dim;
+}
+
+void
+hybrid_vector_check_dims(const HybridVector *a, const HybridVector *b)
+{
+	hybrid_dense_check_dims(&hybrid_vector_type, (const HybridDense *) a, (const HybridDense *) b);
+}
+
+void
+hybrid_dense_check_dims(const HybridDenseType *type, const HybridDense *a, const HybridDense *b)
+{
+	if (a->dim != b->dim)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different %s dimensions %d and %d", type->name, a->dim, b->dim)));
+}
+
+void
+hybrid_dense_check_dim(const HybridDenseType *type, int dim)
+{
+	if (dim < 1)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("%s must have at least 1 dimension", type->name)));
+	if (dim > HYBRID_MAX_DIM)
+		ereport(ERROR,
+		        (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		         errmsg("%s cannot have more than %d dimensions", type->name, HYBRID_MAX_DIM)));
+}
+
+void
+hybrid_dense_check_typmod(int32 typmod, int dim)
+{
+	if (typmod != -1 && typmod != dim)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("expected %d dimensions, not %d", typmod, dim)));
+}
+
+void
+hybrid_dense_check_finite(const HybridDenseType *type, const HybridDense *value)
+{
+	int i = first_not_finite(type, value);
+
+	if (i < value->dim)
+		hybrid_refuse_not_finite(type->name, isnan(hybrid_dense_element(type->dtype, value, i)));
+}
+
+void
+hybrid_dense_check_overflow(const HybridDenseType *type, const HybridDense *value)
+{
+	int i = first_not_finite(type, value);
+
+	if (i < value->dim && isinf(hybrid_dense_element(type->dtype, value, i)))
+		float_overflow_error();
+}
+
+float *
+hybrid_dense_floats(const HybridDenseType *type, HybridDense *value)
+{
+	float *floats;
+
+	if (type->dtype == HY_F32)
+		return hybrid_dense_singles(value);
+	floats = palloc(sizeof(float) * (Size) value->dim);
+	hy_kernels()->widen_f16(floats, hybrid_dense_halves(value), value->dim);
+	return floats;
+}
+
+void
+hybrid_dense_free_floats(const HybridDense *value, float *floats)
+{
+	if (floats != hybrid_dense_singles(value))
+		pfree(floats);
+}
+
+void
+hybrid_dense_round(const HybridDenseType *type, HybridDense *value, const float *floats)
+{
+	if (type->dtype == HY_F16)
+		hy_kernels()->narrow_f16(hybrid_dense_halves(value), floats, value->dim);
+	else if (floats != hybrid_dense_singles(value))
+		memcpy(value->x, floats, sizeof(float) * (Size) value->dim);
+}
+
+void
+hybrid_dense_assign(const HybridDenseType *type, HybridDense *value, const float *floats)
+{
+	int i;
+
+	hybrid_dense_round(type, value, floats);
+	for (i = 0; type->dtype == HY_F16 && i < value->dim; i++)
+	{
+		char text[FLOAT_SHORTEST_DECIMAL_LEN];
+
+		if (!is_infinite_half(hybrid_dense_halves(value)[i]) || isinf(floats[i]))
+			continue;
+		float_to_shortest_decimal_buf(floats[i], text);
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		                errmsg("\"%s\" is out of range for type %s", text, type->name)));
+	}
+	hybrid_dense_check_finite(type, value);
+}
+
+static bool
+is_infinite_half(uint16 half)
+{
+	return (half & 0x7fff) == 0x7c00;
+}
+
+/* first_not_finite: the first element whose exponent is all ones; dim when there is none. */
+static int
+first_not_finite(const HybridDenseType *type, const HybridDense *value)
+{
+	const void *elements = value->x;
+	int i = 0;
+
+	if (type->dtype == HY_F32)
+	{
+		const uint32 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7f800000) != 0x7f800000)
+			i++;
+	}
+	else
+	{
+		const uint16 *bits = elements;
+
+		while (i < value->dim && (bits[i] & 0x7c00) != 0x7c00)
+			i++;
+	}
+	return i;
+}

@@ -1,0 +1,232 @@
+/*
+ * dense_aggregates.c
+ *		avg and sum of vectors and of halfvecs.
+ *
+ * The state is a float8 array: the number of values, then the sum of each element.  Before the
+ * first value it is {0}.  Sums are fp64, so neither the order of the rows nor a parallel plan shows
+ * but in the last bit, and only a sum that does not fit the type overflows, whatever it passed
+ * through.
+ *
+ * Within an aggregate the state is ours to change in place.  Called from SQL with any array at all,
+ * these functions check it and return a new one.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/float.h"
+
+#include "types/dense.h"
+
+/* What to say when a value has other dimensions than those before it. */
+typedef enum Mismatch
+{
+	MISMATCH_EXPECTED, /* as a column with a type modifier would */
+	MISMATCH_DIFFERENT /* as an operator on two values would */
+} Mismatch;
+
+static Datum accumulate(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
+                        Mismatch mismatch);
+static Datum combine(FunctionCallInfo fcinfo, const HybridDenseType *type);
+static Datum average(FunctionCallInfo fcinfo, const HybridDenseType *type);
+static Datum total(FunctionCallInfo fcinfo, const HybridDenseType *type);
+static ArrayType *new_state(int dim);
+static void check_state(ArrayType *state, const HybridDenseType *type, const char *caller);
+static int state_dims(ArrayType *state);
+static float8 *state_values(ArrayType *state);
+static void add_doubles(float8 *sums, const float8 *x, int n);
+static void check_sums(const float8 *sums, int n);
+
+PG_FUNCTION_INFO_V1(hybrid_vector_accum);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_accum);
+PG_FUNCTION_INFO_V1(hybrid_vector_sum_accum);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_sum_accum);
+PG_FUNCTION_INFO_V1(hybrid_vector_combine);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_combine);
+PG_FUNCTION_INFO_V1(hybrid_vector_avg);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_avg);
+PG_FUNCTION_INFO_V1(hybrid_vector_sum);
+PG_FUNCTION_INFO_V1(hybrid_halfvec_sum);
+
+HYBRID_DENSE_FUNCTION(accum, accumulate(fcinfo, type, "accum", MISMATCH_EXPECTED));
+HYBRID_DENSE_FUNCTION(sum_accum, accumulate(fcinfo, type, "sum_accum", MISMATCH_DIFFERENT));
+HYBRID_DENSE_FUNCTION(combine, combine(fcinfo, type));
+HYBRID_DENSE_FUNCTION(avg, average(fcinfo, type));
+HYBRID_DENSE_FUNCTION(sum, total(fcinfo, type));
+
+static Datum
+accumulate(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
+           Mismatch mismatch)
+{
+	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
+	HybridDense *value = PG_GETARG_HYBRID_DENSE(1);
+	ArrayType *result = state;
+	float8 *sums;
+	float *x;
+	int dim;
+	int i;
+
+	check_state(state, type, caller);
+	dim = state_dims(state);
+	if (dim != 0 && dim != value->dim)
+	{
+		if (mismatch == MISMATCH_EXPECTED)
+			hybrid_dense_check_typmod(dim, value->dim);
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different %s dimensions %d and %d", type->name, dim, value->dim)));
+	}
+
+	if (dim == 0 || !AggCheckCallContext(fcinfo, NULL))
+	{
+		result = new_state(value->dim);
+		add_doubles(state_values(result), state_values(state), dim + 1);
+	}
+	state_values(result)[0] += 1;
+	sums = state_values(result) + 1;
+	x = hybrid_dense_floats(type, value);
+	for (i = 0; i < value->dim; i++)
+		sums[i] += (double) x[i];
+	check_sums(sums, value->dim);
+
+	hybrid_dense_free_floats(value, x);
+	PG_FREE_IF_COPY(value, 1);
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+static Datum
+combine(FunctionCallInfo fcinfo, const HybridDenseType *type)
+{
+	ArrayType *left = PG_GETARG_ARRAYTYPE_P(0);
+	ArrayType *right = PG_GETARG_ARRAYTYPE_P(1);
+	ArrayType *result;
+	int dim;
+
+	check_state(left, type, "combine");
+	check_state(right, type, "combine");
+	dim = Max(state_dims(left), state_dims(right));
+	if (dim > 0)
+		hybrid_dense_check_dim(type, dim);
+	if (state_dims(left) > 0 && state_dims(right) > 0)
+		hybrid_dense_check_typmod(state_dims(left), state_dims(right));
+
+	if (state_dims(left) == dim && AggCheckCallContext(fcinfo, NULL))
+		result = left;
+	else
+	{
+		result = new_state(dim);
+		add_doubles(state_values(result), state_values(left), state_dims(left) + 1);
+	}
+	add_doubles(state_values(result), state_values(right), state_dims(right) + 1);
+	check_sums(state_values(result) + 1, dim);
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+static Datum
+average(FunctionCallInfo fcinfo, const HybridDenseType *type)
+{
+	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
+	float8 *values;
+	HybridDense *result;
+	float *x;
+	int i;
+
+	check_state(state, type, "avg");
+	values = state_values(state);
+	if (values[0] == 0)
+		PG_RETURN_NULL();
+
+	hybrid_dense_check_dim(type, state_dims(state));
+	result = hybrid_dense_new(type, state_dims(state));
+	x = hybrid_dense_floats(type, result);
+	for (i = 0; i < result->dim; i++)
+		x[i] = (float) (values[i + 1] / values[0]);
+	hybrid_dense_assign(type, result, x);
+	hybrid_dense_free_floats(result, x);
+	PG_RETURN_HYBRID_DENSE(result);
+}
+
+static Datum
+total(FunctionCallInfo fcinfo, const HybridDenseType *type)
+{
+	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
+	float8 *values;
+	HybridDense *result;
+	float *x;
+	int i;
+
+	check_state(state, type, "sum");
+	values = state_values(state);
+	if (values[0] == 0)
+		PG_RETURN_NULL();
+
+	hybrid_dense_check_dim(type, state_dims(state));
+	result = hybrid_dense_new(type, state_dims(state));
+	x = hybrid_dense_floats(type, result);
+	for (i = 0; i < result->dim; i++)
+		x[i] = (float) values[i + 1];
+	hybrid_dense_round(type, result, x);
+	hybrid_dense_free_floats(result, x);
+	hybrid_dense_check_overflow(type, result);
+	hybrid_dense_check_finite(type, result);
+	PG_RETURN_HYBRID_DENSE(result);
+}
+
+/* All zero: a count and dim sums. */
+static ArrayType *
+new_state(int dim)
+{
+	Size size = ARR_OVERHEAD_NONULLS(1) + sizeof(float8) * (dim + 1);
+	ArrayType *state = (ArrayType *) palloc0(size);
+
+	SET_VARSIZE(state, size);
+	state->ndim = 1;
+	state->dataoffset = 0;
+	state->elemtype = FLOAT8OID;
+	ARR_DIMS(state)[0] = dim + 1;
+	ARR_LBOUND(state)[0] = 1;
+	return state;
+}
+
+static void
+check_state(ArrayType *state, const HybridDenseType *type, const char *caller)
+{
+	if (ARR_NDIM(state) != 1 || ARR_DIMS(state)[0] < 1 || array_contains_nulls(state) ||
+	    ARR_ELEMTYPE(state) != FLOAT8OID)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("%s_%s: expected state array", type->name, caller)));
+}
+
+static int
+state_dims(ArrayType *state)
+{
+	return ARR_DIMS(state)[0] - 1;
+}
+
+static float8 *
+state_values(ArrayType *state)
+{
+	return (float8 *) ARR_DATA_PTR(state);
+}
+
+static void
+add_doubles(float8 *sums, const float8 *x, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		sums[i] += x[i];
+}
+
+static void
+check_sums(const float8 *sums, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (isinf(sums[i]))
+			float_overflow_error();
+	}
+}

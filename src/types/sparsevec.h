@@ -1,0 +1,67 @@
+/*
+ * sparsevec.h
+ *		The sparsevec type as it lies on disk: the layout of pgvector's sparsevec.
+ */
+#ifndef HYBRID_SPARSEVEC_H
+#define HYBRID_SPARSEVEC_H
+
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "core/sparse.h"
+
+typedef struct HybridSparsevec
+{
+	int32 vl_len_; /* varlena header (do not touch directly!) */
+	int32 dim;
+	int32 nnz;    /* elements that are kept: those that are not zero */
+	int32 unused; /* always zero */
+	int32 indices[FLEXIBLE_ARRAY_MEMBER];
+	/* the nnz values follow */
+} HybridSparsevec;
+
+StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
+                 "sparsevec on disk has a 16-byte header");
+
+#define DatumGetHybridSparsevec(datum) ((HybridSparsevec *) PG_DETOAST_DATUM(datum))
+#define PG_GETARG_HYBRID_SPARSEVEC(n) DatumGetHybridSparsevec(PG_GETARG_DATUM(n))
+#define PG_RETURN_HYBRID_SPARSEVEC(v) PG_RETURN_POINTER(v)
+
+/* hybrid_sparsevec_values: where the values lie, one for each index. */
+static inline float *
+hybrid_sparsevec_values(HybridSparsevec *vector)
+{
+	return (float *) (vector->indices + vector->nnz);
+}
+
+/* hybrid_sparsevec_view: the vector as core/sparse.h wants it. */
+static inline HySparse
+hybrid_sparsevec_view(HybridSparsevec *vector)
+{
+	HySparse view = {vector->dim, vector->nnz, vector->indices, hybrid_sparsevec_values(vector)};
+
+	return view;
+}
+
+/* hybrid_sparsevec_new: room for nnz elements, all zero; neither number is checked. */
+extern HybridSparsevec *hybrid_sparsevec_new(int32 dim, int32 nnz);
+
+/* hybrid_sparsevec_of_floats: the n elements of a dense vector, checked. */
+extern HybridSparsevec *hybrid_sparsevec_of_floats(const float *x, int n);
+
+/* hybrid_sparsevec_check_dims: raises when two vectors differ in dimensions. */
+extern void hybrid_sparsevec_check_dims(const HybridSparsevec *a, const HybridSparsevec *b);
+
+/* hybrid_sparsevec_check_dim: raises unless 1 <= dim <= HY_SPARSE_MAX_DIMS. */
+extern void hybrid_sparsevec_check_dim(int32 dim);
+
+/* hybrid_sparsevec_check_nnz: raises unless 0 <= nnz <= HY_SPARSE_MAX_ELEMENTS and nnz <= dim. */
+extern void hybrid_sparsevec_check_nnz(int32 nnz, int32 dim);
+
+/* hybrid_sparsevec_check_indices: raises unless they ascend and are below dim. */
+extern void hybrid_sparsevec_check_indices(const HybridSparsevec *vector);
+
+/* hybrid_sparsevec_check_finite: raises on a NaN or an infinity among n values. */
+extern void hybrid_sparsevec_check_finite(const float *x, int n);
+
+#endif

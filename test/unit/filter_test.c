@@ -1,0 +1,317 @@
+/*
+ * filter_test.c
+ *		The filtered search against the exact pass: the same bits, whatever the vectors.
+ */
+#include "unit.h"
+
+#include "core/distance.h"
+#include "core/filter.h"
+#include "core/tile.h"
+#include "core/topk.h"
+
+#define MOST_QUERIES 40
+#define MOST_TARGETS 700
+#define MOST_K 30
+
+typedef enum Filling
+{
+	PLAIN,
+	TINY,   /* squares that underflow */
+	HUGE_,  /* squares near the end of fp32 */
+	OFFSET, /* far from the origin */
+	TIES,   /* small integers */
+	SORTED, /* each row nearer than the one before */
+	FILLINGS
+} Filling;
+
+/* Stage: queries and targets of one shape. */
+typedef struct Stage
+{
+	int dims;
+	float *q;
+	float *t;
+	uint16_t *half;
+	HyMatrix queries;
+	HyMatrix targets;
+} Stage;
+
+static void
+make_stage(Stage *stage, UnitRandom *random, HyDtype dtype, int dims, int queries, int targets,
+           Filling filling)
+{
+	float size = filling == TINY ? 1e-18f : filling == HUGE_ ? 1e18f : 1.0f;
+	float from = filling == OFFSET ? 100.0f : 0.0f;
+	int i;
+	int r;
+
+	stage->dims = dims;
+	stage->q = malloc((size_t) (queries * dims) * sizeof(float));
+	stage->t = malloc((size_t) (targets * dims) * sizeof(float));
+	stage->half = malloc((size_t) (targets * dims) * sizeof(uint16_t));
+	for (i = 0; i < queries * dims; i++)
+		stage->q[i] = filling == TIES ? (float) ((int) unit_random_below(random, 3) - 1)
+		                              : unit_random_float(random) * size + from;
+	for (i = 0; i < targets * dims; i++)
+		stage->t[i] = filling == TIES ? (float) ((int) unit_random_below(random, 3) - 1)
+		                              : unit_random_float(random) * size + from;
+	for (r = 0; filling == SORTED && r < targets; r++)
+	{
+		for (i = 0; i < dims; i++)
+			stage->t[r * dims + i] = stage->q[i] * (float) r / (float) targets;
+	}
+	/* zero rows, copies of a row, rows of quite another length, a query that is a row */
+	for (r = 0; r < targets; r += 7)
+	{
+		float by = powf(10.0f, (float) ((int) unit_random_below(random, 38) - 19));
+
+		switch (unit_random_below(random, 4))
+		{
+			case 0:
+				memset(stage->t + r * dims, 0, (size_t) dims * sizeof(float));
+				break;
+			case 1:
+				memmove(stage->t + r * dims, stage->t, (size_t) dims * sizeof(float));
+				break;
+			case 2:
+				for (i = 0; i < dims; i++)
+					stage->t[r * dims + i] *= by;
+				break;
+			default:
+				break;
+		}
+	}
+	if (unit_random_below(random, 4) == 0)
+		memset(stage->q, 0, (size_t) dims * sizeof(float));
+	if (unit_random_below(random, 4) == 0)
+		memcpy(stage->q + (queries - 1) * dims, stage->t, (size_t) dims * sizeof(float));
+	for (i = 0; i < targets * dims; i++)
+		stage->half[i] = hy_float_to_half(fabsf(stage->t[i]) > 60000.0f ? 1.0f : stage->t[i]);
+	stage->queries = (HyMatrix){.dtype = HY_F32,
+	                            .dims = dims,
+	                            .rows = queries,
+	                            .stride = (size_t) dims * sizeof(float),
+	                            .data = stage->q};
+	stage->targets =
+		(HyMatrix){.dtype = dtype,
+	               .dims = dims,
+	               .rows = targets,
+	               .stride = (size_t) dims * hy_dtype_size(dtype),
+	               .data = dtype == HY_F32 ? (const void *) stage->t : (const void *) stage->half};
+}
+
+static void
+free_stage(Stage *stage)
+{
+	free(stage->q);
+	free(stage->t);
+	free(stage->half);
+}
+
+/* check_search: limits NULL, or such that an answer may lack what is beyond them. */
+static void
+check_search(HyMetric metric, const Stage *stage, int32_t k, const double *limits)
+{
+	static HyNeighbor expected[MOST_QUERIES * MOST_K];
+	static HyNeighbor actual[MOST_QUERIES * MOST_K];
+	int32_t expected_counts[MOST_QUERIES];
+	int32_t counts[MOST_QUERIES];
+	int q;
+
+	CHECK_INT(hy_topk_search(metric, &stage->queries, &stage->targets, k, expected, expected_counts,
+	                         NULL),
+	          HY_OK);
+	CHECK_INT(hy_filter_search(metric, &stage->queries, &stage->targets, k, limits,
+	                           &hy_malloc_allocator, actual, counts, NULL),
+	          HY_OK);
+	for (q = 0; q < stage->queries.rows; q++)
+	{
+		const HyNeighbor *right = expected + q * k;
+		int32_t wanted = expected_counts[q];
+		int32_t n;
+
+		while (limits != NULL && wanted > 0 && !(right[wanted - 1].distance <= limits[q]))
+			wanted--;
+		CHECK_MSG(limits == NULL ? counts[q] == wanted : counts[q] >= wanted,
+		          "%s, %d dims, query %d of %d: %d found, not %d", hy_metric_name(metric),
+		          stage->dims, q, (int) stage->queries.rows, counts[q], wanted);
+		for (n = 0; n < wanted && n < counts[q]; n++)
+		{
+			CHECK_INT(actual[q * k + n].row, right[n].row);
+			CHECK_SAME_F64(actual[q * k + n].distance, right[n].distance);
+		}
+	}
+}
+
+static void
+test_same_as_the_exact_pass(void)
+{
+	static const HyMetric metrics[] = {HY_METRIC_L2, HY_METRIC_IP, HY_METRIC_COSINE};
+	UnitRandom random = {61};
+	int share = unit_share();
+	const HyTileKernels *tiles;
+	int repeat;
+	int n;
+
+	for (n = 0; (tiles = hy_tile_kernels_nth(n)) != NULL; n++)
+	{
+		CHECK_INT(hy_kernels_force(tiles->level), HY_OK);
+		hy_tile_kernels_force(tiles);
+		for (repeat = 0; repeat < 150 / share; repeat++)
+		{
+			HyMetric metric = metrics[unit_random_below(&random, 3)];
+			int dims = 1 + (int) unit_random_below(&random, repeat % 10 == 0 ? 2000 : 200);
+			int queries = 1 + (int) unit_random_below(&random, MOST_QUERIES);
+			int targets = 1 + (int) unit_random_below(&random, MOST_TARGETS);
+			int32_t k = 1 + (int32_t) unit_random_below(&random, MOST_K);
+			double limits[MOST_QUERIES];
+			Stage stage;
+			int q;
+
+			make_stage(&stage, &random, (HyDtype) unit_random_below(&random, 2), dims, queries,
+			           targets, (Filling) (repeat % FILLINGS));
+			check_search(metric, &stage, k, NULL);
+			for (q = 0; q < queries; q++)
+			{
+				HyMatrix query = stage.queries;
+				HyMatrix target = stage.targets;
+
+				query.rows = target.rows = 1;
+				query.data = stage.q + q * dims;
+				target.data = hy_matrix_row(
+					&stage.targets, (int64_t) unit_random_below(&random, (uint64_t) targets));
+				CHECK_INT(hy_distance_matrix(metric, &query, &target, &limits[q], NULL), HY_OK);
+			}
+			check_search(metric, &stage, k, limits);
+			free_stage(&stage);
+		}
+	}
+	hy_kernels_force(hy_simd_best());
+	hy_tile_kernels_force(NULL);
+}
+
+/* Queries beyond what is rounded at a time, long vectors, norms that the caller knows. */
+static void
+test_several_groups(void)
+{
+	enum
+	{
+		DIMS = 16000,
+		QUERIES = 300,
+		TARGETS = 70
+	};
+	UnitRandom random = {62};
+	HyNeighbor *expected = malloc(sizeof(HyNeighbor) * QUERIES * 3);
+	HyNeighbor *actual = malloc(sizeof(HyNeighbor) * QUERIES * 3);
+	int32_t expected_counts[QUERIES];
+	int32_t counts[QUERIES];
+	float norms[TARGETS];
+	Stage stage;
+	int i;
+
+	make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+	for (i = 0; i < TARGETS; i++)
+		norms[i] = hy_norm_sq(HY_F32, hy_matrix_row(&stage.targets, i), DIMS);
+	stage.targets.norms = norms;
+	CHECK_INT(hy_topk_search(HY_METRIC_COSINE, &stage.queries, &stage.targets, 3, expected,
+	                         expected_counts, NULL),
+	          HY_OK);
+	CHECK_INT(hy_filter_search(HY_METRIC_COSINE, &stage.queries, &stage.targets, 3, NULL,
+	                           &hy_malloc_allocator, actual, counts, NULL),
+	          HY_OK);
+	CHECK(memcmp(counts, expected_counts, sizeof(counts)) == 0);
+	CHECK(memcmp(actual, expected, sizeof(HyNeighbor) * QUERIES * 3) == 0);
+	free_stage(&stage);
+	free(expected);
+	free(actual);
+}
+
+static void
+test_memory_and_cancel(void)
+{
+	UnitRandom random = {63};
+	HyNeighbor out[10 * 5];
+	int32_t counts[10];
+	Stage stage;
+	int64_t at;
+
+	make_stage(&stage, &random, HY_F32, 2000, 10, MOST_TARGETS, PLAIN);
+	for (at = 1; at < 100; at++)
+	{
+		UnitMemory memory;
+		HyStatus status;
+
+		unit_memory_init(&memory, at);
+		status = hy_filter_search(HY_METRIC_L2, &stage.queries, &stage.targets, 5, NULL,
+		                          &memory.allocator, out, counts, NULL);
+		CHECK_INT(memory.outstanding, 0);
+		if (memory.failures == 0)
+		{
+			CHECK_INT(status, HY_OK);
+			break;
+		}
+		CHECK_INT(status, HY_NOMEM);
+	}
+	CHECK(at > 10 && at < 100);
+	for (at = 1; at < 100; at++)
+	{
+		UnitCancel cancel;
+		UnitMemory memory;
+		HyStatus status;
+
+		unit_cancel_init(&cancel, at);
+		unit_memory_init(&memory, 0);
+		status = hy_filter_search(HY_METRIC_L2, &stage.queries, &stage.targets, 5, NULL,
+		                          &memory.allocator, out, counts, &cancel.cancel);
+		CHECK_INT(memory.outstanding, 0);
+		if (status == HY_OK)
+			break;
+		CHECK_INT(status, HY_CANCELLED);
+	}
+	CHECK(at > 2 && at < 100);
+	free_stage(&stage);
+}
+
+static void
+test_refusals(void)
+{
+	static float data[8 * 80];
+	HyMatrix queries = {HY_F32, 8, 10, 32, data, NULL, 0, NULL};
+	HyMatrix targets = {HY_F32, 8, 80, 32, data, NULL, 0, NULL};
+	HyNeighbor out[30];
+	int32_t counts[10];
+
+	CHECK_INT(hy_filter_search(HY_METRIC_L1, &queries, &targets, 3, NULL, &hy_malloc_allocator, out,
+	                           counts, NULL),
+	          HY_UNSUPPORTED);
+	CHECK_INT(hy_filter_search(HY_METRIC_L2, &queries, &targets, 0, NULL, &hy_malloc_allocator, out,
+	                           counts, NULL),
+	          HY_INVALID);
+	CHECK(hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L1, 1000, 10000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1, 10000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 9000));
+	hy_filter_allow(false);
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
+	hy_filter_allow(true);
+	targets.dims = 7;
+	CHECK_INT(hy_filter_search(HY_METRIC_L2, &queries, &targets, 3, NULL, &hy_malloc_allocator, out,
+	                           counts, NULL),
+	          HY_INVALID);
+	targets.dims = 8;
+	targets.rows = 0;
+	counts[9] = 7;
+	CHECK_INT(hy_filter_search(HY_METRIC_L2, &queries, &targets, 3, NULL, &hy_malloc_allocator, out,
+	                           counts, NULL),
+	          HY_OK);
+	CHECK_INT(counts[9], 0);
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_same_as_the_exact_pass);
+	UNIT_RUN(test_several_groups);
+	UNIT_RUN(test_memory_and_cancel);
+	UNIT_RUN(test_refusals);
+	return unit_finish();
+}
