@@ -118,6 +118,38 @@ RESET client_min_messages;
 SELECT metric, differences(metric, 10) AS at_10 FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric;
 RESET work_mem;
 
+-- short vectors of which the copy keeps nothing, a few among others, and many: none is missed, and a few cost
+-- the other rows no certainty
+CREATE TABLE short (id int, v vector(2)) WITH (autovacuum_enabled = off);
+INSERT INTO short SELECT i, ARRAY[cos(i), sin(i)]::vector FROM generate_series(1, 500) i;
+INSERT INTO short SELECT 1000 + i, ARRAY[1e-10 * cos(i), 1e-10 * sin(i)]::vector FROM generate_series(1, 20) i;
+INSERT INTO short VALUES (2000, '[60000,60001]');
+CREATE INDEX ON short USING hybrid (v) WITH (storage = float16);
+CREATE FUNCTION short(metric text, k int) RETURNS TABLE (id int, distance float8) LANGUAGE sql AS $$
+	SELECT t.id, distance FROM hybrid_knn('short', 'v', ARRAY['[1,0.002]', '[0,0]', '[0,-1]']::vector[], k, metric) k JOIN short t ON t.ctid = k.id $$;
+CREATE TABLE by_index AS SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
+SET enable_indexscan = off;
+CREATE TABLE by_scan AS SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
+RESET enable_indexscan;
+SELECT count(*) FROM ((TABLE by_index EXCEPT ALL TABLE by_scan) UNION ALL (TABLE by_scan EXCEPT ALL TABLE by_index)) d;
+SELECT metric, k, count(*), count(*) FILTER (WHERE id BETWEEN 1001 AND 1020) AS short FROM by_index GROUP BY metric, k ORDER BY metric, k;
+SET client_min_messages = debug1;
+SELECT count(*) FROM short('cosine', 10);
+SELECT count(*) FROM short('l2', 10);
+RESET client_min_messages;
+INSERT INTO short SELECT 3000 + i, ARRAY[1e-10 * cos(i), 1e-10 * sin(i)]::vector FROM generate_series(1, 100) i;
+SET client_min_messages = debug1;
+SELECT count(*) FROM short('cosine', 10);
+RESET client_min_messages;
+TRUNCATE by_index, by_scan;
+INSERT INTO by_index SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
+SET enable_indexscan = off;
+INSERT INTO by_scan SELECT metric, k, s.* FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric, unnest(ARRAY[3, 10, 600]) k, short(metric, k) s;
+RESET enable_indexscan;
+SELECT count(*) FROM ((TABLE by_index EXCEPT ALL TABLE by_scan) UNION ALL (TABLE by_scan EXCEPT ALL TABLE by_index)) d;
+DROP TABLE short, by_index, by_scan CASCADE;
+DROP FUNCTION short;
+
 -- an exact store is preferred to a rounded one
 CREATE INDEX item_exact ON item USING hybrid (v vector_ip_ops);
 SET client_min_messages = debug1;

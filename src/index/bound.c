@@ -92,13 +92,20 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 		loss->residual = Max(loss->residual, residual);
 	}
 	else if (loss->residual == 0 ||
-	         (isfinite(loss->norm) &&
-	          (!isfinite(norm) ||
-	           lost_angle(norm, residual) > lost_angle(loss->norm, loss->residual))))
+	         hybrid_lost(metric, norm, residual) > hybrid_lost(metric, loss->norm, loss->residual))
 	{
 		loss->norm = norm;
 		loss->residual = residual;
 	}
+}
+
+double
+hybrid_lost(HyMetric metric, float norm, float residual)
+{
+	/* nothing is known of such a row */
+	if (!isfinite(norm))
+		return INFINITY;
+	return metric == HY_METRIC_COSINE ? lost_angle(norm, residual) : residual;
 }
 
 /* lost_angle: at least the sine of the angle between a vector and its copy; 1: nothing is known. */

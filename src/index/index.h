@@ -94,6 +94,9 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
  */
 extern void hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual);
 
+/* hybrid_lost: what orders rows by how loose the bound for them is. */
+extern double hybrid_lost(HyMetric metric, float norm, float residual);
+
 /* read.c */
 
 /* HybridStore: a way through all live entries, in the order of the file; public for who embeds it. */

@@ -30,6 +30,7 @@ const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
                                                  .share = share_of_store,
                                                  .end = end_store,
                                                  .probe = hybrid_probe_init,
+                                                 .lost = hybrid_lost,
                                                  .cover = hybrid_loss_cover,
                                                  .lower_bound = hybrid_lower_bound};
 

@@ -29,6 +29,7 @@
 #include "core/distance.h"
 #include "knn/candidates.h"
 #include "knn/fetch.h"
+#include "knn/outliers.h"
 #include "knn/search.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
@@ -40,6 +41,7 @@
 #include "server/position.h"
 #include "utils/snapmgr.h"
 
+#define OUTLIER (-1)
 #define READ_ROWS 64     /* entries read at a time, so that batch_wait is heeded */
 #define LEAST_SHARE 0.25 /* of the rows that a filter lets through, for a store to be worth it */
 
@@ -50,7 +52,7 @@ typedef struct Pass
 	const HybridQueries *queries;
 	HyTopK *best; /* a query's candidates; rows are positions of roots */
 	HyTopK *answers;
-	HybridLoss loss;
+	HybridOutliers outliers;
 	HybridStore *store;
 	HybridProbe *probes; /* of lossy stores */
 } Pass;
@@ -60,7 +62,7 @@ typedef struct Wanted
 {
 	int64 root; /* first, for hybrid_compare_positions */
 	int32 query;
-	int32 candidate;
+	int32 candidate; /* OUTLIER: none of them */
 } Wanted;
 
 static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
@@ -70,8 +72,10 @@ static void read_store(Pass *pass, int64 many);
 static void tell_progress(void *arg);
 static double least_distance(const Pass *pass, int query, double distance);
 static void look_up(Pass *pass);
+static int want_candidates(const Pass *pass, int query, int32 first, int32 end, Wanted *wanted);
 static void look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count);
 static bool is_sure(const Pass *pass, int query, int64 many);
+static bool may_hide(const Pass *pass, int query);
 
 bool
 hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates)
@@ -155,13 +159,17 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 }
 
 Size
-hybrid_candidates_bytes(int64 candidates)
+hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many)
 {
 	/* what a batch finds, what is kept of it, what is looked up, and the answer */
-	return (Size) candidates * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
+	Size bytes = (Size) many * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
+
+	if (candidates->shape.dtype != HY_F32)
+		bytes += HYBRID_OUTLIERS * sizeof(Wanted) + sizeof(HybridProbe);
+	return bytes;
 }
 
-void
+bool
 hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries *queries,
                          int64 many, HyTopK *answers, bool *sure)
 {
@@ -169,6 +177,7 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid candidates", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
+	bool more_help = true;
 	int i;
 
 	Assert(many > candidates->k && many <= PG_INT32_MAX);
@@ -177,7 +186,7 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 		hy_topk_init(&pass.best[i], MemoryContextAllocHuge(context, sizeof(HyNeighbor) * many),
 		             (int32) many);
 	read_store(&pass, many);
-	if (pass.loss.residual != 0)
+	if (pass.outliers.count > 0)
 	{
 		pass.probes = palloc(sizeof(HybridProbe) * queries->count);
 		for (i = 0; i < queries->count; i++)
@@ -189,12 +198,16 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 	look_up(&pass);
 	for (i = 0; i < queries->count; i++)
 	{
-		sure[i] = is_sure(&pass, i, many);
+		bool hidden = may_hide(&pass, i);
+
+		more_help = more_help && !hidden;
+		sure[i] = !hidden && is_sure(&pass, i, many);
 		if (!sure[i])
 			answers[i].count = 0;
 	}
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
+	return more_help;
 }
 
 /* read_store: into the candidates' heaps. */
@@ -231,7 +244,8 @@ read_store(Pass *pass, int64 many)
 			break;
 		memcpy(search.norms + first, norms, rows * sizeof(float));
 		for (i = 0; i < rows; i++)
-			stores->cover(candidates->metric, &pass->loss, norms[i], residuals[i]);
+			hybrid_outliers_offer(&pass->outliers, candidates->metric, into.positions[i], norms[i],
+			                      residuals[i]);
 		hybrid_search_took(&search, rows);
 	}
 	hybrid_search_end(&search);
@@ -247,20 +261,21 @@ tell_progress(void *arg)
 	hybrid_progress_tell(pass->candidates->progress, hybrid_stores()->share(pass->store));
 }
 
-/* least_distance: of a row whose stored vector is so far from the query. */
+/* least_distance: of a row, no outlier, whose stored vector is so far from the query. */
 static double
 least_distance(const Pass *pass, int query, double distance)
 {
-	if (pass->loss.residual == 0)
+	const HybridLoss *loss = &pass->outliers.others;
+
+	if (loss->residual == 0)
 		return distance;
-	return hybrid_stores()->lower_bound(&pass->probes[query], distance, pass->loss.norm,
-	                                    pass->loss.residual);
+	return hybrid_stores()->lower_bound(&pass->probes[query], distance, loss->norm, loss->residual);
 }
 
 /*
- * look_up: fills the answers.  First the k nearest candidates of each query, which are all that
- * matters as a rule; then those that may still be nearer than what was found.  Each time in the
- * order of the table, so that a page is visited once.
+ * look_up: fills the answers.  First the outliers and the k nearest candidates of each query, which
+ * are all that matters as a rule; then those that may still be nearer than what was found.  Each time
+ * in the order of the table, so that a page is visited once.
  */
 static void
 look_up(Pass *pass)
@@ -273,19 +288,18 @@ look_up(Pass *pass)
 	int64 count = 0;
 	Wanted *wanted;
 	int i;
+	int32 n;
 
 	for (i = 0; i < pass->queries->count; i++)
-		total += pass->best[i].count;
+		total += pass->best[i].count + pass->outliers.count;
 	pgstat_count_index_tuples(candidates->index, total);
 	wanted = MemoryContextAllocHuge(CurrentMemoryContext, Max(total, 1) * sizeof(Wanted));
 	for (i = 0; i < pass->queries->count; i++)
 	{
-		const HyTopK *best = &pass->best[i];
-		int32 n;
-
-		CHECK_FOR_INTERRUPTS();
-		for (n = 0; n < best->count && n < candidates->k; n++)
-			wanted[count++] = (Wanted){.root = best->items[n].row, .query = i, .candidate = n};
+		for (n = 0; n < pass->outliers.count; n++)
+			wanted[count++] =
+				(Wanted){.root = pass->outliers.rows[n].position, .query = i, .candidate = OUTLIER};
+		count += want_candidates(pass, i, 0, candidates->k, wanted + count);
 	}
 	look_up_wanted(pass, fetch, wanted, count);
 
@@ -294,27 +308,42 @@ look_up(Pass *pass)
 	{
 		const HyTopK *best = &pass->best[i];
 		const HyTopK *found = &pass->answers[i];
-		int32 n;
 
-		CHECK_FOR_INTERRUPTS();
 		for (n = candidates->k; n < best->count; n++)
 		{
 			if (found->count == found->k &&
 			    least_distance(pass, i, best->items[n].distance) > found->items[0].distance)
 				break;
-			wanted[count++] = (Wanted){.root = best->items[n].row, .query = i, .candidate = n};
 		}
+		count += want_candidates(pass, i, candidates->k, n, wanted + count);
 	}
 	look_up_wanted(pass, fetch, wanted, count);
 	pfree(wanted);
 	hybrid_fetch_end(fetch);
 }
 
+/* want_candidates: those of a query from first on, before end, that are no outliers; how many. */
+static int
+want_candidates(const Pass *pass, int query, int32 first, int32 end, Wanted *wanted)
+{
+	const HyTopK *best = &pass->best[query];
+	int count = 0;
+	int32 n;
+
+	CHECK_FOR_INTERRUPTS();
+	for (n = first; n < end && n < best->count; n++)
+	{
+		if (!hybrid_is_outlier(&pass->outliers, best->items[n].row))
+			wanted[count++] = (Wanted){.root = best->items[n].row, .query = query, .candidate = n};
+	}
+	return count;
+}
+
 static void
 look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 {
 	const HybridQueries *queries = pass->queries;
-	bool lossy = pass->loss.residual != 0;
+	bool lossy = pass->outliers.count > 0;
 	bool visible = false;
 	int64 position = 0;
 	const HybridVector *vector = NULL;
@@ -324,7 +353,7 @@ look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 	for (i = 0; i < count; i++)
 	{
 		const Wanted *it = &wanted[i];
-		double distance = pass->best[it->query].items[it->candidate].distance;
+		double distance;
 
 		if (i == 0 || wanted[i - 1].root != it->root)
 			visible = hybrid_fetch(fetch, it->root, &position, lossy ? &vector : NULL);
@@ -333,6 +362,8 @@ look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 		if (lossy)
 			distance = hy_distance(pass->candidates->metric, hybrid_query(queries, it->query),
 			                       vector->x, queries->dims);
+		else
+			distance = pass->best[it->query].items[it->candidate].distance;
 		(void) hy_topk_push(&pass->answers[it->query], distance, position);
 	}
 }
@@ -353,5 +384,16 @@ is_sure(const Pass *pass, int query, int64 many)
 	least = least_distance(pass, query, last->distance);
 	if (found->items[0].distance != least)
 		return found->items[0].distance < least;
-	return pass->loss.residual == 0 && found->items[0].row >> 16 < last->row >> 16;
+	return pass->outliers.others.residual == 0 && found->items[0].row >> 16 < last->row >> 16;
+}
+
+/*
+ * may_hide: whether a row may have an answer's distance although its copy has none, since there is
+ * nothing left of it, and so is no candidate however many there are.
+ */
+static bool
+may_hide(const Pass *pass, int query)
+{
+	return pass->candidates->metric == HY_METRIC_COSINE && pass->outliers.others.residual != 0 &&
+	       pass->probes[query].norm != 0 && least_distance(pass, query, 2) <= 0;
 }

@@ -35,14 +35,15 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
 
 /* hybrid_candidates_bytes: memory a query takes while so many are looked at, its answers included. */
-extern Size hybrid_candidates_bytes(int64 candidates);
+extern Size hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many);
 
 /*
  * hybrid_candidates_search: reads the store once for `many` candidates a query, looks them up in the
  * table, and puts the nearest visible rows into answers, one empty heap of k a query.  sure[i]
- * becomes whether no other row can belong there; where it is false the heap is empty again.
+ * becomes whether no other row can belong there; where it is false the heap is empty again.  Returns
+ * whether more candidates may help the others.
  */
-extern void
+extern bool
 hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries *queries,
                          int64 many, HyTopK *answers, bool *sure);
 

@@ -3,7 +3,7 @@
  *		The k nearest rows of a relation: see nearest.h.
  *
  * Queries whose answer a search of the store leaves uncertain are asked again with four times as
- * many candidates, as far as work_mem reaches, and after that from the table.
+ * many candidates, as far as that can help and work_mem reaches, and after that from the table.
  */
 #include "postgres.h"
 
@@ -106,7 +106,8 @@ hybrid_target_group(const HybridTarget *target, int dims, Size beside)
 	Size each = (Size) target->options.k * 2 * sizeof(HyNeighbor);
 
 	if (uses_store(target, dims))
-		each = Max(each, hybrid_candidates_bytes(hybrid_candidates_first(&target->store)));
+		each = Max(
+			each, hybrid_candidates_bytes(&target->store, hybrid_candidates_first(&target->store)));
 	return (int) Max(1, Min(memory_for_queries() / (each + beside), PG_INT32_MAX / 2));
 }
 
@@ -163,7 +164,8 @@ static bool
 uses_store(const HybridTarget *target, int dims)
 {
 	return target->store.index != NULL && target->store.shape.dims == dims &&
-	       hybrid_candidates_bytes(hybrid_candidates_first(&target->store)) <= memory_for_queries();
+	       hybrid_candidates_bytes(&target->store, hybrid_candidates_first(&target->store)) <=
+	           memory_for_queries();
 }
 
 /* memory_for_queries: the other half of work_mem is the batch's. */
@@ -192,8 +194,9 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 	}
 	for (;;)
 	{
-		Size each = hybrid_candidates_bytes(many);
+		Size each = hybrid_candidates_bytes(store, many);
 		int group = (int) Max(1, Min(memory_for_queries() / each, (Size) left));
+		bool more_help = true;
 		int first;
 
 		for (first = 0; first < left; first += group)
@@ -201,7 +204,9 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 			HybridQueries part = {.count = Min(group, left - first), .dims = queries->dims};
 
 			part.x = open.queries.x + (Size) first * queries->dims;
-			hybrid_candidates_search(store, &part, many, open.answers + first, open.sure + first);
+			if (!hybrid_candidates_search(store, &part, many, open.answers + first,
+			                              open.sure + first))
+				more_help = false;
 		}
 		for (i = 0; i < left; i++)
 		{
@@ -212,7 +217,8 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 		if (left == 0)
 			break;
 		many *= GROWTH;
-		if (many > PG_INT32_MAX || hybrid_candidates_bytes(many) > memory_for_queries())
+		if (!more_help || many > PG_INT32_MAX ||
+		    hybrid_candidates_bytes(store, many) > memory_for_queries())
 		{
 			target->from_table += left;
 			search_table(target, &open.queries, open.answers);

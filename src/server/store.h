@@ -75,6 +75,9 @@ typedef struct HybridStoreMethods
 
 	void (*probe)(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
+	/* a number that grows with what an entry's copy lost, as far as queries of this metric see it */
+	double (*lost)(HyMetric metric, float norm, float residual);
+
 	/* makes loss cover this entry too, for lower_bound and queries of this metric */
 	void (*cover)(HyMetric metric, HybridLoss *loss, float norm, float residual);
 
