@@ -448,7 +448,7 @@ static float
 bare_bits(HySimd level, const char *rows, int64_t n)
 {
 #if defined(__x86_64__)
-	if (level == HY_SIMD_AVX512)
+	if (level == HY_SIMD_AVX512 || level == HY_SIMD_AMX)
 		return bare_bits_avx512(rows, n);
 	if (level == HY_SIMD_AVX2)
 		return bare_bits_avx2(rows, n);

@@ -76,28 +76,33 @@ hy_distance(HyMetric metric, const float *a, const float *b, int dims)
 double
 hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims)
 {
-	const HyKernels *kernels = hy_kernels();
-	const HyPairKernels *pair = &kernels->pair[dtype];
-	float aa = 0.0f;
-	float sum[2] = {0.0f, 0.0f};
+	const HyPairKernels *pair = &hy_kernels()->pair[dtype];
+	float sum = 0.0f;
 
 	switch (metric)
 	{
 		case HY_METRIC_L2:
-			sum[0] = pair->l2sq(a, b, dims);
+			sum = pair->l2sq(a, b, dims);
 			break;
 		case HY_METRIC_IP:
-			sum[0] = pair->ip(a, b, dims);
+			sum = pair->ip(a, b, dims);
 			break;
 		case HY_METRIC_L1:
-			sum[0] = pair->l1(a, b, dims);
+			sum = pair->l1(a, b, dims);
 			break;
 		case HY_METRIC_COSINE:
-			pair->ip_norm(a, b, dims, sum);
-			aa = kernels->pair[HY_F32].ip(a, a, dims);
-			break;
+			return hy_cosine_to(a, hy_norm_sq(HY_F32, a, dims), dtype, b, dims);
 	}
-	return hy_distance_from_sums(metric, sum[0], aa, sum[1]);
+	return hy_distance_from_sums(metric, sum, 0.0f, 0.0f);
+}
+
+double
+hy_cosine_to(const float *a, float aa, HyDtype dtype, const void *b, int dims)
+{
+	float sum[2];
+
+	hy_kernels()->pair[dtype].ip_norm(a, b, dims, sum);
+	return hy_distance_from_sums(HY_METRIC_COSINE, sum[0], aa, sum[1]);
 }
 
 double

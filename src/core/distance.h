@@ -72,6 +72,9 @@ extern double hy_distance(HyMetric metric, const float *a, const float *b, int d
 extern double
 hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
 
+/* hy_cosine_to: the cosine distance, where the canonical sum aa = a.a is known. */
+extern double hy_cosine_to(const float *a, float aa, HyDtype dtype, const void *b, int dims);
+
 /* hy_l2_squared: the canonical sum of squared differences. */
 extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
 

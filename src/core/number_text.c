@@ -2,12 +2,13 @@
  * number_text.c
  *		The text form of one element of a vector.
  *
- * Most elements are short decimals.  With at most 15 digits and a power of ten up to 22, both the
- * digits and the power are exact doubles, so one multiplication or division gives the correctly
- * rounded double d (W. D. Clinger, "How to read floating point numbers accurately", 1990).
- * Rounding d once more, to float, is right unless d lies on the middle between two floats: every
- * such middle is a double, and rounding is monotonic, so a d beside it is on the exact value's
- * side.  Those, and all that is not a short plain decimal, are strtof's.
+ * Most elements are decimals of which 19 digits and a power of ten up to 22 tell enough.  The power
+ * is an exact double, and so are digits up to 2^53, so one multiplication or division gives the
+ * correctly rounded double d (W. D. Clinger, "How to read floating point numbers accurately", 1990).
+ * With more digits, rounding them first and dropping those after the 19th moves d by less than two
+ * units in its last place.  Rounding d once more, to float, is right unless the middle between two
+ * floats may lie between d and the exact value: every such middle is a double, and rounding is
+ * monotonic.  Those that are near one, and all that is not a plain decimal, are strtof's.
  *
  * strtof obeys LC_NUMERIC, which PostgreSQL keeps at C.
  */
@@ -20,12 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DIGITS 19
-#define MAX_EXACT_DIGITS UINT64_C(999999999999999)
+#define MAX_DIGITS 19 /* that 64 bits hold */
+#define MAX_EXACT_DIGITS (UINT64_C(1) << 53)
 #define MAX_EXACT_POWER 22
 
-static bool parse_short_decimal(const char *text, float *value, const char **end);
-static bool round_decimal(uint64_t digits, int power, bool negative, float *value);
+#define MIDDLE 0x10000000u /* between two floats, in the 29 bits that only a double has */
+
+static bool parse_decimal(const char *text, float *value, const char **end);
+static uint64_t first_digits(const char *p, const char *end, int *power);
+static bool round_decimal(uint64_t digits, int power, uint32_t error, bool negative, float *value);
 
 HyTextError
 hy_number_parse(const char *text, float *value, const char **end)
@@ -33,7 +37,7 @@ hy_number_parse(const char *text, float *value, const char **end)
 	char *stop;
 	float read;
 
-	if (parse_short_decimal(text, value, end))
+	if (parse_decimal(text, value, end))
 		return HY_TEXT_OK;
 
 	errno = 0;
@@ -49,11 +53,12 @@ hy_number_parse(const char *text, float *value, const char **end)
 	return errno == ERANGE && read == 0 ? HY_TEXT_TOO_SMALL : HY_TEXT_OK;
 }
 
-/* parse_short_decimal: reads a decimal where that is exact; false leaves it to strtof. */
+/* parse_decimal: reads a decimal where that is sure to be right; false leaves it to strtof. */
 static bool
-parse_short_decimal(const char *text, float *value, const char **end)
+parse_decimal(const char *text, float *value, const char **end)
 {
 	const char *p = text;
+	const char *begin;
 	const char *first;
 	uint64_t digits = 0;
 	ptrdiff_t count;
@@ -63,6 +68,7 @@ parse_short_decimal(const char *text, float *value, const char **end)
 
 	if (*p == '-' || *p == '+')
 		negative = *p++ == '-';
+	begin = p;
 	first = p;
 	for (; hy_is_digit(*p); p++)
 		digits = digits * 10 + (uint64_t) (*p - '0');
@@ -75,10 +81,17 @@ parse_short_decimal(const char *text, float *value, const char **end)
 		places = p - first;
 		count += places;
 	}
-	/* With more digits, zeros in front included, the number may have wrapped around. */
-	if (count == 0 || count > MAX_DIGITS || digits > MAX_EXACT_DIGITS)
+	if (count == 0)
 		return false;
 	power = -(int) places;
+	/* With more digits than that, zeros in front apart, the number may have wrapped around. */
+	if (count > MAX_DIGITS)
+	{
+		for (first = begin; *first == '0' || *first == '.'; first++)
+			count -= *first == '0';
+		if (count > MAX_DIGITS)
+			digits = first_digits(begin, p, &power);
+	}
 	if (*p == 'e' || *p == 'E')
 	{
 		bool down = false;
@@ -102,12 +115,41 @@ parse_short_decimal(const char *text, float *value, const char **end)
 	if (*p != ',' && *p != ']' && *p != '}' && !hy_is_space(*p))
 		return false;
 	*end = p;
-	return round_decimal(digits, power, negative, value);
+	return round_decimal(digits, power, count > MAX_DIGITS || digits > MAX_EXACT_DIGITS ? 4 : 0,
+	                     negative, value);
 }
 
-/* round_decimal: digits * 10^power as a float, false where this way does not prove it right. */
+/* first_digits: the first MAX_DIGITS, zeros in front apart; power becomes that of the last of them. */
+static uint64_t
+first_digits(const char *p, const char *end, int *power)
+{
+	uint64_t digits = 0;
+	int taken = 0;
+	bool fraction = false;
+
+	*power = 0;
+	for (; p < end; p++)
+	{
+		if (*p == '.')
+			fraction = true;
+		else if (taken == MAX_DIGITS)
+			*power += !fraction;
+		else
+		{
+			digits = digits * 10 + (uint64_t) (*p - '0');
+			taken += digits != 0;
+			*power -= fraction;
+		}
+	}
+	return digits;
+}
+
+/*
+ * round_decimal: digits * 10^power as a float, false where this way does not prove it right.  error
+ * is that of the double in units of its last place, 0 where both factors are exact.
+ */
 static bool
-round_decimal(uint64_t digits, int power, bool negative, float *value)
+round_decimal(uint64_t digits, int power, uint32_t error, bool negative, float *value)
 {
 	static const double powers[MAX_EXACT_POWER + 1] = {
 		1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -123,12 +165,9 @@ round_decimal(uint64_t digits, int power, bool negative, float *value)
 	else
 		d *= powers[power];
 
-	/*
-	 * Zero, or between 1e-22 and 1e37: never a subnormal float, never out of range.  A float has
-	 * 29 bits of fraction less than a double.
-	 */
+	/* Zero, or more than 1e-22: never a subnormal float. */
 	memcpy(&bits, &d, sizeof(bits));
-	if ((bits & 0x1fffffffu) == 0x10000000u)
+	if (d >= 0x1p127 || ((uint32_t) bits & (2 * MIDDLE - 1)) - (MIDDLE - error) <= 2 * error)
 		return false;
 	*value = negative ? -(float) d : (float) d;
 	return true;

@@ -23,13 +23,15 @@ typedef enum SumOp
 	SUM_L1
 } SumOp;
 
-/* Lanes: the state of a canonical sum; a lane whose bit in used is not set is +0. */
+/*
+ * Lanes: the state of a canonical sum.  A lane goes to its twin when an element of a later block
+ * comes to it, or at the end: between two flushes of the dense order it gets nothing but +0.
+ */
 typedef struct Lanes
 {
 	float lane[HY_LANES];
+	uint32_t block[HY_LANES]; /* of the elements in lane */
 	double twin[HY_LANES];
-	uint64_t used;
-	uint32_t block;
 } Lanes;
 
 typedef struct Merge
@@ -44,7 +46,6 @@ typedef struct Merge
 typedef struct Pair
 {
 	int32_t index;
-	bool in_both;
 	float x;
 	float y;
 } Pair;
@@ -140,14 +141,12 @@ next_pair(Merge *merge, Pair *pair)
 		float y = b->values[j];
 
 		pair->index = from_a ? left : right;
-		pair->in_both = left == right;
 		pair->x = from_a ? x : 0.0f;
 		pair->y = from_b ? y : 0.0f;
 		merge->i = i + from_a;
 		merge->j = j + from_b;
 		return true;
 	}
-	pair->in_both = false;
 	pair->x = 0.0f;
 	pair->y = 0.0f;
 	if (i < a->count)
@@ -182,19 +181,6 @@ hy_sparse_compare(const HySparse *a, const HySparse *b)
 	return (a->dims > b->dims) - (a->dims < b->dims);
 }
 
-HY_INLINE void
-flush(Lanes *lanes)
-{
-	while (lanes->used != 0)
-	{
-		int lane = __builtin_ctzll(lanes->used);
-
-		lanes->twin[lane] += (double) lanes->lane[lane];
-		lanes->lane[lane] = 0.0f;
-		lanes->used &= lanes->used - 1;
-	}
-}
-
 /* fused: whether the function that this is compiled into has the instruction. */
 HY_INLINE float
 multiply_add(bool fused, float a, float b, float c)
@@ -202,50 +188,97 @@ multiply_add(bool fused, float a, float b, float c)
 	return fused ? __builtin_fmaf(a, b, c) : hy_fma(a, b, c);
 }
 
-HY_INLINE void
-add_pair(SumOp op, bool fused, Lanes *lanes, const Pair *pair)
+/* float_if: value, or +0 unless it is wanted; without a branch, as nobody could predict it. */
+HY_INLINE float
+float_if(bool wanted, float value)
 {
-	uint32_t block = (uint32_t) pair->index / HY_BLOCK;
-	uint32_t i = (uint32_t) pair->index % HY_LANES;
-	float d = pair->x - pair->y;
+	uint32_t bits;
 
-	if (block != lanes->block)
-	{
-		flush(lanes);
-		lanes->block = block;
-	}
-	lanes->used |= UINT64_C(1) << i;
+	memcpy(&bits, &value, sizeof(bits));
+	bits &= -(uint32_t) wanted;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* add_pair: the elements x and y at index, of which one may be absent. */
+HY_INLINE void
+add_pair(SumOp op, bool fused, Lanes *lanes, int32_t index, float x, float y)
+{
+	uint32_t block = (uint32_t) index / HY_BLOCK;
+	uint32_t i = (uint32_t) index % HY_LANES;
+	bool same = lanes->block[i] == block;
+	float before = lanes->lane[i];
+	float sum = float_if(same, before);
+	float d = x - y;
+
 	if (op == SUM_L2SQ)
-		lanes->lane[i] = multiply_add(fused, d, d, lanes->lane[i]);
+		sum = multiply_add(fused, d, d, sum);
 	else if (op == SUM_IP)
-		lanes->lane[i] = multiply_add(fused, pair->x, pair->y, lanes->lane[i]);
+		sum = multiply_add(fused, x, y, sum);
 	else
-		lanes->lane[i] += fabsf(d);
+		sum += fabsf(d);
+	lanes->lane[i] = sum;
+	lanes->block[i] = block;
+	lanes->twin[i] += (double) float_if(!same, before);
+}
+
+HY_INLINE float
+fold(Lanes *lanes)
+{
+	double sum[HY_LANES];
+	int i;
+
+	for (i = 0; i < HY_LANES; i++)
+		sum[i] = lanes->twin[i] + (double) lanes->lane[i];
+#define FOLD_ONCE(h)                                                                               \
+	for (i = 0; i < (h); i++)                                                                      \
+		sum[i] += sum[i + (h)];
+	FOLD_ONCE(32)
+	FOLD_ONCE(16)
+	FOLD_ONCE(8)
+	FOLD_ONCE(4)
+	FOLD_ONCE(2)
+	FOLD_ONCE(1)
+#undef FOLD_ONCE
+	return (float) sum[0];
 }
 
 HY_INLINE float
 sum_pairs(SumOp op, bool fused, const HySparse *a, const HySparse *b)
 {
 	Lanes lanes;
-	Merge merge = merge_of(a, b);
-	Pair pair;
-	int h;
-	int i;
+	/* copies, so that what is written to lanes cannot change them */
+	const int32_t *left = a->indices;
+	const int32_t *right = b->indices;
+	const float *x = a->values;
+	const float *y = b->values;
+	size_t left_count = (size_t) a->count;
+	size_t right_count = (size_t) b->count;
+	size_t i = 0;
+	size_t j = 0;
 
 	memset(&lanes, 0, sizeof(lanes));
-	while (next_pair(&merge, &pair))
+	while (i < left_count && j < right_count)
 	{
+		int32_t first = left[i];
+		int32_t second = right[j];
+		bool from_a = first <= second;
+		bool from_b = second <= first;
+
 		/* The product with an absent element is a zero. */
-		if (op != SUM_IP || pair.in_both)
-			add_pair(op, fused, &lanes, &pair);
+		if (op != SUM_IP)
+			add_pair(op, fused, &lanes, from_a ? first : second, float_if(from_a, x[i]),
+			         float_if(from_b, y[j]));
+		else if (first == second)
+			add_pair(op, fused, &lanes, first, x[i], y[j]);
+		i += from_a;
+		j += from_b;
 	}
-	flush(&lanes);
-	for (h = HY_LANES / 2; h >= 1; h /= 2)
-	{
-		for (i = 0; i < h; i++)
-			lanes.twin[i] += lanes.twin[i + h];
-	}
-	return (float) lanes.twin[0];
+	for (; op != SUM_IP && i < left_count; i++)
+		add_pair(op, fused, &lanes, left[i], x[i], 0.0f);
+	for (; op != SUM_IP && j < right_count; j++)
+		add_pair(op, fused, &lanes, right[j], 0.0f, y[j]);
+	return fold(&lanes);
 }
 
 static float

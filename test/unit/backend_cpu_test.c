@@ -82,7 +82,8 @@ test_topk(void)
 	int i;
 
 	task.u.topk = (HyTopKTask){
-		HY_METRIC_L2, distance.u.distance.queries, distance.u.distance.targets, 7, found, counts};
+		HY_METRIC_L2, distance.u.distance.queries, distance.u.distance.targets, 7, found, counts,
+		NULL};
 	hy_topk_search(HY_METRIC_L2, &task.u.topk.queries, &task.u.topk.targets, 7, wanted,
 	               wanted_counts, NULL);
 	run(open_cpu(), &task);

@@ -32,7 +32,7 @@ topk_task(void)
 {
 	HyTask task = {.op = HY_OP_TOPK};
 
-	task.u.topk = (HyTopKTask){HY_METRIC_L1, matrix(2), matrix(5), 3, neighbors, counts};
+	task.u.topk = (HyTopKTask){HY_METRIC_L1, matrix(2), matrix(5), 3, neighbors, counts, NULL};
 	return task;
 }
 

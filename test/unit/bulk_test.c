@@ -103,7 +103,7 @@ test_short_of_memory(void)
 		queries = task.u.distance.queries;
 		targets = task.u.distance.targets;
 		task.op = HY_OP_TOPK;
-		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 5, out, &counts[0]};
+		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 5, out, &counts[0], NULL};
 		hy_topk_search(HY_METRIC_L2, &queries, &targets, 5, expected, &counts[1], NULL);
 		stage.memory.calls = 0;
 		stage.memory.fail_at = fail_at;
@@ -140,7 +140,7 @@ test_memory_for_one_piece(void)
 	queries = task.u.distance.queries;
 	targets = task.u.distance.targets;
 	task.op = HY_OP_TOPK;
-	task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 5, out, &counts[0]};
+	task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 5, out, &counts[0], NULL};
 	hy_topk_search(HY_METRIC_L2, &queries, &targets, 5, expected, &counts[1], NULL);
 	/* the kind is known, so that there are several pieces */
 	for (i = 0; i < 9; i++)

@@ -386,83 +386,6 @@ test_rounds_once(void)
 	CHECK_MSG(hard > 10, "only %d of these are hard", hard);
 }
 
-/* The promise to users: 1e-6 of the sum of the terms' magnitudes, at any number of dims. */
-static void
-test_accuracy(void)
-{
-	static const Filling fillings[] = {FILL_UNIFORM, FILL_CONSTANT, FILL_CANCELLING, FILL_MIXED,
-	                                   FILL_SPARSE};
-	static const int dims[] = {1, 2, 3, 64, 768, 1024, 1025, 4096, 9999, 16000};
-	UnitRandom random = {6};
-	int round;
-	int f;
-	int d;
-	int i;
-
-	for (round = 0; round < 5; round++)
-	{
-		for (f = 0; f < 5; f++)
-		{
-			fill_all(&random, fillings[f]);
-			for (i = 0; i < MAX_DIMS && fillings[f] == FILL_CONSTANT; i++)
-			{
-				/* Of values whose sums round the same way each time. */
-				left[i] = 0.1f + 0.123f * (float) round;
-				right[i] = 0.7f;
-			}
-			for (d = 0; d < 10; d++)
-			{
-				const HyPairKernels *pair = &hy_kernels()->pair[HY_F32];
-				long double sums[3] = {0, 0, 0};
-				long double magnitude = 0;
-
-				for (i = 0; i < dims[d]; i++)
-				{
-					long double x = left[i];
-					long double y = right[i];
-
-					sums[0] += (x - y) * (x - y);
-					sums[1] += x * y;
-					sums[2] += fabsl(x - y);
-					magnitude += fabsl(x * y);
-				}
-				CHECK_NEAR(pair->l2sq(left, right, dims[d]), (double) sums[0],
-				           1e-6 * (double) sums[0]);
-				CHECK_NEAR(pair->ip(left, right, dims[d]), (double) sums[1],
-				           1e-6 * (double) magnitude);
-				CHECK_NEAR(pair->l1(left, right, dims[d]), (double) sums[2],
-				           1e-6 * (double) sums[2]);
-			}
-		}
-	}
-}
-
-/* Without the fp64 twins some constant would miss: the test above has teeth. */
-static void
-test_twins_are_needed(void)
-{
-	double worst = 0.0;
-	int round;
-
-	for (round = 0; round < 200; round++)
-	{
-		float x = 0.1f + 0.0123f * (float) round;
-		float lane = 0.0f;
-		int i;
-
-		/* All 64 lanes alike, 250 elements each. */
-		for (i = 0; i < 250; i++)
-			lane = fmaf(x, x, lane);
-		worst = fmax(worst, fabs((double) lane / (250.0 * (double) x * (double) x) - 1.0));
-		for (i = 0; i < MAX_DIMS; i++)
-			left[i] = x;
-		CHECK_NEAR(hy_kernels()->pair[HY_F32].ip(left, left, MAX_DIMS) /
-		               (MAX_DIMS * (double) x * (double) x),
-		           1.0, 1e-6);
-	}
-	CHECK_MSG(worst > 1e-6, "the worst plain sum is off by %g", worst);
-}
-
 static void
 test_distances_of_a_pair(void)
 {
@@ -604,8 +527,6 @@ main(void)
 	UNIT_RUN(test_zero_sums_are_positive);
 	UNIT_RUN(test_vanishing_sums_are_positive);
 	UNIT_RUN(test_rounds_once);
-	UNIT_RUN(test_accuracy);
-	UNIT_RUN(test_twins_are_needed);
 	UNIT_RUN(test_distances_of_a_pair);
 	UNIT_RUN(test_distance_is_made_of_the_sums);
 	UNIT_RUN(test_cosine_from_sums);

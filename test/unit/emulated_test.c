@@ -111,8 +111,8 @@ test_under_the_dispatcher(void)
 			hy_topk_search(HY_METRIC_L2, &task.u.distance.queries, &task.u.distance.targets, 5,
 			               found[0], counts[0], NULL);
 			task.op = HY_OP_TOPK;
-			task.u.topk =
-				(HyTopKTask){HY_METRIC_L2, (HyMatrix){0}, (HyMatrix){0}, 5, found[1], counts[1]};
+			task.u.topk = (HyTopKTask){HY_METRIC_L2, (HyMatrix){0}, (HyMatrix){0}, 5,
+			                           found[1],     counts[1],     NULL};
 			task.u.topk.queries =
 				(HyMatrix){.dims = DIMS, .rows = 2, .stride = DIMS * 4, .data = vectors};
 			task.u.topk.targets = task.u.topk.queries;

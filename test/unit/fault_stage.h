@@ -115,7 +115,7 @@ task_of(HyOp op)
 	if (op == HY_OP_DISTANCE)
 		task.u.distance = (HyDistanceTask){HY_METRIC_COSINE, queries, targets, distances, 0};
 	else if (op == HY_OP_TOPK)
-		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts};
+		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts, NULL};
 	else
 		task.u.spread = (HySpreadTask){
 			&graph,

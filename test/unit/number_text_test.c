@@ -92,6 +92,26 @@ test_random_digits_as_strtof(void)
 	}
 }
 
+/* What programs print that compute in double precision: 16 or more digits, zeros after the point. */
+static void
+test_random_doubles_as_strtof(void)
+{
+	UnitRandom random = {34};
+	char number[512];
+	int i;
+
+	for (i = 0; i < 400000; i++)
+	{
+		double value = unit_random_unit(&random) - 0.5;
+
+		value = ldexp(value, (int) unit_random_below(&random, i % 4 == 0 ? 260 : 20) -
+		                         (i % 4 == 0 ? 130 : 15));
+		snprintf(number, sizeof(number), i & 1 ? "%.*g" : "%.*f",
+		         15 + (int) unit_random_below(&random, 8), value);
+		check_number(number);
+	}
+}
+
 /*
  * Where double rounding would bite: decimals of 15 digits at and around the middle between two
  * floats.
@@ -111,6 +131,17 @@ test_middles_as_strtof(void)
 
 		snprintf(number, sizeof(number), "%.*g", 9 + (int) unit_random_below(&random, 15), middle);
 		check_number(number);
+		/* beside the middle by a few units of the last digit, of which a double has no notion */
+		if (i % 4 == 0)
+		{
+			double digits = ldexp(middle, (int) unit_random_below(&random, 20));
+			unsigned long long whole = digits < 1e18 ? (unsigned long long) (digits * 10) : 1;
+
+			snprintf(number, sizeof(number), "%llu.%de-%d",
+			         whole - 3 + unit_random_below(&random, 7),
+			         (int) unit_random_below(&random, 1000), (int) unit_random_below(&random, 40));
+			check_number(number);
+		}
 	}
 	/* Integers whose double lies on a middle: 2^24 + 1 + 2n and such. */
 	for (i = 0; i < 100000; i++)
@@ -157,6 +188,26 @@ test_edges_as_strtof(void)
 	                                      "1e00000000000000000000001",
 	                                      "1e-00000000000000000000001",
 	                                      "0x1.8p3",
+	                                      "18446744073709551615",
+	                                      "18446744073709551616.0",
+	                                      "18446744073709551616.01",
+	                                      "18446744073709551616",
+	                                      "9999999999999999999e19",
+	                                      "9999999999999999999e18",
+	                                      "3402823466385288598e20",
+	                                      "3402823567797336616e20",
+	                                      "1e-37",
+	                                      "1e-38",
+	                                      "11754943508222875e-54",
+	                                      "0.00000000000000000000000000000000000001",
+	                                      "0.0000000000000000000000000000000000001",
+	                                      ".0",
+	                                      ".05",
+	                                      "0.",
+	                                      "-.00000000000000000000000000",
+	                                      "16777217.000000000000",
+	                                      "16777216.999999999999",
+	                                      "16777217.000000000001",
 	                                      "0x.1p-120",
 	                                      "123456789012345678901234567890e-20",
 	                                      "1e99999999999999999999",
@@ -205,6 +256,7 @@ main(void)
 {
 	UNIT_RUN(test_random_floats_as_strtof);
 	UNIT_RUN(test_random_digits_as_strtof);
+	UNIT_RUN(test_random_doubles_as_strtof);
 	UNIT_RUN(test_middles_as_strtof);
 	UNIT_RUN(test_edges_as_strtof);
 	UNIT_RUN(test_errors);
