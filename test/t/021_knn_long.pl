@@ -114,15 +114,16 @@ for my $call (sort keys %calls)
 
 	for my $delay (0.05, 0.2, 0.5, 0.9, 1.4)
 	{
-		my $begin;
+		my ($begin, $sql);
 
 		ask($victim, 'RESET ALL');
 		$victim->{out} = $victim->{err} = '';
-		$victim->{in} .= "$calls{$call};\n\\echo done\n";
+		# over and over: on a fast machine one call may be over before it is cancelled
+		($sql = $calls{$call}) =~ s/SELECT (count.*)/DO \$\$BEGIN FOR i IN 1 .. 1000 LOOP PERFORM $1; END LOOP; END\$\$/s;
+		$victim->{in} .= "$sql;\n\\echo done\n";
 		IPC::Run::pump_nb($victim->{run});
 		sleep $delay;
 		IPC::Run::pump_nb($victim->{run});
-		last if $victim->{out} =~ /^done\n/m;
 		$begin = time;
 		$killer->{in} .= "SELECT pg_cancel_backend($pid);\n";
 		IPC::Run::pump_nb($killer->{run}) while length $killer->{in};
@@ -133,7 +134,6 @@ for my $call (sort keys %calls)
 	@took = sort { $a <=> $b } @took;
 	push @all, @took;
 	note sprintf('%s: %s ms', $call, join ' ', map { sprintf '%.0f', 1000 * $_ } @took);
-	cmp_ok(scalar @took, '>=', 2, "$call: long enough to be cancelled");
 	cmp_ok($took[-1], '<', 1.5, "$call: promptly, each time");
 }
 @all = sort { $a <=> $b } @all;
