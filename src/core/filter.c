@@ -499,7 +499,6 @@ canonical_distance(const Search *search, int64_t query, int i, int64_t first, in
 	const float *a = hy_matrix_row(search->queries, query);
 	const void *b = hy_matrix_row(search->targets, first + row);
 	int dims = search->queries->dims;
-
 	float aa = 0.0f;
 	float bb = 0.0f;
 	float sum;

@@ -32,7 +32,10 @@ $node->safe_psql('postgres', q{
 });
 
 my %calls = (
-	'hybrid_knn' => q{SELECT count(*) FROM queries, hybrid_knn('item', 'v', queries.v, 10, 'cosine')},
+	'hybrid_knn' => q{SET hybrid.precision = exact;
+		SELECT count(*) FROM queries, hybrid_knn('item', 'v', queries.v, 10, 'cosine')},
+	'hybrid_knn by the filter' => q{DO $$BEGIN FOR i IN 1 .. 1000 LOOP
+		PERFORM count(*) FROM queries, hybrid_knn('item', 'v', queries.v, 10, 'cosine'); END LOOP; END$$},
 	'hybrid_distances' =>
 		q{SELECT count(hybrid_distances(item.v, queries.v, 'l1')) FROM item, queries},
 	'index scan' => q{SET enable_seqscan = off; SELECT count(*) FROM item a,
