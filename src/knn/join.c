@@ -8,8 +8,8 @@
 #include "postgres.h"
 
 #include "knn/join.h"
-#include "server/position.h"
 #include "miscadmin.h"
+#include "server/position.h"
 #include "utils/memutils.h"
 
 /* Join: on its way through the left rows. */

@@ -14,9 +14,9 @@
 #include "knn/arguments.h"
 #include "knn/join.h"
 #include "miscadmin.h"
+#include "server/position.h"
 #include "server/report.h"
 #include "utils/builtins.h"
-#include "server/position.h"
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(hybrid_knn_graph);

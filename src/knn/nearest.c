@@ -10,9 +10,9 @@
 #include "access/genam.h"
 #include "knn/candidates.h"
 #include "knn/nearest.h"
-#include "server/position.h"
 #include "knn/search.h"
 #include "miscadmin.h"
+#include "server/position.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
