@@ -19,7 +19,7 @@
 #endif
 #define HY_WIDTH 8
 #define HY_WIDE_WIDTH 4
-#define HY_PAIR_VECS 4
+#define HY_PAIR_STEPS 2
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
@@ -109,9 +109,9 @@ vec_fma(__m256 a, __m256 b, __m256 c)
 }
 
 PRIMITIVE __m256d
-wide_of(__m256 v, int i)
+wide_from(const float *p)
 {
-	return _mm256_cvtps_pd(i == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1));
+	return _mm256_cvtps_pd(_mm_loadu_ps(p));
 }
 
 PRIMITIVE __m256d

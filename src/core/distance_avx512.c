@@ -26,7 +26,7 @@
 #endif
 #define HY_WIDTH 16
 #define HY_WIDE_WIDTH 8
-#define HY_PAIR_VECS 4
+#define HY_PAIR_STEPS 1
 
 #define PRIMITIVE static inline __attribute__((always_inline)) HY_TARGET
 
@@ -102,9 +102,9 @@ vec_fma(__m512 a, __m512 b, __m512 c)
 }
 
 PRIMITIVE __m512d
-wide_of(__m512 v, int i)
+wide_from(const float *p)
 {
-	return _mm512_cvtps_pd(i == 0 ? _mm512_castps512_ps256(v) : _mm512_extractf32x8_ps(v, 1));
+	return _mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
 
 PRIMITIVE __m512d

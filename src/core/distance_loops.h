@@ -9,8 +9,7 @@
  *		HY_UNROLL				pragma that unrolls a loop of at most 16 turns, or nothing
  *		HyVec, HY_WIDTH			a register of HY_WIDTH fp32 lanes
  *		HyWide, HY_WIDE_WIDTH	a register of fp64 lanes
- *		HY_PAIR_VECS			registers a sum that ip_norm has room for: it goes through the
- *								lanes in groups of that many
+ *		HY_PAIR_STEPS			steps that ip_norm takes a register at a time, see there
  *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
@@ -18,7 +17,7 @@
  *		vec_add(a, b)			vec_sub(a, b)	vec_abs(a)
  *		vec_sub_apart(a, b)		the same as vec_sub, where the unit that adds has other work
  *		vec_fma(a, b, c)		fl(a * b + c)
- *		wide_of(v, i)			the i-th HY_WIDE_WIDTH lanes of v as fp64
+ *		wide_from(p)			HY_WIDE_WIDTH lanes in memory as fp64
  *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
  *		wide_fold(w)			its lanes as a tree, h = HY_WIDE_WIDTH / 2 ... 1
  *
@@ -27,8 +26,9 @@
  * points at the end.
  *
  * The twins of distance.h start from +0.  Here they start from the lanes of the first flush and,
- * where there is only one, are not stored: the fold starts from the widened lanes.  Adding +0 at
- * its end turns the one difference that could be seen, a sum of -0, into +0.
+ * where there is only one, are not stored: the fold starts from the widened lanes.  The one
+ * difference that could be seen is a sum of -0, which products that underflow can make: adding +0
+ * to it turns it into +0.  What adds no negative numbers can do without.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,16 +38,17 @@
 
 #define HY_VECS (HY_LANES / HY_WIDTH)
 #define HY_WIDES (HY_LANES / HY_WIDE_WIDTH)
-#define HY_WIDES_A_VEC (HY_WIDTH / HY_WIDE_WIDTH)
-#define HY_GROUPS (HY_VECS / HY_PAIR_VECS)
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
 #define HY_AHEAD 1024 /* bytes */
+
+#define KEEP_STORED(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 typedef enum SumOp
 {
 	SUM_L2SQ,
 	SUM_IP,
-	SUM_L1
+	SUM_L1,
+	SUM_NORM /* only beside SUM_IP */
 } SumOp;
 
 /* row_from: where element i of b lies. */
@@ -94,63 +95,67 @@ accumulate(SumOp op, HyDtype dtype, HyVec acc, HyVec a, HyVec b)
 	return vec_add(acc, vec_abs(d));
 }
 
-/* flush: adds the lanes of one register to their twins, or begins these where first is set. */
-HY_INLINE void
-flush(bool first, double *twin, HyVec lanes)
-{
-	int i;
-
-	HY_UNROLL
-	for (i = 0; i < HY_WIDES_A_VEC; i++)
-	{
-		double *p = twin + i * HY_WIDE_WIDTH;
-		HyWide sum = wide_of(lanes, i);
-
-		wide_store(p, first ? sum : wide_add(wide_load(p), sum));
-	}
-}
-
 /*
- * fold_halves: the first level of the tree: registers that are HY_LANES / 2 lanes apart, added to
- * their twins before unless twin is NULL.
+ * store_lanes: to memory, from where wide_from takes them: registers are slower to take apart.
+ * KEEP_STORED has the compiler not do that after all.
  */
 HY_INLINE void
-fold_halves(HyWide *sum, const double *twin, HyVec low_lanes, HyVec high_lanes)
-{
-	int i;
-
-	HY_UNROLL
-	for (i = 0; i < HY_WIDES_A_VEC; i++)
-	{
-		HyWide low = wide_of(low_lanes, i);
-		HyWide high = wide_of(high_lanes, i);
-
-		if (twin != NULL)
-		{
-			low = wide_add(wide_load(twin + i * HY_WIDE_WIDTH), low);
-			high = wide_add(wide_load(twin + HY_LANES / 2 + i * HY_WIDE_WIDTH), high);
-		}
-		sum[i] = wide_add(low, high);
-	}
-}
-
-/* fold_rest: the other levels. */
-HY_INLINE float
-fold_rest(HyWide *sum)
+store_lanes(float *lanes, const HyVec *acc)
 {
 	int j;
 
+	HY_UNROLL
+	for (j = 0; j < HY_VECS; j++)
+		vec_store(lanes + j * HY_WIDTH, acc[j]);
+	KEEP_STORED(lanes);
+}
+
+/* flush: adds the lanes to their twins, or begins these where first is set. */
+HY_INLINE void
+flush(bool first, double *twin, const HyVec *acc)
+{
+	float lanes[HY_LANES] __attribute__((aligned(64)));
+	int j;
+
+	store_lanes(lanes, acc);
+	for (j = 0; j < HY_LANES; j += HY_WIDE_WIDTH)
+	{
+		HyWide sum = wide_from(lanes + j);
+
+		wide_store(twin + j, first ? sum : wide_add(wide_load(twin + j), sum));
+	}
+}
+
+/* fold: the tree; lanes are added to their twins before, unless twin is NULL. */
+HY_INLINE float
+fold(SumOp op, const double *twin, const HyVec *acc)
+{
+	float lanes[HY_LANES] __attribute__((aligned(64)));
+	HyWide sum[HY_WIDES];
+	double total;
+	int j;
+
+	store_lanes(lanes, acc);
+	HY_UNROLL
+	for (j = 0; j < HY_WIDES; j++)
+	{
+		sum[j] = wide_from(lanes + j * HY_WIDE_WIDTH);
+		if (twin != NULL)
+			sum[j] = wide_add(wide_load(twin + j * HY_WIDE_WIDTH), sum[j]);
+	}
 #define FOLD_ONCE(h)                                                                               \
 	HY_UNROLL                                                                                      \
 	for (j = 0; j < (h) / HY_WIDE_WIDTH; j++)                                                      \
 		sum[j] = wide_add(sum[j], sum[j + (h) / HY_WIDE_WIDTH]);
+	FOLD_ONCE(32)
 	FOLD_ONCE(16)
 	FOLD_ONCE(8)
 	FOLD_ONCE(4)
 	FOLD_ONCE(2)
 	FOLD_ONCE(1)
 #undef FOLD_ONCE
-	return (float) (wide_fold(sum[0]) + 0.0);
+	total = wide_fold(sum[0]);
+	return (float) (op == SUM_IP ? total + 0.0 : total);
 }
 
 /*
@@ -208,12 +213,12 @@ tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 }
 
 HY_INLINE void
-clear(HyVec *acc, int n)
+clear(HyVec *acc)
 {
 	int j;
 
 	HY_UNROLL
-	for (j = 0; j < n; j++)
+	for (j = 0; j < HY_VECS; j++)
 		acc[j] = vec_zero();
 }
 
@@ -222,13 +227,10 @@ HY_INLINE void
 flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, const void *b)
 {
 	HyVec acc[HY_VECS];
-	int j;
 
-	clear(acc, HY_VECS);
+	clear(acc);
 	steps(op, dtype, acc, a, b, HY_FLUSH_STEPS);
-	HY_UNROLL
-	for (j = 0; j < HY_VECS; j++)
-		flush(first, twin + j * HY_WIDTH, acc[j]);
+	flush(first, twin, acc);
 }
 
 /* end_pair: the last at most HY_BLOCK elements and the fold; twin is NULL where they are all. */
@@ -236,19 +238,13 @@ HY_INLINE float
 end_pair(SumOp op, HyDtype dtype, const double *twin, const float *a, const void *b, int dims)
 {
 	HyVec acc[HY_VECS];
-	HyWide sum[HY_WIDES / 2];
 	int rest = dims % HY_LANES;
-	int j;
 
-	clear(acc, HY_VECS);
+	clear(acc);
 	steps(op, dtype, acc, a, b, dims / HY_LANES);
 	if (rest != 0)
 		tail(op, dtype, acc, a + (dims - rest), row_from(dtype, b, dims - rest), rest);
-	HY_UNROLL
-	for (j = 0; j < HY_VECS / 2; j++)
-		fold_halves(sum + j * HY_WIDES_A_VEC, twin == NULL ? NULL : twin + j * HY_WIDTH, acc[j],
-		            acc[j + HY_VECS / 2]);
-	return fold_rest(sum);
+	return fold(op, twin, acc);
 }
 
 HY_INLINE float
@@ -265,58 +261,71 @@ sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
 	return end_pair(op, dtype, twin, a + i, row_from(dtype, b, i), dims - i);
 }
 
-/*
- * group_lane: the first lane of the j-th register of a group.  The second half of a group lies
- * HY_LANES / 2 lanes after its first half, so that a group can take the tree's first level alone.
- */
-HY_INLINE int
-group_lane(int group, int j)
+/* add_both: n elements from number i on to the j-th register of both sums. */
+HY_INLINE void
+add_both(HyDtype dtype, HyVec *ip, HyVec *norm, int j, const float *a, const void *b, int i, int n)
 {
-	return j < HY_PAIR_VECS / 2
-	           ? (group * (HY_PAIR_VECS / 2) + j) * HY_WIDTH
-	           : (group * (HY_PAIR_VECS / 2) + j - HY_PAIR_VECS / 2) * HY_WIDTH + HY_LANES / 2;
+	HyVec right = load_right(dtype, b, i, n);
+
+	ip[j] = vec_fma(load_left(a, i, n), right, ip[j]);
+	norm[j] = vec_fma(right, right, norm[j]);
 }
 
-/* group_ip_norm: both sums of one group of lanes over at most HY_BLOCK elements. */
+/*
+ * steps_both: n elements, a multiple of together * HY_LANES.
+ *
+ * One pass over the row, for memory's sake.  There may be one register less than two sums need, so
+ * one of them lives in memory, and a chain of loads and stores is slow: it is loaded and stored once
+ * in as many steps as are taken together.
+ */
 HY_INLINE void
-group_ip_norm(HyDtype dtype, int group, HyVec *ip, HyVec *norm, const float *a, const void *b,
-              int dims)
+steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, const void *b,
+           int n)
 {
-	int whole = dims - dims % HY_LANES;
 	int i;
 	int j;
+	int step;
 
-	clear(ip, HY_PAIR_VECS);
-	clear(norm, HY_PAIR_VECS);
-	for (i = 0; i < whole; i += HY_LANES)
+	for (i = 0; i < n; i += together * HY_LANES)
 	{
-		if (group == 0)
-			fetch_ahead(dtype, b, i);
 		HY_UNROLL
-		for (j = 0; j < HY_PAIR_VECS; j++)
+		for (step = 0; step < together; step++)
+			fetch_ahead(dtype, b, i + step * HY_LANES);
+		HY_UNROLL
+		for (j = 0; j < HY_VECS; j++)
 		{
-			int at = i + group_lane(group, j);
-			HyVec right = load_right(dtype, b, at, HY_WIDTH);
-
-			ip[j] = vec_fma(vec_load(a + at), right, ip[j]);
-			norm[j] = vec_fma(right, right, norm[j]);
+			HY_UNROLL
+			for (step = 0; step < together; step++)
+				add_both(dtype, ip, norm, j, a, b, i + step * HY_LANES + j * HY_WIDTH, HY_WIDTH);
 		}
 	}
+}
+
+/* block_ip_norm: the registers of both sums over at most HY_BLOCK elements. */
+HY_INLINE void
+block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, int dims)
+{
+	int together = dims - dims % (HY_PAIR_STEPS * HY_LANES);
+	int whole = dims - dims % HY_LANES;
+	int j;
+
+	clear(ip);
+	clear(norm);
+	steps_both(dtype, HY_PAIR_STEPS, ip, norm, a, b, together);
+	if (HY_PAIR_STEPS > 1)
+		steps_both(dtype, 1, ip, norm, a + together, row_from(dtype, b, together),
+		           whole - together);
 	if (whole == dims)
 		return;
 	HY_UNROLL
-	for (j = 0; j < HY_PAIR_VECS; j++)
+	for (j = 0; j < HY_VECS; j++)
 	{
-		int at = whole + group_lane(group, j);
-		int n = dims - at < HY_WIDTH ? dims - at : HY_WIDTH;
+		int i = whole + j * HY_WIDTH;
 
-		if (n > 0)
-		{
-			HyVec right = load_right(dtype, b, at, n);
-
-			ip[j] = vec_fma(load_left(a, at, n), right, ip[j]);
-			norm[j] = vec_fma(right, right, norm[j]);
-		}
+		if (dims - i >= HY_WIDTH)
+			add_both(dtype, ip, norm, j, a, b, i, HY_WIDTH);
+		else if (dims - i > 0)
+			add_both(dtype, ip, norm, j, a, b, i, dims - i);
 	}
 }
 
@@ -325,31 +334,12 @@ HY_INLINE void
 end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const float *a,
             const void *b, int dims, float out[2])
 {
-	HyVec ip[HY_PAIR_VECS];
-	HyVec norm[HY_PAIR_VECS];
-	HyWide sum_ip[HY_WIDES / 2];
-	HyWide sum_norm[HY_WIDES / 2];
-	int group;
-	int j;
+	HyVec ip[HY_VECS];
+	HyVec norm[HY_VECS];
 
-	HY_UNROLL
-	for (group = 0; group < HY_GROUPS; group++)
-	{
-		group_ip_norm(dtype, group, ip, norm, a, b, dims);
-		HY_UNROLL
-		for (j = 0; j < HY_PAIR_VECS / 2; j++)
-		{
-			int lane = group_lane(group, j);
-
-			fold_halves(sum_ip + lane / HY_WIDE_WIDTH, twin_ip == NULL ? NULL : twin_ip + lane,
-			            ip[j], ip[j + HY_PAIR_VECS / 2]);
-			fold_halves(sum_norm + lane / HY_WIDE_WIDTH,
-			            twin_norm == NULL ? NULL : twin_norm + lane, norm[j],
-			            norm[j + HY_PAIR_VECS / 2]);
-		}
-	}
-	out[0] = fold_rest(sum_ip);
-	out[1] = fold_rest(sum_norm);
+	block_ip_norm(dtype, ip, norm, a, b, dims);
+	out[0] = fold(SUM_IP, twin_ip, ip);
+	out[1] = fold(SUM_NORM, twin_norm, norm);
 }
 
 /* flush_block_ip_norm: HY_BLOCK elements, to the twins of both sums. */
@@ -357,22 +347,12 @@ HY_INLINE void
 flush_block_ip_norm(HyDtype dtype, bool first, double *twin_ip, double *twin_norm, const float *a,
                     const void *b)
 {
-	HyVec ip[HY_PAIR_VECS];
-	HyVec norm[HY_PAIR_VECS];
-	int group;
-	int j;
+	HyVec ip[HY_VECS];
+	HyVec norm[HY_VECS];
 
-	HY_UNROLL
-	for (group = 0; group < HY_GROUPS; group++)
-	{
-		group_ip_norm(dtype, group, ip, norm, a, b, HY_BLOCK);
-		HY_UNROLL
-		for (j = 0; j < HY_PAIR_VECS; j++)
-		{
-			flush(first, twin_ip + group_lane(group, j), ip[j]);
-			flush(first, twin_norm + group_lane(group, j), norm[j]);
-		}
-	}
+	block_ip_norm(dtype, ip, norm, a, b, HY_BLOCK);
+	flush(first, twin_ip, ip);
+	flush(first, twin_norm, norm);
 }
 
 HY_INLINE void

@@ -19,7 +19,7 @@
 #endif
 #define HY_WIDTH 4
 #define HY_WIDE_WIDTH 2
-#define HY_PAIR_VECS 8
+#define HY_PAIR_STEPS 2
 
 #define PRIMITIVE static inline __attribute__((always_inline))
 
@@ -109,9 +109,9 @@ vec_fma(float32x4_t a, float32x4_t b, float32x4_t c)
 }
 
 PRIMITIVE float64x2_t
-wide_of(float32x4_t v, int i)
+wide_from(const float *p)
 {
-	return i == 0 ? vcvt_f64_f32(vget_low_f32(v)) : vcvt_high_f64_f32(v);
+	return vcvt_f64_f32(vld1_f32(p));
 }
 
 PRIMITIVE float64x2_t

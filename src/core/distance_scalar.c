@@ -15,7 +15,7 @@
 #define HY_UNROLL
 #define HY_WIDTH 1
 #define HY_WIDE_WIDTH 1
-#define HY_PAIR_VECS 64
+#define HY_PAIR_STEPS 1
 
 #define vec_sub_apart vec_sub
 
@@ -92,10 +92,9 @@ vec_fma(float a, float b, float c)
 }
 
 static inline double
-wide_of(float v, int i)
+wide_from(const float *p)
 {
-	(void) i;
-	return v;
+	return *p;
 }
 
 static inline double
