@@ -32,6 +32,8 @@ static Datum accumulate(FunctionCallInfo fcinfo, const HybridDenseType *type, co
 static Datum combine(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum average(FunctionCallInfo fcinfo, const HybridDenseType *type);
 static Datum total(FunctionCallInfo fcinfo, const HybridDenseType *type);
+static HybridDense *begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type,
+                                 const char *caller, const float8 **state);
 static ArrayType *new_state(int dim);
 static void check_state(ArrayType *state, const HybridDenseType *type, const char *caller);
 static int state_dims(ArrayType *state);
@@ -126,22 +128,16 @@ combine(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 average(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
-	float8 *values;
-	HybridDense *result;
+	const float8 *state;
+	HybridDense *result = begin_result(fcinfo, type, "avg", &state);
 	float *x;
 	int i;
 
-	check_state(state, type, "avg");
-	values = state_values(state);
-	if (values[0] == 0)
+	if (result == NULL)
 		PG_RETURN_NULL();
-
-	hybrid_dense_check_dim(type, state_dims(state));
-	result = hybrid_dense_new(type, state_dims(state));
 	x = hybrid_dense_floats(type, result);
 	for (i = 0; i < result->dim; i++)
-		x[i] = (float) (values[i + 1] / values[0]);
+		x[i] = (float) (state[i + 1] / state[0]);
 	hybrid_dense_assign(type, result, x);
 	hybrid_dense_free_floats(result, x);
 	PG_RETURN_HYBRID_DENSE(result);
@@ -150,27 +146,39 @@ average(FunctionCallInfo fcinfo, const HybridDenseType *type)
 static Datum
 total(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
-	ArrayType *state = PG_GETARG_ARRAYTYPE_P(0);
-	float8 *values;
-	HybridDense *result;
+	const float8 *state;
+	HybridDense *result = begin_result(fcinfo, type, "sum", &state);
 	float *x;
 	int i;
 
-	check_state(state, type, "sum");
-	values = state_values(state);
-	if (values[0] == 0)
+	if (result == NULL)
 		PG_RETURN_NULL();
-
-	hybrid_dense_check_dim(type, state_dims(state));
-	result = hybrid_dense_new(type, state_dims(state));
 	x = hybrid_dense_floats(type, result);
 	for (i = 0; i < result->dim; i++)
-		x[i] = (float) values[i + 1];
+		x[i] = (float) state[i + 1];
 	hybrid_dense_round(type, result, x);
 	hybrid_dense_free_floats(result, x);
 	hybrid_dense_check_overflow(type, result);
 	hybrid_dense_check_finite(type, result);
 	PG_RETURN_HYBRID_DENSE(result);
+}
+
+/*
+ * begin_result: a value of as many elements as the state in argument 0 has sums, and what is in that
+ * state; NULL where no value has gone into it.
+ */
+static HybridDense *
+begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
+             const float8 **state)
+{
+	ArrayType *array = PG_GETARG_ARRAYTYPE_P(0);
+
+	check_state(array, type, caller);
+	*state = state_values(array);
+	if ((*state)[0] == 0)
+		return NULL;
+	hybrid_dense_check_dim(type, state_dims(array));
+	return hybrid_dense_new(type, state_dims(array));
 }
 
 /* All zero: a count and dim sums. */
