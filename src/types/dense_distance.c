@@ -6,21 +6,19 @@
  * with the same bits (core/distance.h).
  *
  * But a query computes many pairs, one after the other, mostly of a row and one value that is always
- * the same.  A Call remembers what that saves: where the next row will lie (core/look_ahead.h), and
- * the norm of a constant.
+ * the same.  A Call remembers what that saves: where the next row will lie (next_row.h), and of the
+ * value that is the same its norm and, of a halfvec, its elements as floats (recurring.h).
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "core/look_ahead.h"
-#include "nodes/primnodes.h"
 #include "types/dense.h"
+#include "types/next_row.h"
+#include "types/recurring.h"
 
 /* Smaller values are with the processor before they are missed. */
 #define LEAST_TO_FETCH 512
-/* What comes before the value in its row, and is read first. */
-#define ROW_HEAD HY_CACHE_LINE
 
 typedef enum Measure
 {
@@ -36,19 +34,18 @@ typedef enum Measure
 /* Call: one place in a query where distances are computed, for as long as the query runs. */
 typedef struct Call
 {
-	HyLookAhead ahead[2]; /* of each argument */
-	int constant;         /* the argument that is a constant, or -1 */
-	bool normed;          /* norm_sq is that of the constant */
-	float norm_sq;
+	HybridNextRow row;
+	HybridRecurring recurring;
 } Call;
 
 static Datum measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure);
 static Call *call_of(FunctionCallInfo fcinfo);
-static int constant_argument(const FmgrInfo *function);
-static double measure_halves(Call *call, Measure measure, const void *a, const void *b, int dims);
+static HybridRecurring *
+recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value);
+static double measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype,
+                           const void *b, int dims);
 static double
-measure_pair(Call *call, Measure measure, const float *a, HyDtype dtype, const void *b, int dims);
-static double cosine_distance(Call *call, const float *a, HyDtype dtype, const void *b, int dims);
+cosine_distance(HybridRecurring *known, const float *a, HyDtype dtype, const void *b, int dims);
 static double spherical_distance(double inner_product);
 
 PG_FUNCTION_INFO_V1(hybrid_vector_l2_distance);
@@ -89,37 +86,39 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	Size size = VARSIZE(value[0]);
 	Size early = size / 4;
 	Call *call = size >= LEAST_TO_FETCH ? call_of(fcinfo) : NULL;
-	uintptr_t next[2] = {0, 0};
 	const HybridDense *a;
 	const HybridDense *b;
+	HybridRecurring *known = NULL;
 	double distance;
-	int first;
-	int i;
+	int first = -1;
 
 	hybrid_dense_check_dims(type, value[0], value[1]);
-	for (i = 0; call != NULL && i < 2; i++)
-	{
-		/* a detoasted copy lies anywhere */
-		if ((Pointer) value[i] == PG_GETARG_POINTER(i))
-			next[i] = hy_look_ahead(&call->ahead[i], value[i]);
-		if (next[i] != 0)
-			hy_fetch(next[i] - ROW_HEAD, early);
-	}
-
 	/* it does not matter to a distance which comes first */
-	first = call != NULL && call->constant == 1 ? 1 : 0;
-	a = value[first];
-	b = value[1 - first];
-	if (type->dtype == HY_F32)
-		distance = measure_pair(call, measure, hybrid_dense_singles(a), HY_F32, b->x, a->dim);
-	else
-		distance = measure_halves(call, measure, a->x, b->x, a->dim);
-
-	for (i = 0; i < 2; i++)
+	if (call != NULL)
 	{
-		if (next[i] != 0)
-			hy_fetch(next[i] - ROW_HEAD + early, size + ROW_HEAD - early);
+		hybrid_expect_rows(&call->row, fcinfo, value[0], value[1]);
+		hybrid_fetch_rows(&call->row, 0, early);
+		first = hybrid_recurring_argument(&call->recurring, value[0], value[1]);
 	}
+	a = value[Max(first, 0)];
+	b = value[1 - Max(first, 0)];
+	if (first >= 0)
+		known = recall(&call->recurring, type, a);
+	if (type->dtype == HY_F32)
+		distance = measure_pair(known, measure, hybrid_dense_singles(a), HY_F32, b->x, a->dim);
+	else if (known != NULL)
+		distance = measure_pair(known, measure, known->floats, HY_F16, b->x, a->dim);
+	else
+	{
+		/* kernels take one side as floats */
+		float widened[HYBRID_MAX_DIM];
+
+		hy_kernels()->widen_f16(widened, hybrid_dense_halves(a), a->dim);
+		distance = measure_pair(NULL, measure, widened, HY_F16, b->x, a->dim);
+	}
+
+	if (call != NULL)
+		hybrid_fetch_rows(&call->row, early, size);
 	PG_FREE_IF_COPY(value[0], 0);
 	PG_FREE_IF_COPY(value[1], 1);
 	PG_RETURN_FLOAT8(distance);
@@ -137,48 +136,30 @@ call_of(FunctionCallInfo fcinfo)
 	{
 		Call *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(Call));
 
-		call->constant = constant_argument(function);
+		hybrid_recurring_init(&call->recurring, function);
 		function->fn_extra = call;
 	}
 	return (Call *) function->fn_extra;
 }
 
 /*
- * Only a Const will do.  PostgreSQL calls parameters stable, too, but an expression of PL/pgSQL is
- * kept, with what it remembers, while its variables change.
+ * recall: what is known of a recurring value, or NULL where that is no gain: to compare floats with
+ * a copy takes as long as to add up their squares, while making floats of halves takes longer.
  */
-static int
-constant_argument(const FmgrInfo *function)
+static HybridRecurring *
+recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value)
 {
-	Node *expr = function->fn_expr;
-	List *args = NIL;
-	int i;
-
-	if (expr != NULL && IsA(expr, OpExpr))
-		args = ((OpExpr *) expr)->args;
-	else if (expr != NULL && IsA(expr, FuncExpr))
-		args = ((FuncExpr *) expr)->args;
-	for (i = 0; i < list_length(args); i++)
-	{
-		if (IsA(list_nth(args, i), Const))
-			return i;
-	}
-	return -1;
+	if (type->dtype == HY_F32)
+		return recurring->constant >= 0 ? recurring : NULL;
+	if (!hybrid_recurring_known(recurring, value, value->dim))
+		hy_kernels()->widen_f16(recurring->floats, hybrid_dense_halves(value), value->dim);
+	return recurring;
 }
 
-/* Kernels take one side as floats. */
+/* known is of a, or NULL. */
 static double
-measure_halves(Call *call, Measure measure, const void *a, const void *b, int dims)
-{
-	float widened[HYBRID_MAX_DIM];
-
-	hy_kernels()->widen_f16(widened, a, dims);
-	return measure_pair(call, measure, widened, HY_F16, b, dims);
-}
-
-/* a is the constant, where there is one. */
-static double
-measure_pair(Call *call, Measure measure, const float *a, HyDtype dtype, const void *b, int dims)
+measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype, const void *b,
+             int dims)
 {
 	switch (measure)
 	{
@@ -189,7 +170,7 @@ measure_pair(Call *call, Measure measure, const float *a, HyDtype dtype, const v
 		case MEASURE_L1:
 			return hy_distance_to(HY_METRIC_L1, a, dtype, b, dims);
 		case MEASURE_COSINE:
-			return cosine_distance(call, a, dtype, b, dims);
+			return cosine_distance(known, a, dtype, b, dims);
 		case MEASURE_INNER_PRODUCT:
 			return -hy_distance_to(HY_METRIC_IP, a, dtype, b, dims);
 		case MEASURE_NEGATIVE_INNER_PRODUCT:
@@ -201,16 +182,16 @@ measure_pair(Call *call, Measure measure, const float *a, HyDtype dtype, const v
 }
 
 static double
-cosine_distance(Call *call, const float *a, HyDtype dtype, const void *b, int dims)
+cosine_distance(HybridRecurring *known, const float *a, HyDtype dtype, const void *b, int dims)
 {
-	if (call == NULL || call->constant < 0)
+	if (known == NULL)
 		return hy_distance_to(HY_METRIC_COSINE, a, dtype, b, dims);
-	if (!call->normed)
+	if (!known->normed)
 	{
-		call->norm_sq = hy_norm_sq(HY_F32, a, dims);
-		call->normed = true;
+		known->norm_sq = hy_norm_sq(HY_F32, a, dims);
+		known->normed = true;
 	}
-	return hy_cosine_to(a, call->norm_sq, dtype, b, dims);
+	return hy_cosine_to(a, known->norm_sq, dtype, b, dims);
 }
 
 /* The angle between two vectors of length 1, of which rounding may have made a little more. */

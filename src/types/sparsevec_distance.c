@@ -4,7 +4,13 @@
  */
 #include "postgres.h"
 
+#include "core/distance.h"
+#include "types/next_row.h"
+#include "types/recurring.h"
 #include "types/sparsevec.h"
+
+/* Of the next row so much is asked for before the distance of this one, and the rest after it. */
+#define EARLY 1024
 
 typedef enum Measure
 {
@@ -15,7 +21,18 @@ typedef enum Measure
 	MEASURE_L1
 } Measure;
 
+/* Call: one place in a query where distances are computed, for as long as the query runs. */
+typedef struct Call
+{
+	HybridNextRow row;
+	HybridRecurring recurring; /* its floats are the dense vector, where that is of few dims */
+} Call;
+
 static double measure_args(FunctionCallInfo fcinfo, Measure measure);
+static Call *call_of(FunctionCallInfo fcinfo);
+static double measure_with(Call *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
+static void recall(HybridRecurring *recurring, HybridSparsevec *value);
+static double measure_known(HybridRecurring *known, Measure measure, const HySparse *b);
 static double measure_pair(Measure measure, const HySparse *a, const HySparse *b);
 
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_l2_distance);
@@ -70,15 +87,90 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 {
 	HybridSparsevec *a = PG_GETARG_HYBRID_SPARSEVEC(0);
 	HybridSparsevec *b = PG_GETARG_HYBRID_SPARSEVEC(1);
-	HySparse left = hybrid_sparsevec_view(a);
-	HySparse right = hybrid_sparsevec_view(b);
+	Size size = Max(VARSIZE(a), VARSIZE(b));
+	Call *call = call_of(fcinfo);
 	double result;
 
 	hybrid_sparsevec_check_dims(a, b);
-	result = measure_pair(measure, &left, &right);
+	if (call != NULL)
+	{
+		hybrid_expect_rows(&call->row, fcinfo, a, b);
+		hybrid_fetch_rows(&call->row, 0, Min(size, EARLY));
+	}
+	result = measure_with(call, measure, a, b);
+	if (call != NULL && size > EARLY)
+		hybrid_fetch_rows(&call->row, EARLY, size);
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
 	return result;
+}
+
+/* call_of: NULL where the function is called without a place of its own. */
+static Call *
+call_of(FunctionCallInfo fcinfo)
+{
+	FmgrInfo *function = fcinfo->flinfo;
+
+	if (function == NULL)
+		return NULL;
+	if (function->fn_extra == NULL)
+	{
+		Call *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(Call));
+
+		hybrid_recurring_init(&call->recurring, function);
+		function->fn_extra = call;
+	}
+	return (Call *) function->fn_extra;
+}
+
+/* It does not matter to a distance which comes first. */
+static double
+measure_with(Call *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
+{
+	HySparse view[2] = {hybrid_sparsevec_view(a), hybrid_sparsevec_view(b)};
+	int known = call == NULL ? -1 : hybrid_recurring_argument(&call->recurring, a, b);
+
+	if (known < 0 || !hy_sparse_better_dense(&view[0], &view[1]))
+		return measure_pair(measure, &view[0], &view[1]);
+	recall(&call->recurring, known == 0 ? a : b);
+	return measure_known(&call->recurring, measure, &view[1 - known]);
+}
+
+static void
+recall(HybridRecurring *recurring, HybridSparsevec *value)
+{
+	HySparse view = hybrid_sparsevec_view(value);
+
+	if (!hybrid_recurring_known(recurring, value, view.dims))
+		hy_sparse_make_dense(recurring->floats, &view);
+}
+
+/* measure_known: of a value that is known and b, as dense vectors. */
+static double
+measure_known(HybridRecurring *known, Measure measure, const HySparse *b)
+{
+	float right[HY_SPARSE_DENSE_DIMS];
+
+	hy_sparse_make_dense(right, b);
+	switch (measure)
+	{
+		case MEASURE_L2:
+			return hy_distance(HY_METRIC_L2, known->floats, right, b->dims);
+		case MEASURE_L2_SQUARED:
+			return hy_l2_squared(known->floats, HY_F32, right, b->dims);
+		case MEASURE_IP:
+			return hy_distance(HY_METRIC_IP, known->floats, right, b->dims);
+		case MEASURE_L1:
+			return hy_distance(HY_METRIC_L1, known->floats, right, b->dims);
+		case MEASURE_COSINE:
+			break;
+	}
+	if (!known->normed)
+	{
+		known->norm_sq = hy_norm_sq(HY_F32, known->floats, b->dims);
+		known->normed = true;
+	}
+	return hy_cosine_to(known->floats, known->norm_sq, HY_F32, right, b->dims);
 }
 
 static double
