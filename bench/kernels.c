@@ -14,6 +14,9 @@
  * Bit strings are of 8,192 bits.  Their limit in L1 is to load both and to combine them, without
  * counting: only an instruction that counts, as AVX-512 has, can come near it.
  *
+ * Sparse vectors are of 77 of 768 elements, which are made dense, and of 128 of 30,000, which are
+ * merged.  Their limit in L1 is to read both lists, without finding out what belongs together.
+ *
  * CSV on stdout: kernel,level,metric,dtype,where,ns_per_pair,gb_per_s,share_of_limit.  gb_per_s
  * counts the bytes of the targets, and in L1 those of the query too.
  */
@@ -28,14 +31,11 @@
 #include "ascending.h"
 #include "core/bits.h"
 #include "core/distance.h"
+#include "core/sparse.h"
+#include "limits.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#define DIMS 768
-#define BIT_BYTES 1024
 #define HOT_TARGETS 4
+#define HOT_SPARSE 16
 #define MAX_ROUNDS 101
 #define MIN_ROUNDS 7
 
@@ -45,19 +45,39 @@ typedef enum Where
 	WHERE_STREAM
 } Where;
 
-/* Measured beside the metrics of HyMetric, on rows of BIT_BYTES. */
+/* What rows are. */
+typedef enum Kind
+{
+	KIND_DENSE, /* DIMS of a dtype */
+	KIND_BITS,  /* BIT_BYTES */
+	KIND_SPARSE
+} Kind;
+
+typedef struct SparseShape
+{
+	const char *name;
+	int32_t dims;
+	int32_t count;
+	char *rows; /* memory_bytes of them; the first is the query */
+} SparseShape;
+
+static SparseShape sparse_shapes[] = {{"sparse 77/768", 768, 77, NULL},
+                                      {"sparse 128/30000", 30000, 128, NULL}};
+
+/* Measured beside the metrics of HyMetric; the latter two on bits. */
 #define METRIC_LIMIT (-1)
 #define METRIC_HAMMING HY_METRIC_COUNT
 #define METRIC_JACCARD (HY_METRIC_COUNT + 1)
 
-/* A measured loop: passes over rows of row_bytes, and what it costs. */
+/* A measured loop: passes over rows, and what it costs. */
 typedef struct Case
 {
 	const char *kernel;
 	HySimd level;
 	int metric; /* HyMetric, or one of the above */
-	bool bits;  /* rows are bit strings, and not of dtype */
-	HyDtype dtype;
+	Kind kind;
+	HyDtype dtype;             /* of dense rows */
+	const SparseShape *sparse; /* of sparse ones */
 	Where where;
 	double seconds[MAX_ROUNDS]; /* of one pair, by round */
 	int rounds;
@@ -70,241 +90,10 @@ static volatile float sink;
 
 static double now(void);
 static double median(const double *values, int n);
+static void make_sparse(const SparseShape *shape);
 static double time_case(const Case *c, double seconds);
 static void pass(const Case *c, int64_t rows, int64_t times);
 static void report(const Case *cases, int n);
-
-#if defined(__x86_64__)
-#define TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define TARGET_AVX512 __attribute__((target("avx512f")))
-
-/* The bare loops keep their eight accumulators over all rows, so that nothing but the limit shows. */
-TARGET_AVX2 static float
-bare_pairs_avx2(HyDtype dtype, const char *rows, int64_t n)
-{
-	__m256 acc[8];
-	int64_t row;
-	int i;
-	int j;
-
-	for (j = 0; j < 8; j++)
-		acc[j] = _mm256_setzero_ps();
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + (size_t) row * DIMS * hy_dtype_size(dtype);
-
-		for (i = 0; i < DIMS; i += 64)
-		{
-#pragma GCC unroll 8
-			for (j = 0; j < 8; j++)
-			{
-				__m256 right = dtype == HY_F32
-				                   ? _mm256_loadu_ps((const float *) b + i + j * 8)
-				                   : _mm256_cvtph_ps(_mm_loadu_si128(
-										 (const __m128i *) ((const uint16_t *) b + i + j * 8)));
-
-				acc[j] = _mm256_fmadd_ps(_mm256_loadu_ps(query + i + j * 8), right, acc[j]);
-			}
-		}
-	}
-	for (j = 1; j < 8; j++)
-		acc[0] = _mm256_add_ps(acc[0], acc[j]);
-	return _mm256_cvtss_f32(acc[0]);
-}
-
-TARGET_AVX512 static float
-bare_pairs_avx512(HyDtype dtype, const char *rows, int64_t n)
-{
-	__m512 acc[8];
-	int64_t row;
-	int i;
-	int j;
-
-	for (j = 0; j < 8; j++)
-		acc[j] = _mm512_setzero_ps();
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + (size_t) row * DIMS * hy_dtype_size(dtype);
-
-		for (i = 0; i < DIMS; i += 128)
-		{
-#pragma GCC unroll 8
-			for (j = 0; j < 8; j++)
-			{
-				__m512 right = dtype == HY_F32
-				                   ? _mm512_loadu_ps((const float *) b + i + j * 16)
-				                   : _mm512_cvtph_ps(_mm256_loadu_si256(
-										 (const __m256i *) ((const uint16_t *) b + i + j * 16)));
-
-				acc[j] = _mm512_fmadd_ps(_mm512_loadu_ps(query + i + j * 16), right, acc[j]);
-			}
-		}
-	}
-	for (j = 1; j < 8; j++)
-		acc[0] = _mm512_add_ps(acc[0], acc[j]);
-	return _mm512_cvtss_f32(acc[0]);
-}
-
-/* A bare read of n rows as 64-bit words, several streams of one pass. */
-TARGET_AVX2 static float
-bare_read_avx2(const char *rows, size_t bytes)
-{
-	__m256i acc[4];
-	size_t i;
-	int j;
-
-	for (j = 0; j < 4; j++)
-		acc[j] = _mm256_setzero_si256();
-	for (i = 0; i + 256 <= bytes; i += 256)
-	{
-#pragma GCC unroll 8
-		for (j = 0; j < 8; j++)
-			acc[j % 4] = _mm256_xor_si256(
-				acc[j % 4], _mm256_loadu_si256((const __m256i *) (rows + i + 32 * (size_t) j)));
-	}
-	acc[0] = _mm256_xor_si256(_mm256_xor_si256(acc[0], acc[1]), _mm256_xor_si256(acc[2], acc[3]));
-	return (float) _mm256_extract_epi32(acc[0], 0);
-}
-#endif
-
-#if defined(__x86_64__)
-/* Two bit strings loaded and combined. */
-TARGET_AVX2 static float
-bare_bits_avx2(const char *rows, int64_t n)
-{
-	__m256i acc[4];
-	int64_t row;
-	int i;
-	int j;
-
-	for (j = 0; j < 4; j++)
-		acc[j] = _mm256_setzero_si256();
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + row * BIT_BYTES;
-
-		for (i = 0; i < BIT_BYTES; i += 128)
-		{
-#pragma GCC unroll 4
-			for (j = 0; j < 4; j++)
-			{
-				__m256i left =
-					_mm256_loadu_si256((const __m256i *) ((const char *) query + i + 32 * j));
-				__m256i right = _mm256_loadu_si256((const __m256i *) (b + i + 32 * j));
-
-				acc[j] = _mm256_or_si256(acc[j], _mm256_xor_si256(left, right));
-			}
-		}
-	}
-	acc[0] = _mm256_xor_si256(_mm256_xor_si256(acc[0], acc[1]), _mm256_xor_si256(acc[2], acc[3]));
-	return (float) _mm256_extract_epi32(acc[0], 0);
-}
-
-TARGET_AVX512 static float
-bare_bits_avx512(const char *rows, int64_t n)
-{
-	__m512i acc[4];
-	int64_t row;
-	int i;
-	int j;
-
-	for (j = 0; j < 4; j++)
-		acc[j] = _mm512_setzero_si512();
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + row * BIT_BYTES;
-
-		for (i = 0; i < BIT_BYTES; i += 256)
-		{
-#pragma GCC unroll 4
-			for (j = 0; j < 4; j++)
-			{
-				__m512i left = _mm512_loadu_si512((const char *) query + i + 64 * j);
-				__m512i right = _mm512_loadu_si512(b + i + 64 * j);
-
-				acc[j] = _mm512_or_si512(acc[j], _mm512_xor_si512(left, right));
-			}
-		}
-	}
-	acc[0] = _mm512_or_si512(_mm512_or_si512(acc[0], acc[1]), _mm512_or_si512(acc[2], acc[3]));
-	return (float) _mm_cvtsi128_si32(_mm512_castsi512_si128(acc[0]));
-}
-#endif
-
-/* Without an instruction set of ours, the bare loops are the compiler's. */
-static float
-bare_bits_plain(const char *rows, int64_t n)
-{
-	uint64_t acc[4] = {0};
-	int64_t row;
-	int i;
-	int j;
-
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + row * BIT_BYTES;
-
-		for (i = 0; i < BIT_BYTES; i += 32)
-		{
-			for (j = 0; j < 4; j++)
-			{
-				uint64_t left;
-				uint64_t right;
-
-				memcpy(&left, (const char *) query + i + 8 * j, sizeof(left));
-				memcpy(&right, b + i + 8 * j, sizeof(right));
-				acc[j] |= left ^ right;
-			}
-		}
-	}
-	return (float) (acc[0] ^ acc[1] ^ acc[2] ^ acc[3]);
-}
-
-static float
-bare_pairs_plain(HyDtype dtype, const char *rows, int64_t n)
-{
-	float acc[16] = {0};
-	int64_t row;
-	int i;
-	int j;
-
-	for (row = 0; row < n; row++)
-	{
-		const char *b = rows + (size_t) row * DIMS * hy_dtype_size(dtype);
-
-		for (i = 0; i < DIMS; i += 16)
-		{
-			for (j = 0; j < 16; j++)
-				acc[j] += query[i + j] * (dtype == HY_F32 ? ((const float *) b)[i + j]
-				                                          : (float) ((const uint16_t *) b)[i + j]);
-		}
-	}
-	for (j = 1; j < 16; j++)
-		acc[0] += acc[j];
-	return acc[0];
-}
-
-static float
-bare_read_plain(const char *rows, size_t bytes)
-{
-	uint64_t acc[8] = {0};
-	size_t i;
-	int j;
-
-	for (i = 0; i + 64 <= bytes; i += 64)
-	{
-		for (j = 0; j < 8; j++)
-		{
-			uint64_t word;
-
-			memcpy(&word, rows + i + 8 * (size_t) j, sizeof(word));
-			acc[j] ^= word;
-		}
-	}
-	for (j = 1; j < 8; j++)
-		acc[0] ^= acc[j];
-	return (float) acc[0];
-}
 
 int
 main(int argc, char **argv)
@@ -322,6 +111,8 @@ main(int argc, char **argv)
 
 	memory_bytes = (size_t) (argc > 2 ? atoi(argv[2]) : 256) << 20;
 	if (posix_memalign((void **) &memory, 4096, memory_bytes) != 0 ||
+	    posix_memalign((void **) &sparse_shapes[0].rows, 4096, memory_bytes) != 0 ||
+	    posix_memalign((void **) &sparse_shapes[1].rows, 4096, memory_bytes) != 0 ||
 	    posix_memalign((void **) &query, 4096, DIMS * sizeof(float)) != 0)
 	{
 		fprintf(stderr, "out of memory\n");
@@ -330,6 +121,8 @@ main(int argc, char **argv)
 	/* 0x2e2e.. and the like: ordinary numbers as float32 and as float16. */
 	for (i = 0; i < memory_bytes; i++)
 		memory[i] = (char) (0x2c + (i * 2654435761u >> 20 & 0xf));
+	for (i = 0; i < sizeof(sparse_shapes) / sizeof(sparse_shapes[0]); i++)
+		make_sparse(&sparse_shapes[i]);
 	for (i = 0; i < DIMS; i++)
 		query[i] = (float) (i % 17) * 0.01f - 0.05f;
 
@@ -342,8 +135,8 @@ main(int argc, char **argv)
 		{
 			for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
 			{
-				Case limit = {"limit",         (HySimd) level, METRIC_LIMIT, false,
-				              (HyDtype) dtype, (Where) where,  {0},          0};
+				Case limit = {"limit", (HySimd) level, METRIC_LIMIT, KIND_DENSE, (HyDtype) dtype,
+				              NULL,    (Where) where,  {0},          0};
 
 				cases[n++] = limit;
 				for (metric = 0; metric < HY_METRIC_COUNT; metric++)
@@ -359,13 +152,31 @@ main(int argc, char **argv)
 				Case bits = {metric == METRIC_LIMIT ? "limit" : "kernel",
 				             (HySimd) level,
 				             metric,
-				             true,
+				             KIND_BITS,
 				             HY_F32,
+				             NULL,
 				             (Where) where,
 				             {0},
 				             0};
 
 				cases[n++] = bits;
+			}
+			for (i = 0; i < sizeof(sparse_shapes) / sizeof(sparse_shapes[0]); i++)
+			{
+				for (metric = METRIC_LIMIT; metric < HY_METRIC_COUNT; metric++)
+				{
+					Case sparse = {metric == METRIC_LIMIT ? "limit" : "kernel",
+					               (HySimd) level,
+					               metric,
+					               KIND_SPARSE,
+					               HY_F32,
+					               &sparse_shapes[i],
+					               (Where) where,
+					               {0},
+					               0};
+
+					cases[n++] = sparse;
+				}
 			}
 		}
 	}
@@ -405,7 +216,55 @@ median(const double *values, int n)
 static size_t
 row_bytes_of(const Case *c)
 {
-	return c->bits ? BIT_BYTES : DIMS * hy_dtype_size(c->dtype);
+	switch (c->kind)
+	{
+		case KIND_BITS:
+			return BIT_BYTES;
+		case KIND_SPARSE:
+			/* indices and values */
+			return (size_t) c->sparse->count * (sizeof(int32_t) + sizeof(float));
+		case KIND_DENSE:
+			break;
+	}
+	return DIMS * hy_dtype_size(c->dtype);
+}
+
+/* fill_sparse: a row: of each of count equal parts one index, which nobody can foretell. */
+static void
+fill_sparse(const SparseShape *shape, int32_t *row, uint32_t *random)
+{
+	float *values = (float *) (void *) (row + shape->count);
+	int32_t part = shape->dims / shape->count;
+	int32_t i;
+
+	for (i = 0; i < shape->count; i++)
+	{
+		*random = *random * 1664525u + 1013904223u;
+		row[i] = i * part + (int32_t) (*random >> 8) % part;
+		values[i] = 0.25f + (float) (*random >> 24) / 256.0f;
+	}
+}
+
+static void
+make_sparse(const SparseShape *shape)
+{
+	size_t row_bytes = (size_t) shape->count * (sizeof(int32_t) + sizeof(float));
+	uint32_t random = 1;
+	size_t i;
+
+	for (i = 0; (i + 1) * row_bytes <= memory_bytes; i++)
+		fill_sparse(shape, (int32_t *) (void *) (shape->rows + i * row_bytes), &random);
+}
+
+static HySparse
+sparse_row(const SparseShape *shape, int64_t number)
+{
+	size_t row_bytes = (size_t) shape->count * (sizeof(int32_t) + sizeof(float));
+	const int32_t *indices = (const int32_t *) (void *) (shape->rows + (size_t) number * row_bytes);
+	HySparse row = {shape->dims, shape->count, indices,
+	                (const float *) (const void *) (indices + shape->count)};
+
+	return row;
 }
 
 /* time_case: seconds a pair, over at least the given time. */
@@ -413,12 +272,20 @@ static double
 time_case(const Case *c, double seconds)
 {
 	size_t row_bytes = row_bytes_of(c);
-	int64_t rows = c->where == WHERE_L1 ? HOT_TARGETS : (int64_t) (memory_bytes / row_bytes);
+	/* a merge of few rows would be foretold */
+	int64_t hot = c->kind == KIND_SPARSE ? HOT_SPARSE : HOT_TARGETS;
+	int64_t rows = c->where == WHERE_L1 ? hot : (int64_t) (memory_bytes / row_bytes);
 	int64_t times = c->where == WHERE_L1 ? 1000 : 1;
 	int64_t done = 0;
 	double start;
 	double end;
 
+	if (c->kind == KIND_SPARSE)
+	{
+		rows = rows > hot ? rows - 1 : rows;
+		hy_kernels_force(c->level);
+		times = c->where == WHERE_L1 ? 100 : 1;
+	}
 	if (c->where == WHERE_L1)
 		pass(c, rows, times);
 	start = now();
@@ -431,40 +298,18 @@ time_case(const Case *c, double seconds)
 	return (end - start) / (double) done;
 }
 
+/* bare_lists: the query's and each row's. */
 static float
-bare_pairs(HySimd level, HyDtype dtype, const char *rows, int64_t n)
+bare_lists(const SparseShape *shape, int64_t n)
 {
-#if defined(__x86_64__)
-	if (level == HY_SIMD_AVX512 || level == HY_SIMD_AMX)
-		return bare_pairs_avx512(dtype, rows, n);
-	if (level == HY_SIMD_AVX2)
-		return bare_pairs_avx2(dtype, rows, n);
-#endif
-	(void) level;
-	return bare_pairs_plain(dtype, rows, n);
-}
+	size_t bytes = (size_t) shape->count * (sizeof(int32_t) + sizeof(float));
+	float total = 0.0f;
+	int64_t i;
 
-static float
-bare_bits(HySimd level, const char *rows, int64_t n)
-{
-#if defined(__x86_64__)
-	if (level == HY_SIMD_AVX512 || level == HY_SIMD_AMX)
-		return bare_bits_avx512(rows, n);
-	if (level == HY_SIMD_AVX2)
-		return bare_bits_avx2(rows, n);
-#endif
-	(void) level;
-	return bare_bits_plain(rows, n);
-}
-
-static float
-bare_read(const char *rows, size_t bytes)
-{
-#if defined(__x86_64__)
-	if (hy_simd_available(HY_SIMD_AVX2))
-		return bare_read_avx2(rows, bytes);
-#endif
-	return bare_read_plain(rows, bytes);
+	for (i = 0; i < n; i++)
+		total += bare_read(shape->rows, bytes) +
+		         bare_read(shape->rows + (size_t) (i + 1) * bytes, bytes);
+	return total;
 }
 
 /* pass: the kernel over all rows, times times. */
@@ -483,12 +328,16 @@ pass(const Case *c, int64_t rows, int64_t times)
 	{
 		if (c->metric == METRIC_LIMIT)
 		{
-			if (c->where == WHERE_STREAM)
+			if (c->kind == KIND_SPARSE && c->where == WHERE_STREAM)
+				total += bare_read(c->sparse->rows, (size_t) rows * row_bytes);
+			else if (c->where == WHERE_STREAM)
 				total += bare_read(memory, (size_t) rows * row_bytes);
-			else if (c->bits)
-				total += bare_bits(c->level, memory, rows);
+			else if (c->kind == KIND_SPARSE)
+				total += bare_lists(c->sparse, rows);
+			else if (c->kind == KIND_BITS)
+				total += bare_bits(c->level, (const char *) query, memory, rows);
 			else
-				total += bare_pairs(c->level, c->dtype, memory, rows);
+				total += bare_pairs(c->level, c->dtype, query, memory, rows);
 			continue;
 		}
 		for (i = 0; i < rows; i++)
@@ -496,6 +345,14 @@ pass(const Case *c, int64_t rows, int64_t times)
 			const char *row = memory + (size_t) i * row_bytes;
 			uint64_t counts[2];
 
+			if (c->kind == KIND_SPARSE)
+			{
+				HySparse a = sparse_row(c->sparse, 0);
+				HySparse b = sparse_row(c->sparse, i + 1);
+
+				total += (float) hy_sparse_distance((HyMetric) c->metric, &a, &b);
+				continue;
+			}
 			if (c->metric == METRIC_HAMMING)
 			{
 				total += (float) bits->differing((const uint8_t *) query, (const uint8_t *) row,
@@ -541,7 +398,17 @@ metric_name(const Case *c)
 		return hy_metric_name((HyMetric) c->metric);
 	if (c->where == WHERE_STREAM)
 		return "read";
-	return c->bits ? "load" : "load+fma";
+	if (c->kind == KIND_SPARSE)
+		return "read";
+	return c->kind == KIND_BITS ? "load" : "load+fma";
+}
+
+static const char *
+row_name(const Case *c)
+{
+	if (c->kind == KIND_SPARSE)
+		return c->sparse->name;
+	return c->kind == KIND_BITS ? "bit" : hy_dtype_name(c->dtype);
 }
 
 static void
@@ -566,9 +433,9 @@ report(const Case *cases, int n)
 		for (round = 0; round < c->rounds; round++)
 			shares[round] = limit->seconds[round] / c->seconds[round];
 		if (c->where == WHERE_L1)
-			bytes += c->bits ? BIT_BYTES : DIMS * sizeof(float);
+			bytes += c->kind == KIND_DENSE ? DIMS * sizeof(float) : bytes;
 		printf("%s,%s,%s,%s,%s,%.2f,%.2f,%.3f\n", c->kernel, hy_simd_name(c->level), metric,
-		       c->bits ? "bit" : hy_dtype_name(c->dtype), c->where == WHERE_L1 ? "l1" : "stream",
-		       pair * 1e9, bytes / pair * 1e-9, median(shares, c->rounds));
+		       row_name(c), c->where == WHERE_L1 ? "l1" : "stream", pair * 1e9, bytes / pair * 1e-9,
+		       median(shares, c->rounds));
 	}
 }
