@@ -113,8 +113,8 @@ static void
 test_bits_of_the_dense(void)
 {
 	static const double shares[] = {0.0, 0.001, 0.02, 0.3, 1.0};
-	static const int32_t dims[] = {1,    2,    63,   64,   65,   200,   1000,  1023,
-	                               1024, 1025, 2048, 3000, 9999, 16000, 16385, MAX_DENSE};
+	static const int32_t dims[] = {1,    2,    63,   64,   65,   200,  1000,  1023,  1024,
+	                               1025, 2048, 3000, 4096, 4097, 9999, 16000, 16385, MAX_DENSE};
 	UnitRandom random = {1};
 	char what[64];
 	int filling;
