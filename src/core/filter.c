@@ -172,6 +172,22 @@ hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targe
 	return HY_OK;
 }
 
+HyStatus
+hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+                  const double *limits, const HyAllocator *allocator, HyNeighbor *out,
+                  int32_t *counts, const HyCancel *cancel)
+{
+	HyStatus status = HY_NOMEM;
+
+	if (allocator != NULL &&
+	    hy_filter_suits(metric, queries->rows, targets->rows, targets->dims, k))
+		status =
+			hy_filter_search(metric, queries, targets, k, limits, allocator, out, counts, cancel);
+	if (status == HY_NOMEM)
+		status = hy_topk_search(metric, queries, targets, k, out, counts, cancel);
+	return status;
+}
+
 static HyStatus
 begin(Search *search, const HyAllocator *allocator)
 {

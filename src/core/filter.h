@@ -55,4 +55,12 @@ extern HyStatus hy_filter_search(HyMetric metric, const HyMatrix *queries, const
                                  int32_t k, const double *limits, const HyAllocator *allocator,
                                  HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
 
+/*
+ * hy_nearest_search: hy_topk_search by whichever way suits, with the same bits: the filter takes its
+ * memory from allocator, and where that is NULL or has none the canonical kernels go alone.
+ */
+extern HyStatus hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
+                                  int32_t k, const double *limits, const HyAllocator *allocator,
+                                  HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
+
 #endif
