@@ -90,7 +90,7 @@ static HyStatus search_block(Search *search, int64_t group, int queries, int64_t
                              int64_t *work, const HyCancel *cancel);
 static void propose(Search *search, int panel, int queries, int n);
 static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
-static int take_best(Candidate *found, int n, float threshold, Candidate *best);
+static void sift_down(Candidate *found, int n, int hole);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
@@ -468,45 +468,46 @@ static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
-	Candidate best;
+	int hole;
 
-	while ((n = take_best(found, n, search->threshold[i], &best)) >= 0)
+	/* a heap: of many candidates few are taken before the threshold has passed the rest by */
+	for (hole = n / 2 - 1; hole >= 0; hole--)
+		sift_down(found, n, hole);
+	while (n > 0 && found[0].bound >= search->threshold[i])
 	{
-		double distance = canonical_distance(search, query, i, first, best.row);
+		int32_t row = found[0].row;
+		double distance = canonical_distance(search, query, i, first, row);
 
-		if (hy_topk_push(&topk, distance, first + best.row))
+		if (hy_topk_push(&topk, distance, first + row))
 		{
 			search->counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
+		found[0] = found[--n];
+		sift_down(found, n, 0);
 	}
 }
 
-/*
- * take_best: takes the candidate with the largest bound out of the list, and drops those that the
- * threshold has passed by.  How many are left; -1 when there was none to take.
- */
-static int
-take_best(Candidate *found, int n, float threshold, Candidate *best)
+/* sift_down: makes a heap, largest bound first, of the n candidates whose heaps below hole are ones. */
+static void
+sift_down(Candidate *found, int n, int hole)
 {
-	int kept = 0;
-	int at = -1;
-	int i;
+	Candidate item = found[hole];
 
-	for (i = 0; i < n; i++)
+	for (;;)
 	{
-		if (!(found[i].bound >= threshold))
-			continue;
-		found[kept] = found[i];
-		if (at < 0 || found[kept].bound > found[at].bound)
-			at = kept;
-		kept++;
+		int child = 2 * hole + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && found[child + 1].bound > found[child].bound)
+			child++;
+		if (!(found[child].bound > item.bound))
+			break;
+		found[hole] = found[child];
+		hole = child;
 	}
-	if (at < 0)
-		return -1;
-	*best = found[at];
-	found[at] = found[kept - 1];
-	return kept - 1;
+	found[hole] = item;
 }
 
 static double
