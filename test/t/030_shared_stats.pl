@@ -244,8 +244,9 @@ sub others_calls
 	my $fifth = session();
 	my ($before, $during);
 
-	# before it is the other role's, each has been in the queue
-	ask($_, $slow . q{; SELECT calls(1, 100)}) for @four, $fifth;
+	# before it is the other role's, each has been in the queue; a turn is long, so that who just had one is
+	# back in the queue, even where it has to wait for a processor, before the next turn is over
+	ask($_, $slow . q{; SET hybrid.emulated_launch_us = 10000; SELECT calls(1, 100)}) for @four, $fifth;
 	ask($fifth, $statement);
 	$_->{in} .= "SELECT calls(2000, 100);\n" for @four;
 	IPC::Run::pump_nb($_->{run}) for @four;
