@@ -24,12 +24,16 @@
 #define POLL_ELEMENTS (4 << 20)
 
 /*
- * Below these the canonical kernels alone are as fast.  Rounding a target costs as much as 12 exact
- * distances of 64 dims, and 20 of 1,536.
+ * What this way costs, in canonical distances (bench/filter.sh): rounding a target, a query; a
+ * product; and looking again at the rows that were among the k nearest of those before them.
  */
-#define FEW_QUERIES 16
-#define FEW_TARGETS 64
+#define QUERY_PRICE 25.0
+#define PRODUCT_PRICE 0.15
+#define CANDIDATE_PRICE 1.1
 #define FEW_DIMS 8
+
+static const double target_price[HY_METRIC_COUNT] = {
+	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
 /*
  * What canonical sums and the arithmetic of the test may err by, as parts of the product of the
@@ -106,11 +110,22 @@ hy_filter_allowed(void)
 	return filter_allowed;
 }
 
+/*
+ * Of rows in any order the n-th is among the k nearest so far with a chance of k / n: of the first
+ * block, 2 k rows, all may be, and of the others k ln(targets / 2 k) are.
+ */
 bool
 hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
 {
-	return filter_allowed && metric != HY_METRIC_L1 && queries >= FEW_QUERIES &&
-	       targets >= FEW_TARGETS && dims >= FEW_DIMS && k <= targets / 4;
+	double q = (double) queries;
+	double n = (double) targets;
+	double candidates;
+
+	if (!filter_allowed || metric == HY_METRIC_L1 || dims < FEW_DIMS || n < 2.0 * k)
+		return false;
+	candidates = k * (2 + log(n / (2.0 * k)));
+	return q * n * (1 - PRODUCT_PRICE) >
+	       n * target_price[metric] + q * (QUERY_PRICE + CANDIDATE_PRICE * candidates);
 }
 
 HyStatus
@@ -196,6 +211,7 @@ begin(Search *search, const HyAllocator *allocator)
 	int64_t group = GROUP_BYTES / ((int64_t) dims * 2) / tiles->queries;
 	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
 	int64_t panels = (search->queries->rows + tiles->queries - 1) / tiles->queries;
+	int64_t rows = (search->targets->rows + tiles->targets - 1) / tiles->targets;
 
 	search->pair = &hy_kernels()->pair[search->targets->dtype];
 	search->tiles = tiles;
@@ -203,6 +219,8 @@ begin(Search *search, const HyAllocator *allocator)
 		group = panels;
 	if (block > BLOCK_ROWS / tiles->targets)
 		block = BLOCK_ROWS / tiles->targets;
+	if (block > rows)
+		block = rows;
 	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
 	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
 
@@ -291,8 +309,7 @@ find_middle(Search *search)
 			hy_kernels()->widen_f16(row, hy_matrix_row(targets, t), dims);
 			x = row;
 		}
-		for (i = 0; i < dims; i++)
-			search->middle[i] += x[i];
+		hy_add_scaled(search->middle, search->middle, x, 1, dims);
 		taken++;
 	}
 	for (i = 0; i < dims; i++)

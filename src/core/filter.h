@@ -39,8 +39,9 @@ extern void hy_filter_allow(bool allowed);
 extern bool hy_filter_allowed(void);
 
 /*
- * hy_filter_suits: whether this way is allowed and pays: not for L1, nor for few queries, nor where k
- * is a good part of the targets.
+ * hy_filter_suits: whether this way is allowed and pays: not for L1, nor for less than about five
+ * queries, nor for few targets (by k 10: for 16 queries less than 128 to 256), nor where k is a good
+ * part of them.
  */
 extern bool
 hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
