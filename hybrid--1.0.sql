@@ -1131,7 +1131,7 @@ AS 'MODULE_PATHNAME', 'hybrid_knn'
 -- nobody knows which functions a rows query, a view or a policy calls
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 1000;
 COMMENT ON FUNCTION hybrid_knn(regclass, name, vector[], int, text, text) IS
-'the k nearest rows of rel for each of queries (numbered from 1), exact, nearest first, ties by row position; id is the row''s ctid; metric is l2, ip (negative inner product), cosine or l1; rows, when given, is a query returning the ctids to search among; sees what a SELECT by the caller would; raises on different dimensions, partitioned tables and missing rights';
+'the k nearest rows of rel, by its column col of vector or halfvec, for each of queries (numbered from 1), exact, nearest first, ties by row position; id is the row''s ctid; metric is l2, ip (negative inner product), cosine or l1; rows, when given, is a query returning the ctids to search among; sees what a SELECT by the caller would; raises on a column of another type, different dimensions, partitioned tables and missing rights';
 
 CREATE FUNCTION hybrid_knn_join(left_rel regclass, left_col name, right_rel regclass, right_col name,
 	k int DEFAULT 10, metric text DEFAULT 'l2')
@@ -1140,7 +1140,7 @@ AS 'MODULE_PATHNAME', 'hybrid_knn_join'
 -- nobody knows which functions a view or a policy calls
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_join(regclass, name, regclass, name, int, text) IS
-'for each row of left_rel the k nearest rows of right_rel, exact, nearest first, ties by row position; left_id and right_id are the rows'' ctids; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has none; sees what a SELECT by the caller would; memory stays within work_mem; raises on different dimensions, partitioned tables and missing rights';
+'for each row of left_rel the k nearest rows of right_rel, by columns of vector or halfvec, exact, nearest first, ties by row position; left_id and right_id are the rows'' ctids; metric is l2, ip (negative inner product), cosine or l1; a left row whose vector is NULL has none; sees what a SELECT by the caller would; memory stays within work_mem; raises on a column of another type, different dimensions, partitioned tables and missing rights';
 
 CREATE FUNCTION hybrid_knn_graph(rel regclass, id name, col name, k int DEFAULT 10,
 	metric text DEFAULT 'cosine', weight text DEFAULT 'similarity')
@@ -1148,7 +1148,7 @@ RETURNS TABLE (source bigint, target bigint, weight real)
 AS 'MODULE_PATHNAME', 'hybrid_knn_graph'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION hybrid_knn_graph(regclass, name, name, int, text, text) IS
-'edges from each row of rel to its k nearest other rows, exact, nearest first, for graph functions; source and target are values of the integer column id; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); sees what a SELECT by the caller would; memory stays within work_mem; raises on a NULL id, different dimensions, partitioned tables and missing rights';
+'edges from each row of rel to its k nearest other rows by its column col of vector or halfvec, exact, nearest first, for graph functions; source and target are values of the integer column id; metric is l2, ip, cosine or l1; weight is similarity (max(0, 1 - distance) for cosine, 1 / (1 + distance) for l2 and l1, an error for ip) or one (always 1); sees what a SELECT by the caller would; memory stays within work_mem; raises on a NULL id, a column of another type, different dimensions, partitioned tables and missing rights';
 
 -- ---------------------------------------------------------------------------------------------
 -- The access method (src/index)

@@ -111,6 +111,7 @@ pgvector=$(pgvector_version)
 
 program kernels bench/kernels.sh
 program tiles bench/tiles.sh
+program filter bench/filter.sh
 program dispatch bench/dispatch.sh
 program audit bench/audit.sh
 program break_even bench/audit.sh -b

@@ -24,12 +24,16 @@
 #define POLL_ELEMENTS (4 << 20)
 
 /*
- * Below these the canonical kernels alone are as fast.  Rounding a target costs as much as 12 exact
- * distances of 64 dims, and 20 of 1,536.
+ * What this way costs, in canonical distances (bench/filter.sh): rounding a target, a query; a
+ * product; and looking again at the rows that were among the k nearest of those before them.
  */
-#define FEW_QUERIES 16
-#define FEW_TARGETS 64
+#define QUERY_PRICE 25.0
+#define PRODUCT_PRICE 0.15
+#define CANDIDATE_PRICE 1.1
 #define FEW_DIMS 8
+
+static const double target_price[HY_METRIC_COUNT] = {
+	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
 /*
  * What canonical sums and the arithmetic of the test may err by, as parts of the product of the
@@ -90,7 +94,7 @@ static HyStatus search_block(Search *search, int64_t group, int queries, int64_t
                              int64_t *work, const HyCancel *cancel);
 static void propose(Search *search, int panel, int queries, int n);
 static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
-static int take_best(Candidate *found, int n, float threshold, Candidate *best);
+static void sift_down(Candidate *found, int n, int hole);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
@@ -106,11 +110,22 @@ hy_filter_allowed(void)
 	return filter_allowed;
 }
 
+/*
+ * Of rows in any order the n-th is among the k nearest so far with a chance of k / n: of the first
+ * block, 2 k rows, all may be, and of the others k ln(targets / 2 k) are.
+ */
 bool
 hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
 {
-	return filter_allowed && metric != HY_METRIC_L1 && queries >= FEW_QUERIES &&
-	       targets >= FEW_TARGETS && dims >= FEW_DIMS && k <= targets / 4;
+	double q = (double) queries;
+	double n = (double) targets;
+	double candidates;
+
+	if (!filter_allowed || metric == HY_METRIC_L1 || dims < FEW_DIMS || n < 2.0 * k)
+		return false;
+	candidates = k * (2 + log(n / (2.0 * k)));
+	return q * n * (1 - PRODUCT_PRICE) >
+	       n * target_price[metric] + q * (QUERY_PRICE + CANDIDATE_PRICE * candidates);
 }
 
 HyStatus
@@ -172,6 +187,22 @@ hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targe
 	return HY_OK;
 }
 
+HyStatus
+hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+                  const double *limits, const HyAllocator *allocator, HyNeighbor *out,
+                  int32_t *counts, const HyCancel *cancel)
+{
+	HyStatus status = HY_NOMEM;
+
+	if (allocator != NULL &&
+	    hy_filter_suits(metric, queries->rows, targets->rows, targets->dims, k))
+		status =
+			hy_filter_search(metric, queries, targets, k, limits, allocator, out, counts, cancel);
+	if (status == HY_NOMEM)
+		status = hy_topk_search(metric, queries, targets, k, out, counts, cancel);
+	return status;
+}
+
 static HyStatus
 begin(Search *search, const HyAllocator *allocator)
 {
@@ -180,6 +211,7 @@ begin(Search *search, const HyAllocator *allocator)
 	int64_t group = GROUP_BYTES / ((int64_t) dims * 2) / tiles->queries;
 	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
 	int64_t panels = (search->queries->rows + tiles->queries - 1) / tiles->queries;
+	int64_t rows = (search->targets->rows + tiles->targets - 1) / tiles->targets;
 
 	search->pair = &hy_kernels()->pair[search->targets->dtype];
 	search->tiles = tiles;
@@ -187,6 +219,8 @@ begin(Search *search, const HyAllocator *allocator)
 		group = panels;
 	if (block > BLOCK_ROWS / tiles->targets)
 		block = BLOCK_ROWS / tiles->targets;
+	if (block > rows)
+		block = rows;
 	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
 	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
 
@@ -275,8 +309,7 @@ find_middle(Search *search)
 			hy_kernels()->widen_f16(row, hy_matrix_row(targets, t), dims);
 			x = row;
 		}
-		for (i = 0; i < dims; i++)
-			search->middle[i] += x[i];
+		hy_add_scaled(search->middle, search->middle, x, 1, dims);
 		taken++;
 	}
 	for (i = 0; i < dims; i++)
@@ -452,45 +485,46 @@ static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
-	Candidate best;
+	int hole;
 
-	while ((n = take_best(found, n, search->threshold[i], &best)) >= 0)
+	/* a heap: of many candidates few are taken before the threshold has passed the rest by */
+	for (hole = n / 2 - 1; hole >= 0; hole--)
+		sift_down(found, n, hole);
+	while (n > 0 && found[0].bound >= search->threshold[i])
 	{
-		double distance = canonical_distance(search, query, i, first, best.row);
+		int32_t row = found[0].row;
+		double distance = canonical_distance(search, query, i, first, row);
 
-		if (hy_topk_push(&topk, distance, first + best.row))
+		if (hy_topk_push(&topk, distance, first + row))
 		{
 			search->counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
+		found[0] = found[--n];
+		sift_down(found, n, 0);
 	}
 }
 
-/*
- * take_best: takes the candidate with the largest bound out of the list, and drops those that the
- * threshold has passed by.  How many are left; -1 when there was none to take.
- */
-static int
-take_best(Candidate *found, int n, float threshold, Candidate *best)
+/* sift_down: makes a heap, largest bound first, of the n candidates whose heaps below hole are ones. */
+static void
+sift_down(Candidate *found, int n, int hole)
 {
-	int kept = 0;
-	int at = -1;
-	int i;
+	Candidate item = found[hole];
 
-	for (i = 0; i < n; i++)
+	for (;;)
 	{
-		if (!(found[i].bound >= threshold))
-			continue;
-		found[kept] = found[i];
-		if (at < 0 || found[kept].bound > found[at].bound)
-			at = kept;
-		kept++;
+		int child = 2 * hole + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && found[child + 1].bound > found[child].bound)
+			child++;
+		if (!(found[child].bound > item.bound))
+			break;
+		found[hole] = found[child];
+		hole = child;
 	}
-	if (at < 0)
-		return -1;
-	*best = found[at];
-	found[at] = found[kept - 1];
-	return kept - 1;
+	found[hole] = item;
 }
 
 static double

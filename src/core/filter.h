@@ -39,8 +39,9 @@ extern void hy_filter_allow(bool allowed);
 extern bool hy_filter_allowed(void);
 
 /*
- * hy_filter_suits: whether this way is allowed and pays: not for L1, nor for few queries, nor where k
- * is a good part of the targets.
+ * hy_filter_suits: whether this way is allowed and pays: not for L1, nor for less than about five
+ * queries, nor for few targets (by k 10: for 16 queries less than 128 to 256), nor where k is a good
+ * part of them.
  */
 extern bool
 hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
@@ -54,5 +55,13 @@ hy_filter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims,
 extern HyStatus hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                  int32_t k, const double *limits, const HyAllocator *allocator,
                                  HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
+
+/*
+ * hy_nearest_search: hy_topk_search by whichever way suits, with the same bits: the filter takes its
+ * memory from allocator, and where that is NULL or has none the canonical kernels go alone.
+ */
+extern HyStatus hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
+                                  int32_t k, const double *limits, const HyAllocator *allocator,
+                                  HyNeighbor *out, int32_t *counts, const HyCancel *cancel);
 
 #endif

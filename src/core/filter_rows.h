@@ -59,6 +59,9 @@ extern void hy_filter_rows_free(const HyAllocator *allocator, HyFilterRows *rows
 /* hy_filter_rows_load: rows first .. first + n - 1 of the matrix, n within the room. */
 extern void hy_filter_rows_load(HyFilterRows *rows, const HyMatrix *matrix, int64_t first, int n);
 
+/* hy_add_scaled: out = a + scale * b, n elements; out may be a or b. */
+extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);
+
 /* hy_filter_rows_panel: the panel that begins with row i, a multiple of the width. */
 static inline const int16_t *
 hy_filter_rows_panel(const HyFilterRows *rows, int i)

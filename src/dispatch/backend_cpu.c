@@ -20,7 +20,6 @@
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/spread.h"
-#include "core/topk.h"
 
 #define TICKETS 64
 
@@ -49,8 +48,6 @@ static HyStatus cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTiming
 static void cpu_cancel(HyDevice *device, HyTicket ticket);
 static void cpu_last_error(const HyDevice *device, HyFailure *failure);
 static HyStatus run_task(const HyTask *task);
-static HyStatus
-run_topk(const HyTopKTask *task, const HyAllocator *allocator, const HyCancel *cancel);
 
 static HyDevice the_cpu;
 
@@ -261,7 +258,8 @@ run_task(const HyTask *task)
 
 			if (t->targets.rows > 0 && t->targets.data == NULL)
 				return HY_UNSUPPORTED;
-			return run_topk(t, task->allocator, task->cancel);
+			return hy_nearest_search(t->metric, &t->queries, &t->targets, t->k, t->limits,
+			                         task->allocator, t->out, t->counts, task->cancel);
 		}
 		case HY_OP_SPREAD:
 		{
@@ -275,20 +273,4 @@ run_task(const HyTask *task)
 			break;
 	}
 	return HY_UNSUPPORTED;
-}
-
-/* run_topk: by either way the same bits; the filter needs memory, the other none. */
-static HyStatus
-run_topk(const HyTopKTask *task, const HyAllocator *allocator, const HyCancel *cancel)
-{
-	HyStatus st = HY_NOMEM;
-
-	if (allocator != NULL && hy_filter_suits(task->metric, task->queries.rows, task->targets.rows,
-	                                         task->targets.dims, task->k))
-		st = hy_filter_search(task->metric, &task->queries, &task->targets, task->k, task->limits,
-		                      allocator, task->out, task->counts, cancel);
-	if (st == HY_NOMEM)
-		st = hy_topk_search(task->metric, &task->queries, &task->targets, task->k, task->out,
-		                    task->counts, cancel);
-	return st;
 }

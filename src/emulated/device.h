@@ -37,6 +37,7 @@ typedef struct Ticket
 	uint64_t start_ns;
 	uint64_t end_ns;
 	bool wait;
+	bool exact;
 } Ticket;
 
 struct HyBuffer
@@ -81,8 +82,8 @@ extern HyStatus emulated_reserve(HyDevice *device, uint64_t bytes);
 extern HyStatus
 emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_matrix);
 
-/* compute.c: the task's outputs; scribble: what a failed copy back may leave in them. */
-extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task);
+/* compute.c: the task's outputs, exact: by the canonical kernels alone; scribble: what a failed copy back may leave in them. */
+extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);
 extern void emulated_scribble(const HyTask *task);
 
 /* engine.c: as in HyBackend; reset: nothing runs on any device; pass_time: ns of made-up time. */

@@ -20,7 +20,8 @@ typedef struct EmulatedSettings
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait; /* made-up time passes in real time, never by skipping */
+	bool wait;  /* made-up time passes in real time, never by skipping */
+	bool exact; /* searches by the canonical kernels alone */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);

@@ -79,6 +79,7 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	slot->fault = fault;
 	slot->load = load;
 	slot->wait = settings->wait;
+	slot->exact = settings->exact;
 	slot->submitted_ns = now;
 	slot->start_ns = *busy > now ? *busy : now;
 	slot->end_ns = slot->start_ns +
@@ -135,7 +136,7 @@ end_task(HyDevice *device, Ticket *slot, bool *done, HyTimings *timings)
 		emulated_scribble(&slot->task);
 		return emulated_strike(device, device->number, &slot->fault, &device->failure);
 	}
-	st = emulated_compute(device, &slot->task);
+	st = emulated_compute(device, &slot->task, slot->exact);
 	if (st != HY_OK)
 		return emulated_fail(&device->failure, st, NATIVE_ARGUMENT, hy_status_name(st));
 	*done = true;

@@ -43,6 +43,7 @@ static const Profile profiles[] = {
 static const Profile *find_profile(const HyHost *host);
 static double setting_number(const HyHost *host, const char *name, double otherwise);
 static bool setting_on(const HyHost *host, const char *name);
+static bool setting_is(const HyHost *host, const char *name, const char *value);
 static void
 spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load);
 static double copy_ns(const EmulatedSettings *settings, uint64_t bytes);
@@ -59,6 +60,7 @@ emulated_settings(const HyHost *host, EmulatedSettings *settings)
 	settings->memory = (uint64_t) (setting_number(host, "emulated_memory_mb", 4096) * 1048576);
 	settings->open_ns = (uint64_t) (setting_number(host, "emulated_open_ms", 0) * 1e6);
 	settings->wait = setting_on(host, "emulated_wait");
+	settings->exact = setting_is(host, "precision", "exact");
 	if (profile != NULL)
 	{
 		settings->launch_ns = profile->launch_us * 1e3;
@@ -196,10 +198,16 @@ setting_number(const HyHost *host, const char *name, double otherwise)
 static bool
 setting_on(const HyHost *host, const char *name)
 {
+	return setting_is(host, name, "on") || setting_is(host, name, "true") ||
+	       setting_is(host, name, "yes") || setting_is(host, name, "1");
+}
+
+static bool
+setting_is(const HyHost *host, const char *name, const char *value)
+{
 	const char *text = host->setting != NULL ? host->setting(host->setting_arg, name) : NULL;
 
-	return text != NULL && (strcmp(text, "on") == 0 || strcmp(text, "true") == 0 ||
-	                        strcmp(text, "yes") == 0 || strcmp(text, "1") == 0);
+	return text != NULL && strcmp(text, value) == 0;
 }
 
 static void

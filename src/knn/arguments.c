@@ -9,6 +9,8 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+static Oid find_type(Oid schema, const char *name);
+
 void
 hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count)
 {
@@ -22,10 +24,18 @@ hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int co
 	}
 }
 
-Oid
-hybrid_function_type(FunctionCallInfo fcinfo, const char *name)
+HybridVectorTypes
+hybrid_vector_types(FunctionCallInfo fcinfo)
 {
 	Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+
+	return (HybridVectorTypes){.vector = find_type(schema, "vector"),
+	                           .halfvec = find_type(schema, "halfvec")};
+}
+
+static Oid
+find_type(Oid schema, const char *name)
+{
 	Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum(name),
 	                           ObjectIdGetDatum(schema));
 

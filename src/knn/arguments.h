@@ -12,10 +12,17 @@
 /* hybrid_check_arguments: raises, naming it, when one of the first `count` arguments is NULL. */
 extern void hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count);
 
+/* HybridVectorTypes: of what type a column may be. */
+typedef struct HybridVectorTypes
+{
+	Oid vector;
+	Oid halfvec;
+} HybridVectorTypes;
+
 /*
- * hybrid_function_type: the Oid of the type of this name in the schema of the function that is being
- * called, which is the extension's.
+ * hybrid_vector_types: the types of these names in the schema of the function that is being called,
+ * which is the extension's.
  */
-extern Oid hybrid_function_type(FunctionCallInfo fcinfo, const char *name);
+extern HybridVectorTypes hybrid_vector_types(FunctionCallInfo fcinfo);
 
 #endif

@@ -86,6 +86,9 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	ListCell *cell;
 
 	candidates->index = NULL;
+	/* an index of halfvecs, which no operator class makes, would be read as one of vectors below */
+	if (hybrid_rows_dtype(rows) != HY_F32)
+		return false;
 	/* another kind of table may have other positions than pages */
 	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
 	    !enable_indexscan || !RelationGetForm(table)->relhasindex)

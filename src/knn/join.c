@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "core/distance.h"
 #include "knn/join.h"
 #include "miscadmin.h"
 #include "server/position.h"
@@ -57,21 +58,25 @@ take_left(void *arg, const HybridRow *row)
 	Join *join = (Join *) arg;
 	HybridQueries *queries = &join->queries;
 	int i = queries->count;
+	float *query;
 
 	if (join->group == 0)
 	{
-		Size each = row->vector->dim * sizeof(float) + 2 * sizeof(int64);
+		Size each = row->dims * sizeof(float) + 2 * sizeof(int64);
 
-		queries->dims = row->vector->dim;
+		queries->dims = row->dims;
 		join->group = hybrid_target_group(join->right, queries->dims, each + join->beside);
 	}
-	if (row->vector->dim != queries->dims)
-		ereport(ERROR,
-		        (errcode(ERRCODE_DATA_EXCEPTION),
-		         errmsg("different vector dimensions %d and %d", queries->dims, row->vector->dim)));
+	if (row->dims != queries->dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different vector dimensions %d and %d", queries->dims, row->dims)));
 	if (i == join->room)
 		grow(join);
-	memcpy(queries->x + (Size) i * queries->dims, row->vector->x, queries->dims * sizeof(float));
+	query = queries->x + (Size) i * queries->dims;
+	if (hybrid_rows_dtype(join->left) == HY_F16)
+		hy_kernels()->widen_f16(query, row->x, row->dims);
+	else
+		memcpy(query, row->x, row->dims * sizeof(float));
 	join->positions[i] = hybrid_position(&row->tid);
 	join->ids[i] = row->id;
 	queries->count++;

@@ -29,6 +29,7 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	MemoryContext previous;
 	ArrayType *array;
 	HybridTarget *target;
+	HybridVectorTypes types = hybrid_vector_types(fcinfo);
 	HybridTargetOptions options = {.what = "hybrid_knn"};
 	HybridQueries queries;
 	int group;
@@ -46,8 +47,7 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	hybrid_queries_unpack(array, &queries);
 	if (!PG_ARGISNULL(5))
 		options.filter = text_to_cstring(PG_GETARG_TEXT_PP(5));
-	target = hybrid_target_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), ARR_ELEMTYPE(array),
-	                            &options);
+	target = hybrid_target_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &types, &options);
 
 	group = hybrid_target_group(target, queries.dims, 0);
 	for (first = 0; first < queries.count; first += group)

@@ -46,6 +46,7 @@ Datum
 hybrid_knn_graph(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"rel", "id", "col", "k", "metric", "weight"};
+	HybridVectorTypes types = hybrid_vector_types(fcinfo);
 	HybridTargetOptions options = {.what = "hybrid_knn_graph"};
 	Graph graph = {.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo};
 	MemoryContext context;
@@ -53,7 +54,6 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	HybridTarget *target;
 	HybridRows *rows;
 	const char *column;
-	Oid type;
 
 	hybrid_check_arguments(fcinfo, names, lengthof(names));
 	InitMaterializedSRF(fcinfo, 0);
@@ -67,10 +67,9 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	graph.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	graph.weight = parse_weight(text_to_cstring(PG_GETARG_TEXT_PP(5)), graph.metric);
 	options.metric = graph.metric;
-	type = hybrid_function_type(fcinfo, "vector");
 	column = NameStr(*PG_GETARG_NAME(2));
-	rows = hybrid_rows_open(PG_GETARG_OID(0), column, type, NULL, NameStr(*PG_GETARG_NAME(1)));
-	target = hybrid_target_open(PG_GETARG_OID(0), column, type, &options);
+	rows = hybrid_rows_open(PG_GETARG_OID(0), column, &types, NULL, NameStr(*PG_GETARG_NAME(1)));
+	target = hybrid_target_open(PG_GETARG_OID(0), column, &types, &options);
 	graph.rows = rows;
 	hybrid_join(rows, target, 2 * sizeof(int64) * options.k, put_edges, &graph);
 	hybrid_target_close(target);

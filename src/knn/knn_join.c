@@ -23,12 +23,12 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"left_rel",  "left_col", "right_rel",
 	                                    "right_col", "k",        "metric"};
+	HybridVectorTypes types = hybrid_vector_types(fcinfo);
 	HybridTargetOptions options = {.what = "hybrid_knn_join"};
 	MemoryContext context;
 	MemoryContext previous;
 	HybridRows *left;
 	HybridTarget *right;
-	Oid type;
 
 	hybrid_check_arguments(fcinfo, names, lengthof(names));
 	InitMaterializedSRF(fcinfo, 0);
@@ -38,9 +38,8 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	options.k = PG_GETARG_INT32(4);
 	options.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(5)));
 	hybrid_check_k(options.k);
-	type = hybrid_function_type(fcinfo, "vector");
-	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), type, NULL, NULL);
-	right = hybrid_target_open(PG_GETARG_OID(2), NameStr(*PG_GETARG_NAME(3)), type, &options);
+	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), &types, NULL, NULL);
+	right = hybrid_target_open(PG_GETARG_OID(2), NameStr(*PG_GETARG_NAME(3)), &types, &options);
 	hybrid_join(left, right, 0, put_joined, fcinfo->resultinfo);
 	hybrid_target_close(right);
 	hybrid_rows_close(left);

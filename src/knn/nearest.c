@@ -75,14 +75,13 @@ hybrid_check_k(int32 k)
 }
 
 HybridTarget *
-hybrid_target_open(Oid relid, const char *column, Oid vector_type,
+hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types,
                    const HybridTargetOptions *options)
 {
 	HybridTarget *target = palloc0(sizeof(HybridTarget));
 
 	target->options = *options;
-	target->rows =
-		hybrid_rows_open(relid, column, vector_type, options->filter, options->id_column);
+	target->rows = hybrid_rows_open(relid, column, types, options->filter, options->id_column);
 	hybrid_progress_begin(&target->progress, options->what);
 	if (hybrid_find_store(target->rows, options->metric, &target->store))
 	{
@@ -267,8 +266,9 @@ search_table(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
 
-	hybrid_search_begin(&feed.search, context, target->options.metric, HY_F32, false, queries,
-	                    target->options.k, answers);
+	hybrid_search_begin(&feed.search, context, target->options.metric,
+	                    hybrid_rows_dtype(target->rows), false, queries, target->options.k,
+	                    answers);
 	feed.search.went = tell_progress;
 	feed.search.went_arg = target;
 	hybrid_rows_read(target->rows, feed_row, &feed);
@@ -281,11 +281,11 @@ feed_row(void *arg, const HybridRow *row)
 {
 	HybridSearch *search = &((Feed *) arg)->search;
 
-	if (row->vector->dim != search->queries->dims)
+	if (row->dims != search->queries->dims)
 		ereport(ERROR,
 		        (errcode(ERRCODE_DATA_EXCEPTION), errmsg("different vector dimensions %d and %d",
-		                                                 search->queries->dims, row->vector->dim)));
-	hybrid_search_add(search, row->vector->x, hybrid_position(&row->tid));
+		                                                 search->queries->dims, row->dims)));
+	hybrid_search_add(search, row->x, hybrid_position(&row->tid));
 	return true;
 }
 

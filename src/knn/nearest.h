@@ -34,8 +34,9 @@ extern void hybrid_check_k(int32 k);
  * hybrid_target_open: raises as hybrid_rows_open does, and runs the filter.  In the current memory
  * context.
  */
-extern HybridTarget *hybrid_target_open(Oid relid, const char *column, Oid vector_type,
-                                        const HybridTargetOptions *options);
+extern HybridTarget *
+hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types,
+                   const HybridTargetOptions *options);
 
 /* hybrid_target_rows: its rows, to be read while no search is under way. */
 extern HybridRows *hybrid_target_rows(const HybridTarget *target);

@@ -1,6 +1,6 @@
 /*
  * rows.c
- *		The rows of a relation as (tid, vector): see rows.h.
+ *		The rows of a relation as (tid, vector or halfvec): see rows.h.
  *
  * A raw scan of the table sees more than a SELECT would where row security applies or the user
  * holds rights on single columns only, and there is none of a view or a foreign table.  In those
@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "server/query.h"
 #include "storage/bufmgr.h"
+#include "types/vector.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -39,6 +40,7 @@ struct HybridRows
 	AttrNumber attnum;
 	AttrNumber id_attnum; /* 0: none */
 	Oid id_type;
+	HyDtype dtype;
 	char *text;     /* the query that the rows come from; NULL: from the table itself */
 	char *ids_text; /* the same for (tid, id) */
 	HybridFilter *filter;
@@ -69,7 +71,9 @@ typedef struct Ids
 static bool may_scan(Relation relation);
 static void refuse_children(Relation relation);
 static AttrNumber find_column(Relation relation, const char *column);
-static void check_vector_column(const HybridRows *rows, const char *column, Oid vector_type);
+static HyDtype
+find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *types);
+static void set_vector(HybridRow *row, Datum value);
 static void find_id_column(HybridRows *rows, const char *column);
 static char *make_query(const HybridRows *rows, const char *column, const char *other);
 static int64 get_id(const HybridRows *rows, Datum value, bool isnull);
@@ -83,7 +87,7 @@ static void get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer t
 static void report_no_ctid(Relation relation) pg_attribute_noreturn();
 
 HybridRows *
-hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *filter,
+hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, const char *filter,
                  const char *id_column)
 {
 	HybridRows *rows = palloc0(sizeof(HybridRows));
@@ -94,7 +98,7 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 		                errmsg("relation with OID %u does not exist", relid)));
 	refuse_children(rows->relation);
 	rows->attnum = find_column(rows->relation, column);
-	check_vector_column(rows, column, vector_type);
+	rows->dtype = find_dtype(rows, column, types);
 	if (id_column != NULL)
 		find_id_column(rows, id_column);
 	if (!may_scan(rows->relation))
@@ -106,6 +110,12 @@ hybrid_rows_open(Oid relid, const char *column, Oid vector_type, const char *fil
 	if (filter != NULL)
 		rows->filter = hybrid_filter_read(filter);
 	return rows;
+}
+
+HyDtype
+hybrid_rows_dtype(const HybridRows *rows)
+{
+	return rows->dtype;
 }
 
 void
@@ -263,16 +273,28 @@ find_column(Relation relation, const char *column)
 	return attnum;
 }
 
-static void
-check_vector_column(const HybridRows *rows, const char *column, Oid vector_type)
+static HyDtype
+find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *types)
 {
 	Oid type = get_atttype(RelationGetRelid(rows->relation), rows->attnum);
+	Oid base = getBaseType(type);
 
-	if (rows->attnum < 0 || getBaseType(type) != vector_type)
+	if (rows->attnum < 0 || (base != types->vector && base != types->halfvec))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-		                errmsg("column \"%s\" of \"%s\" is of type %s, not %s", column,
+		                errmsg("column \"%s\" of \"%s\" is of type %s, not %s or %s", column,
 		                       RelationGetRelationName(rows->relation), format_type_be(type),
-		                       format_type_be(vector_type))));
+		                       format_type_be(types->vector), format_type_be(types->halfvec))));
+	return base == types->vector ? HY_F32 : HY_F16;
+}
+
+/* set_vector: of a row. */
+static void
+set_vector(HybridRow *row, Datum value)
+{
+	const HybridDense *vector = DatumGetHybridDense(value);
+
+	row->dims = vector->dim;
+	row->x = vector->x;
 }
 
 static void
@@ -355,7 +377,7 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 			row.id = get_id(rows, id, isnull);
 		}
 		before = MemoryContextSwitchTo(row_context);
-		row.vector = DatumGetHybridVector(value);
+		set_vector(&row, value);
 		more = take(arg, &row);
 		MemoryContextSwitchTo(before);
 		MemoryContextReset(row_context);
@@ -409,7 +431,7 @@ take_row(void *arg, TupleTableSlot *slot)
 	row.id = 0;
 	if (rows->id_attnum != 0)
 		row.id = get_id(rows, slot->tts_values[2], slot->tts_isnull[2]);
-	row.vector = DatumGetHybridVector(slot->tts_values[1]);
+	set_vector(&row, slot->tts_values[1]);
 	return taker->take(taker->arg, &row);
 }
 

@@ -1,15 +1,16 @@
 /*
  * rows.h
- *		The rows of a relation as (tid, vector), as a SELECT by the same user would return them.
+ *		The rows of a relation as (tid, vector or halfvec), as a SELECT by the same user would return them.
  */
 #ifndef HYBRID_ROWS_H
 #define HYBRID_ROWS_H
 
 #include "postgres.h"
 
+#include "core/batch.h"
+#include "knn/arguments.h"
 #include "knn/filter.h"
 #include "storage/itemptr.h"
-#include "types/vector.h"
 #include "utils/relcache.h"
 
 typedef struct HybridRows HybridRows;
@@ -18,19 +19,23 @@ typedef struct HybridRows HybridRows;
 typedef struct HybridRow
 {
 	ItemPointerData tid; /* of the version that the snapshot sees */
-	const HybridVector *vector;
-	int64 id; /* of the id column, where one was named */
+	int dims;
+	const void *x; /* dims elements, of hybrid_rows_dtype */
+	int64 id;      /* of the id column, where one was named */
 } HybridRow;
 
 /*
- * hybrid_rows_open: a reader over column of relation relid on the active snapshot.  vector_type is
- * the Oid of the vector type.  filter, when not NULL, is a query that returns tids: only those rows
- * come.  id_column, when not NULL, is an integer column that comes with each row.  Raises for a
+ * hybrid_rows_open: a reader over column of relation relid on the active snapshot; the column is of
+ * one of these types, or a domain over one.  filter, when not NULL, is a query that returns tids:
+ * only those rows come.  id_column, when not NULL, is an integer column that comes with each row.  Raises for a
  * partitioned table or one with children, a column that is missing or of another type, and a lack
  * of rights.
  */
-extern HybridRows *hybrid_rows_open(Oid relid, const char *column, Oid vector_type,
+extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types,
                                     const char *filter, const char *id_column);
+
+/* hybrid_rows_dtype: of the elements of the column. */
+extern HyDtype hybrid_rows_dtype(const HybridRows *rows);
 
 /* HybridTakeRow: what is done with a row.  False: no more are wanted. */
 typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);

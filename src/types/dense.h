@@ -31,20 +31,7 @@ typedef struct HybridDenseType
 extern const HybridDenseType hybrid_vector_type;
 extern const HybridDenseType hybrid_halfvec_type;
 
-/* HybridDense: a value of either type; of vector, HybridVector is another view. */
-typedef struct HybridDense
-{
-	int32 vl_len_; /* varlena header (do not touch directly!) */
-	int16 dim;
-	int16 unused;                  /* always zero */
-	char x[FLEXIBLE_ARRAY_MEMBER]; /* dim elements of the type's dtype */
-} HybridDense;
-
-StaticAssertDecl(offsetof(HybridDense, x) == offsetof(HybridVector, x) &&
-                     offsetof(HybridDense, dim) == offsetof(HybridVector, dim),
-                 "a vector is a dense value");
-
-#define PG_GETARG_HYBRID_DENSE(n) ((HybridDense *) PG_DETOAST_DATUM(PG_GETARG_DATUM(n)))
+#define PG_GETARG_HYBRID_DENSE(n) DatumGetHybridDense(PG_GETARG_DATUM(n))
 #define PG_RETURN_HYBRID_DENSE(v) PG_RETURN_POINTER(v)
 
 /*

@@ -1,9 +1,8 @@
 /*
  * vector.h
- *		The vector type as it lies on disk: the layout of pgvector's vector.
+ *		The types vector and halfvec as they lie on disk: the layouts of pgvector's types.
  *
- * What other folders see of the types.  Within this folder vector is one of two types that differ
- * in their elements only: dense.h.
+ * What other folders see of the types.  The two differ in their elements only: dense.h.
  */
 #ifndef HYBRID_VECTOR_H
 #define HYBRID_VECTOR_H
@@ -25,6 +24,20 @@ typedef struct HybridVector
 
 StaticAssertDecl(offsetof(HybridVector, x) == 8, "vector on disk has an 8-byte header");
 
+/* HybridDense: a value of vector or halfvec; of vector, HybridVector is another view. */
+typedef struct HybridDense
+{
+	int32 vl_len_; /* varlena header (do not touch directly!) */
+	int16 dim;
+	int16 unused;                  /* always zero */
+	char x[FLEXIBLE_ARRAY_MEMBER]; /* dim elements of the type's dtype */
+} HybridDense;
+
+StaticAssertDecl(offsetof(HybridDense, x) == offsetof(HybridVector, x) &&
+                     offsetof(HybridDense, dim) == offsetof(HybridVector, dim),
+                 "a vector is a dense value");
+
+#define DatumGetHybridDense(datum) ((HybridDense *) PG_DETOAST_DATUM(datum))
 #define DatumGetHybridVector(datum) ((HybridVector *) PG_DETOAST_DATUM(datum))
 #define PG_GETARG_HYBRID_VECTOR(n) DatumGetHybridVector(PG_GETARG_DATUM(n))
 

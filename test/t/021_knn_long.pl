@@ -22,6 +22,7 @@ $node->safe_psql('postgres', q{
 	INSERT INTO item SELECT i, (SELECT array_agg(sin(i * j)) FROM generate_series(1, 128) j)::vector
 		FROM generate_series(1, 20000) i;
 	CREATE TABLE query AS SELECT array_agg(v ORDER BY id) AS v FROM item WHERE id <= 3000;
+	CREATE TABLE half AS SELECT id, v::halfvec(128) AS h FROM item;
 	CREATE TABLE small AS SELECT id, v FROM item WHERE id <= 2000;
 	CREATE VIEW shown AS SELECT ctid, v FROM small;
 	CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
@@ -94,21 +95,26 @@ for my $call (
 	is(scalar @$seconds, 0, 'a call of less than 5 seconds says nothing') or diag $err;
 }
 
-# --- a cancel, at several moments of each call; 100 ms are promised on a machine that is not busy
+# --- a cancel, at several moments of each call; 100 ms are promised on a machine that is not busy, and on
+# one that is as much more as a cancel of a loop that looks for one all the time takes there
 
 my %calls = (
+	'a loop' => 'DO $$BEGIN LOOP PERFORM 1; END LOOP; END$$',
 	'hybrid_knn over a table' => q{SET enable_indexscan = off; SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10, 'cosine')},
 	'hybrid_knn over a store' => q{SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10, 'cosine')},
 	'hybrid_knn, many answers' => q{SET work_mem = '1GB'; SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v[1:200], 20000, 'cosine')},
 	'hybrid_knn, many tids' => q{SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v, 10, 'cosine', 'SELECT ctid FROM item, generate_series(1, 400)')},
 	'hybrid_knn_join' => q{SELECT count(*) FROM hybrid_knn_join('item', 'v', 'item', 'v', 10, 'cosine')},
+	'hybrid_knn over halfvecs' => q{SELECT count(*) FROM query, hybrid_knn('half', 'h', query.v, 10, 'cosine')},
+	'hybrid_knn_join of halfvecs' => q{SELECT count(*) FROM hybrid_knn_join('half', 'h', 'half', 'h', 10, 'l1')},
 	'hybrid_knn_graph' => q{SELECT count(*) FROM hybrid_knn_graph('item', 'id', 'v')});
 my $victim = session();
 my $killer = session();
 my $pid = ask($victim, 'SELECT pg_backend_pid()');
 my @all;
+my ($usual, $longest);
 
-for my $call (sort keys %calls)
+for my $call (sort { ($b eq 'a loop') <=> ($a eq 'a loop') || $a cmp $b } keys %calls)
 {
 	my @took;
 
@@ -132,12 +138,17 @@ for my $call (sort keys %calls)
 		like($victim->{err}, qr/canceling statement due to user request/, "$call: cancelled after $delay s");
 	}
 	@took = sort { $a <=> $b } @took;
-	push @all, @took;
 	note sprintf('%s: %s ms', $call, join ' ', map { sprintf '%.0f', 1000 * $_ } @took);
-	cmp_ok($took[-1], '<', 1.5, "$call: promptly, each time");
+	if (!defined $usual)
+	{
+		($usual, $longest) = ($took[ $#took / 2 ], $took[-1]);
+		next;
+	}
+	push @all, @took;
+	cmp_ok($took[-1], '<', 1.5 + $longest, "$call: promptly, each time");
 }
 @all = sort { $a <=> $b } @all;
-cmp_ok($all[ $#all / 2 ], '<', 0.1, 'one half of them within 100 ms');
+cmp_ok($all[ $#all / 2 ], '<', 0.1 + $usual, 'one half of them within 100 ms');
 is(ask($victim, q{SELECT count(*) FROM query, hybrid_knn('item', 'v', query.v[1:3], 5)}), 15, 'the session goes on');
 
 # --- memory that runs out half-way

@@ -271,6 +271,46 @@ test_memory_and_cancel(void)
 	free_stage(&stage);
 }
 
+/* Where each way was measured to be a good part faster than the other (bench/filter.sh). */
+static void
+test_it_suits_where_it_was_measured_to(void)
+{
+	int64_t n;
+
+	CHECK(hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L1, 1000, 10000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 9000));
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 7, 10));
+	hy_filter_allow(false);
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
+	hy_filter_allow(true);
+
+	/* few queries do not pay for the rounding of the targets, of however many */
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 1, 10000000, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_COSINE, 4, 10000000, 768, 10));
+	CHECK(hy_filter_suits(HY_METRIC_IP, 8, 4096, 768, 10));
+	CHECK(hy_filter_suits(HY_METRIC_L2, 12, 4096, 768, 10));
+	/* nor do few targets, among which most are candidates */
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 16, 64, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 16, 128, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_IP, 64, 64, 768, 10));
+	CHECK(hy_filter_suits(HY_METRIC_IP, 24, 64, 768, 1));
+	CHECK(hy_filter_suits(HY_METRIC_L2, 16, 512, 768, 10));
+	CHECK(!hy_filter_suits(HY_METRIC_IP, 64, 256, 768, 100));
+	CHECK(!hy_filter_suits(HY_METRIC_IP, 16, 512, 768, 100));
+	CHECK(hy_filter_suits(HY_METRIC_IP, 16, 4096, 768, 100));
+	/* what suits some suits more */
+	for (n = 1; n < 20000; n = n * 3 / 2 + 1)
+	{
+		CHECK(!hy_filter_suits(HY_METRIC_L2, 16, n, 768, 10) ||
+		      hy_filter_suits(HY_METRIC_L2, 16, n * 2, 768, 10));
+		CHECK(!hy_filter_suits(HY_METRIC_L2, n, 300, 768, 10) ||
+		      hy_filter_suits(HY_METRIC_L2, n * 2, 300, 768, 10));
+	}
+	CHECK(!hy_filter_suits(HY_METRIC_L2, 0, 0, 768, 10));
+	CHECK(hy_filter_suits(HY_METRIC_L2, INT64_C(1) << 40, INT64_C(1) << 40, 16000, INT32_MAX));
+}
+
 static void
 test_refusals(void)
 {
@@ -286,13 +326,6 @@ test_refusals(void)
 	CHECK_INT(hy_filter_search(HY_METRIC_L2, &queries, &targets, 0, NULL, &hy_malloc_allocator, out,
 	                           counts, NULL),
 	          HY_INVALID);
-	CHECK(hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
-	CHECK(!hy_filter_suits(HY_METRIC_L1, 1000, 10000, 768, 10));
-	CHECK(!hy_filter_suits(HY_METRIC_L2, 1, 10000, 768, 10));
-	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 9000));
-	hy_filter_allow(false);
-	CHECK(!hy_filter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
-	hy_filter_allow(true);
 	targets.dims = 7;
 	CHECK_INT(hy_filter_search(HY_METRIC_L2, &queries, &targets, 3, NULL, &hy_malloc_allocator, out,
 	                           counts, NULL),
@@ -312,6 +345,7 @@ main(void)
 	UNIT_RUN(test_same_as_the_exact_pass);
 	UNIT_RUN(test_several_groups);
 	UNIT_RUN(test_memory_and_cancel);
+	UNIT_RUN(test_it_suits_where_it_was_measured_to);
 	UNIT_RUN(test_refusals);
 	return unit_finish();
 }
