@@ -22,6 +22,7 @@
 #define GROUP_BYTES (8 * 1024 * 1024)
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
+#define SETTLED_ELEMENTS 8 /* of a tile, in the time that one of a canonical distance takes */
 
 /*
  * Below these the canonical kernels alone are as fast.  Rounding a target costs as much as 12 exact
@@ -90,7 +91,8 @@ static HyStatus search_block(Search *search, int64_t group, int queries, int64_t
                              int64_t *work, const HyCancel *cancel);
 static void propose(Search *search, int panel, int queries, int n);
 static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
-static int take_best(Candidate *found, int n, float threshold, Candidate *best);
+static void sift(Candidate *found, int n, int hole, Candidate candidate);
+static bool is_before(const Candidate *a, const Candidate *b);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
@@ -167,6 +169,9 @@ hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targe
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
+		/* a sort of many takes long */
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
 		hy_topk_sort(&topk);
 	}
 	return HY_OK;
@@ -335,7 +340,8 @@ set_threshold(Search *search, int64_t query, int i)
 	else
 		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
 		    (2 * scale);
-	search->threshold[i] = (float) (t - fabs(t) * 1e-6);
+	/* an infinity stays one: rows as far as a k-th at -infinity still count, the first of them first */
+	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
 }
 
 static void
@@ -390,6 +396,7 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
 			if (search->found_count[i] > 0)
 				settle(search, group + panel + i, panel + i, first,
 				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
+			*work += (int64_t) search->found_count[i] * search->targets->dims * SETTLED_ELEMENTS;
 		}
 		*work += (int64_t) n * search->targets->dims * wide;
 		if (*work >= POLL_ELEMENTS)
@@ -447,18 +454,26 @@ propose(Search *search, int panel, int queries, int n)
 		tiles->end();
 }
 
-/* settle: canonical distances for one query's candidates of a block that begins at row first. */
+/*
+ * settle: canonical distances for one query's candidates of a block that begins at row first.  The
+ * list becomes a heap, since where rows are alike all of a block are candidates.
+ */
 static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
-	Candidate best;
+	int j;
 
-	while ((n = take_best(found, n, search->threshold[i], &best)) >= 0)
+	for (j = n / 2 - 1; j >= 0; j--)
+		sift(found, n, j, found[j]);
+	while (n > 0 && found[0].bound >= search->threshold[i])
 	{
-		double distance = canonical_distance(search, query, i, first, best.row);
+		int32_t row = found[0].row;
+		double distance = canonical_distance(search, query, i, first, row);
 
-		if (hy_topk_push(&topk, distance, first + best.row))
+		n--;
+		sift(found, n, 0, found[n]);
+		if (hy_topk_push(&topk, distance, first + row))
 		{
 			search->counts[query] = topk.count;
 			set_threshold(search, query, i);
@@ -466,31 +481,31 @@ settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, in
 	}
 }
 
-/*
- * take_best: takes the candidate with the largest bound out of the list, and drops those that the
- * threshold has passed by.  How many are left; -1 when there was none to take.
- */
-static int
-take_best(Candidate *found, int n, float threshold, Candidate *best)
+/* sift: puts a candidate into the heap of n, from the hole down. */
+static void
+sift(Candidate *found, int n, int hole, Candidate candidate)
 {
-	int kept = 0;
-	int at = -1;
-	int i;
-
-	for (i = 0; i < n; i++)
+	for (;;)
 	{
-		if (!(found[i].bound >= threshold))
-			continue;
-		found[kept] = found[i];
-		if (at < 0 || found[kept].bound > found[at].bound)
-			at = kept;
-		kept++;
+		int child = 2 * hole + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && is_before(&found[child + 1], &found[child]))
+			child++;
+		if (!is_before(&found[child], &candidate))
+			break;
+		found[hole] = found[child];
+		hole = child;
 	}
-	if (at < 0)
-		return -1;
-	*best = found[at];
-	found[at] = found[kept - 1];
-	return kept - 1;
+	found[hole] = candidate;
+}
+
+/* is_before: the largest bound first; of equal ones the first row, which wins where distances tie. */
+static bool
+is_before(const Candidate *a, const Candidate *b)
+{
+	return a->bound > b->bound || (a->bound == b->bound && a->row < b->row);
 }
 
 static double

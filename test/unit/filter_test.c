@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include <time.h>
+
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/tile.h"
@@ -225,6 +227,91 @@ test_several_groups(void)
 	free(actual);
 }
 
+/* Products that overflow make -infinity the k-th distance: of equal ones the first rows count. */
+static void
+test_rows_that_are_infinitely_near(void)
+{
+	enum
+	{
+		DIMS = 40,
+		QUERIES = 20,
+		TARGETS = 300
+	};
+	UnitRandom random = {64};
+	int32_t k;
+	Stage stage;
+	int i;
+
+	make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+	for (i = 0; i < TARGETS * DIMS; i++)
+		stage.t[i] = i / DIMS % 2 == 0 ? 3e38f : fabsf(stage.t[i]);
+	for (i = 0; i < QUERIES * DIMS; i++)
+		stage.q[i] = 1.0f + fabsf(stage.q[i]);
+	for (k = 1; k <= MOST_K; k += 4)
+		check_search(HY_METRIC_IP, &stage, k, NULL);
+	free_stage(&stage);
+}
+
+/* cpu_seconds: of one search, by the filter or not; the best of some. */
+static double
+cpu_seconds(const Stage *stage, bool filter)
+{
+	enum
+	{
+		QUERIES = 32
+	};
+	HyNeighbor out[QUERIES * 10];
+	int32_t counts[QUERIES];
+	double best = INFINITY;
+	int repeat;
+
+	for (repeat = 0; repeat < 3; repeat++)
+	{
+		clock_t start = clock();
+		double seconds;
+
+		if (filter)
+			CHECK_INT(hy_filter_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, NULL,
+			                           &hy_malloc_allocator, out, counts, NULL),
+			          HY_OK);
+		else
+			CHECK_INT(hy_topk_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, out,
+			                         counts, NULL),
+			          HY_OK);
+		seconds = (double) (clock() - start) / CLOCKS_PER_SEC;
+		best = seconds < best ? seconds : best;
+	}
+	return best;
+}
+
+/*
+ * Where all rows are alike, all of them are candidates: that must not take more than a few times
+ * what the exact pass does.  (It was a hundred times, a list being searched for each of its members.)
+ */
+static void
+test_equal_rows_are_not_dear(void)
+{
+	enum
+	{
+		DIMS = 8,
+		QUERIES = 32,
+		TARGETS = 8192
+	};
+	UnitRandom random = {65};
+	double exact;
+	double filter;
+	Stage stage;
+	int i;
+
+	make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+	for (i = 0; i < TARGETS * DIMS; i++)
+		stage.t[i] = (float) (i % DIMS);
+	exact = cpu_seconds(&stage, false);
+	filter = cpu_seconds(&stage, true);
+	CHECK_MSG(filter <= 20 * exact + 0.005, "%.4f s, and the exact pass %.4f s", filter, exact);
+	free_stage(&stage);
+}
+
 static void
 test_memory_and_cancel(void)
 {
@@ -311,6 +398,8 @@ main(void)
 {
 	UNIT_RUN(test_same_as_the_exact_pass);
 	UNIT_RUN(test_several_groups);
+	UNIT_RUN(test_rows_that_are_infinitely_near);
+	UNIT_RUN(test_equal_rows_are_not_dear);
 	UNIT_RUN(test_memory_and_cancel);
 	UNIT_RUN(test_refusals);
 	return unit_finish();
