@@ -60,6 +60,8 @@ SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2, 'ip');
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2, 'cosine', 'heavy');
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 0);
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2147483647);
+SELECT count(*) FROM hybrid_knn_graph('doc', 'id', 'v', 65536);
+SELECT count(*) FROM hybrid_knn_graph('doc', 'id', 'v', 65535);
 SELECT * FROM hybrid_knn_graph('doc', 'v', 'v');
 SELECT * FROM hybrid_knn_graph('doc', 'ctid', 'v');
 SELECT * FROM hybrid_knn_graph('doc', 'nothing', 'v');
