@@ -91,8 +91,7 @@ static HyStatus search_block(Search *search, int64_t group, int queries, int64_t
                              int64_t *work, const HyCancel *cancel);
 static void propose(Search *search, int panel, int queries, int n);
 static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
-static void sift(Candidate *found, int n, int hole, Candidate candidate);
-static bool is_before(const Candidate *a, const Candidate *b);
+static void sift_down(Candidate *found, int n, int hole);
 static double
 canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
 
@@ -454,58 +453,51 @@ propose(Search *search, int panel, int queries, int n)
 		tiles->end();
 }
 
-/*
- * settle: canonical distances for one query's candidates of a block that begins at row first.  The
- * list becomes a heap, since where rows are alike all of a block are candidates.
- */
+/* settle: canonical distances for one query's candidates of a block that begins at row first. */
 static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
-	int j;
+	int hole;
 
-	for (j = n / 2 - 1; j >= 0; j--)
-		sift(found, n, j, found[j]);
+	/* a heap: of many candidates few are taken before the threshold has passed the rest by */
+	for (hole = n / 2 - 1; hole >= 0; hole--)
+		sift_down(found, n, hole);
 	while (n > 0 && found[0].bound >= search->threshold[i])
 	{
 		int32_t row = found[0].row;
 		double distance = canonical_distance(search, query, i, first, row);
 
-		n--;
-		sift(found, n, 0, found[n]);
 		if (hy_topk_push(&topk, distance, first + row))
 		{
 			search->counts[query] = topk.count;
 			set_threshold(search, query, i);
 		}
+		found[0] = found[--n];
+		sift_down(found, n, 0);
 	}
 }
 
-/* sift: puts a candidate into the heap of n, from the hole down. */
+/* sift_down: makes a heap, largest bound first, of the n candidates whose heaps below hole are ones. */
 static void
-sift(Candidate *found, int n, int hole, Candidate candidate)
+sift_down(Candidate *found, int n, int hole)
 {
+	Candidate item = found[hole];
+
 	for (;;)
 	{
 		int child = 2 * hole + 1;
 
 		if (child >= n)
 			break;
-		if (child + 1 < n && is_before(&found[child + 1], &found[child]))
+		if (child + 1 < n && found[child + 1].bound > found[child].bound)
 			child++;
-		if (!is_before(&found[child], &candidate))
+		if (!(found[child].bound > item.bound))
 			break;
 		found[hole] = found[child];
 		hole = child;
 	}
-	found[hole] = candidate;
-}
-
-/* is_before: the largest bound first; of equal ones the first row, which wins where distances tie. */
-static bool
-is_before(const Candidate *a, const Candidate *b)
-{
-	return a->bound > b->bound || (a->bound == b->bound && a->row < b->row);
+	found[hole] = item;
 }
 
 static double

@@ -37,7 +37,7 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	previous = MemoryContextSwitchTo(context);
 	options.k = PG_GETARG_INT32(4);
 	options.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(5)));
-	hybrid_check_k(options.k, 0);
+	hybrid_check_k(options.k);
 	type = hybrid_function_type(fcinfo, "vector");
 	left = hybrid_rows_open(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), type, NULL, NULL);
 	right = hybrid_target_open(PG_GETARG_OID(2), NameStr(*PG_GETARG_NAME(3)), type, &options);

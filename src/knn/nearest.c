@@ -61,7 +61,13 @@ static bool take_none(void *arg, const HybridRow *row);
 static void tell_progress(void *arg);
 
 void
-hybrid_check_k(int32 k, int32 besides)
+hybrid_check_k(int32 k)
+{
+	hybrid_check_k_besides(k, 0);
+}
+
+void
+hybrid_check_k_besides(int32 k, int32 besides)
 {
 	/* A query's heap and its share of a batch's answers must fit half of work_mem. */
 	int64 most = (int64) (memory_for_queries() / (2 * sizeof(HyNeighbor)));
