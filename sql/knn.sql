@@ -111,6 +111,8 @@ SELECT * FROM hybrid_knn('base', 'v', ARRAY['[1,2]']::vector[]);
 -- materialised views yes; a view only if it has a ctid of its own
 CREATE MATERIALIZED VIEW copy AS SELECT * FROM item WHERE id < 10;
 SELECT count(*) FROM hybrid_knn('copy', 'v', ARRAY['[1,2,3]']::vector[], 100);
+REFRESH MATERIALIZED VIEW copy WITH NO DATA;
+SELECT count(*) FROM hybrid_knn('copy', 'v', ARRAY['[1,2,3]']::vector[], 100);
 CREATE VIEW bare AS SELECT v FROM item;
 SELECT count(*) FROM hybrid_knn('bare', 'v', ARRAY['[1,2,3]']::vector[], 100);
 CREATE VIEW with_ctid AS SELECT ctid, v FROM item WHERE id < 20;

@@ -33,6 +33,21 @@ SELECT nearest() = :'expected' AS same;
 RESET hybrid.batch_min;
 RESET hybrid.batch_wait;
 
+-- each row is a little nearer than the one before: what earlier batches found hides none of them
+CREATE TABLE closer AS
+	SELECT i AS id, format('[%s,0,0,0,0,0,0,1]', 1000 - i * 0.001)::vector(8) AS v FROM generate_series(1, 1000) i;
+CREATE TABLE asked AS
+	SELECT i AS id, format('[%s,0,0,0,0,0,0,1]', i * 0.01)::vector(8) AS v FROM generate_series(1, 20) i;
+CREATE FUNCTION differences() RETURNS bigint LANGUAGE sql AS $$
+	WITH ours AS (SELECT * FROM hybrid_knn('closer', 'v', ARRAY(SELECT v FROM asked ORDER BY id), 3)),
+		theirs AS (SELECT asked.id, near.* FROM asked,
+			LATERAL (SELECT ctid, closer.v <-> asked.v FROM closer ORDER BY 2, 1 LIMIT 3) near)
+	SELECT count(*) FROM ((TABLE ours EXCEPT TABLE theirs) UNION ALL (TABLE theirs EXCEPT TABLE ours)) x $$;
+SELECT differences();
+SET hybrid.batch_max = 100;
+SELECT differences();
+RESET hybrid.batch_max;
+
 -- rows of a query come in its order, here the other way round; ties go by row position all the same
 ALTER TABLE item ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON item USING (owner = current_user AND id > 0);
@@ -77,6 +92,6 @@ SET hybrid.batch_wait = 'soon';
 
 RESET ALL;
 DROP VIEW slow;
-DROP FUNCTION nearest();
-DROP TABLE item;
+DROP FUNCTION nearest(), differences();
+DROP TABLE item, closer, asked;
 DROP ROLE regress_hybrid_reader;

@@ -60,6 +60,8 @@ SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2, 'ip');
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2, 'cosine', 'heavy');
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 0);
 SELECT * FROM hybrid_knn_graph('doc', 'id', 'v', 2147483647);
+SELECT count(*) FROM hybrid_knn_graph('doc', 'id', 'v', 65536);
+SELECT count(*) FROM hybrid_knn_graph('doc', 'id', 'v', 65535);
 SELECT * FROM hybrid_knn_graph('doc', 'v', 'v');
 SELECT * FROM hybrid_knn_graph('doc', 'ctid', 'v');
 SELECT * FROM hybrid_knn_graph('doc', 'nothing', 'v');
@@ -79,6 +81,16 @@ CREATE TABLE parent (id int, v vector(3)) PARTITION BY LIST (id);
 CREATE TABLE leaf PARTITION OF parent DEFAULT;
 SELECT * FROM hybrid_knn_graph('parent', 'id', 'v');
 
+-- a view has other rows when it is read again: no id is made up
+CREATE SEQUENCE reading;
+CREATE VIEW shrinking AS SELECT ctid, id, v FROM doc2 WHERE id > (SELECT nextval('reading'));
+SELECT * FROM hybrid_knn_graph('shrinking', 'id', 'v', 2, 'l2');
+
+-- rows of two tables that a ctid does not tell apart
+CREATE TABLE twin2 AS SELECT * FROM twin;
+CREATE VIEW several AS SELECT ctid, id, v FROM twin UNION ALL SELECT ctid, id, v FROM twin2;
+SELECT * FROM hybrid_knn_graph('several', 'id', 'v', 2, 'l2');
+
 -- rights on single columns, row security
 CREATE ROLE regress_hybrid_reader;
 GRANT SELECT (id, v) ON doc2 TO regress_hybrid_reader;
@@ -92,6 +104,7 @@ SET ROLE regress_hybrid_reader;
 SELECT count(*) > 0 AS some, bool_and(source % 2 = 1 AND target % 2 = 1) AS odd FROM hybrid_knn_graph('doc2', 'id', 'v', 2);
 RESET ROLE;
 
-DROP TABLE doc, doc2, twin, edge, parent CASCADE;
+DROP TABLE doc, doc2, twin, twin2, edge, parent CASCADE;
+DROP SEQUENCE reading;
 DROP FUNCTION differences;
 DROP ROLE regress_hybrid_reader;

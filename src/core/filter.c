@@ -22,6 +22,7 @@
 #define GROUP_BYTES (8 * 1024 * 1024)
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
+#define SETTLED_ELEMENTS 8 /* of a tile, in the time that one of a canonical distance takes */
 
 /*
  * What this way costs, in canonical distances (bench/filter.sh): rounding a target, a query; a
@@ -182,6 +183,9 @@ hy_filter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targe
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
+		/* a sort of many takes long */
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
 		hy_topk_sort(&topk);
 	}
 	return HY_OK;
@@ -368,7 +372,8 @@ set_threshold(Search *search, int64_t query, int i)
 	else
 		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
 		    (2 * scale);
-	search->threshold[i] = (float) (t - fabs(t) * 1e-6);
+	/* an infinity stays one: rows as far as a k-th at -infinity still count, the first of them first */
+	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
 }
 
 static void
@@ -423,6 +428,7 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
 			if (search->found_count[i] > 0)
 				settle(search, group + panel + i, panel + i, first,
 				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
+			*work += (int64_t) search->found_count[i] * search->targets->dims * SETTLED_ELEMENTS;
 		}
 		*work += (int64_t) n * search->targets->dims * wide;
 		if (*work >= POLL_ELEMENTS)

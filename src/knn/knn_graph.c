@@ -61,9 +61,8 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn_graph", ALLOCSET_DEFAULT_SIZES);
 	previous = MemoryContextSwitchTo(context);
 	graph.k = PG_GETARG_INT32(3);
-	hybrid_check_k(graph.k);
+	hybrid_check_k_besides(graph.k, 1);
 	options.k = graph.k + 1;
-	hybrid_check_k(options.k);
 	graph.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	graph.weight = parse_weight(text_to_cstring(PG_GETARG_TEXT_PP(5)), graph.metric);
 	options.metric = graph.metric;

@@ -17,6 +17,8 @@
 #include "utils/rel.h"
 
 #define GROWTH 4
+#define MOST_QUERIES                                                                               \
+	(MaxAllocSize / 64) /* of a group: no array of palloc has more for one than that */
 
 struct HybridTarget
 {
@@ -61,10 +63,16 @@ static void tell_progress(void *arg);
 void
 hybrid_check_k(int32 k)
 {
+	hybrid_check_k_besides(k, 0);
+}
+
+void
+hybrid_check_k_besides(int32 k, int32 besides)
+{
 	/* A query's heap and its share of a batch's answers must fit half of work_mem. */
 	int64 most = (int64) (memory_for_queries() / (2 * sizeof(HyNeighbor)));
 
-	most = Min(most, (int64) (MaxAllocSize / sizeof(HyNeighbor)));
+	most = Min(most, (int64) (MaxAllocSize / sizeof(HyNeighbor))) - besides;
 	if (k < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("k must be at least 1, not %d", k)));
@@ -107,7 +115,7 @@ hybrid_target_group(const HybridTarget *target, int dims, Size beside)
 	if (uses_store(target, dims))
 		each = Max(
 			each, hybrid_candidates_bytes(&target->store, hybrid_candidates_first(&target->store)));
-	return (int) Max(1, Min(memory_for_queries() / (each + beside), PG_INT32_MAX / 2));
+	return (int) Max(1, Min(memory_for_queries() / (each + beside), MOST_QUERIES));
 }
 
 void

@@ -30,6 +30,9 @@ typedef struct HybridTargetOptions
 /* hybrid_check_k: raises unless k is at least 1 and so many answers of a query fit work_mem. */
 extern void hybrid_check_k(int32 k);
 
+/* hybrid_check_k_besides: the same, where the caller looks for some more of its own. */
+extern void hybrid_check_k_besides(int32 k, int32 besides);
+
 /*
  * hybrid_target_open: raises as hybrid_rows_open does, and runs the filter.  In the current memory
  * context.

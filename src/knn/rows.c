@@ -66,6 +66,7 @@ typedef struct Ids
 	const int64 *positions; /* ascending */
 	int64 count;
 	int64 *ids;
+	bool *found; /* which have been met */
 } Ids;
 
 static bool may_scan(Relation relation);
@@ -85,6 +86,8 @@ static void check_id_columns(void *arg, TupleDesc columns);
 static bool take_id(void *arg, TupleTableSlot *slot);
 static void get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid);
 static void report_no_ctid(Relation relation) pg_attribute_noreturn();
+static void report_several(Relation relation, const ItemPointerData *tid) pg_attribute_noreturn();
+static void check_found(const Ids *wanted);
 
 HybridRows *
 hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, const char *filter,
@@ -157,7 +160,11 @@ hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *id
 	Assert(rows->id_attnum != 0);
 	if (rows->text != NULL)
 	{
+		wanted.found = MemoryContextAllocExtended(CurrentMemoryContext, count * sizeof(bool),
+		                                          MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		hybrid_query_run(rows->ids_text, &reader);
+		check_found(&wanted);
+		pfree(wanted.found);
 		return;
 	}
 	slot = table_slot_create(rows->relation, NULL);
@@ -449,15 +456,20 @@ take_id(void *arg, TupleTableSlot *slot)
 	ItemPointerData tid;
 	int64 position;
 	int64 *place;
+	int64 i;
 
 	get_ctid(wanted->rows, slot, &tid);
 	position = hybrid_position(&tid);
 	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64),
 	                hybrid_compare_positions);
 	/* NULL in a row that is not asked for, since it has no vector, is nobody's business */
-	if (place != NULL)
-		wanted->ids[place - wanted->positions] =
-			get_id(wanted->rows, slot->tts_values[1], slot->tts_isnull[1]);
+	if (place == NULL)
+		return true;
+	i = place - wanted->positions;
+	if (wanted->found[i])
+		report_several(wanted->rows->relation, &tid);
+	wanted->found[i] = true;
+	wanted->ids[i] = get_id(wanted->rows, slot->tts_values[1], slot->tts_isnull[1]);
 	return true;
 }
 
@@ -479,4 +491,33 @@ report_no_ctid(Relation relation)
 	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 	                errmsg("\"%s\" has rows without a ctid of type tid",
 	                       RelationGetRelationName(relation))));
+}
+
+/* A view over several tables has such rows. */
+static void
+report_several(Relation relation, const ItemPointerData *tid)
+{
+	ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+	                errmsg("\"%s\" has several rows whose ctid is (%u,%u)",
+	                       RelationGetRelationName(relation), ItemPointerGetBlockNumberNoCheck(tid),
+	                       ItemPointerGetOffsetNumberNoCheck(tid)),
+	                errhint("Ask each of its tables by itself.")));
+}
+
+/* check_found: the rows of a view, or those that a policy lets through, may depend on chance. */
+static void
+check_found(const Ids *wanted)
+{
+	int64 i;
+
+	for (i = 0; i < wanted->count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!wanted->found[i])
+			ereport(ERROR,
+			        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			         errmsg("\"%s\" had other rows when it was read again",
+			                RelationGetRelationName(wanted->rows->relation)),
+			         errhint("A view or a policy must let through the same rows each time.")));
+	}
 }

@@ -52,7 +52,7 @@ extern double hybrid_rows_share(const HybridRows *rows);
 
 /*
  * hybrid_rows_ids: ids[i] becomes the id of the row at positions[i], which ascend and of which each
- * was handed out by hybrid_rows_read.
+ * was handed out by hybrid_rows_read.  Raises where a query has such a row twice, or not any more.
  */
 extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
 

@@ -4,6 +4,8 @@
  */
 #include "unit.h"
 
+#include <time.h>
+
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/tile.h"
@@ -21,8 +23,12 @@ typedef enum Filling
 	OFFSET, /* far from the origin */
 	TIES,   /* small integers */
 	SORTED, /* each row nearer than the one before */
+	ENDS,   /* rows at the ends of the range */
 	FILLINGS
 } Filling;
+
+static const float ends[] = {0.0f,     1e-45f, 1.2e-38f, 1e-15f, 1.0f,
+                             65504.0f, 1e15f,  1.8e19f,  3.4e38f};
 
 /* Stage: queries and targets of one shape. */
 typedef struct Stage
@@ -35,12 +41,22 @@ typedef struct Stage
 	HyMatrix targets;
 } Stage;
 
+/* element: one of a filling. */
+static float
+element(UnitRandom *random, Filling filling)
+{
+	float size = filling == TINY ? 1e-18f : filling == HUGE_ ? 1e18f : 1.0f;
+	float from = filling == OFFSET ? 100.0f : 0.0f;
+
+	if (filling == TIES)
+		return (float) ((int) unit_random_below(random, 3) - 1);
+	return unit_random_float(random) * size + from;
+}
+
 static void
 make_stage(Stage *stage, UnitRandom *random, HyDtype dtype, int dims, int queries, int targets,
            Filling filling)
 {
-	float size = filling == TINY ? 1e-18f : filling == HUGE_ ? 1e18f : 1.0f;
-	float from = filling == OFFSET ? 100.0f : 0.0f;
 	int i;
 	int r;
 
@@ -49,15 +65,21 @@ make_stage(Stage *stage, UnitRandom *random, HyDtype dtype, int dims, int querie
 	stage->t = malloc((size_t) (targets * dims) * sizeof(float));
 	stage->half = malloc((size_t) (targets * dims) * sizeof(uint16_t));
 	for (i = 0; i < queries * dims; i++)
-		stage->q[i] = filling == TIES ? (float) ((int) unit_random_below(random, 3) - 1)
-		                              : unit_random_float(random) * size + from;
+		stage->q[i] = element(random, filling);
 	for (i = 0; i < targets * dims; i++)
-		stage->t[i] = filling == TIES ? (float) ((int) unit_random_below(random, 3) - 1)
-		                              : unit_random_float(random) * size + from;
+		stage->t[i] = element(random, filling);
 	for (r = 0; filling == SORTED && r < targets; r++)
 	{
 		for (i = 0; i < dims; i++)
 			stage->t[r * dims + i] = stage->q[i] * (float) r / (float) targets;
+	}
+	for (r = 0; filling == ENDS && r < queries + targets; r++)
+	{
+		float *row = r < queries ? stage->q + r * dims : stage->t + (r - queries) * dims;
+		float by = ends[unit_random_below(random, sizeof(ends) / sizeof(ends[0]))];
+
+		for (i = 0; i < dims; i++)
+			row[i] *= by;
 	}
 	/* zero rows, copies of a row, rows of quite another length, a query that is a row */
 	for (r = 0; r < targets; r += 7)
@@ -225,6 +247,157 @@ test_several_groups(void)
 	free(actual);
 }
 
+/*
+ * Rows whose elements are rounded all down, in the direction of the query: there the bound is as far
+ * from the product as it can be, and a bound of nine tenths of it loses the nearest row to one that
+ * is rounded up.
+ */
+static void
+test_rows_at_the_bound(void)
+{
+	enum
+	{
+		DIMS = 400,
+		QUERIES = 16,
+		TARGETS = 64
+	};
+	UnitRandom random = {66};
+	const HyTileKernels *tiles;
+	int n;
+
+	for (n = 0; (tiles = hy_tile_kernels_nth(n)) != NULL; n++)
+	{
+		double middle = fmin(tiles->length / sqrt(DIMS), 0.6 * tiles->largest_element);
+		double x[DIMS];
+		double square = 0;
+		Stage stage;
+		int i;
+		int r;
+
+		CHECK_INT(hy_kernels_force(tiles->level), HY_OK);
+		hy_tile_kernels_force(tiles);
+		make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+		for (i = 0; i < QUERIES * DIMS; i++)
+			stage.q[i] = 1.0f;
+		memset(stage.t, 0, (size_t) (TARGETS * DIMS) * sizeof(float));
+		for (i = 1; i < DIMS; i++)
+		{
+			x[i] = floor(middle * (0.95 + 0.1 * fabs((double) unit_random_float(&random)))) + 0.47;
+			square += x[i] * x[i];
+		}
+		/* the first element makes the row as long, or as wide, as its scale is to be 1 */
+		x[0] = tiles->largest_element;
+		if (square + x[0] * x[0] > tiles->length * tiles->length)
+		{
+			for (i = 1; square > tiles->length * tiles->length; i++)
+			{
+				square -= x[i] * x[i];
+				x[i] = 0;
+			}
+			x[0] = sqrt(tiles->length * tiles->length - square);
+		}
+		/* seven more are a little farther, but half of their elements are rounded up */
+		for (r = 0; r < 8; r++)
+		{
+			for (i = 0; i < DIMS; i++)
+			{
+				double by = i % 2 == 0 ? 0.05 : -0.05 - 0.002 * r;
+
+				stage.t[r * DIMS + i] = (float) (x[i] + (r == 0 || x[i] == 0 ? 0 : by));
+			}
+		}
+		check_search(HY_METRIC_IP, &stage, 1, NULL);
+		free_stage(&stage);
+	}
+	hy_kernels_force(hy_simd_best());
+	hy_tile_kernels_force(NULL);
+}
+
+/* Products that overflow make -infinity the k-th distance: of equal ones the first rows count. */
+static void
+test_rows_that_are_infinitely_near(void)
+{
+	enum
+	{
+		DIMS = 40,
+		QUERIES = 20,
+		TARGETS = 300
+	};
+	UnitRandom random = {64};
+	int32_t k;
+	Stage stage;
+	int i;
+
+	make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+	for (i = 0; i < TARGETS * DIMS; i++)
+		stage.t[i] = i / DIMS % 2 == 0 ? 3e38f : fabsf(stage.t[i]);
+	for (i = 0; i < QUERIES * DIMS; i++)
+		stage.q[i] = 1.0f + fabsf(stage.q[i]);
+	for (k = 1; k <= MOST_K; k += 4)
+		check_search(HY_METRIC_IP, &stage, k, NULL);
+	free_stage(&stage);
+}
+
+/* cpu_seconds: of one search, by the filter or not; the best of some. */
+static double
+cpu_seconds(const Stage *stage, bool filter)
+{
+	enum
+	{
+		QUERIES = 32
+	};
+	HyNeighbor out[QUERIES * 10];
+	int32_t counts[QUERIES];
+	double best = INFINITY;
+	int repeat;
+
+	for (repeat = 0; repeat < 3; repeat++)
+	{
+		clock_t start = clock();
+		double seconds;
+
+		if (filter)
+			CHECK_INT(hy_filter_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, NULL,
+			                           &hy_malloc_allocator, out, counts, NULL),
+			          HY_OK);
+		else
+			CHECK_INT(hy_topk_search(HY_METRIC_L2, &stage->queries, &stage->targets, 10, out,
+			                         counts, NULL),
+			          HY_OK);
+		seconds = (double) (clock() - start) / CLOCKS_PER_SEC;
+		best = seconds < best ? seconds : best;
+	}
+	return best;
+}
+
+/*
+ * Where all rows are alike, all of them are candidates: that must not take more than a few times
+ * what the exact pass does.  (It was a hundred times, a list being searched for each of its members.)
+ */
+static void
+test_equal_rows_are_not_dear(void)
+{
+	enum
+	{
+		DIMS = 8,
+		QUERIES = 32,
+		TARGETS = 8192
+	};
+	UnitRandom random = {65};
+	double exact;
+	double filter;
+	Stage stage;
+	int i;
+
+	make_stage(&stage, &random, HY_F32, DIMS, QUERIES, TARGETS, PLAIN);
+	for (i = 0; i < TARGETS * DIMS; i++)
+		stage.t[i] = (float) (i % DIMS);
+	exact = cpu_seconds(&stage, false);
+	filter = cpu_seconds(&stage, true);
+	CHECK_MSG(filter <= 20 * exact + 0.005, "%.4f s, and the exact pass %.4f s", filter, exact);
+	free_stage(&stage);
+}
+
 static void
 test_memory_and_cancel(void)
 {
@@ -344,6 +517,9 @@ main(void)
 {
 	UNIT_RUN(test_same_as_the_exact_pass);
 	UNIT_RUN(test_several_groups);
+	UNIT_RUN(test_rows_at_the_bound);
+	UNIT_RUN(test_rows_that_are_infinitely_near);
+	UNIT_RUN(test_equal_rows_are_not_dear);
 	UNIT_RUN(test_memory_and_cancel);
 	UNIT_RUN(test_it_suits_where_it_was_measured_to);
 	UNIT_RUN(test_refusals);
