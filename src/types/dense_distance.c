@@ -6,16 +6,15 @@
  * with the same bits (core/distance.h).
  *
  * But a query computes many pairs, one after the other, mostly of a row and one value that is always
- * the same.  A Call remembers what that saves: where the next row will lie (next_row.h), and of the
- * value that is the same its norm and, of a halfvec, its elements as floats (recurring.h).
+ * the same.  What a HybridCall remembers saves that: where the next row will lie, and of the value that
+ * is the same its norm and, of a halfvec, its elements as floats.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "types/call.h"
 #include "types/dense.h"
-#include "types/next_row.h"
-#include "types/recurring.h"
 
 /* Smaller values are with the processor before they are missed. */
 #define LEAST_TO_FETCH 512
@@ -31,15 +30,7 @@ typedef enum Measure
 	MEASURE_SPHERICAL
 } Measure;
 
-/* Call: one place in a query where distances are computed, for as long as the query runs. */
-typedef struct Call
-{
-	HybridNextRow row;
-	HybridRecurring recurring;
-} Call;
-
 static Datum measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure);
-static Call *call_of(FunctionCallInfo fcinfo);
 static HybridRecurring *
 recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value);
 static double measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype,
@@ -85,7 +76,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	HybridDense *value[2] = {PG_GETARG_HYBRID_DENSE(0), PG_GETARG_HYBRID_DENSE(1)};
 	Size size = VARSIZE(value[0]);
 	Size early = size / 4;
-	Call *call = size >= LEAST_TO_FETCH ? call_of(fcinfo) : NULL;
+	HybridCall *call = size >= LEAST_TO_FETCH ? hybrid_call_of(fcinfo) : NULL;
 	const HybridDense *a;
 	const HybridDense *b;
 	HybridRecurring *known = NULL;
@@ -122,24 +113,6 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	PG_FREE_IF_COPY(value[0], 0);
 	PG_FREE_IF_COPY(value[1], 1);
 	PG_RETURN_FLOAT8(distance);
-}
-
-/* call_of: NULL where the function is called without a place of its own. */
-static Call *
-call_of(FunctionCallInfo fcinfo)
-{
-	FmgrInfo *function = fcinfo->flinfo;
-
-	if (function == NULL)
-		return NULL;
-	if (function->fn_extra == NULL)
-	{
-		Call *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(Call));
-
-		hybrid_recurring_init(&call->recurring, function);
-		function->fn_extra = call;
-	}
-	return (Call *) function->fn_extra;
 }
 
 /*

@@ -5,8 +5,7 @@
 #include "postgres.h"
 
 #include "core/distance.h"
-#include "types/next_row.h"
-#include "types/recurring.h"
+#include "types/call.h"
 #include "types/sparsevec.h"
 
 /* Of the next row so much is asked for before the distance of this one, and the rest after it. */
@@ -21,16 +20,9 @@ typedef enum Measure
 	MEASURE_L1
 } Measure;
 
-/* Call: one place in a query where distances are computed, for as long as the query runs. */
-typedef struct Call
-{
-	HybridNextRow row;
-	HybridRecurring recurring; /* its floats are the dense vector, where that is of few dims */
-} Call;
-
 static double measure_args(FunctionCallInfo fcinfo, Measure measure);
-static Call *call_of(FunctionCallInfo fcinfo);
-static double measure_with(Call *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
+static double
+measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
 static void recall(HybridRecurring *recurring, HybridSparsevec *value);
 static double measure_known(HybridRecurring *known, Measure measure, const HySparse *b);
 static double measure_pair(Measure measure, const HySparse *a, const HySparse *b);
@@ -88,7 +80,7 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 	HybridSparsevec *a = PG_GETARG_HYBRID_SPARSEVEC(0);
 	HybridSparsevec *b = PG_GETARG_HYBRID_SPARSEVEC(1);
 	Size size = Max(VARSIZE(a), VARSIZE(b));
-	Call *call = call_of(fcinfo);
+	HybridCall *call = hybrid_call_of(fcinfo);
 	double result;
 
 	hybrid_sparsevec_check_dims(a, b);
@@ -105,27 +97,9 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 	return result;
 }
 
-/* call_of: NULL where the function is called without a place of its own. */
-static Call *
-call_of(FunctionCallInfo fcinfo)
-{
-	FmgrInfo *function = fcinfo->flinfo;
-
-	if (function == NULL)
-		return NULL;
-	if (function->fn_extra == NULL)
-	{
-		Call *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(Call));
-
-		hybrid_recurring_init(&call->recurring, function);
-		function->fn_extra = call;
-	}
-	return (Call *) function->fn_extra;
-}
-
 /* It does not matter to a distance which comes first. */
 static double
-measure_with(Call *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
+measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
 {
 	HySparse view[2] = {hybrid_sparsevec_view(a), hybrid_sparsevec_view(b)};
 	int known = call == NULL ? -1 : hybrid_recurring_argument(&call->recurring, a, b);
