@@ -304,7 +304,7 @@ join_topk(double cpu_gflops)
 	hy_config_default(&config);
 	executor = new_executor(&config);
 	task.op = HY_OP_TOPK;
-	task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 100, found, counts};
+	task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, 100, found, counts, NULL};
 	for (i = -3; i < repeats; i++)
 	{
 		if (hy_bulk_run(executor, &task, &plan, &report) != HY_OK)

@@ -404,7 +404,8 @@ run_all_kinds(HyExecutor *executor, const Case *c)
 			if (hy_dispatch(executor, &task, NULL) != HY_OK)
 				die("the dispatcher failed");
 			task.op = HY_OP_TOPK;
-			task.u.topk = (HyTopKTask){(HyMetric) metric, vector, vector, 1, &neighbor, &count};
+			task.u.topk =
+				(HyTopKTask){(HyMetric) metric, vector, vector, 1, &neighbor, &count, NULL};
 			if (hy_dispatch(executor, &task, NULL) != HY_OK)
 				die("the dispatcher failed");
 		}

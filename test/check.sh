@@ -91,6 +91,10 @@ step_lint()
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src
 	named_tests
+	# benchmarks run seldom; that of the GPU needs CUDA
+	for program in bench/*.c; do
+		[ "$program" = bench/gpu.c ] || gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -Isrc -Itest/unit "$program"
+	done
 	git_files | xargs -0 codespell --builtin clear --skip='*.out,LICENSE' --ignore-words test/codespell.txt
 }
 
