@@ -43,6 +43,13 @@ typedef struct Lanes
 	double twin[HY_LANES];
 } Lanes;
 
+/* DensePair: two vectors with what they lack. */
+typedef struct DensePair
+{
+	float left[HY_SPARSE_DENSE_DIMS];
+	float right[HY_SPARSE_DENSE_DIMS];
+} DensePair;
+
 typedef struct Merge
 {
 	const HySparse *a;
@@ -59,6 +66,7 @@ typedef struct Pair
 	float y;
 } Pair;
 
+static void make_dense(DensePair *dense, const HySparse *a, const HySparse *b);
 static float sum_of(SumOp op, const HySparse *a, const HySparse *b);
 
 HySparseFault
@@ -87,12 +95,10 @@ hy_sparse_distance(HyMetric metric, const HySparse *a, const HySparse *b)
 
 	if (hy_sparse_better_dense(a, b))
 	{
-		float left[HY_SPARSE_DENSE_DIMS];
-		float right[HY_SPARSE_DENSE_DIMS];
+		DensePair dense;
 
-		hy_sparse_make_dense(left, a);
-		hy_sparse_make_dense(right, b);
-		return hy_distance(metric, left, right, a->dims);
+		make_dense(&dense, a, b);
+		return hy_distance(metric, dense.left, dense.right, a->dims);
 	}
 	switch (metric)
 	{
@@ -119,14 +125,19 @@ hy_sparse_l2_squared(const HySparse *a, const HySparse *b)
 {
 	if (hy_sparse_better_dense(a, b))
 	{
-		float left[HY_SPARSE_DENSE_DIMS];
-		float right[HY_SPARSE_DENSE_DIMS];
+		DensePair dense;
 
-		hy_sparse_make_dense(left, a);
-		hy_sparse_make_dense(right, b);
-		return hy_l2_squared(left, HY_F32, right, a->dims);
+		make_dense(&dense, a, b);
+		return hy_l2_squared(dense.left, HY_F32, dense.right, a->dims);
 	}
 	return (double) sum_of(SUM_L2SQ, a, b);
+}
+
+static void
+make_dense(DensePair *dense, const HySparse *a, const HySparse *b)
+{
+	hy_sparse_make_dense(dense->left, a);
+	hy_sparse_make_dense(dense->right, b);
 }
 
 bool
