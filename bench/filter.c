@@ -19,9 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "ascending.h"
+#include "rounds.h"
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/topk.h"
@@ -31,7 +30,6 @@
 #define MOST_DIMS 2048
 #define MOST_K 100
 #define MIN_PAIRS 7
-#define MAX_PAIRS 400
 
 #define LENGTH(array) ((int) (sizeof(array) / sizeof((array)[0])))
 
@@ -51,7 +49,6 @@ static uint16_t *halves;
 static HyNeighbor *out;
 static int32_t counts[MOST_QUERIES];
 
-static double now(void);
 static float uniform(void);
 static bool allocate(void);
 static void try_shapes(HyMetric metric, HyDtype dtype, double seconds, bool verbose);
@@ -78,15 +75,6 @@ main(int argc, char **argv)
 		try_shapes(metrics[m], HY_F16, atof(time) / 1000, verbose);
 	}
 	return 0;
-}
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
 static float
@@ -171,11 +159,11 @@ try_shapes(HyMetric metric, HyDtype dtype, double seconds, bool verbose)
 static double
 ratio(HyMetric metric, const HyMatrix *q, const HyMatrix *t, int32_t k, double seconds)
 {
-	double ratios[MAX_PAIRS];
+	double ratios[MOST_VALUES];
 	double begin = now();
 	int n = 0;
 
-	while (n < MAX_PAIRS && (n < MIN_PAIRS || now() - begin < seconds))
+	while (n < MOST_VALUES && (n < MIN_PAIRS || now() - begin < seconds))
 	{
 		double start = now();
 		double between;
@@ -185,6 +173,5 @@ ratio(HyMetric metric, const HyMatrix *q, const HyMatrix *t, int32_t k, double s
 		hy_filter_search(metric, q, t, k, NULL, &hy_malloc_allocator, out, counts, NULL);
 		ratios[n++] = (between - start) / (now() - between);
 	}
-	qsort(ratios, (size_t) n, sizeof(double), ascending);
-	return ratios[n / 2];
+	return median(ratios, n);
 }

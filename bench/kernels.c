@@ -26,9 +26,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "ascending.h"
+#include "rounds.h"
 #include "core/bits.h"
 #include "core/distance.h"
 #include "core/sparse.h"
@@ -36,7 +35,6 @@
 
 #define HOT_TARGETS 4
 #define HOT_SPARSE 16
-#define MAX_ROUNDS 101
 #define MIN_ROUNDS 7
 
 typedef enum Where
@@ -88,8 +86,6 @@ static char *memory;
 static size_t memory_bytes;
 static volatile float sink;
 
-static double now(void);
-static double median(const double *values, int n);
 static void make_sparse(const SparseShape *shape);
 static double time_case(const Case *c, double seconds);
 static void pass(const Case *c, int64_t rows, int64_t times);
@@ -191,26 +187,6 @@ main(int argc, char **argv)
 	}
 	report(cases, n);
 	return 0;
-}
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	/* Processor time: other work on the machine then disturbs least. */
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
-}
-
-static double
-median(const double *values, int n)
-{
-	double sorted[MAX_ROUNDS];
-
-	memcpy(sorted, values, (size_t) n * sizeof(double));
-	qsort(sorted, (size_t) n, sizeof(double), ascending);
-	return sorted[n / 2];
 }
 
 static size_t

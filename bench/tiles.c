@@ -20,9 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "ascending.h"
+#include "rounds.h"
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/tile.h"
@@ -39,7 +38,6 @@
 #define MOST_QUERIES 1000
 #define MOST_DIMS 1536
 #define K 10
-#define MAX_ROUNDS 101
 #define MIN_ROUNDS 5
 
 static float *queries;
@@ -47,8 +45,6 @@ static float *targets;
 static int64_t rows = 16384;
 static volatile float sink;
 
-static double now(void);
-static double median(const double *values, int n);
 static double uniform(void);
 static double bare_rate(HySimd level, double seconds);
 static double dots_rate(const HyTileKernels *tiles, int dims, double seconds);
@@ -362,26 +358,6 @@ bare_rate(HySimd level, double seconds)
 		end = now();
 	} while (end - start < seconds);
 	return (double) done * each / (end - start);
-}
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	/* Processor time: other work on the machine then disturbs least. */
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
-}
-
-static double
-median(const double *values, int n)
-{
-	double sorted[MAX_ROUNDS];
-
-	memcpy(sorted, values, (size_t) n * sizeof(double));
-	qsort(sorted, (size_t) n, sizeof(double), ascending);
-	return sorted[n / 2];
 }
 
 static double
