@@ -1162,7 +1162,7 @@ COMMENT ON FUNCTION hybrid_handler(internal) IS
 
 CREATE ACCESS METHOD hybrid TYPE INDEX HANDLER hybrid_handler;
 COMMENT ON ACCESS METHOD hybrid IS
-'nearest neighbours in the order of a distance operator; options: storage = float32 | float16';
+'nearest neighbours in the order of a distance operator, and what lies within a sphere; options: storage = float16 | float32 | int8, list_size';
 
 CREATE FUNCTION hybrid_index_l2(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'hybrid_index_l2'
@@ -1188,45 +1188,303 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION hybrid_index_l1(internal) IS
 'support function of operator classes: the metric is taxicab distance; called by the index only';
 
+CREATE FUNCTION hybrid_index_halfvec_l2(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_halfvec_l2(internal) IS
+'support function of operator classes: halfvec, by Euclidean distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_halfvec_ip(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_halfvec_ip(internal) IS
+'support function of operator classes: halfvec, by the negative inner product; called by the index only';
+
+CREATE FUNCTION hybrid_index_halfvec_cosine(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_halfvec_cosine(internal) IS
+'support function of operator classes: halfvec, by cosine distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_halfvec_l1(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_halfvec_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_halfvec_l1(internal) IS
+'support function of operator classes: halfvec, by taxicab distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_sparsevec_l2(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_sparsevec_l2(internal) IS
+'support function of operator classes: sparsevec, by Euclidean distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_sparsevec_ip(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_sparsevec_ip(internal) IS
+'support function of operator classes: sparsevec, by the negative inner product; called by the index only';
+
+CREATE FUNCTION hybrid_index_sparsevec_cosine(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_sparsevec_cosine(internal) IS
+'support function of operator classes: sparsevec, by cosine distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_sparsevec_l1(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_sparsevec_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_sparsevec_l1(internal) IS
+'support function of operator classes: sparsevec, by taxicab distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_bit_hamming(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_bit_hamming'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_bit_hamming(internal) IS
+'support function of operator classes: bit, by Hamming distance; called by the index only';
+
+CREATE FUNCTION hybrid_index_bit_jaccard(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'hybrid_index_bit_jaccard'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_index_bit_jaccard(internal) IS
+'support function of operator classes: bit, by Jaccard distance; called by the index only';
+
+-- What lies within a distance of a vector.
+
+CREATE TYPE hybrid_sphere AS (center vector, radius double precision);
+COMMENT ON TYPE hybrid_sphere IS
+'what lies within a distance of a vector: its centre, and its radius in the measure of the operator that it is used with';
+
+CREATE FUNCTION hybrid_sphere(center vector, radius double precision) RETURNS hybrid_sphere
+AS 'MODULE_PATHNAME', 'hybrid_sphere'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_sphere(vector, double precision) IS
+'the sphere around a centre with a radius, NULL where either is; nothing is within one whose radius is NaN; a halfvec becomes a centre by a cast, without loss';
+
+CREATE FUNCTION vector_within_l2(vector, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_vector_within_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_within_l2(vector, hybrid_sphere) IS
+'whether the Euclidean distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<->> (
+	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l2,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<->> (vector, hybrid_sphere) IS 'within a sphere by Euclidean distance';
+
+CREATE FUNCTION vector_within_ip(vector, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_vector_within_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_within_ip(vector, hybrid_sphere) IS
+'whether the negative inner product of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<#>> (
+	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_ip,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<#>> (vector, hybrid_sphere) IS 'within a sphere by negative inner product';
+
+CREATE FUNCTION vector_within_cosine(vector, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_vector_within_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_within_cosine(vector, hybrid_sphere) IS
+'whether the cosine distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<=>> (
+	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_cosine,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<=>> (vector, hybrid_sphere) IS 'within a sphere by cosine distance';
+
+CREATE FUNCTION vector_within_l1(vector, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_vector_within_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION vector_within_l1(vector, hybrid_sphere) IS
+'whether the taxicab distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<+>> (
+	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l1,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<+>> (vector, hybrid_sphere) IS 'within a sphere by taxicab distance';
+
+CREATE FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) IS
+'whether the Euclidean distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<->> (
+	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l2,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<->> (halfvec, hybrid_sphere) IS 'within a sphere by Euclidean distance';
+
+CREATE FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_ip'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) IS
+'whether the negative inner product of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<#>> (
+	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_ip,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<#>> (halfvec, hybrid_sphere) IS 'within a sphere by negative inner product';
+
+CREATE FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_cosine'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) IS
+'whether the cosine distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<=>> (
+	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_cosine,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<=>> (halfvec, hybrid_sphere) IS 'within a sphere by cosine distance';
+
+CREATE FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) RETURNS boolean
+AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l1'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+COMMENT ON FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) IS
+'whether the taxicab distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
+
+CREATE OPERATOR <<+>> (
+	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l1,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR <<+>> (halfvec, hybrid_sphere) IS 'within a sphere by taxicab distance';
+
 CREATE OPERATOR CLASS vector_l2_ops DEFAULT FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <-> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<->> (vector, hybrid_sphere),
 	FUNCTION 1 hybrid_index_l2(internal);
-COMMENT ON OPERATOR CLASS vector_l2_ops USING hybrid IS 'order by Euclidean distance, <->';
+COMMENT ON OPERATOR CLASS vector_l2_ops USING hybrid IS
+'order by Euclidean distance, <->, and conditions, <<->>';
 
 CREATE OPERATOR CLASS vector_ip_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <#> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<#>> (vector, hybrid_sphere),
 	FUNCTION 1 hybrid_index_ip(internal);
 COMMENT ON OPERATOR CLASS vector_ip_ops USING hybrid IS
-'order by negative inner product, <#>';
+'order by negative inner product, <#>, and conditions, <<#>>';
 
 CREATE OPERATOR CLASS vector_cosine_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <=> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<=>> (vector, hybrid_sphere),
 	FUNCTION 1 hybrid_index_cosine(internal);
 COMMENT ON OPERATOR CLASS vector_cosine_ops USING hybrid IS
-'order by cosine distance, <=>; vectors whose squared length is 0 or infinite in float4 are not indexed';
+'order by cosine distance, <=>, and conditions, <<=>>; vectors whose squared length is 0 or infinite in float4 are not indexed';
 
 CREATE OPERATOR CLASS vector_l1_ops FOR TYPE vector USING hybrid AS
 	OPERATOR 1 <+> (vector, vector) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<+>> (vector, hybrid_sphere),
 	FUNCTION 1 hybrid_index_l1(internal);
-COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS 'order by taxicab distance, <+>';
+COMMENT ON OPERATOR CLASS vector_l1_ops USING hybrid IS
+'order by taxicab distance, <+>, and conditions, <<+>>';
+
+CREATE OPERATOR CLASS halfvec_l2_ops DEFAULT FOR TYPE halfvec USING hybrid AS
+	OPERATOR 1 <-> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<->> (halfvec, hybrid_sphere),
+	FUNCTION 1 hybrid_index_halfvec_l2(internal);
+COMMENT ON OPERATOR CLASS halfvec_l2_ops USING hybrid IS
+'order by Euclidean distance, <->, and conditions, <<->>';
+
+CREATE OPERATOR CLASS halfvec_ip_ops FOR TYPE halfvec USING hybrid AS
+	OPERATOR 1 <#> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<#>> (halfvec, hybrid_sphere),
+	FUNCTION 1 hybrid_index_halfvec_ip(internal);
+COMMENT ON OPERATOR CLASS halfvec_ip_ops USING hybrid IS
+'order by negative inner product, <#>, and conditions, <<#>>';
+
+CREATE OPERATOR CLASS halfvec_cosine_ops FOR TYPE halfvec USING hybrid AS
+	OPERATOR 1 <=> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<=>> (halfvec, hybrid_sphere),
+	FUNCTION 1 hybrid_index_halfvec_cosine(internal);
+COMMENT ON OPERATOR CLASS halfvec_cosine_ops USING hybrid IS
+'order by cosine distance, <=>, and conditions, <<=>>; vectors whose squared length is 0 or infinite in float4 are not indexed';
+
+CREATE OPERATOR CLASS halfvec_l1_ops FOR TYPE halfvec USING hybrid AS
+	OPERATOR 1 <+> (halfvec, halfvec) FOR ORDER BY pg_catalog.float_ops,
+	OPERATOR 2 <<+>> (halfvec, hybrid_sphere),
+	FUNCTION 1 hybrid_index_halfvec_l1(internal);
+COMMENT ON OPERATOR CLASS halfvec_l1_ops USING hybrid IS
+'order by taxicab distance, <+>, and conditions, <<+>>';
+
+CREATE OPERATOR CLASS sparsevec_l2_ops DEFAULT FOR TYPE sparsevec USING hybrid AS
+	OPERATOR 1 <-> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_sparsevec_l2(internal);
+COMMENT ON OPERATOR CLASS sparsevec_l2_ops USING hybrid IS
+'order by Euclidean distance, <->';
+
+CREATE OPERATOR CLASS sparsevec_ip_ops FOR TYPE sparsevec USING hybrid AS
+	OPERATOR 1 <#> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_sparsevec_ip(internal);
+COMMENT ON OPERATOR CLASS sparsevec_ip_ops USING hybrid IS
+'order by negative inner product, <#>';
+
+CREATE OPERATOR CLASS sparsevec_cosine_ops FOR TYPE sparsevec USING hybrid AS
+	OPERATOR 1 <=> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_sparsevec_cosine(internal);
+COMMENT ON OPERATOR CLASS sparsevec_cosine_ops USING hybrid IS
+'order by cosine distance, <=>; vectors whose squared length is 0 or infinite in float4 are not indexed';
+
+CREATE OPERATOR CLASS sparsevec_l1_ops FOR TYPE sparsevec USING hybrid AS
+	OPERATOR 1 <+> (sparsevec, sparsevec) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_sparsevec_l1(internal);
+COMMENT ON OPERATOR CLASS sparsevec_l1_ops USING hybrid IS
+'order by taxicab distance, <+>';
+
+CREATE OPERATOR CLASS bit_hamming_ops DEFAULT FOR TYPE bit USING hybrid AS
+	OPERATOR 1 <~> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_bit_hamming(internal);
+COMMENT ON OPERATOR CLASS bit_hamming_ops USING hybrid IS 'order by Hamming distance, <~>';
+
+CREATE OPERATOR CLASS bit_jaccard_ops FOR TYPE bit USING hybrid AS
+	OPERATOR 1 <%> (bit, bit) FOR ORDER BY pg_catalog.float_ops,
+	FUNCTION 1 hybrid_index_bit_jaccard(internal);
+COMMENT ON OPERATOR CLASS bit_jaccard_ops USING hybrid IS 'order by Jaccard distance, <%>';
+
 COMMENT ON OPERATOR FAMILY vector_l2_ops USING hybrid IS 'order by Euclidean distance';
 COMMENT ON OPERATOR FAMILY vector_ip_ops USING hybrid IS 'order by negative inner product';
 COMMENT ON OPERATOR FAMILY vector_cosine_ops USING hybrid IS 'order by cosine distance';
 COMMENT ON OPERATOR FAMILY vector_l1_ops USING hybrid IS 'order by taxicab distance';
+COMMENT ON OPERATOR FAMILY halfvec_l2_ops USING hybrid IS 'order by Euclidean distance';
+COMMENT ON OPERATOR FAMILY halfvec_ip_ops USING hybrid IS 'order by negative inner product';
+COMMENT ON OPERATOR FAMILY halfvec_cosine_ops USING hybrid IS 'order by cosine distance';
+COMMENT ON OPERATOR FAMILY halfvec_l1_ops USING hybrid IS 'order by taxicab distance';
+COMMENT ON OPERATOR FAMILY sparsevec_l2_ops USING hybrid IS 'order by Euclidean distance';
+COMMENT ON OPERATOR FAMILY sparsevec_ip_ops USING hybrid IS 'order by negative inner product';
+COMMENT ON OPERATOR FAMILY sparsevec_cosine_ops USING hybrid IS 'order by cosine distance';
+COMMENT ON OPERATOR FAMILY sparsevec_l1_ops USING hybrid IS 'order by taxicab distance';
+COMMENT ON OPERATOR FAMILY bit_hamming_ops USING hybrid IS 'order by Hamming distance';
+COMMENT ON OPERATOR FAMILY bit_jaccard_ops USING hybrid IS 'order by Jaccard distance';
 
 CREATE FUNCTION hybrid_index_stats(index regclass,
-	OUT pages bigint, OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text,
-	OUT bytes bigint)
+	OUT entries bigint, OUT dead bigint, OUT dims int, OUT storage text, OUT levels int,
+	OUT lists bigint, OUT inner_lists bigint, OUT list_size int, OUT list_min bigint,
+	OUT list_mean float8, OUT list_max bigint, OUT pages bigint, OUT meta_pages bigint,
+	OUT list_pages bigint, OUT code_pages bigint, OUT vector_pages bigint, OUT moved_pages bigint,
+	OUT free_pages bigint, OUT bytes bigint)
 AS 'MODULE_PATHNAME', 'hybrid_index_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
-'what a hybrid index holds, by reading all of it: pages of the file, live entries, dead entries that inserts will reuse, dimensions, storage of the vectors, size in bytes; for its owner and members of pg_stat_scan_tables; raises on a damaged page';
+'what a hybrid index holds, by reading its lists: live entries, dead ones whose place inserts will use again, dimensions, storage of the vectors; levels of the tree, lists of rows, lists of lists, entries at which a list is split (NULL: there is one list only), least, mean and most entries of a list of rows; pages of the file, by what they hold: meta data, lists with codes, codes too long for these, vectors, lists that were split or merged and wait until nobody reads them, nothing; size in bytes; for its owner and members of pg_stat_scan_tables; raises index_corrupted on a damaged page';
+
+CREATE FUNCTION hybrid_index_curve(index regclass,
+	OUT recall real, OUT threshold real, OUT rows real)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_index_curve'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 100 ROWS 20;
+COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
+'what a hybrid index has measured on its own rows: for a recall, the threshold up to which searches look into lists, and how many rows that is on average; no rows: not measured, a built-in guess is used; for its owner and members of pg_stat_scan_tables';
 
 CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
 AS 'MODULE_PATHNAME', 'hybrid_index_check'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION hybrid_index_check(regclass) IS
-'compares a hybrid index with its table and returns the number of live entries; raises index_corrupted on a damaged page, a wrong count, norm or residual, a row that is missing, met twice, stored with other values, or not there; holds off VACUUM but not reads and writes; for the owner of the table';
+'compares a hybrid index with its table and returns the number of live entries; raises index_corrupted on a damaged page, a list that is missing, met twice or of another level, a page of two lists, a wrong count, norm, residual or code, a row that is missing, met twice, stored with other values, or not there; notices pages that nothing leads to, as a crash leaves them; holds off VACUUM but not reads and writes; for the owner of the table';
 
 -- ---------------------------------------------------------------------------------------------
 -- Graphs (src/graph)

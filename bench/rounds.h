@@ -15,7 +15,7 @@
 #define MOST_VALUES 400 /* that a median is taken of */
 
 /* now: seconds of processor time: other work on the machine then disturbs least. */
-static double
+static inline double
 now(void)
 {
 	struct timespec ts;
@@ -25,7 +25,7 @@ now(void)
 }
 
 /* median: of n values, 1 .. MOST_VALUES. */
-static double
+static inline double
 median(const double *values, int n)
 {
 	double sorted[MOST_VALUES];

@@ -4,7 +4,7 @@
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #
 # Columns: date, machine, commit, postgres, pgvector, case, metric, value, better (higher or lower).
-# The kernels, the tiles and the dispatcher are measured by their own programs; searches and spreading by
+# The kernels, the tiles, the codes and the dispatcher are measured by their own programs; searches and spreading by
 # pgbench, one client, on WordNet with 1,000 glosses held out as queries.  Where pgvector is
 # installed in the same PostgreSQL (or in BENCH_PGVECTOR, see wordnet.sh), its indexes and its exact
 # scan answer the same queries in the same run, in a database of their own, since the types have the
@@ -111,6 +111,7 @@ pgvector=$(pgvector_version)
 
 program kernels bench/kernels.sh
 program tiles bench/tiles.sh
+program codes bench/codes.sh
 program filter bench/filter.sh
 program dispatch bench/dispatch.sh
 program audit bench/audit.sh

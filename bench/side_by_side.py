@@ -15,8 +15,6 @@ K = 10
 BUSY = "--busy" in sys.argv
 # of the magnitude of the terms, which is at most 1 for a cosine distance
 TOLERANCE = 1e-6
-ROW = numpy.dtype([("fields", ">i2"), ("id_bytes", ">i4"), ("id", ">i8"), ("v_bytes", ">i4"),
-                   ("dims", ">i2"), ("unused", ">i2"), ("v", ">f4", DIMENSIONS)])
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 TRAILER = b"\xff\xff"
 
@@ -136,24 +134,31 @@ def arguments(quick_rows):
     return server, rounds, quick
 
 
+def row_type(dimensions):
+    """A row of a file for COPY ... (FORMAT binary) of a table (id bigint, v vector)."""
+    return numpy.dtype([("fields", ">i2"), ("id_bytes", ">i4"), ("id", ">i8"), ("v_bytes", ">i4"),
+                        ("dims", ">i2"), ("unused", ">i2"), ("v", ">f4", dimensions)])
+
+
 def write_rows(path, ids, vectors):
-    """A file for COPY ... (FORMAT binary) of a table (id bigint, v vector)."""
-    rows = numpy.zeros(len(ids), dtype=ROW)
-    rows["fields"], rows["id_bytes"], rows["v_bytes"] = 2, 8, 4 + 4 * DIMENSIONS
-    rows["id"], rows["dims"], rows["v"] = ids, DIMENSIONS, vectors
+    """Such a file."""
+    dimensions = vectors.shape[1]
+    rows = numpy.zeros(len(ids), dtype=row_type(dimensions))
+    rows["fields"], rows["id_bytes"], rows["v_bytes"] = 2, 8, 4 + 4 * dimensions
+    rows["id"], rows["dims"], rows["v"] = ids, dimensions, vectors
     with open(path, "wb") as file:
         file.write(HEADER + rows.tobytes() + TRAILER)
     os.chmod(path, 0o644)
 
 
-def read_rows(path):
+def read_rows(path, dimensions=DIMENSIONS):
     """(ids, float32 vectors) of such a file."""
     with open(path, "rb") as file:
         data = file.read()
     # the server writes the same header: no flags, no extension of it
     if not data.startswith(HEADER) or not data.endswith(TRAILER):
         sys.exit(path + " is not a file of COPY ... (FORMAT binary)")
-    rows = numpy.frombuffer(data[len(HEADER):-len(TRAILER)], dtype=ROW)
+    rows = numpy.frombuffer(data[len(HEADER):-len(TRAILER)], dtype=row_type(dimensions))
     return rows["id"].astype("i8"), numpy.ascontiguousarray(rows["v"], dtype="f4")
 
 

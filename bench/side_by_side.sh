@@ -1,5 +1,6 @@
 #!/bin/bash
-# Sourced by knn.sh, scan.sh and input.sh, which set hybrid beside FAISS and pgvector.
+# Sourced by knn.sh, scan.sh and input.sh, which set hybrid beside FAISS and pgvector; index.sh uses
+# some of it.
 #
 # Each contender is one session or one process, on one thread; all of them are measured in one run, in
 # rounds in which they take turns, since a machine's speed drifts within minutes.  Times of statements
@@ -61,8 +62,14 @@ side_by_side()
 	/usr/bin/python3 "bench/$program.py" "$server" "${rounds:-$([ -n "$quick" ] && echo 2 || echo 7)}" $quick $busy
 }
 
-# prepare QUICK: the databases, and the files item.bin and query.bin (id bigint, v vector) for COPY
+# prepare QUICK: the databases, and the files
 prepare()
+{
+	create_databases
+	[ -n "$1" ] || write_files
+}
+
+create_databases()
 {
 	psql_in postgres -c 'CREATE DATABASE hybrid' </dev/null
 	psql_in hybrid -c 'CREATE EXTENSION hybrid' </dev/null
@@ -70,9 +77,11 @@ prepare()
 		psql_in postgres -c 'CREATE DATABASE pgvector' </dev/null
 		psql_in pgvector -c 'CREATE EXTENSION vector' </dev/null
 	fi
-	if [ -n "$1" ]; then
-		return
-	fi
+}
+
+# item.bin and query.bin (id bigint, v vector), for COPY, of WordNet
+write_files()
+{
 	psql_in postgres -c 'CREATE DATABASE wordnet TEMPLATE hybrid' </dev/null
 	PGDATABASE=wordnet load_wordnet
 	step "holding out 1,000 queries"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Sourced by demo.sh, run.sh and side_by_side.sh: a private server with WordNet in it, and progress
-# lines.
+# Sourced by demo.sh, run.sh, index.sh and side_by_side.sh: a private server with WordNet in it, and
+# progress lines.
 
 # step TEXT: what begins now; done_step: that it is over, and how long it took
 step()
@@ -43,18 +43,19 @@ cache_directory()
 	fi
 }
 
-# A directory for a throw-away server: there must be room for WordNet, twice or so, and its index.
+# A directory for a throw-away server: there must be room, in kB, for WordNet, twice or so, and its index.
+server_room=3000000
 private_directory()
 {
-	local place
+	local place room=$server_room
 
 	for place in "${TMPDIR:-/tmp}" /tmp /var/tmp; do
-		if [ -w "$place" ] && [ "$(df --output=avail -k "$place" | tail -n 1)" -gt 3000000 ]; then
+		if [ -w "$place" ] && [ "$(df --output=avail -k "$place" | tail -n 1)" -gt "$room" ]; then
 			mktemp -d "$place/hybrid.XXXXXX"
 			return
 		fi
 	done
-	echo "3 GB of room are needed in /tmp, /var/tmp or TMPDIR" >&2
+	echo "$((room / 1000000)) GB of room are needed in /tmp, /var/tmp or TMPDIR" >&2
 	return 1
 }
 
@@ -94,10 +95,13 @@ psql_in()
 
 # With pgvector in it where the machine's PostgreSQL has it, or where BENCH_PGVECTOR names a directory
 # that `make install DESTDIR=...` of pgvector has filled.
+# kept_server, where it is set, is the directory.
 server_settings=()
+kept_server=''
 start_server()
 {
-	server=$(private_directory) || exit 1
+	server=$kept_server
+	[ -n "$server" ] || server=$(private_directory) || exit 1
 	trap stop_server EXIT
 	trap 'exit 130' INT TERM
 	step "starting a private PostgreSQL 15 in $server"

@@ -1,6 +1,8 @@
 -- Rows that come after the index: into an empty index, into dead slots, over page and group ends.
 -- plans that are forced look expensive, and compiling them would take longer than they do
 SET jit = off;
+-- what a search by codes may leave out is not asked here
+SET hybrid.target_recall = 1;
 
 -- temporary, so that no other session's snapshot can hold up VACUUM
 CREATE TEMP TABLE item (id int, v vector(600));
@@ -9,7 +11,7 @@ CREATE INDEX item_c ON item USING hybrid (v vector_cosine_ops);
 -- three vectors of 600 dimensions fit a page
 INSERT INTO item SELECT i, (SELECT array_agg((i * j) % 7 + i % 3 ORDER BY j) FROM generate_series(1, 600) j)::real[]::vector
 FROM generate_series(1, 100) i;
-SELECT * FROM hybrid_index_stats('item_v');
+SELECT entries, dead, dims, storage FROM hybrid_index_stats('item_v');
 SELECT hybrid_index_check('item_v'), hybrid_index_check('item_c');
 SET enable_seqscan = off;
 SELECT id FROM item ORDER BY v <-> (SELECT v FROM item WHERE id = 42), id LIMIT 1;
@@ -20,11 +22,11 @@ INSERT INTO item SELECT id + 1000, v FROM item;
 SELECT entries FROM hybrid_index_stats('item_v');
 ROLLBACK;
 SELECT count(*), min(id), max(id) FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM item WHERE id = 1)) s;
-SELECT pages, entries, dead FROM hybrid_index_stats('item_v');
+SELECT entries, dead FROM hybrid_index_stats('item_v');
 VACUUM item;
-SELECT pages, entries, dead FROM hybrid_index_stats('item_v');
+SELECT entries, dead FROM hybrid_index_stats('item_v');
 INSERT INTO item SELECT id + 1000, v FROM item;
-SELECT pages, entries, dead FROM hybrid_index_stats('item_v');
+SELECT entries, dead FROM hybrid_index_stats('item_v');
 SELECT hybrid_index_check('item_v'), hybrid_index_check('item_c');
 SELECT count(*) FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM item WHERE id = 1)) s;
 
@@ -54,7 +56,7 @@ BEGIN
 END $$;
 CREATE TABLE built AS SELECT * FROM grown;
 CREATE INDEX built_v ON built USING hybrid (v);
-SELECT a.pages = b.pages AS pages, a.entries = b.entries AS entries
+SELECT a.entries = b.entries AS entries, a.pages < b.pages * 2 AS pages, a.list_max <= a.list_size AS split
 FROM hybrid_index_stats('grown_v') a, hybrid_index_stats('built_v') b;
 SELECT (SELECT array_agg(id) FROM (SELECT id FROM grown ORDER BY v <-> '[50,50]') s) =
 	(SELECT array_agg(id) FROM (SELECT id FROM built ORDER BY v <-> '[50,50]') s) AS same;

@@ -1,11 +1,13 @@
 -- From one dimension to 16,000: hundreds of vectors a page, one vector on eight pages.
 -- plans that are forced look expensive, and compiling them would take longer than they do
 SET jit = off;
+-- what a search by codes may leave out is not asked here
+SET hybrid.target_recall = 1;
 
 CREATE FUNCTION wide(i int, dims int) RETURNS vector LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg(((i * j) % 23 + (i % 5) + 1) / 4.0 ORDER BY j)::real[]::vector FROM generate_series(1, dims) j $$;
 
-CREATE FUNCTION try(dims int, n int, storage text) RETURNS TABLE (pages bigint, checked bigint, wrong bigint)
+CREATE FUNCTION try(dims int, n int, storage text) RETURNS TABLE (checked bigint, wrong bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
 	op text;
@@ -18,7 +20,6 @@ BEGIN
 	EXECUTE format('CREATE INDEX t_ip ON t USING hybrid (v vector_ip_ops) WITH (storage = %s)', storage);
 	EXECUTE format('CREATE INDEX t_cosine ON t USING hybrid (v vector_cosine_ops) WITH (storage = %s)', storage);
 	EXECUTE format('INSERT INTO t SELECT i, wide(i, %s) FROM generate_series(2, %s, 2) i', dims, n);
-	SELECT s.pages INTO pages FROM hybrid_index_stats('t_v') s;
 	SELECT count(DISTINCT hybrid_index_check(i)) * 1000000 + min(hybrid_index_check(i)) - 1000000 INTO checked
 	FROM unnest(ARRAY['t_v', 't_ip', 't_cosine']::regclass[]) i;
 	wrong := 0;

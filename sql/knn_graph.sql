@@ -38,7 +38,7 @@ SET work_mem = '64kB';
 SELECT metric, differences(metric, 3), differences(metric, 50), differences(metric, 3, 'shown') AS shown
 FROM unnest(ARRAY['l2', 'ip', 'cosine', 'l1']) metric;
 RESET work_mem;
-CREATE INDEX doc2_v ON doc2 USING hybrid (v);
+CREATE INDEX doc2_v ON doc2 USING hybrid (v) WITH (storage = float32, list_size = 4096);
 UPDATE doc2 SET n = 1 WHERE id % 4 = 0;
 UPDATE doc2 SET v = v + '[1,0,0]' WHERE id % 10 = 0;
 DELETE FROM doc2 WHERE id % 7 = 0;

@@ -81,13 +81,21 @@ CREATE TABLE of_domain (id int, e embedding);
 INSERT INTO of_domain SELECT id, h FROM item WHERE id <= 10;
 SELECT count(*), min(distance) FROM hybrid_knn('of_domain', 'e', (SELECT ARRAY[h::vector] FROM item WHERE id = 3), 100);
 
--- an index of the same numbers as vectors is not the column's; there is none on halfvecs
+-- an index of the same numbers as vectors is not the column's; one of its halfvecs is
 CREATE INDEX ON item USING hybrid ((h::vector(5)));
-CREATE INDEX ON item USING hybrid (h);
+SET client_min_messages = debug1;
+SELECT count(*) FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]']::vector[], 3);
+RESET client_min_messages;
+CREATE INDEX item_h ON item USING hybrid (h);
 SET client_min_messages = debug1;
 SELECT count(*) FROM hybrid_knn('item', 'h', ARRAY['[1,1,1,1,1]']::vector[], 3);
 SELECT count(*) FROM hybrid_knn_join('item', 'h', 'item', 'h', 3);
 RESET client_min_messages;
+SELECT * FROM all_differences();
+DROP INDEX item_h;
+CREATE INDEX item_h ON item USING hybrid (h) WITH (storage = int8);
+SELECT * FROM all_differences();
+DROP INDEX item_h;
 
 -- joins of either type with either; the store of the right side where it has one
 CREATE VIEW joined_by_sort AS

@@ -34,7 +34,7 @@ SET work_mem = '64kB';
 SELECT * FROM all_differences();
 RESET work_mem;
 -- over stores
-CREATE INDEX thing_v ON thing USING hybrid (v);
+CREATE INDEX thing_v ON thing USING hybrid (v) WITH (storage = float32, list_size = 4096);
 SET client_min_messages = debug1;
 SELECT count(*) FROM hybrid_knn_join('word', 'v', 'thing', 'v', 3);
 RESET client_min_messages;

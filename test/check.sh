@@ -2,7 +2,8 @@
 # Every test there is, one step after the other.
 #
 #	test/check.sh [STEP ...]			all steps, or those named (check.sh --list)
-#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, after a build
+#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, and the long
+#										ones of some tests of t/, after a build
 #
 # A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
 # What failed is named once more at the end.
@@ -17,7 +18,7 @@ pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang layers symbols format lint unit machines cuda fuzz
 	regress regress-emulated regress-scalar isolation tap storm crash load)
-soak_steps=(fuzz storm crash load)
+soak_steps=(fuzz storm crash load long)
 
 # Nothing of the caller's session may change what is tested.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES "${!PG@}" CFLAGS CPPFLAGS LDFLAGS CC COPT
@@ -164,7 +165,8 @@ step_isolation()
 	}
 }
 
-step_tap()
+# tap FILE ...: of test/t
+tap()
 {
 	test/server.sh tree "$private/pg"
 	mkdir "$private/pg/out"
@@ -174,11 +176,22 @@ step_tap()
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
 		HYBRID_DOCS="$private/pg/docs" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
-		prove --verbose --timer "$private/pg"/t/*.pl || {
+		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
+		prove --verbose --timer "${@/#/$private/pg/t/}" || {
 		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
 		return 1
 	}
 }
+
+step_tap()
+{
+	local files=(test/t/*.pl)
+
+	tap "${files[@]##*/}"
+}
+
+# a crash after each record of the log; one vector a million times
+step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }
 
 step_storm() { test/soak.sh storm "${SOAK_SECONDS:-20}"; }
 step_crash() { test/soak.sh crash "${SOAK_SECONDS:-20}"; }

@@ -3,8 +3,8 @@
 #
 #	core <- dispatch <- { types knn index graph telemetry } <- server/module.c
 #
-# A feature folder includes no other feature folder, types/vector.h aside; a plug-in sees core and
-# dispatch/backend.h only.  One `ok` line a rule.
+# A feature folder includes no other feature folder, the layouts of types aside; a plug-in sees core
+# and dispatch/backend.h only.  One `ok` line a rule.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
@@ -64,7 +64,7 @@ ours=$(IFS='|'; echo "${folders[*]}")
 for folder in "${features[@]}"; do
 	[ -d "src/$folder" ] || continue
 	includes "src/$folder" | grep -E " ($ours)/" |
-		grep -vE " ((core|dispatch|server|$folder)/[a-z0-9_]+|types/vector)\.h\$" >"$work/offences"
+		grep -vE " ((core|dispatch|server|$folder)/[a-z0-9_]+|types/(vector|sparsevec|sphere))\.h\$" >"$work/offences"
 	verdict "$folder includes no other feature" "$work/offences"
 done
 includes src/server | grep -v '^src/server/module\.c:' | grep -E " ($ours)/" |

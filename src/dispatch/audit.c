@@ -234,7 +234,7 @@ measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t devi
 static bool
 has_task(HyOp op)
 {
-	return op != HY_OP_ASSIGN && op != HY_OP_SCORE_CODES;
+	return op != HY_OP_SCORE_CODES;
 }
 
 static bool

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 static bool matrix_makes_sense(const HyMatrix *matrix);
+static int64_t centroids_met(const HyAssignTask *assign);
 static bool pair_makes_sense(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
 static bool spread_makes_sense(const HySpreadTask *task);
 static bool seeds_make_sense(const HySpreadSeeds *seeds, int64_t nodes);
@@ -49,8 +50,12 @@ hy_task_shape(const HyTask *task)
 			shape.targets = task->u.spread.graph != NULL ? task->u.spread.graph->edges : 0;
 			break;
 		case HY_OP_ASSIGN:
+			shape.dims = task->u.assign.rows.dims;
+			shape.queries = task->u.assign.rows.rows;
+			shape.targets = centroids_met(&task->u.assign);
+			break;
 		case HY_OP_SCORE_CODES:
-			/* HyTask has no arguments for them yet: an empty shape, that no backend can run */
+			/* HyTask has no arguments for it yet: an empty shape, that no backend can run */
 			break;
 	}
 	if (targets != NULL)
@@ -71,6 +76,8 @@ hy_shape_items(const HyShape *shape)
 
 	if (shape->queries <= 0 || shape->targets <= 0)
 		return 0;
+	if (shape->op == HY_OP_ASSIGN)
+		return shape->queries;
 	if (__builtin_mul_overflow(shape->queries, shape->targets, &items))
 		return INT64_MAX;
 	return items;
@@ -107,10 +114,29 @@ hy_task_check(const HyTask *task)
 			sane = spread_makes_sense(&task->u.spread);
 			break;
 		case HY_OP_ASSIGN:
+		{
+			const HyAssignTask *a = &task->u.assign;
+
+			sane = hy_assign_check(&a->rows, &a->centroids, &a->groups) == HY_OK &&
+			       (a->nearest != NULL || a->rows.rows == 0);
+			break;
+		}
 		case HY_OP_SCORE_CODES:
 			break;
 	}
 	return sane ? HY_OK : HY_INVALID;
+}
+
+/* centroids_met: the centers, and the share of the centroids that is in the groups a row meets. */
+static int64_t
+centroids_met(const HyAssignTask *assign)
+{
+	int64_t groups = assign->groups.centers.rows;
+	int64_t probes = assign->groups.probes;
+
+	if (groups <= probes)
+		return assign->centroids.rows;
+	return groups + (int64_t) ((double) assign->centroids.rows * (double) probes / (double) groups);
 }
 
 static bool

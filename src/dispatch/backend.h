@@ -21,13 +21,14 @@
 #include <stdint.h>
 
 #include "core/allocator.h"
+#include "core/assign.h"
 #include "core/batch.h"
 #include "core/cancel.h"
 #include "core/clock.h"
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 3
+#define HY_BACKEND_ABI 4
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -69,6 +70,14 @@ typedef struct HyTopKTask
 	const double *limits;
 } HyTopKTask;
 
+typedef struct HyAssignTask
+{
+	HyMatrix rows; /* fp32, host; so are all */
+	HyMatrix centroids;
+	HyGroups groups;  /* centers.rows 0: none */
+	int32_t *nearest; /* rows.rows, host */
+} HyAssignTask;
+
 typedef struct HySpreadTask
 {
 	const HyCsr *graph;
@@ -87,6 +96,7 @@ typedef struct HyTask
 	{
 		HyDistanceTask distance;
 		HyTopKTask topk;
+		HyAssignTask assign;
 		HySpreadTask spread;
 	} u;
 	const HyAllocator *allocator; /* scratch for host-side work; outlives the task */
@@ -100,8 +110,8 @@ typedef struct HyShape
 	HyDtype dtype;
 	HyMetric metric; /* HY_METRIC_L2 where the operation has none */
 	int32_t dims;    /* 0 for spread */
-	int64_t queries; /* Q, or seed sets */
-	int64_t targets; /* N, or edges */
+	int64_t queries; /* Q, or seed sets, or rows to be assigned */
+	int64_t targets; /* N, or edges, or centroids and centers that a row meets */
 	int32_t k;       /* 0 where the operation has none */
 	bool resident;   /* the large input already lies on the device */
 } HyShape;
@@ -223,7 +233,7 @@ extern const char *hy_op_name(HyOp op);
 /* hy_task_shape: the shape of a task. */
 extern HyShape hy_task_shape(const HyTask *task);
 
-/* hy_shape_items: results asked for: Q x N, or edges x seed sets; saturates at INT64_MAX. */
+/* hy_shape_items: results asked for: Q x N, or edges x seed sets, or rows; saturates at INT64_MAX. */
 extern int64_t hy_shape_items(const HyShape *shape);
 
 /* hy_distance_stride: doubles from one query's distances to the next. */

@@ -124,7 +124,12 @@ cpu_caps(const HyDevice *device, const HyShape *shape)
 		if (shape->resident)
 			caps = (HyCaps){.reason = "the CPU cannot read device memory"};
 	}
-	else if (shape->op != HY_OP_SPREAD)
+	else if (shape->op == HY_OP_ASSIGN)
+	{
+		if (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2)
+			caps = (HyCaps){.reason = "rows are assigned in float32, by Euclidean distance"};
+	}
+	else if (shape->op == HY_OP_SCORE_CODES)
 		caps = (HyCaps){.reason = "the CPU does not have this operation"};
 	return caps;
 }
@@ -269,6 +274,13 @@ run_task(const HyTask *task)
 			                 task->cancel, s->activation, s->hop);
 		}
 		case HY_OP_ASSIGN:
+		{
+			const HyAssignTask *a = &task->u.assign;
+
+			return hy_assign(&a->rows, &a->centroids, &a->groups,
+			                 task->allocator != NULL ? task->allocator : &hy_malloc_allocator,
+			                 a->nearest, task->cancel);
+		}
 		case HY_OP_SCORE_CODES:
 			break;
 	}

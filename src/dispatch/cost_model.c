@@ -75,7 +75,10 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 		return terms;
 	}
 	terms.bytes = 4 * queries * dims;
-	terms.bytes += shape->op == HY_OP_TOPK ? queries * 16 * k : queries * targets * 8;
+	if (shape->op == HY_OP_TOPK)
+		terms.bytes += queries * 16 * k;
+	else
+		terms.bytes += queries * (shape->op == HY_OP_ASSIGN ? 4 : targets * 8);
 	if (!shape->resident)
 		terms.bytes += targets * dims * (double) hy_dtype_size(shape->dtype);
 	terms.serial = cpu ? queries * targets : dims;

@@ -318,7 +318,7 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 }
 
 /*
- * answer_in_range: whoever asked reads rows by the numbers in a top-k answer, so a device that
+ * answer_in_range: whoever asked reads rows by the numbers in these answers, so a device that
  * makes them up must not get away with it.  That distances are right cannot be checked.
  */
 static bool
@@ -328,6 +328,17 @@ answer_in_range(const HyTask *task)
 	int64_t q;
 	int32_t i;
 
+	if (task->op == HY_OP_ASSIGN)
+	{
+		const HyAssignTask *a = &task->u.assign;
+
+		for (q = 0; q < a->rows.rows; q++)
+		{
+			if (a->nearest[q] < 0 || a->nearest[q] >= a->centroids.rows)
+				return false;
+		}
+		return true;
+	}
 	if (task->op != HY_OP_TOPK)
 		return true;
 	for (q = 0; q < t->queries.rows; q++)

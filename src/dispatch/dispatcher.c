@@ -190,7 +190,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	if (d->reason == HY_REASON_EXPLORATION && choice.instead_ns >= 0 &&
 	    (double) d->actual_ns > choice.instead_ns)
 		executor->regret_ns += (double) d->actual_ns - choice.instead_ns;
-	if (st == HY_OK && d->device == 0 && shape.op != HY_OP_SPREAD)
+	if (st == HY_OK && d->device == 0 && (shape.op == HY_OP_DISTANCE || shape.op == HY_OP_TOPK))
 		hy_memo_keep(executor, task, &shape, &choice, finished);
 	keep(executor, d, decision);
 	hy_generation_check(executor);
@@ -207,7 +207,8 @@ check(const HyTask *task, const HyShape *shape)
 {
 	if ((int) task->op < 0 || (int) task->op >= HY_OP_COUNT || shape->resident ||
 	    (task->op == HY_OP_DISTANCE && task->u.distance.queries.buffer != NULL) ||
-	    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL))
+	    (task->op == HY_OP_TOPK && task->u.topk.queries.buffer != NULL) ||
+	    (task->op == HY_OP_ASSIGN && task->u.assign.rows.buffer != NULL))
 		return HY_INVALID;
 	return HY_OK;
 }

@@ -293,7 +293,7 @@ hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, 
 	HyMemo *memo = &executor->memos[hy_memo_slot(shape->queries, shape->targets, shape->dims,
 	                                             shape->k, (uint32_t) shape->op)];
 
-	if (shape->resident || shape->op == HY_OP_SPREAD ||
+	if (shape->resident || (shape->op != HY_OP_DISTANCE && shape->op != HY_OP_TOPK) ||
 	    !hy_memo_holds(executor, memo, now, shape->queries, shape->targets) ||
 	    memo->like.dims != shape->dims || memo->like.k != shape->k || memo->like.op != shape->op ||
 	    memo->like.dtype != shape->dtype || memo->like.metric != shape->metric ||

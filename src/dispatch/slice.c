@@ -116,6 +116,13 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 			break;
 		}
 		case HY_OP_ASSIGN:
+		{
+			HyAssignTask *a = &slice.u.assign;
+
+			a->rows = rows_of(&a->rows, first, count);
+			a->nearest += first;
+			break;
+		}
 		case HY_OP_SCORE_CODES:
 			break;
 	}

@@ -75,10 +75,10 @@ hy_workload_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	{
 		case HY_OP_DISTANCE:
 		case HY_OP_TOPK:
+		case HY_OP_ASSIGN:
 			return vector_task(workload, shape, task) && hy_task_check(task) == HY_OK;
 		case HY_OP_SPREAD:
 			return spread_task(workload, shape, task) && hy_task_check(task) == HY_OK;
-		case HY_OP_ASSIGN:
 		case HY_OP_SCORE_CODES:
 			break;
 	}
@@ -168,6 +168,8 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	fill(workload);
 	if (shape->op == HY_OP_DISTANCE)
 		out = carve(workload, (uint64_t) hy_shape_items(shape), sizeof(double));
+	else if (shape->op == HY_OP_ASSIGN)
+		out = carve(workload, (uint64_t) shape->queries, sizeof(int32_t));
 	else
 	{
 		out = carve(workload, (uint64_t) shape->queries * (uint64_t) shape->k, sizeof(HyNeighbor));
@@ -180,6 +182,8 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	if (shape->op == HY_OP_DISTANCE)
 		task->u.distance = (HyDistanceTask){
 			.metric = shape->metric, .queries = queries, .targets = targets, .out = out};
+	else if (shape->op == HY_OP_ASSIGN)
+		task->u.assign = (HyAssignTask){.rows = queries, .centroids = targets, .nearest = out};
 	else
 		task->u.topk = (HyTopKTask){.metric = shape->metric,
 		                            .queries = queries,

@@ -24,6 +24,9 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	if (task->op == HY_OP_SPREAD)
 		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
 		                 s->activation, s->hop);
+	if (task->op == HY_OP_ASSIGN)
+		return hy_assign(&task->u.assign.rows, &task->u.assign.centroids, &task->u.assign.groups,
+		                 task->allocator, task->u.assign.nearest, task->cancel);
 	if (!distance && task->op != HY_OP_TOPK)
 		return HY_UNSUPPORTED;
 	st = emulated_on_host(device, distance ? &d->queries : &t->queries, &queries);
@@ -70,6 +73,9 @@ emulated_scribble(const HyTask *task)
 			}
 			break;
 		case HY_OP_ASSIGN:
+			if (shape.queries > 0)
+				memset(task->u.assign.nearest, 0xcc, (size_t) shape.queries * sizeof(int32_t));
+			break;
 		case HY_OP_SCORE_CODES:
 			break;
 	}

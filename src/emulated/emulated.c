@@ -128,7 +128,9 @@ emulated_caps(const HyDevice *device, const HyShape *shape)
 	               .numeric_class = HY_CLASS_EXACT};
 
 	(void) device;
-	if (shape->op != HY_OP_DISTANCE && shape->op != HY_OP_TOPK && shape->op != HY_OP_SPREAD)
+	if (shape->op == HY_OP_ASSIGN && (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2))
+		caps = (HyCaps){.reason = "rows are assigned in float32, by Euclidean distance"};
+	if (shape->op == HY_OP_SCORE_CODES)
 		caps = (HyCaps){.reason = "the emulated device does not have this operation"};
 	return caps;
 }

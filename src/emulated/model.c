@@ -104,6 +104,8 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
 	if (shape->op == HY_OP_TOPK)
 		load->bytes_down = (uint64_t) shape->queries * (uint64_t) shape->k * sizeof(HyNeighbor);
+	else if (shape->op == HY_OP_ASSIGN)
+		load->bytes_down = (uint64_t) shape->queries * sizeof(int32_t);
 	else
 		load->bytes_down = (uint64_t) load->items * sizeof(double);
 	load->device_bytes = load->bytes_up + load->bytes_down;

@@ -7,8 +7,9 @@
  *		L2			|q - x| >= |q - s| - e						(triangle inequality)
  *		L1			|q - x|_1 >= |q - s|_1 - sqrt(dims) e
  *		ip			<q,x> <= <q,s> + |q| e						(Cauchy-Schwarz)
- *		cosine		cos(q,x) <= cos(q,s) + |x/|x| - s/|s||, and that last length is at most
- *					sqrt(2 - 2 sqrt(1 - r^2)) with r = e/|x|, |x| >= |s| - e, as long as r < 1
+ *		cosine		the angle between q and x is that between q and s less at most b, the one between x
+ *					and s: cos(q,x) <= cos(q,s) cos b + sin(q,s) sin b where cos(q,s) <= cos b;
+ *					sin b <= r = e/|x|, |x| >= |s| - e, as long as r < 1
  *
  * Both distances are computed: the canonical reduction errs by at most 1e-6 of the sum of the
  * terms' magnitudes, so each bound gives away at least twice that, and something absolute for sums
@@ -30,6 +31,7 @@
 #define ABS 1e-17  /* above the square root of 16,000 underflown squares */
 #define TINY 1e-12 /* lengths below it make cosines meaningless in fp32 sums */
 
+static double turned(double distance, double sine, bool towards);
 static double lost_angle(float norm, float residual);
 
 void
@@ -53,7 +55,7 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
 
 	if (residual == 0)
 		return distance;
-	if (!isfinite(distance) || !isfinite(norm) || !isfinite(query->norm))
+	if (!isfinite(distance) || !isfinite(norm) || !isfinite(residual) || !isfinite(query->norm))
 		return query->metric == HY_METRIC_IP ? -INFINITY : 0;
 
 	switch (query->metric)
@@ -74,8 +76,37 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
 			r = lost_angle(norm, residual);
 			if (query->norm < TINY || r >= 1)
 				return 0;
-			lower = distance - sqrt(2 - 2 * sqrt(1 - r * r)) - 4 * REL;
-			return Max(lower, 0);
+			return Max(turned(distance, r, true), 0);
+	}
+	elog(ERROR, "unrecognized metric: %d", (int) query->metric);
+}
+
+double
+hybrid_upper_bound(const HybridProbe *query, double distance, float norm, float residual)
+{
+	double e = residual, stored, r;
+
+	if (residual == 0)
+		return distance;
+	if (!isfinite(distance) || !isfinite(norm) || !isfinite(residual) || !isfinite(query->norm))
+		return INFINITY;
+
+	switch (query->metric)
+	{
+		case HY_METRIC_L2:
+			return (distance * (1 + REL) + e) * (1 + REL) + ABS;
+		case HY_METRIC_L1:
+			return (distance * (1 + REL) + sqrt((double) query->dims) * e) * (1 + REL) + ABS;
+		case HY_METRIC_IP:
+			stored = sqrt((double) norm) * (1 + REL) + ABS;
+			if (query->norm * (stored + e) > FLT_MAX / 2)
+				return INFINITY;
+			return distance + query->norm * (e + 2 * REL * (stored + e)) + ABS;
+		case HY_METRIC_COSINE:
+			r = lost_angle(norm, residual);
+			if (query->norm < TINY || r >= 1)
+				return INFINITY;
+			return Min(turned(distance, r, false), 2);
 	}
 	elog(ERROR, "unrecognized metric: %d", (int) query->metric);
 }
@@ -103,9 +134,25 @@ double
 hybrid_lost(HyMetric metric, float norm, float residual)
 {
 	/* nothing is known of such a row */
-	if (!isfinite(norm))
+	if (!isfinite(norm) || !isfinite(residual))
 		return INFINITY;
 	return metric == HY_METRIC_COSINE ? lost_angle(norm, residual) : residual;
+}
+
+/*
+ * turned: the cosine distance of what lies away from what has this one by an angle with this sine, towards
+ * the query or away from it; less, or more, by what rounding may have done to the distance.
+ */
+static double
+turned(double distance, double sine, bool towards)
+{
+	double error = 4 * REL, cosine = 1 - distance, turn = sqrt(1 - sine * sine);
+	/* of the angle to the query: for a distance that rounding made too small, as far as it matters */
+	double side = sqrt(Max((distance + error) * (2 - distance + error), 0));
+
+	if (towards)
+		return cosine >= turn ? 0 : 1 - (cosine * turn + Min(side, 1) * sine) - 2 * error;
+	return cosine <= -turn ? 2 : 1 - (cosine * turn - Min(side, 1) * sine) + 2 * error;
 }
 
 /* lost_angle: at least the sine of the angle between a vector and its copy; 1: nothing is known. */

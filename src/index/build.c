@@ -1,110 +1,84 @@
 /*
  * build.c
- *		CREATE INDEX: the heap's vectors, packed into groups in the order they come.
+ *		CREATE INDEX: a sample says where the lists are, every row goes to the nearest, rows sorted by
+ *		list are written list by list, and above them, level by level, the lists of lists.
  *
- * A group is filled in private memory and then copied to new pages of the index, so that no buffer
- * lock is held while the heap scan runs (it may evaluate expressions).  Nobody else can see the
- * file yet: its pages are written without WAL and logged as a whole at the end.
+ * Nobody else can see the file yet: its pages are written without WAL and logged as a whole at the
+ * end.
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
+#include <math.h>
+
 #include "access/tableam.h"
 #include "access/xloginsert.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
-#include "nodes/execnodes.h"
-#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/backend_progress.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "index/index.h"
+#include "index/build.h"
 
-/* PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE is 1 */
-#define PHASE_LOAD 2
-#define PHASE_LOG 3
+#define QUERIES 400 /* searched for, to learn how far searches have to go */
 
-typedef struct BuildState
-{
-	Relation index;
-	HybridIndex definition;
-	BufferAccessStrategy strategy;
-	MemoryContext row_context; /* reset for every row */
-	PGAlignedBlock *pages;     /* the group being filled, span pages */
-	void *vector;              /* the row being stored */
-	double stored;
-} BuildState;
-
-static void
-add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
-static void begin_group(BuildState *build);
-static void write_group(BuildState *build);
-static void write_page(BuildState *build, Page page);
+static void prepare_lists(HybridBuild *build);
+static void keep_queries(HybridBuild *build, const HybridSample *sample, float *centre);
+static void write_meta(HybridBuild *build, Page meta);
+static void write_centre(HybridBuild *build, Page meta);
+static double expected_blocks(const HybridBuild *build);
 
 IndexBuildResult *
 hybridbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	const HybridLayout *layout;
 	PGAlignedBlock meta;
-	BuildState build;
+	HybridBuild build;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 
 	memset(&build, 0, sizeof(build));
+	build.heap = heap;
 	build.index = index;
+	build.info = info;
 	hybrid_index_define(index, &build.definition);
-	layout = &build.definition.layout;
-	build.strategy = GetAccessStrategy(BAS_BULKWRITE);
-	build.row_context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid build row", ALLOCSET_DEFAULT_SIZES);
-	build.pages = palloc(layout->span * sizeof(PGAlignedBlock));
-	build.vector = palloc(layout->stride);
+	hybrid_appender_init(&build.appender, index, expected_blocks(&build));
+	hybrid_meta_init((Page) meta.data, &build.definition);
+	hybrid_appender_put(&build.appender, HYBRID_PAGE_META, (Page) meta.data);
 
-	hybrid_meta_init((Page) meta.data, layout);
-	write_page(&build, (Page) meta.data);
-
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOAD);
-	begin_group(&build);
-	result->heap_tuples =
-		table_index_build_scan(heap, index, info, true, true, add_row, &build, NULL);
-	if (hybrid_special((Page) build.pages[0].data)->count > 0)
-		write_group(&build);
+	build.widened = palloc(build.definition.layout.floats * sizeof(float));
+	prepare_lists(&build);
+	write_centre(&build, (Page) meta.data);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
+	hybrid_build_scan(&build);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
+	hybrid_build_write(&build, hybrid_meta((Page) meta.data));
+	hybrid_build_scan_end(&build);
+	hybrid_appender_finish(&build.appender);
+	result->heap_tuples = build.heap_tuples;
 	result->index_tuples = build.stored;
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PHASE_LOG);
+	write_meta(&build, (Page) meta.data);
+	/* which also brings it into memory in the order of the file, as searches like it */
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_MEASURE);
+	if (build.queries.rows > 0)
+	{
+		hybrid_meta((Page) meta.data)->curve_size =
+			hybrid_measure(hybrid_meta((Page) meta.data)->curve, index, &build.definition,
+		                   &build.queries, build.stored, QUERIES);
+		hybrid_meta((Page) meta.data)->curve_leaves = hybrid_meta((Page) meta.data)->leaves;
+		write_meta(&build, (Page) meta.data);
+		if (RelationNeedsWAL(index))
+			log_newpage_range(index, MAIN_FORKNUM, HYBRID_META_BLOCK, HYBRID_META_BLOCK + 1, true);
+	}
 
-	FreeAccessStrategy(build.strategy);
-	MemoryContextDelete(build.row_context);
-	pfree(build.pages);
-	pfree(build.vector);
 	return result;
-}
-
-void
-hybridbuildempty(Relation index)
-{
-	HybridIndex definition;
-	PGAlignedBlock meta;
-
-	hybrid_index_define(index, &definition);
-	hybrid_meta_init((Page) meta.data, &definition.layout);
-	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
-
-	/*
-	 * The init fork is copied over the main fork after a crash, so it must be on disk, and on a
-	 * standby too, although the index itself is not logged.  GenericXLog would write nothing.
-	 */
-	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);
-	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, HYBRID_META_BLOCK,
-	            (Page) meta.data, true);
-	smgrimmedsync(RelationGetSmgr(index), INIT_FORKNUM);
 }
 
 char *
@@ -114,80 +88,168 @@ hybridbuildphasename(int64 phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
 			return "initializing";
-		case PHASE_LOAD:
-			return "loading vectors";
-		case PHASE_LOG:
+		case HYBRID_PHASE_SAMPLE:
+			return "sampling the table";
+		case HYBRID_PHASE_CLUSTER:
+			return "placing lists";
+		case HYBRID_PHASE_ASSIGN:
+			return "assigning rows to lists";
+		case HYBRID_PHASE_SORT:
+			return "sorting rows by list";
+		case HYBRID_PHASE_WRITE:
+			return "writing lists";
+		case HYBRID_PHASE_MEASURE:
+			return "measuring recall";
+		case HYBRID_PHASE_LOG:
 			return "writing WAL";
 		default:
 			return NULL;
 	}
 }
 
-/* add_row: the callback of the heap scan. */
+/* prepare_lists: the centre, and the centroids that rows are assigned to; none: one list. */
 static void
-add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+prepare_lists(HybridBuild *build)
 {
-	BuildState *build = (BuildState *) arg;
-	const HybridLayout *layout = &build->definition.layout;
-	Page head = (Page) build->pages[0].data;
-	MemoryContext old;
-	HybridEntry entry;
-	int slot, p;
+	const HybridIndex *definition = &build->definition;
+	Size bytes = (Size) maintenance_work_mem * 1024 / 2;
+	HybridSample sample;
+	MemoryContext context, old;
+	BlockNumber blocks;
+	double tuples, visible;
 
-	(void) index;
-	(void) alive;
-
-	if (isnull[0])
-		return;
-
-	old = MemoryContextSwitchTo(build->row_context);
-	entry.vector = build->vector;
-	if (hybrid_entry_form(&build->definition, DatumGetHybridVector(values[0]), tid, &entry))
+	memset(&build->centroids, 0, sizeof(build->centroids));
+	build->list_rows = palloc0(sizeof(int64));
+	if (!definition->coded)
 	{
-		slot = hybrid_free_slot(layout, head);
-		if (slot < 0)
-		{
-			write_group(build);
-			begin_group(build);
-			slot = 0;
-		}
-		hybrid_put(layout, head, slot, &entry.slot, entry.vector);
-		for (p = 1; p < layout->span; p++)
-			hybrid_put_tail(layout, (Page) build->pages[p].data, p, entry.vector);
-		build->stored++;
+		hybrid_frame_init(&build->frame, definition, NULL);
+		return;
 	}
+	context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid build lists", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SAMPLE);
+	hybrid_sample_table(&sample, build->heap, build->index, build->info, definition, bytes);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_CLUSTER);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(build->row_context);
+	if (sample.rows > definition->list_size)
+	{
+		float *centre = palloc(definition->layout.dims * sizeof(float));
+
+		memcpy(centre, sample.centre, definition->layout.dims * sizeof(float));
+		hybrid_frame_init(&build->frame, definition, centre);
+		/* pages of the table, not of the sample: how many rows there are to come */
+		table_relation_estimate_size(build->heap, NULL, &blocks, &tuples, &visible);
+		sample.stands_for = Max(tuples, sample.rows) / sample.rows;
+		MemoryContextSwitchTo(context);
+		hybrid_cluster(&build->centroids, &sample, definition->layout.dims, definition->list_size,
+		               old);
+		if (build->centroids.count > HYBRID_FEW_CENTROIDS)
+			hybrid_group(&build->centroids, (int) ceil(sqrt(build->centroids.count)), NULL, old);
+		MemoryContextSwitchTo(old);
+		build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
+		keep_queries(build, &sample, centre);
+	}
+	else
+		hybrid_frame_init(&build->frame, definition, NULL);
+	MemoryContextDelete(context);
 }
 
+/* keep_queries: some rows of the sample, evenly spaced, outlive it. */
 static void
-begin_group(BuildState *build)
+keep_queries(HybridBuild *build, const HybridSample *sample, float *centre)
 {
-	int p;
+	HybridSample *queries = &build->queries;
+	int dims = build->definition.layout.dims;
+	int64 i;
 
-	hybrid_page_init((Page) build->pages[0].data, HYBRID_PAGE_HEAD);
-	for (p = 1; p < build->definition.layout.span; p++)
-		hybrid_page_init((Page) build->pages[p].data, HYBRID_PAGE_TAIL);
+	queries->rows = Min(sample->rows, QUERIES);
+	queries->centre = centre;
+	queries->places = palloc(queries->rows * dims * sizeof(float));
+	queries->positions = palloc(queries->rows * sizeof(int64));
+	for (i = 0; i < queries->rows; i++)
+	{
+		int64 from = i * sample->rows / queries->rows;
+
+		memcpy(queries->places + i * dims, sample->places + from * dims, dims * sizeof(float));
+		queries->positions[i] = sample->positions[from];
+	}
 }
 
+/* write_meta: the meta page as it is now. */
 static void
-write_group(BuildState *build)
+write_meta(HybridBuild *build, Page meta)
 {
-	int p;
+	Buffer buffer = ReadBuffer(build->index, HYBRID_META_BLOCK);
 
-	for (p = 0; p < build->definition.layout.span; p++)
-		write_page(build, (Page) build->pages[p].data);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64) build->stored);
-}
-
-/* write_page: appends a page to the index. */
-static void
-write_page(BuildState *build, Page page)
-{
-	Buffer buffer =
-		ReadBufferExtended(build->index, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, build->strategy);
-
-	memcpy(BufferGetPage(buffer), page, BLCKSZ);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(BufferGetPage(buffer), meta, BLCKSZ);
 	MarkBufferDirty(buffer);
 	UnlockReleaseBuffer(buffer);
+}
+
+/* write_centre: onto the pages after the meta page, where there is one. */
+static void
+write_centre(HybridBuild *build, Page meta)
+{
+	const char *from = (const char *) build->frame.centre;
+	Size left = build->definition.layout.dims * sizeof(float);
+	PGAlignedBlock image;
+	Page page = (Page) image.data;
+
+	if (build->frame.centre == NULL)
+		return;
+	hybrid_meta(meta)->centre = build->appender.reserved;
+	while (left > 0)
+	{
+		Size length;
+
+		hybrid_page_init(page, HYBRID_PAGE_CENTRE, InvalidBlockNumber, 0);
+		length = Min(left, PageGetExactFreeSpace(page));
+		memcpy(PageGetContents(page), from, length);
+		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+		hybrid_appender_put(&build->appender, HYBRID_PAGE_CENTRE, page);
+		from += length;
+		left -= length;
+	}
+}
+
+/* expected_blocks: about as long as the file will be, if every row of the table is indexed. */
+static double
+expected_blocks(const HybridBuild *build)
+{
+	BlockNumber blocks;
+	double tuples, visible;
+
+	table_relation_estimate_size(build->heap, NULL, &blocks, &tuples, &visible);
+	return tuples / build->definition.layout.per_page * build->definition.layout.span * 1.5;
+}
+
+void
+hybridbuildempty(Relation index)
+{
+	HybridIndex definition;
+	PGAlignedBlock meta, root;
+	HybridLink link = {HYBRID_META_BLOCK + 1, 1};
+
+	hybrid_index_define(index, &definition);
+	hybrid_meta_init((Page) meta.data, &definition);
+	hybrid_meta((Page) meta.data)->root = link.head;
+	hybrid_meta((Page) meta.data)->root_generation = link.generation;
+	hybrid_meta((Page) meta.data)->leaves = 1;
+	hybrid_list_page_init(&definition.layout, (Page) root.data, 0, &link, link.head);
+
+	/*
+	 * The init fork is copied over the main fork after a crash, so it must be on disk, and on a
+	 * standby too, although the index itself is not logged.  GenericXLog would write nothing.
+	 */
+	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
+	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);
+	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, HYBRID_META_BLOCK,
+	            (Page) meta.data, true);
+	PageSetChecksumInplace((Page) root.data, link.head);
+	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, link.head, root.data, true);
+	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, link.head, (Page) root.data,
+	            true);
+	smgrimmedsync(RelationGetSmgr(index), INIT_FORKNUM);
 }

@@ -1,43 +1,69 @@
 /*
  * cost.c
- *		What the exact scan costs: everything before the first row.
+ *		What a scan costs: a search before the first row, and further ones for who reads on; with a
+ *		sphere and no order, the store once.
  *
- * A pass reads every page in sequence and computes every distance.  The first pass yields the
- * nearest few hundred rows; whoever reads on pays for further passes.  The heap rows fetched, and
- * the rows a filter throws away, are added by the planner.
+ * A search by codes scores the centroids of all lists, then the rows of as many lists as the recall
+ * asks for (the index has measured how many rows these are), and reads the vectors of some tens of
+ * rows.  Who wants more rows than it found pays for another search for four times as many, and in
+ * the end for all rows.  An exact scan, or one of an index without codes, reads every vector before the
+ * first row.  The heap rows fetched, and the rows a filter throws away, are added by the planner.
  *
  * Long vectors of a table lie in TOAST, whose pages the planner does not charge to a sequential
- * scan although it must read them.  So the index is charged no more pages than the table: what it
- * holds beyond that is what the other plan would read unseen.
+ * scan although it must read them.  So an exact scan is charged no more pages than the table: what the
+ * index holds beyond that is what the other plan would read unseen.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/genam.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/float.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
-#include "index/index.h"
+#include "index/lookup.h"
+#include "index/settings.h"
+
+#define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
+#define CODE_COST 0.1    /* of a code, in distances */
+#define RESCORED 64      /* vectors that a search reads */
+#define SEARCHED 0.05    /* share of the rows, where the index has not measured it */
+
+/* ScanCost: of one pass, and how many are needed for all rows. */
+typedef struct ScanCost
+{
+	Cost first;
+	Cost all;
+	double pages;
+} ScanCost;
+
+static void cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
+                          const HybridTree *tree, Cost distance, double random_page);
+static void
+cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
+static void
+cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
 
 void
 hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
                    Cost *total, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
+	double random_page, sequential_page;
 	GenericCosts generic;
 	QualCost distance;
-	double rows = Max(index->tuples, 0), charged, seq_page_cost_here, seen = 0;
-	Cost pass;
-	int passes = 0;
+	HybridIndex open;
+	HybridTree tree;
+	Relation relation;
+	ScanCost cost;
 
-	/* There is nothing but the order of a distance that this index can give. */
-	if (path->indexorderbys == NIL)
+	/* Neither an order nor a condition is nothing that this index can give. */
+	if (path->indexorderbys == NIL && path->indexclauses == NIL)
 	{
-		*startup = get_float8_infinity();
-		*total = get_float8_infinity();
+		*startup = IMPOSSIBLE;
+		*total = IMPOSSIBLE;
 		*selectivity = 0;
 		*correlation = 0;
 		*pages = 0;
@@ -47,23 +73,88 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	/* for the share of the table that a partial index holds */
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
-	get_tablespace_page_costs(index->reltablespace, NULL, &seq_page_cost_here);
+	get_tablespace_page_costs(index->reltablespace, &random_page, &sequential_page);
 	cost_qual_eval(&distance, path->indexorderbys, root);
+	if (path->indexorderbys == NIL)
+		cost_qual_eval_node(&distance,
+		                    (Node *) linitial_node(IndexClause, path->indexclauses)->rinfo->clause,
+		                    root);
 
-	charged = Min((double) index->pages, Max((double) index->rel->pages, 1));
-	/* beside the distance, a comparison with the worst candidate kept */
-	pass = charged * seq_page_cost_here + rows * (distance.per_tuple + 0.5 * cpu_operator_cost);
+	relation = index_open(index->indexoid, NoLock);
+	open = hybrid_index_open(relation);
+	hybrid_tree_read(relation, &tree);
+	index_close(relation, NoLock);
 
-	while (seen < rows && passes < 1000)
-		seen += hybrid_scan_candidates(passes++);
-	if (seen < rows)
-		passes += (int) Min((rows - seen) / hybrid_scan_candidates(passes), 1e6);
-	passes = Max(passes, 1);
+	if (path->indexorderbys == NIL)
+		cost_stream(&cost, path, distance.per_tuple, sequential_page);
+	else if (open.coded && hybrid_target_recall < 1)
+		cost_by_codes(&cost, path, &open, &tree, distance.per_tuple, random_page);
+	else
+		cost_exact(&cost, path, distance.per_tuple, sequential_page);
 
-	*startup = distance.startup + pass;
-	*total = *startup + (passes - 1) * pass + rows * cpu_index_tuple_cost;
-	*selectivity = generic.indexSelectivity;
+	*startup = distance.startup + cost.first;
+	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
+	/*
+	 * A path by order alone is taken for a bitmap scan of all that a partial index holds unless it
+	 * selects every row.  There is none: NULL has no entry.  So heap rows are overcharged then.
+	 */
+	*selectivity = path->indexclauses == NIL ? 1.0 : generic.indexSelectivity;
 	/* the order of distances has nothing to do with the order of the heap */
 	*correlation = 0;
-	*pages = index->pages;
+	*pages = cost.pages;
+}
+
+static void
+cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
+              const HybridTree *tree, Cost distance, double random_page)
+{
+	const HybridLayout *layout = &open->layout;
+	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
+	double inner_pages = leaves / layout->inner.rows + tree->height;
+	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
+	Cost all_codes = (rows + leaves) * distance * CODE_COST;
+
+	searched = tree->curve_size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
+	                                : rows * SEARCHED + open->list_size;
+	if (hybrid_probes > 0)
+		searched = rows / leaves * hybrid_probes;
+	share = Min(searched / rows, 1);
+	cost->pages = inner_pages + leaf_pages * share + RESCORED;
+	cost->first = all_codes * share + leaves * distance * CODE_COST +
+	              Min(RESCORED, rows) * distance +
+	              Min(cost->pages, path->indexinfo->pages) * random_page;
+	/* ever larger searches, each four times the last */
+	cost->all = cost->first +
+	            4.0 / 3 * (all_codes + rows * distance + (inner_pages + leaf_pages) * random_page);
+}
+
+static void
+cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	double rows = Max(index->tuples, 0), seen = 0;
+	double charged = Min((double) index->pages, Max((double) index->rel->pages, 1));
+	int passes = 0;
+
+	/* beside the distance, a comparison with the worst candidate kept */
+	cost->first = charged * sequential_page + rows * (distance + 0.5 * cpu_operator_cost);
+	while (seen < rows && passes < 1000)
+		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES);
+	if (seen < rows)
+		passes +=
+			(int) Min((rows - seen) / hybrid_scan_candidates(passes, HYBRID_FIRST_CANDIDATES), 1e6);
+	cost->all = cost->first * Max(passes, 1);
+	cost->pages = index->pages;
+}
+
+/* cost_stream: rows come as they are met. */
+static void
+cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+{
+	const IndexOptInfo *index = path->indexinfo;
+	double charged = Min((double) index->pages, Max((double) index->rel->pages, 1));
+
+	cost->first = 0;
+	cost->all = charged * sequential_page + Max(index->tuples, 0) * distance;
+	cost->pages = index->pages;
 }

@@ -16,7 +16,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
 	(void) fcinfo;
-	routine->amstrategies = HYBRID_DISTANCE_STRATEGY;
+	routine->amstrategies = HYBRID_STRATEGIES;
 	routine->amsupport = HYBRID_METRIC_PROC;
 	routine->amoptsprocnum = 0;
 	routine->amcanorder = false;
@@ -24,7 +24,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amcanbackward = false;
 	routine->amcanunique = false;
 	routine->amcanmulticol = false;
-	/* A scan has an order and no conditions. */
+	/* A scan has an order, or conditions, or both. */
 	routine->amoptionalkey = true;
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;
@@ -53,7 +53,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->ambeginscan = hybridbeginscan;
 	routine->amrescan = hybridrescan;
 	routine->amgettuple = hybridgettuple;
-	routine->amgetbitmap = NULL;
+	routine->amgetbitmap = hybridgetbitmap;
 	routine->amendscan = hybridendscan;
 	routine->ammarkpos = NULL;
 	routine->amrestrpos = NULL;

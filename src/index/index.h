@@ -1,6 +1,6 @@
 /*
  * index.h
- *		What the files of the access method share: an open index and the callbacks.
+ *		What the files of the access method share: an open index, its tree, the callbacks.
  */
 #ifndef HYBRID_INDEX_H
 #define HYBRID_INDEX_H
@@ -10,42 +10,64 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
+#include "nodes/tidbitmap.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
 #include "core/batch.h"
-#include "index/page.h"
+#include "index/type.h"
 #include "server/store.h"
-#include "types/vector.h"
 
 #define HYBRID_DISTANCE_STRATEGY 1 /* the ordering operator */
-#define HYBRID_METRIC_PROC 1       /* (internal) returns internal: const HybridOpclass * */
+#define HYBRID_SPHERE_STRATEGY 2   /* within a sphere around a vector, by the same distance */
+#define HYBRID_STRATEGIES 2
+#define HYBRID_METRIC_PROC 1 /* (internal) returns internal: const HybridOpclass * */
 
-/* HybridOpclass: what an operator class's support function says of it. */
-typedef struct HybridOpclass
-{
-	HyMetric metric;
-} HybridOpclass;
+#define HYBRID_LIST_SIZE 192 /* entries of a leaf before it is split, unless WITH (list_size) */
+#define HYBRID_LIST_SIZE_MIN 32
+#define HYBRID_LIST_SIZE_MAX 16384
+#define HYBRID_INNER_SIZE 512 /* entries of an inner list before it is split */
 
 /* HybridIndex: what never changes while an index has the same file. */
 typedef struct HybridIndex
 {
-	HyMetric metric;
+	const HybridOpclass *opclass;
+	HyMetric metric; /* of the opclass */
+	bool lossless;   /* values are stored as they were given */
+	bool coded;      /* there are codes and a tree of lists; else one list, searched exactly */
+	int list_size;
+	uint64 seed;
 	HybridLayout layout;
 } HybridIndex;
+
+/* HybridTree: what of the meta page changes, as of one moment. */
+typedef struct HybridTree
+{
+	BlockNumber centre;
+	HybridLink root;
+	int height;
+	uint32 leaves;
+	int curve_size;
+	uint32 curve_leaves; /* that there were when the curve was measured */
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+} HybridTree;
+
+#define HYBRID_STORAGE_UNSET (-1) /* float16, or the only one of a type that is not dense */
 
 /* HybridOptions: WITH (...). */
 typedef struct HybridOptions
 {
 	int32 vl_len_; /* varlena header (do not touch directly!) */
-	int storage;   /* HyDtype */
+	int storage;   /* HybridStorage, or HYBRID_STORAGE_UNSET */
+	int list_size;
 } HybridOptions;
 
-/* HybridEntry: a vector as the index stores it. */
+/* HybridEntry: a row as the index stores it. */
 typedef struct HybridEntry
 {
-	HybridSlot slot;
-	void *vector; /* layout.stride bytes */
+	ItemPointerData tid;
+	HybridStored stored;
+	void *vector; /* layout.stride bytes at most */
 } HybridEntry;
 
 /* meta.c */
@@ -59,8 +81,11 @@ extern HybridIndex hybrid_index_open(Relation index);
 /* hybrid_index_define: from the column and the options, for a file that is yet to be written. */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);
 
-/* hybrid_index_metric: of the index's operator class. */
-extern HyMetric hybrid_index_metric(Relation index);
+/* hybrid_meta_init: a whole meta page, of an index without a root. */
+extern void hybrid_meta_init(Page page, const HybridIndex *index);
+
+/* hybrid_tree_read: the tree as it is now. */
+extern void hybrid_tree_read(Relation index, HybridTree *tree);
 
 /* hybrid_open_index: for SQL functions; raises unless oid is an index of ours and accessible. */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
@@ -68,11 +93,11 @@ extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 /* entry.c */
 
 /*
- * hybrid_entry_form: the entry of a vector; entry->vector has layout.stride bytes, allocated by the
- * caller.  false: this vector is not indexed (the metric is cosine and it has none).  Raises
- * when the dimensions differ from the index's or a value does not fit the storage.
+ * hybrid_entry_form: the entry of a value of the indexed type; entry->vector has layout.stride bytes,
+ * allocated by the caller.  false: this value is not indexed (the metric is cosine and it has none).
+ * Raises when the dimensions differ from the index's.
  */
-extern bool hybrid_entry_form(const HybridIndex *index, const HybridVector *vector, ItemPointer tid,
+extern bool hybrid_entry_form(const HybridIndex *index, Datum datum, const ItemPointerData *tid,
                               HybridEntry *entry);
 
 /* bound.c */
@@ -88,6 +113,10 @@ extern void hybrid_probe_init(HybridProbe *probe, HyMetric metric, const float *
 extern double
 hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float residual);
 
+/* hybrid_upper_bound: the same from the other side: at least the distance the operator returns. */
+extern double
+hybrid_upper_bound(const HybridProbe *query, double distance, float norm, float residual);
+
 /*
  * hybrid_loss_cover: makes *loss such that the bound from its norm and residual is at most that from
  * these, whatever the query and the distance.
@@ -98,28 +127,6 @@ extern void hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, flo
 extern double hybrid_lost(HyMetric metric, float norm, float residual);
 
 /* read.c */
-
-/* HybridStore: a way through all live entries, in the order of the file; public for who embeds it. */
-struct HybridStore
-{
-	Relation index;
-	Snapshot snapshot; /* MVCC */
-	HybridLayout layout;
-	BufferAccessStrategy strategy; /* or NULL */
-	BlockNumber groups;            /* as many as there were at the start */
-	BlockNumber group;             /* the next */
-	int slot;                      /* of that group, the next */
-};
-
-/* hybrid_store_init: a large index gets a strategy, in the current memory context. */
-extern void hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot,
-                              const HybridLayout *layout);
-
-/* hybrid_store_rewind: back to the beginning of the file as it is now. */
-extern void hybrid_store_rewind(HybridStore *store);
-
-/* hybrid_store_read: see HybridStoreMethods. */
-extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
 
 /* hybrid_store_methods: how other features read stores. */
 extern const HybridStoreMethods hybrid_store_methods;
@@ -145,13 +152,16 @@ extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);
 extern void
 hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
 extern bool hybridgettuple(IndexScanDesc scan, ScanDirection direction);
+extern int64 hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
 extern void hybridendscan(IndexScanDesc scan);
 
-/* hybrid_scan_candidates: how many rows pass number `pass` of a scan keeps, from 0. */
-extern int hybrid_scan_candidates(int pass);
+/* Rows of the first pass of a scan that does not know how many will be wanted, and of others. */
+#define HYBRID_FIRST_CANDIDATES 512 /* over all vectors */
+#define HYBRID_FIRST_NEAREST 12     /* by codes */
+#define HYBRID_BESIDE                                                                              \
+	2 /* more than wanted: by which the executor knows that it has them in order */
 
-/* Free space: a group either has room for an entry or has none. */
-#define HYBRID_FSM_ROOM (BLCKSZ - 1)
-#define HYBRID_FSM_NEED (BLCKSZ / 2)
+/* hybrid_scan_candidates: how many rows pass number `pass` keeps, from 0, if the first keeps `first`. */
+extern int hybrid_scan_candidates(int pass, int first);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * opclass.c
- *		Support functions of the operator classes: each says which metric its class orders by.
+ *		Support functions of the operator classes: each says what its class indexes and orders by.
  *
  * Their type is internal so that only the index machinery can call them.
  */
@@ -10,42 +10,44 @@
 
 #include "index/index.h"
 
+#define SUPPORT(name, ...)                                                                         \
+	Datum hybrid_index_##name(PG_FUNCTION_ARGS)                                                    \
+	{                                                                                              \
+		static const HybridOpclass opclass = {__VA_ARGS__};                                        \
+                                                                                                   \
+		(void) fcinfo;                                                                             \
+		PG_RETURN_POINTER(&opclass);                                                               \
+	}                                                                                              \
+                                                                                                   \
+	extern Datum hybrid_index_##name(PG_FUNCTION_ARGS)
+
 PG_FUNCTION_INFO_V1(hybrid_index_l2);
-Datum
-hybrid_index_l2(PG_FUNCTION_ARGS)
-{
-	static const HybridOpclass opclass = {HY_METRIC_L2};
-
-	(void) fcinfo;
-	PG_RETURN_POINTER(&opclass);
-}
-
 PG_FUNCTION_INFO_V1(hybrid_index_ip);
-Datum
-hybrid_index_ip(PG_FUNCTION_ARGS)
-{
-	static const HybridOpclass opclass = {HY_METRIC_IP};
-
-	(void) fcinfo;
-	PG_RETURN_POINTER(&opclass);
-}
-
 PG_FUNCTION_INFO_V1(hybrid_index_cosine);
-Datum
-hybrid_index_cosine(PG_FUNCTION_ARGS)
-{
-	static const HybridOpclass opclass = {HY_METRIC_COSINE};
-
-	(void) fcinfo;
-	PG_RETURN_POINTER(&opclass);
-}
-
 PG_FUNCTION_INFO_V1(hybrid_index_l1);
-Datum
-hybrid_index_l1(PG_FUNCTION_ARGS)
-{
-	static const HybridOpclass opclass = {HY_METRIC_L1};
+PG_FUNCTION_INFO_V1(hybrid_index_halfvec_l2);
+PG_FUNCTION_INFO_V1(hybrid_index_halfvec_ip);
+PG_FUNCTION_INFO_V1(hybrid_index_halfvec_cosine);
+PG_FUNCTION_INFO_V1(hybrid_index_halfvec_l1);
+PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_l2);
+PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_ip);
+PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_cosine);
+PG_FUNCTION_INFO_V1(hybrid_index_sparsevec_l1);
+PG_FUNCTION_INFO_V1(hybrid_index_bit_hamming);
+PG_FUNCTION_INFO_V1(hybrid_index_bit_jaccard);
 
-	(void) fcinfo;
-	PG_RETURN_POINTER(&opclass);
-}
+SUPPORT(l2, &hybrid_type_vector, HY_METRIC_L2, NULL);
+SUPPORT(ip, &hybrid_type_vector, HY_METRIC_IP, NULL);
+SUPPORT(cosine, &hybrid_type_vector, HY_METRIC_COSINE, NULL);
+SUPPORT(l1, &hybrid_type_vector, HY_METRIC_L1, NULL);
+SUPPORT(halfvec_l2, &hybrid_type_halfvec, HY_METRIC_L2, NULL);
+SUPPORT(halfvec_ip, &hybrid_type_halfvec, HY_METRIC_IP, NULL);
+SUPPORT(halfvec_cosine, &hybrid_type_halfvec, HY_METRIC_COSINE, NULL);
+SUPPORT(halfvec_l1, &hybrid_type_halfvec, HY_METRIC_L1, NULL);
+SUPPORT(sparsevec_l2, &hybrid_type_sparsevec, HY_METRIC_L2, hybrid_sparse_pair);
+SUPPORT(sparsevec_ip, &hybrid_type_sparsevec, HY_METRIC_IP, hybrid_sparse_pair);
+SUPPORT(sparsevec_cosine, &hybrid_type_sparsevec, HY_METRIC_COSINE, hybrid_sparse_pair);
+SUPPORT(sparsevec_l1, &hybrid_type_sparsevec, HY_METRIC_L1, hybrid_sparse_pair);
+/* of bits Hamming's distance is the taxicab one; Jaccard's is no metric of vectors */
+SUPPORT(bit_hamming, &hybrid_type_bit, HY_METRIC_L1, hybrid_hamming_pair);
+SUPPORT(bit_jaccard, &hybrid_type_bit, HY_METRIC_L1, hybrid_jaccard_pair);

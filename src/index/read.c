@@ -1,13 +1,15 @@
 /*
  * read.c
- *		A way through all live entries of an index, in the order of its file.
+ *		A way through all live entries of an index, list by list.
  *
- * Index scans go it, and so does whoever reads a store through server/store.h.  No lock is held
- * between two calls.  A way that stopped within a group goes on at the next slot: live entries do
- * not move, and what was put into the slots passed meanwhile belongs to rows that the snapshot does
- * not see.
+ * Exact scans go it, and so does whoever reads a store through server/store.h.  The lists are taken
+ * from the tree at the start.  No lock is held between two calls.  A way that stopped within a page
+ * goes on at the next slot: entries do not move, and what was put into the slots passed meanwhile
+ * belongs to rows that the snapshot does not see.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -16,9 +18,16 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "index/index.h"
+#include "core/distance.h"
+#include "server/position.h"
 
-static int read_group(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
+#include "index/read.h"
+#include "index/tree.h"
+
+static Size stride_of(const HybridLayout *layout);
+static int read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
+static void yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
+                         float *residual);
 static bool describe_store(Relation index, HybridStoreShape *shape);
 static HybridStore *begin_store(Relation index, Snapshot snapshot);
 static double share_of_store(const HybridStore *store);
@@ -34,25 +43,45 @@ const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
                                                  .cover = hybrid_loss_cover,
                                                  .lower_bound = hybrid_lower_bound};
 
-void
-hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridLayout *layout)
+HyDtype
+hybrid_store_dtype(const HybridLayout *layout)
 {
+	return layout->storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
+}
+
+void
+hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open)
+{
+	memset(store, 0, sizeof(*store));
 	store->index = index;
 	store->snapshot = snapshot;
-	store->layout = *layout;
-	store->strategy = NULL;
+	store->open = *open;
+	store->context = CurrentMemoryContext;
+	store->dtype = hybrid_store_dtype(&open->layout);
+	store->stride = stride_of(&open->layout);
 	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
 		store->strategy = GetAccessStrategy(BAS_BULKREAD);
+	store->vector = palloc(open->layout.stride);
+	store->widened = palloc(open->layout.floats * sizeof(float));
 	hybrid_store_rewind(store);
 }
 
 void
 hybrid_store_rewind(HybridStore *store)
 {
+	MemoryContext old = MemoryContextSwitchTo(store->context);
+	HybridTree tree;
+
 	/* Rows that the snapshot sees were in the index before the snapshot was taken. */
-	store->groups = hybrid_groups(&store->layout, RelationGetNumberOfBlocks(store->index));
-	store->group = 0;
+	hybrid_tree_read(store->index, &tree);
+	if (store->lists != NULL)
+		pfree(store->lists);
+	store->lists = hybrid_tree_lists(store->index, &store->open, &tree, 0, &store->count);
+	store->list = 0;
+	store->block = store->count > 0 ? store->lists[0].head : InvalidBlockNumber;
 	store->slot = 0;
+	store->pages = 0;
+	MemoryContextSwitchTo(old);
 }
 
 int
@@ -60,73 +89,137 @@ hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
 {
 	int filled = 0;
 
-	while (filled < most && store->group < store->groups)
+	while (filled < most && store->list < store->count)
 	{
 		CHECK_FOR_INTERRUPTS();
-		filled = read_group(store, rows, filled, most);
+		filled = read_page(store, rows, filled, most);
 	}
 	return filled;
 }
 
-/* read_group: the group's live entries from store->slot on; returns how many are there then. */
+/* read_page: the page's live entries from store->slot on; returns how many are there then. */
 static int
-read_group(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
+read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 {
-	const HybridLayout *layout = &store->layout;
-	BlockNumber head = hybrid_group_head(layout, store->group);
-	Buffer buffer =
-		ReadBufferExtended(store->index, MAIN_FORKNUM, head, RBM_NORMAL, store->strategy);
+	const HybridLayout *layout = &store->open.layout;
+	const HybridListLayout *shape = &layout->leaf;
+	Buffer buffer = hybrid_list_read(store->index, layout, &store->lists[store->list], 0,
+	                                 store->block, store->strategy);
 	Page page = BufferGetPage(buffer);
-	int count = 0;
+	const HybridListPage *content = hybrid_list_page(page);
+	const HybridLink *list = &store->lists[store->list];
+	bool done;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (!PageIsNew(page))
-	{
-		TestForOldSnapshot(store->snapshot, store->index, page);
-		hybrid_page_check(store->index, layout, page, head, HYBRID_PAGE_HEAD);
-		count = hybrid_special(page)->count;
-	}
-	while (store->slot < count && filled < most)
+	TestForOldSnapshot(store->snapshot, store->index, page);
+	while (store->slot < content->used && filled < most)
 	{
 		int i = store->slot++;
-		const HybridSlot *slot = hybrid_slot(page, i);
+		const HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
+		HybridStored stored;
+		float norm, residual;
 
-		if ((slot->flags & HYBRID_SLOT_LIVE) == 0)
+		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
 			continue;
-		hybrid_copy_vector(store->index, layout, page, head, i,
-		                   rows->vectors + filled * layout->stride, store->strategy);
+		hybrid_vector_read(store->index, layout, page, 0, i, &stored, store->vector,
+		                   store->strategy);
+		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
 		if (rows->norms != NULL)
-			rows->norms[filled] = slot->norm;
+			rows->norms[filled] = norm;
 		if (rows->residuals != NULL)
-			rows->residuals[filled] = slot->residual;
+			rows->residuals[filled] = residual;
 		if (rows->positions != NULL)
-			rows->positions[filled] = hybrid_position(&slot->tid);
+			rows->positions[filled] = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
 		filled++;
 	}
-	if (store->slot >= count)
+	done = store->slot >= content->used;
+	if (done)
 	{
-		store->group++;
 		store->slot = 0;
+		store->block = content->next;
 	}
 	UnlockReleaseBuffer(buffer);
+	if (done && BlockNumberIsValid(store->block))
+		hybrid_chain_step(store->index, list, &store->pages);
+	else if (done)
+	{
+		store->pages = 0;
+		if (++store->list < store->count)
+			store->block = store->lists[store->list].head;
+	}
 	return filled;
+}
+
+/* stride_of: a value as it is given out. */
+static Size
+stride_of(const HybridLayout *layout)
+{
+	if (layout->floats == 0)
+		return layout->stride;
+	return layout->dims * hy_dtype_size(hybrid_store_dtype(layout));
+}
+
+/* yield_vector: store->vector in the element type that readers are given. */
+static void
+yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
+             float *residual)
+{
+	const HybridLayout *layout = &store->open.layout;
+	int dims = layout->dims, i;
+	double sum = 0;
+
+	*norm = stored->norm;
+	*residual = stored->residual;
+	if (layout->packed)
+	{
+		memcpy(out, store->vector, hybrid_stored_bytes(layout->storage, dims, store->vector));
+		return;
+	}
+	if (layout->floats == 0 || layout->storage == HYBRID_FLOAT32 ||
+	    (layout->storage == HYBRID_FLOAT16 && stored->scale == 1))
+	{
+		memcpy(out, store->vector, store->stride);
+		return;
+	}
+	hybrid_widen_vector(layout->storage, stored, store->vector, dims, store->widened);
+	if (store->dtype == HY_F32)
+	{
+		memcpy(out, store->widened, store->stride);
+		return;
+	}
+	/* binary16 without its scale: what that loses is a further loss of the row */
+	for (i = 0; i < dims; i++)
+	{
+		uint16 half = hy_float_to_half(fmaxf(fminf(store->widened[i], 65504.0f), -65504.0f));
+		double lost = (double) store->widened[i] - (double) hy_half_to_float(half);
+
+		memcpy(out + i * sizeof(half), &half, sizeof(half));
+		sum += lost * lost;
+	}
+	*norm = hy_norm_sq(HY_F16, out, dims);
+	*residual = nextafterf((float) ((sqrt(sum) + *residual) * (1 + 1e-6)), INFINITY);
 }
 
 static bool
 describe_store(Relation index, HybridStoreShape *shape)
 {
+	const HybridListLayout *leaf;
 	HybridIndex open;
 
 	/* by its routine, as in hybrid_open_index */
 	if (index->rd_rel->relkind != RELKIND_INDEX || index->rd_indam->ambuild != hybridbuild)
 		return false;
 	open = hybrid_index_open(index);
+	leaf = &open.layout.leaf;
+	if (!open.opclass->type->dense)
+		return false;
 	shape->metric = open.metric;
-	shape->dtype = open.layout.dtype;
+	shape->dtype = hybrid_store_dtype(&open.layout);
 	shape->dims = open.layout.dims;
-	shape->stride = open.layout.stride;
-	shape->places = (int64) hybrid_groups(&open.layout, RelationGetNumberOfBlocks(index)) *
-	                open.layout.capacity;
+	shape->stride = stride_of(&open.layout);
+	shape->lossless = open.lossless;
+	/* a list page comes with those of its codes and vectors */
+	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
+	                (1 + leaf->code_pages + leaf->vector_pages);
 	return true;
 }
 
@@ -141,14 +234,14 @@ begin_store(Relation index, Snapshot snapshot)
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	PredicateLockRelation(index, snapshot);
 	pgstat_count_index_scan(index);
-	hybrid_store_init(store, index, snapshot, &open.layout);
+	hybrid_store_init(store, index, snapshot, &open);
 	return store;
 }
 
 static double
 share_of_store(const HybridStore *store)
 {
-	return store->groups > 0 ? (double) store->group / store->groups : 1;
+	return store->count > 0 ? (double) store->list / store->count : 1;
 }
 
 static void
@@ -156,5 +249,8 @@ end_store(HybridStore *store)
 {
 	if (store->strategy != NULL)
 		FreeAccessStrategy(store->strategy);
+	pfree(store->lists);
+	pfree(store->vector);
+	pfree(store->widened);
 	pfree(store);
 }

@@ -1,14 +1,21 @@
 /*
  * scan.c
- *		Rows in the order of their distance from a query: exact, in bounded memory.
+ *		Rows in the order of their distance from a query, and rows within one.
  *
- * A pass reads the whole store once, copies it in batches, has the dispatcher compute the
+ * By codes lookup.c finds them, a lot at a time, and goes on when the executor wants more.
+ *
+ * An exact scan has bounded memory: a pass reads the whole store once, copies it in batches, has the dispatcher compute the
  * distances, and keeps the nearest M candidates that lie beyond the last one returned, in the total
  * order (distance, heap position).  When the executor has taken them all and wants more, another
  * pass follows with four times as many, as far as work_mem reaches.  So a LIMIT costs one pass, and
  * a scan to the end costs as many as work_mem makes necessary.
  *
- * Reported distances are the operator's own bits when vectors are stored as given.  With float16
+ * Spheres are conditions.  The one around the query, or around what is taken for one where there is
+ * no ORDER BY, sets the radius: rows beyond it are not wanted, and nothing is once a lower bound is.
+ * The executor checks the others.  Without ORDER BY every stored vector is looked at once, in the order of
+ * the store: a condition's answer is complete whatever the target of recall.
+ *
+ * Reported distances are the operator's own bits when vectors are stored as given.  Otherwise
  * they are lower bounds and the executor orders by the true distance (xs_recheckorderby).  The
  * same mechanism serves further ORDER BY expressions after the first: they are reported as minus
  * infinity, and the executor sorts rows that tie on the first.
@@ -32,10 +39,14 @@
 #include "core/distance.h"
 #include "core/topk.h"
 #include "server/executor.h"
+#include "server/position.h"
+#include "types/sphere.h"
 
-#include "index/index.h"
+#include "index/limit.h"
+#include "index/read.h"
+#include "index/lookup.h"
+#include "index/settings.h"
 
-#define FIRST_CANDIDATES 512
 #define CANDIDATES_GROWTH 4
 #define MAX_BATCH_ROWS 4096
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
@@ -63,24 +74,44 @@ typedef struct HybridScan
 	MemoryContext scratch; /* of one dispatch */
 	bool first;
 	bool null_query; /* ORDER BY distance to NULL: every row, in heap order */
+	bool ordered;    /* there is an ORDER BY */
 	HybridProbe query;
+	const void *value; /* the query itself, of a type that is not dense */
+	/* of the conditions */
+	double radius; /* rows farther from the query than this are not wanted; infinite: all are */
+	bool within;   /* there are conditions: a row whose distance is NaN meets none */
+	bool nothing;  /* no row meets them */
+	bool recheck;  /* the executor is to check them */
+	bool exact;    /* every stored vector is looked at, not the codes */
 	Batch batch;
 	HybridStore store;
+	HybridLookup *search;
 	int pass;
+	int first_candidates; /* of the first pass */
 	HyTopK candidates;
-	int next;        /* candidates handed out of this pass */
-	bool exhausted;  /* nothing lies beyond this pass */
-	bool bounded;    /* last is set */
-	HyNeighbor last; /* last candidate handed out */
+	int next;                /* candidates handed out of this pass */
+	bool exhausted;          /* nothing lies beyond this pass */
+	bool bounded;            /* last is set */
+	HyNeighbor last;         /* last candidate handed out */
+	const HybridFind *finds; /* by codes: the candidates of this pass */
+	double farthest;         /* upper bound of the distances of all that were handed out */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;
 
+static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static void begin_query(IndexScanDesc scan);
+static void take_query(HybridScan *state, const HybridType *type, const void *value);
+static void take_conditions(IndexScanDesc scan);
+static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
+static void run_stream(IndexScanDesc scan);
+static void measure_batch(HybridScan *state, Batch *batch);
 static void run_pass(IndexScanDesc scan);
-static void score_batch(IndexScanDesc scan, const HybridIndex *index);
+static void search_by_codes(HybridScan *state, int k);
+static void score_batch(IndexScanDesc scan);
 static void report(IndexScanDesc scan, const HyNeighbor *candidate);
-static Batch allocate_batch(const HybridLayout *layout);
+static bool in_place(HybridScan *state, const HyNeighbor *candidate);
+static Batch allocate_batch(const HybridStore *store);
 
 IndexScanDesc
 hybridbeginscan(Relation index, int keys, int orderbys)
@@ -131,26 +162,32 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 bool
 hybridgettuple(IndexScanDesc scan, ScanDirection direction)
 {
-	HybridScan *state = (HybridScan *) scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(state->context);
+	const HyNeighbor *candidate;
 
 	(void) direction;
 	Assert(ScanDirectionIsForward(direction));
-	if (state->first)
-	{
-		begin_query(scan);
-		state->first = false;
-	}
-	if (state->next >= state->candidates.count && !state->exhausted)
-		run_pass(scan);
-	MemoryContextSwitchTo(old);
-
-	if (state->next >= state->candidates.count)
+	candidate = next_candidate(scan);
+	if (candidate == NULL)
 		return false;
-	state->last = state->candidates.items[state->next++];
-	state->bounded = true;
-	report(scan, &state->last);
+	report(scan, candidate);
 	return true;
+}
+
+int64
+hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HyNeighbor *candidate;
+	int64 count = 0;
+
+	while ((candidate = next_candidate(scan)) != NULL)
+	{
+		ItemPointerData tid = hybrid_position_tid(candidate->row);
+
+		tbm_add_tuples(bitmap, &tid, 1, state->recheck);
+		count++;
+	}
+	return count;
 }
 
 void
@@ -158,20 +195,46 @@ hybridendscan(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 
+	if (state->search != NULL)
+		hybrid_lookup_end(state->search);
 	MemoryContextDelete(state->scan_context);
 	pfree(state);
 	scan->opaque = NULL;
 }
 
 int
-hybrid_scan_candidates(int pass)
+hybrid_scan_candidates(int pass, int first)
 {
-	Size limit = Min((Size) work_mem * 1024, MaxAllocSize) / sizeof(HyNeighbor);
-	Size candidates = FIRST_CANDIDATES;
+	Size memory = (Size) (work_mem * 1024.0 * hybrid_scan_mem_multiplier);
+	Size limit = Min(memory, MaxAllocSize) / sizeof(HyNeighbor);
+	Size candidates = first;
 
 	while (pass-- > 0 && candidates < limit)
 		candidates *= CANDIDATES_GROWTH;
 	return (int) Min(candidates, limit);
+}
+
+/* next_candidate: the next row, or NULL. */
+static const HyNeighbor *
+next_candidate(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	if (state->first)
+	{
+		begin_query(scan);
+		state->first = false;
+	}
+	while (state->next >= state->candidates.count && !state->exhausted)
+		run_pass(scan);
+	MemoryContextSwitchTo(old);
+
+	if (state->next >= state->candidates.count)
+		return NULL;
+	state->last = state->candidates.items[state->next++];
+	state->bounded = state->ordered;
+	return &state->last;
 }
 
 /* begin_query: takes the query apart and makes ready for the first pass. */
@@ -180,10 +243,11 @@ begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	const HybridIndex *index = &state->index;
-	HybridVector *vector;
+	int64 limit;
 
 	state->index = hybrid_index_open(scan->indexRelation);
-	if (scan->numberOfOrderBys < 1)
+	state->ordered = scan->numberOfOrderBys > 0;
+	if (!state->ordered && scan->numberOfKeys < 1)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
@@ -197,24 +261,106 @@ begin_query(IndexScanDesc scan)
 	state->next = 0;
 	state->exhausted = false;
 	state->bounded = false;
-	state->null_query = (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
-	if (!state->null_query)
+	state->farthest = -INFINITY;
+	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
+	memset(&state->query, 0, sizeof(state->query));
+	state->value = NULL;
+	if (state->ordered && !state->null_query)
+		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
+	take_conditions(scan);
+	if (state->nothing)
 	{
-		vector = DatumGetHybridVector(scan->orderByData[0].sk_argument);
-		if (vector->dim != index->layout.dims)
-			ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-			                errmsg("different vector dimensions %d and %d", index->layout.dims,
-			                       vector->dim)));
-		hybrid_probe_init(&state->query, index->metric, vector->x, vector->dim);
+		state->exhausted = true;
+		return;
 	}
-	if (state->batch.store.vectors == NULL)
+	limit = hybrid_limit_of(scan);
+	state->exact =
+		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
+	state->first_candidates = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+	if (limit > 0)
+		state->first_candidates = (int) Min(Max(limit + HYBRID_BESIDE, state->first_candidates),
+		                                    PG_INT32_MAX / CANDIDATES_GROWTH);
+	/* once a scan: it may be started anew for every row of another table */
+	MemoryContextSwitchTo(state->scan_context);
+	if (state->exact && state->batch.store.vectors == NULL)
 	{
-		/* once a scan: it may be started anew for every row of another table */
-		MemoryContextSwitchTo(state->scan_context);
-		state->batch = allocate_batch(&index->layout);
-		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, &index->layout);
-		MemoryContextSwitchTo(state->context);
+		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
+		state->batch = allocate_batch(&state->store);
 	}
+	if (!state->exact && state->search == NULL)
+		state->search = hybrid_lookup_new(scan->indexRelation, index);
+	MemoryContextSwitchTo(state->context);
+	if (!state->exact)
+	{
+		HybridLookupLimits limits;
+
+		hybrid_lookup_query(state->search, &state->query);
+		hybrid_lookup_limits(hybrid_lookup_tree(state->search), index->metric, hybrid_target_recall,
+		                     hybrid_probes, &limits);
+		hybrid_lookup_limit(state->search, &limits);
+	}
+}
+
+/* take_query: what distances are taken from, a detoasted value of the type. */
+static void
+take_query(HybridScan *state, const HybridType *type, const void *value)
+{
+	int dims = state->index.layout.dims;
+
+	if (type->dims(value) != dims)
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION),
+		         errmsg("different %s %d and %d", type->dimension, dims, type->dims(value))));
+	if (type->dense)
+		hybrid_probe_init(&state->query, state->index.metric, hybrid_type_floats(type, value),
+		                  dims);
+	else
+		state->value = value;
+}
+
+/* take_conditions: which rows are wanted, and who is to see to that. */
+static void
+take_conditions(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	int i;
+
+	state->radius = INFINITY;
+	state->within = scan->numberOfKeys > 0;
+	state->nothing = false;
+	state->recheck = !state->index.lossless;
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		const ScanKey key = &scan->keyData[i];
+		HybridSphere sphere;
+
+		Assert(key->sk_strategy == HYBRID_SPHERE_STRATEGY);
+		if ((key->sk_flags & SK_ISNULL) != 0 || !hybrid_sphere_open(key->sk_argument, &sphere) ||
+		    !take_sphere(state, &sphere))
+			state->nothing = true;
+	}
+}
+
+/* take_sphere: false: nothing is in it. */
+static bool
+take_sphere(HybridScan *state, const HybridSphere *sphere)
+{
+	const HybridLayout *layout = &state->index.layout;
+
+	if (sphere->center->dim != layout->dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different %s %d and %d", state->index.opclass->type->dimension,
+		                       layout->dims, sphere->center->dim)));
+	if (isnan(sphere->radius))
+		return false;
+	if (!state->ordered && state->query.x == NULL)
+		take_query(state, &hybrid_type_vector, sphere->center);
+	if (state->query.x != NULL &&
+	    memcmp(state->query.x, sphere->center->x, layout->dims * sizeof(float)) == 0)
+		state->radius = Min(state->radius, sphere->radius);
+	else
+		state->recheck = true;
+	return true;
 }
 
 /* run_pass: the next candidates after state->last, sorted. */
@@ -222,31 +368,91 @@ static void
 run_pass(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HybridIndex *index = &state->index;
-	int k = hybrid_scan_candidates(state->pass++);
+	int k;
 
+	if (!state->ordered)
+	{
+		run_stream(scan);
+		return;
+	}
+	k = hybrid_scan_candidates(state->pass++, state->first_candidates);
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
 	state->next = 0;
 
+	if (!state->exact)
+	{
+		search_by_codes(state, k);
+		return;
+	}
 	hybrid_store_rewind(&state->store);
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
-		score_batch(scan, index);
+		score_batch(scan);
 
 	hy_topk_sort(&state->candidates);
 	state->exhausted = state->candidates.count < k;
 }
 
-/* score_batch: offers the rows of the batch as candidates and empties it. */
+/* run_stream: the next rows of the store that are wanted, of one batch. */
 static void
-score_batch(IndexScanDesc scan, const HybridIndex *index)
+run_stream(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	const HybridLayout *layout = &index->layout;
 	Batch *batch = &state->batch;
-	HyTask task;
+
+	if (state->pass++ == 0)
+	{
+		hybrid_store_rewind(&state->store);
+		hy_topk_init(&state->candidates, palloc(batch->capacity * sizeof(HyNeighbor)),
+		             batch->capacity);
+	}
+	state->next = 0;
+	state->candidates.count = 0;
+	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
+	state->exhausted = batch->rows == 0;
+	score_batch(scan);
+}
+
+/* search_by_codes: the next candidates, sorted: the search goes on where it stopped. */
+static void
+search_by_codes(HybridScan *state, int k)
+{
+	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
+	                   ? state->last.distance
+	                   : -INFINITY;
+	HybridLookupWork work;
+	int count, i;
+
+	state->finds = hybrid_lookup_next(state->search, k, after, &count);
+	work = hybrid_lookup_work(state->search);
+	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored", (long long) work.lists,
+	     (long long) work.rows, (long long) work.rescored);
+	state->exhausted =
+		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ||
+		work.rows >= hybrid_max_scan_tuples ||
+		hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier;
+	for (i = 0; i < count; i++)
+	{
+		/* what follows is farther still */
+		if (!(state->finds[i].distance <= state->radius))
+		{
+			state->exhausted = true;
+			break;
+		}
+		state->candidates.items[i].distance = state->finds[i].distance;
+		state->candidates.items[i].row = state->finds[i].position;
+	}
+	state->candidates.count = i;
+}
+
+/* score_batch: offers the rows of the batch as candidates and empties it. */
+static void
+score_batch(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	Batch *batch = &state->batch;
 	int i;
 
 	CHECK_FOR_INTERRUPTS();
@@ -254,30 +460,7 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 		return;
 
 	if (!state->null_query)
-	{
-		MemoryContext old = MemoryContextSwitchTo(state->scratch);
-
-		memset(&task, 0, sizeof(task));
-		task.op = HY_OP_DISTANCE;
-		task.numeric_class = HY_CLASS_EXACT;
-		task.u.distance.metric = index->metric;
-		task.u.distance.queries.dtype = HY_F32;
-		task.u.distance.queries.dims = layout->dims;
-		task.u.distance.queries.rows = 1;
-		task.u.distance.queries.stride = layout->dims * sizeof(float);
-		task.u.distance.queries.data = state->query.x;
-		task.u.distance.targets.dtype = layout->dtype;
-		task.u.distance.targets.dims = layout->dims;
-		task.u.distance.targets.rows = batch->rows;
-		task.u.distance.targets.stride = layout->stride;
-		task.u.distance.targets.data = batch->store.vectors;
-		task.u.distance.targets.norms = batch->store.norms;
-		task.u.distance.out = batch->distances;
-		hybrid_run(&task, "scan the index");
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(state->scratch);
-	}
-
+		measure_batch(state, batch);
 	for (i = 0; i < batch->rows; i++)
 	{
 		HyNeighbor candidate;
@@ -288,6 +471,8 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 			candidate.distance =
 				hybrid_lower_bound(&state->query, batch->distances[i], batch->store.norms[i],
 			                       batch->store.residuals[i]);
+		if (candidate.distance > state->radius || (state->within && isnan(candidate.distance)))
+			continue;
 		if (isnan(candidate.distance))
 		{
 			candidate.distance = INFINITY;
@@ -299,17 +484,59 @@ score_batch(IndexScanDesc scan, const HybridIndex *index)
 	batch->rows = 0;
 }
 
+/* measure_batch: the distances of the rows of the batch from the query. */
+static void
+measure_batch(HybridScan *state, Batch *batch)
+{
+	const HybridIndex *index = &state->index;
+	const HybridLayout *layout = &index->layout;
+	MemoryContext old;
+	HyTask task;
+	int i;
+
+	if (state->value != NULL)
+	{
+		for (i = 0; i < batch->rows; i++)
+			batch->distances[i] =
+				index->opclass->distance(index->metric, layout->dims, state->value,
+			                             batch->store.vectors + i * state->store.stride);
+		return;
+	}
+	old = MemoryContextSwitchTo(state->scratch);
+	memset(&task, 0, sizeof(task));
+	task.op = HY_OP_DISTANCE;
+	task.numeric_class = HY_CLASS_EXACT;
+	task.u.distance.metric = index->metric;
+	task.u.distance.queries.dtype = HY_F32;
+	task.u.distance.queries.dims = layout->dims;
+	task.u.distance.queries.rows = 1;
+	task.u.distance.queries.stride = layout->dims * sizeof(float);
+	task.u.distance.queries.data = state->query.x;
+	task.u.distance.targets.dtype = state->store.dtype;
+	task.u.distance.targets.dims = layout->dims;
+	task.u.distance.targets.rows = batch->rows;
+	task.u.distance.targets.stride = state->store.stride;
+	task.u.distance.targets.data = batch->store.vectors;
+	task.u.distance.targets.norms = batch->store.norms;
+	task.u.distance.out = batch->distances;
+	hybrid_run(&task, "scan the index");
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->scratch);
+}
+
 /* report: what the executor reads from the scan descriptor. */
 static void
 report(IndexScanDesc scan, const HyNeighbor *candidate)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	bool lossy = state->index.layout.dtype != HY_F32;
+	bool recheck = !state->index.lossless && !in_place(state, candidate);
 	int64 position = candidate->row & ~ROW_IS_NAN;
 	int i;
 
 	scan->xs_heaptid = hybrid_position_tid(position);
-	scan->xs_recheck = false;
+	scan->xs_recheck = state->within && state->recheck;
+	if (!state->ordered)
+		return;
 
 	state->distances[0].value =
 		(candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
@@ -320,20 +547,37 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 		state->distances[i].isnull = false;
 	}
 	index_store_float8_orderby_distances(scan, state->orderby_types, state->distances,
-	                                     lossy || scan->numberOfOrderBys > 1);
+	                                     recheck || scan->numberOfOrderBys > 1);
+}
+
+/*
+ * in_place: whether the row comes after all rows before it and before all rows after it by what is known
+ * of their distances, so that nobody has to compute its own.
+ */
+static bool
+in_place(HybridScan *state, const HyNeighbor *candidate)
+{
+	double farthest = state->farthest, upper;
+
+	if (state->exact)
+		return false;
+	upper = candidate->distance + state->finds[state->next - 1].width;
+	state->farthest = Max(farthest, upper);
+	return farthest <= candidate->distance && state->next < state->candidates.count &&
+	       upper <= state->candidates.items[state->next].distance;
 }
 
 /* allocate_batch: as many rows as pay for a dispatch, within work_mem. */
 static Batch
-allocate_batch(const HybridLayout *layout)
+allocate_batch(const HybridStore *store)
 {
 	Size bytes = Min((Size) work_mem * 1024, MAX_BATCH_BYTES);
 	Batch batch;
 
 	memset(&batch, 0, sizeof(batch));
-	batch.capacity = (int) Min(bytes / layout->stride, MAX_BATCH_ROWS);
+	batch.capacity = (int) Min(bytes / store->stride, MAX_BATCH_ROWS);
 	batch.capacity = Max(batch.capacity, 1);
-	batch.store.vectors = palloc(batch.capacity * layout->stride);
+	batch.store.vectors = palloc(batch.capacity * store->stride);
 	batch.store.norms = palloc(batch.capacity * sizeof(float));
 	batch.store.residuals = palloc(batch.capacity * sizeof(float));
 	batch.store.positions = palloc(batch.capacity * sizeof(int64));

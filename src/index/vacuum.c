@@ -1,24 +1,45 @@
 /*
  * vacuum.c
- *		Marks the slots of removed rows dead, and tells the free space map where there is room.
+ *		Marks the entries of removed rows dead.
  *
- * One pass over the heads, in file order; entries never move, so nothing is met twice or missed
- * whatever is inserted meanwhile.  See README.md.
+ * The leaf lists are taken from the tree once; each is visited, under its page lock in share mode, so
+ * that it is not being copied meanwhile, and so is every list that one of them was moved to, so that
+ * every entry that existed at the start is met.  Entries are only marked: none ever moves within a
+ * list.
+ *
+ * Then pages that nobody needs are found (sweep.c), lists that have lost a quarter of their entries are
+ * merged or written anew (merge.c), and an index that has grown measures its recall again (learn.c).
  */
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
 #include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
-#include "storage/freespace.h"
 #include "storage/indexfsm.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "index/index.h"
+#include "index/learn.h"
+#include "index/merge.h"
+#include "index/sweep.h"
+#include "index/tree.h"
 
-static void vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-                        IndexBulkDeleteCallback callback, void *state);
-static int mark_dead(Relation index, Buffer buffer, IndexBulkDeleteCallback callback, void *state);
+typedef struct VacuumState
+{
+	Relation index;
+	HybridIndex open;
+	IndexVacuumInfo *info;
+	IndexBulkDeleteResult *stats;
+	IndexBulkDeleteCallback callback; /* or NULL: only count */
+	void *callback_state;
+} VacuumState;
+
+static bool vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                         IndexBulkDeleteCallback callback, void *callback_state);
+static bool visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits);
+static int mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer);
 
 IndexBulkDeleteResult *
 hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
@@ -26,94 +47,190 @@ hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 {
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	vacuum_pass(info, stats, callback, state);
+	(void) vacuum_lists(info, stats, callback, state);
 	return stats;
 }
 
 IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
+	HybridIndex open;
+
 	if (info->analyze_only)
 		return stats;
-	/* Nothing was deleted: the pass still finds what a crash left unused. */
+	open = hybrid_index_open(info->index);
 	if (stats == NULL)
-	{
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-		vacuum_pass(info, stats, NULL, NULL);
-	}
+	/* what needs room comes last, after what makes room: with a full disk the error changes nothing */
+	hybrid_sweep(info, stats);
+	IndexFreeSpaceMapVacuum(info->index);
+	if (vacuum_lists(info, stats, NULL, NULL))
+		hybrid_sweep(info, stats);
+	hybrid_learn(info->index, &open, stats->num_index_tuples);
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;
 }
 
-static void
-vacuum_pass(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
-            void *state)
+/*
+ * vacuum_lists: visits all leaf lists: to mark what the callback says is dead; or, without a callback,
+ * to count what lives and to merge the lists that lost a quarter.  Returns whether there were such.
+ */
+static bool
+vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
+             void *callback_state)
 {
-	Relation index = info->index;
-	HybridIndex open = hybrid_index_open(index);
-	const HybridLayout *layout = &open.layout;
-	BlockNumber blocks = RelationGetNumberOfBlocks(index);
-	BlockNumber groups = hybrid_groups(layout, blocks);
-	BlockNumber group;
+	VacuumState vacuum;
+	HybridTree tree;
+	HybridLinks visits, sparse;
+	bool merged;
 
-	stats->num_pages = blocks;
+	memset(&vacuum, 0, sizeof(vacuum));
+	memset(&sparse, 0, sizeof(sparse));
+	vacuum.index = info->index;
+	vacuum.open = hybrid_index_open(info->index);
+	vacuum.info = info;
+	vacuum.stats = stats;
+	vacuum.callback = callback;
+	vacuum.callback_state = callback_state;
 	stats->num_index_tuples = 0;
-	stats->pages_free = 0;
 	stats->estimated_count = false;
 
-	for (group = 0; group < groups; group++)
+	/* VACUUM's own snapshot holds up nobody: so that lists on the way are not taken to pieces */
+	LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_tree_read(info->index, &tree);
+	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, &visits.count);
+	visits.allocated = visits.count;
+	while (visits.count > 0)
 	{
-		BlockNumber head = hybrid_group_head(layout, group);
-		Buffer buffer;
-		Page page;
-		int live = 0;
+		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point();
-		buffer = ReadBufferExtended(index, MAIN_FORKNUM, head, RBM_NORMAL, info->strategy);
-		LockBuffer(buffer, callback != NULL ? BUFFER_LOCK_EXCLUSIVE : BUFFER_LOCK_SHARE);
-		page = BufferGetPage(buffer);
-		if (!PageIsNew(page))
-		{
-			hybrid_page_check(index, layout, page, head, HYBRID_PAGE_HEAD);
-			if (callback != NULL)
-				stats->tuples_removed += mark_dead(index, buffer, callback, state);
-			live = hybrid_special(page)->count - hybrid_special(page)->dead;
-		}
-		UnlockReleaseBuffer(buffer);
-
-		stats->num_index_tuples += live;
-		if (live == 0)
-			stats->pages_free += layout->span;
-		RecordPageWithFreeSpace(index, head, live < layout->capacity ? HYBRID_FSM_ROOM : 0);
+		LockPage(info->index, list.head, ShareLock);
+		if (visit(&vacuum, list, &visits))
+			hybrid_links_add(&sparse, list);
+		UnlockPage(info->index, list.head, ShareLock);
 	}
+	merged = sparse.count > 0 && vacuum.open.coded;
+	/* every entry has been met: now they may go to other lists */
+	if (merged)
+	{
+		hybrid_links_sort(&sparse);
+		hybrid_merge(info->index, &vacuum.open, &sparse);
+	}
+	UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+	pfree(visits.links);
+	if (sparse.links != NULL)
+		pfree(sparse.links);
+	return merged;
 }
 
-/* mark_dead: asks the callback about every live slot; returns how many died. */
-static int
-mark_dead(Relation index, Buffer buffer, IndexBulkDeleteCallback callback, void *state)
+/*
+ * visit: one list; or, if it was moved, those it was moved to are to be visited.  Returns whether it
+ * has lost a quarter of its entries.
+ */
+static bool
+visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 {
+	const HybridLayout *layout = &vacuum->open.layout;
+	BlockNumber block = list.head;
+	int64 used = 0, live = 0;
+	uint32 pages = 0;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer head = ReadBufferExtended(vacuum->index, MAIN_FORKNUM, list.head, RBM_NORMAL,
+		                                 vacuum->info->strategy);
+		Buffer buffer = head;
+		const HybridListPage *content = hybrid_list_page(BufferGetPage(head));
+		int i;
+
+		vacuum_delay_point();
+		LockBuffer(head, BUFFER_LOCK_EXCLUSIVE);
+		if (!hybrid_page_belongs(BufferGetPage(head), HYBRID_PAGE_LIST, &list))
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" names block %u as a list, which it is not",
+			                       RelationGetRelationName(vacuum->index), list.head),
+			                errhint("REINDEX it.")));
+		if (content->state == HYBRID_LIST_MOVED)
+		{
+			for (i = 0; i < 2; i++)
+			{
+				/* a list that became one other names it twice */
+				if (BlockNumberIsValid(content->forward[i].head) &&
+				    (i == 0 || content->forward[1].head != content->forward[0].head))
+					hybrid_links_add(visits, content->forward[i]);
+			}
+			UnlockReleaseBuffer(head);
+			return false;
+		}
+		if (block != list.head)
+		{
+			buffer = ReadBufferExtended(vacuum->index, MAIN_FORKNUM, block, RBM_NORMAL,
+			                            vacuum->info->strategy);
+			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		}
+		hybrid_list_page_check(vacuum->index, layout, BufferGetPage(buffer), block, 0);
+		if (vacuum->callback != NULL)
+			vacuum->stats->tuples_removed += mark_dead(vacuum, head, buffer);
+		content = hybrid_list_page(BufferGetPage(buffer));
+		vacuum->stats->num_index_tuples += content->live;
+		used += content->used;
+		live += content->live;
+		block = content->next;
+		if (buffer != head)
+			UnlockReleaseBuffer(buffer);
+		UnlockReleaseBuffer(head);
+		hybrid_chain_step(vacuum->index, &list, &pages);
+	}
+	return vacuum->callback == NULL && live < used - used / 4;
+}
+
+/* mark_dead: asks the callback about every live entry of a locked page; returns how many died. */
+static int
+mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
+{
+	const HybridListLayout *shape = &vacuum->open.layout.leaf;
 	Page page = BufferGetPage(buffer);
-	int count = hybrid_special(page)->count;
-	uint16 *dead = palloc(count * sizeof(uint16));
-	int n = 0, i;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, died = 0, b;
+	GenericXLogState *record = NULL;
+	Page head_image = NULL, image = NULL;
 
-	for (i = 0; i < count; i++)
+	for (b = 0; b < blocks; b++)
 	{
-		HybridSlot *slot = hybrid_slot(page, i);
+		const HybridBlock *block = hybrid_block(shape, page, b);
+		uint32 mask = block->live, dead = 0;
 
-		if ((slot->flags & HYBRID_SLOT_LIVE) != 0 && callback(&slot->tid, state))
-			dead[n++] = (uint16) i;
+		while (mask != 0)
+		{
+			int row = pg_rightmost_one_pos32(mask);
+			ItemPointerData tid = block->tid[row];
+
+			mask &= mask - 1;
+			if (vacuum->callback(&tid, vacuum->callback_state))
+				dead |= 1U << row;
+		}
+		if (dead == 0)
+			continue;
+		if (record == NULL)
+		{
+			record = GenericXLogStart(vacuum->index);
+			head_image = GenericXLogRegisterBuffer(record, head, 0);
+			image = head_image;
+			if (buffer != head)
+				image = GenericXLogRegisterBuffer(record, buffer, 0);
+		}
+		hybrid_block(shape, image, b)->live &= ~dead;
+		died += pg_popcount32(dead);
 	}
-	if (n > 0)
+	if (record != NULL)
 	{
-		GenericXLogState *xlog = GenericXLogStart(index);
-
-		page = GenericXLogRegisterBuffer(xlog, buffer, 0);
-		for (i = 0; i < n; i++)
-			hybrid_slot(page, dead[i])->flags &= ~HYBRID_SLOT_LIVE;
-		hybrid_special(page)->dead += (uint16) n;
-		GenericXLogFinish(xlog);
+		hybrid_list_page(image)->live -= died;
+		hybrid_list_page(head_image)->total -= died;
+		hybrid_list_page(head_image)->changes++;
+		if (!vacuum->open.coded &&
+		    !BlockNumberIsValid(*hybrid_list_room(hybrid_list_page(head_image))))
+			*hybrid_list_room(hybrid_list_page(head_image)) = BufferGetBlockNumber(buffer);
+		GenericXLogFinish(record);
 	}
-	pfree(dead);
-	return n;
+	return died;
 }

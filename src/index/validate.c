@@ -20,6 +20,7 @@
 #include "index/index.h"
 
 static bool validate_operators(CatCList *operators, const char *family, Oid type, bool *found);
+static bool validate_condition(Form_pg_amop amop, const char *family, const char *which);
 static bool validate_functions(CatCList *functions, const char *family, Oid type, bool *found);
 static bool complain(const char *family, const char *what, const char *which);
 
@@ -74,6 +75,11 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 		Form_pg_amop amop = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 		char *which = format_operator(amop->amopopr);
 
+		if (amop->amopstrategy == HYBRID_SPHERE_STRATEGY)
+		{
+			valid &= validate_condition(amop, family, which);
+			continue;
+		}
 		if (amop->amopstrategy != HYBRID_DISTANCE_STRATEGY)
 			valid = complain(family, "has an operator with an invalid strategy number", which);
 		if (amop->amoppurpose != AMOP_ORDER)
@@ -88,6 +94,18 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 			*found = true;
 	}
 	return valid;
+}
+
+/* validate_condition: a vector, or what is like one, within what has a row type. */
+static bool
+validate_condition(Form_pg_amop amop, const char *family, const char *which)
+{
+	if (amop->amoppurpose != AMOP_SEARCH)
+		return complain(family, "has a condition that is not a search operator", which);
+	if (!type_is_rowtype(amop->amoprighttype) ||
+	    !check_amop_signature(amop->amopopr, BOOLOID, amop->amoplefttype, amop->amoprighttype))
+		return complain(family, "has an operator with a wrong signature", which);
+	return true;
 }
 
 static bool

@@ -86,9 +86,6 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	ListCell *cell;
 
 	candidates->index = NULL;
-	/* an index of halfvecs, which no operator class makes, would be read as one of vectors below */
-	if (hybrid_rows_dtype(rows) != HY_F32)
-		return false;
 	/* another kind of table may have other positions than pages */
 	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
 	    !enable_indexscan || !RelationGetForm(table)->relhasindex)
@@ -144,8 +141,10 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 static bool
 is_better(const HybridStoreShape *a, const HybridStoreShape *b)
 {
+	if (a->lossless != b->lossless)
+		return a->lossless;
 	if (a->dtype != b->dtype)
-		return a->dtype == HY_F32;
+		return a->stride < b->stride;
 	return a->places < b->places;
 }
 
@@ -154,7 +153,7 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 {
 	const HybridFilter *filter = hybrid_rows_filter(candidates->rows);
 	int64 k = candidates->k;
-	int64 first = candidates->shape.dtype == HY_F32 ? k + k / 8 + 4 : k + k / 2 + 16;
+	int64 first = candidates->shape.lossless ? k + k / 8 + 4 : k + k / 2 + 16;
 
 	if (filter != NULL && filter->count < candidates->shape.places)
 		first = (int64) (first * ((double) candidates->shape.places / Max(filter->count, 1)));
@@ -167,7 +166,7 @@ hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many)
 	/* what a batch finds, what is kept of it, what is looked up, and the answer */
 	Size bytes = (Size) many * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
 
-	if (candidates->shape.dtype != HY_F32)
+	if (!candidates->shape.lossless)
 		bytes += HYBRID_OUTLIERS * sizeof(Wanted) + sizeof(HybridProbe);
 	return bytes;
 }
@@ -347,9 +346,10 @@ look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 {
 	const HybridQueries *queries = pass->queries;
 	bool lossy = pass->outliers.count > 0;
+	HyDtype dtype = hybrid_rows_dtype(pass->candidates->rows);
 	bool visible = false;
 	int64 position = 0;
-	const HybridVector *vector = NULL;
+	const HybridDense *vector = NULL;
 	int64 i;
 
 	qsort(wanted, count, sizeof(Wanted), hybrid_compare_positions);
@@ -363,8 +363,8 @@ look_up_wanted(Pass *pass, HybridFetch *fetch, Wanted *wanted, int64 count)
 		if (!visible)
 			continue;
 		if (lossy)
-			distance = hy_distance(pass->candidates->metric, hybrid_query(queries, it->query),
-			                       vector->x, queries->dims);
+			distance = hy_distance_to(pass->candidates->metric, hybrid_query(queries, it->query),
+			                          dtype, vector->x, queries->dims);
 		else
 			distance = pass->best[it->query].items[it->candidate].distance;
 		(void) hy_topk_push(&pass->answers[it->query], distance, position);

@@ -40,7 +40,7 @@ hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridFilter *filter
 }
 
 bool
-hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridVector **vector)
+hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense **vector)
 {
 	ItemPointerData tid;
 	bool more = false;
@@ -63,7 +63,7 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridVector
 		return false;
 	MemoryContextReset(fetch->row);
 	before = MemoryContextSwitchTo(fetch->row);
-	*vector = DatumGetHybridVector(value);
+	*vector = DatumGetHybridDense(value);
 	MemoryContextSwitchTo(before);
 	return true;
 }

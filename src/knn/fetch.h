@@ -22,11 +22,11 @@ hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridFilter *filter
 
 /*
  * hybrid_fetch: the version of the row rooted at position root that the snapshot sees: its own
- * position, and, where asked for, its vector, which lives until the next call.  False when there is
+ * position, and, where asked for, its vector or halfvec, which lives until the next call.  False when there is
  * none.
  */
 extern bool
-hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridVector **vector);
+hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense **vector);
 
 extern void hybrid_fetch_end(HybridFetch *fetch);
 

@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "index/handler.h"
+#include "index/settings.h"
 #include "server/compat.h"
 #include "server/settings.h"
 #include "server/shared.h"
@@ -20,6 +21,7 @@ PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	hybrid_define_index_settings();
 	hybrid_define_settings();
 	hybrid_shared_init();
 	hybrid_index_init();

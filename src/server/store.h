@@ -23,8 +23,9 @@ typedef struct HybridStoreShape
 	HyMetric metric; /* of the index's order; a store may be read for any */
 	HyDtype dtype;
 	int dims;
-	Size stride;  /* bytes of a stored vector, and from one to the next */
-	int64 places; /* entries there is room for, at most */
+	Size stride;   /* bytes of a stored vector, and from one to the next */
+	bool lossless; /* vectors are stored as they were given */
+	int64 places;  /* entries there is room for, about */
 } HybridStoreShape;
 
 /* HybridStoreRows: where entries are put, the caller's arrays; NULL: not wanted (vectors are). */
@@ -56,7 +57,7 @@ typedef struct HybridStore HybridStore;
 
 typedef struct HybridStoreMethods
 {
-	/* false: this is not an index with a store; raises on damage */
+	/* false: this is not an index with a store of vectors or halfvecs; raises on damage */
 	bool (*describe)(Relation index, HybridStoreShape *shape);
 
 	/*

@@ -21,6 +21,8 @@ my $fingerprint = q{
 	SELECT id, distance FROM near ORDER BY distance, id;
 	SELECT pg_get_indexdef('points_p'::regclass);
 	SELECT obj_description('items'::regclass);
+	SELECT id, s, '[3,4]'::vector <<->> s FROM balls ORDER BY id;
+	SELECT pg_get_indexdef(indexrelid), hybrid_index_check(indexrelid) FROM pg_index WHERE indrelid = 'kinds'::regclass ORDER BY indexrelid::regclass::text;
 	SELECT c FROM hybrid_calibration c ORDER BY c;
 };
 
@@ -45,6 +47,14 @@ sub fill
 		CREATE TABLE points (id int, p vector(2) DEFAULT '[0,0]' CHECK (vector_norm(p) < 100));
 		INSERT INTO points VALUES (1, '[3,4]'), (2, '[0,1]'), (3, DEFAULT), (4, NULL);
 		CREATE INDEX points_p ON points (p);
+		CREATE TABLE balls (id int, s hybrid_sphere DEFAULT hybrid_sphere('[1,1]', 'Infinity'));
+		INSERT INTO balls VALUES (1, hybrid_sphere('[0.1,3.4028235e38]', 0.1)), (2, hybrid_sphere('[3,4]', 'NaN')), (3, ROW(NULL, 1)::hybrid_sphere), (4, NULL), (5, DEFAULT);
+		CREATE TABLE kinds (h halfvec(2), s sparsevec(9), b bit(3));
+		INSERT INTO kinds SELECT ARRAY[i, 1]::halfvec, format('{1:1,%s:2}/9', i)::sparsevec, (i % 8)::bit(3) FROM generate_series(2, 9) i;
+		CREATE INDEX kinds_h ON kinds USING hybrid (h halfvec_cosine_ops) WITH (storage = int8);
+		CREATE INDEX kinds_s ON kinds USING hybrid (s);
+		CREATE INDEX kinds_b ON kinds USING hybrid (b bit_jaccard_ops);
+		CREATE VIEW close AS SELECT id FROM points WHERE p <<->> hybrid_sphere('[0,0]', 2);
 		INSERT INTO hybrid_calibration VALUES
 			('cpu', 0, 'a "machine"', 'avx2', 'topk', 'float32', 'l2', 64, 9, 0, 0.125, 0, 1e-7, '{1,2.5,-0,1e300}', '2020-02-02 02:02:02.020202+00'),
 			('cuda', 3, 'a card', '9.0', 'spread', 'float32', 'l2', 0, 1, 2, 3, 4, 5, '{}', 'epoch');

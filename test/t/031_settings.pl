@@ -336,6 +336,35 @@ set('graph_memory_limit', '64kB');
 ask($s, $graph);
 like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)/, 'graph_memory_limit');
 
+# ---- how far an index scan goes ----
+ask($s, q{CREATE TABLE place AS SELECT i, ARRAY[sin(i), sin(i * 1.7), sin(i * 2.9), sin(i * 3.1), sin(i * 4.3), sin(i * 5.9)]::vector(6) AS v FROM generate_series(1, 5000) i});
+ask($s, 'CREATE INDEX ON place USING hybrid (v)');
+
+# looked_at SETTINGS [, WHERE]: lists and rows that a scan for ten rows looks at, and how many it returns
+sub looked_at
+{
+	my ($settings, $where) = @_;
+	my $nearest = 'SELECT i FROM place ' . ($where // '') . q{ ORDER BY v <-> '[0,0,0,0,0,0]' LIMIT 10};
+	my ($out, $err);
+
+	$walked{$_} = 1 foreach $settings =~ /(hybrid\.\w+)/g;
+	$node->psql('postgres', "SET enable_seqscan = off; $settings; SET client_min_messages = debug1; SELECT count(*) FROM ($nearest) n",
+		stdout => \$out, stderr => \$err);
+	my ($lists, $rows) = $err =~ /.*index scan: (\d+) lists, (\d+) rows/s;
+
+	return ($lists, $rows, $out);
+}
+my $few = 'WHERE i % 100 = 0';
+my $small = q{SET work_mem = '64kB'; SET hybrid.max_scan_tuples = 1000000};
+cmp_ok((looked_at('SET hybrid.target_recall = 0.5'))[1], '<', (looked_at('SET hybrid.target_recall = 0.999'))[1], 'target_recall');
+is((looked_at('SET hybrid.target_recall = 1'))[0], undef, 'target_recall: at 1 no code is looked at');
+is(join(' ', (looked_at('SET hybrid.probes = 3'))[0, 2]), '3 10', 'probes');
+is((looked_at('SELECT', $few))[2], 10, 'a filter, and the scan goes on');
+cmp_ok((looked_at('SET hybrid.iterative_scan = off', $few))[2], '<', 10, 'iterative_scan');
+cmp_ok((looked_at('SET hybrid.max_scan_tuples = 1', $few))[2], '<', 10, 'max_scan_tuples');
+is((looked_at($small, 'WHERE i = 4711'))[2], 0, 'a scan ends where its memory does');
+is((looked_at("$small; SET hybrid.scan_mem_multiplier = 100", 'WHERE i = 4711'))[2], 1, 'scan_mem_multiplier');
+
 # ---- and there are no others ----
 is(join(' ', sort keys %walked), $node->safe_psql('postgres', q{SELECT string_agg(name, ' ' ORDER BY name COLLATE "C") FROM pg_settings WHERE name LIKE 'hybrid.%'}), 'each setting has been walked');
 

@@ -100,11 +100,21 @@ my %calls = (
 	'sparsevec_to_vector' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.vector}, '[0,1]' ],
 	'sparsevec_to_halfvec' => [ q{SELECT '{2:1}/2'::X.sparsevec::X.halfvec}, '[0,1]' ],
 	'sparsevec_send' => [ q{SELECT encode(X.sparsevec_send('{2:1}/2'), 'hex')}, '000000020000000100000000000000013f800000' ],
+	'hybrid_sphere' => [ q{SELECT X.hybrid_sphere('[1,2]', 0.5)}, '("[1,2]",0.5)' ],
+	'vector_within_l2' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<<->>) X.hybrid_sphere('[1,0]', 2)}, 't' ],
+	'vector_within_ip' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<<#>>) X.hybrid_sphere('[1,0]', -2)}, 'f' ],
+	'vector_within_cosine' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<<=>>) X.hybrid_sphere('[1,0]', 0.1)}, 'f' ],
+	'vector_within_l1' => [ q{SELECT '[1,2]'::X.vector OPERATOR(X.<<+>>) X.hybrid_sphere('[1,0]', 2)}, 't' ],
+	'halfvec_within_l2' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.<<->>) X.hybrid_sphere('[1,0]', 2)}, 't' ],
+	'halfvec_within_ip' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.<<#>>) X.hybrid_sphere('[1,0]', -2)}, 'f' ],
+	'halfvec_within_cosine' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.<<=>>) X.hybrid_sphere('[1,0]', 0.1)}, 'f' ],
+	'halfvec_within_l1' => [ q{SELECT '[1,2]'::X.halfvec OPERATOR(X.<<+>>) X.hybrid_sphere('[1,0]', 2)}, 't' ],
 	'hybrid_distances' => [ q{SELECT X.hybrid_distances('[0,0]', ARRAY['[3,4]']::X.vector[])}, '{5}' ],
 	'hybrid_knn' => [ q{SELECT count(*) FROM X.hybrid_knn('item', 'v', ARRAY['[3,1]']::X.vector[], 3, rows => 'SELECT ctid FROM item WHERE id < 50')}, 3 ],
 	'hybrid_knn_join' => [ q{SELECT count(*) FROM X.hybrid_knn_join('item', 'v', 'item', 'v', 2)}, 200 ],
 	'hybrid_knn_graph' => [ q{SELECT count(*) FROM X.hybrid_knn_graph('item', 'id', 'v', 2, 'l2')}, 200 ],
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
+	'hybrid_index_curve' => [ q{SELECT count(*) FROM X.hybrid_index_curve('item_v')}, 0 ],
 	'hybrid_index_check' => [ q{SELECT X.hybrid_index_check('item_v')}, 100 ],
 	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],
 	'hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
@@ -124,7 +134,10 @@ my %calls = (
 my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vector_typmod_in vector_recv
 	halfvec_in halfvec_out halfvec_typmod_in halfvec_recv
 	sparsevec_in sparsevec_out sparsevec_typmod_in sparsevec_recv hybrid_handler
-	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1);
+	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1
+	hybrid_index_halfvec_l2 hybrid_index_halfvec_ip hybrid_index_halfvec_cosine hybrid_index_halfvec_l1
+	hybrid_index_sparsevec_l2 hybrid_index_sparsevec_ip hybrid_index_sparsevec_cosine hybrid_index_sparsevec_l1
+	hybrid_index_bit_hamming hybrid_index_bit_jaccard);
 
 sub works
 {

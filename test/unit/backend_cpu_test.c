@@ -158,8 +158,6 @@ test_failures(void)
 	task.u.distance.targets.stride = 1;
 	CHECK_INT(cpu->submit(device, &task, &ticket), HY_INVALID);
 	task = distance_task();
-	task.op = HY_OP_ASSIGN;
-	CHECK_INT(cpu->submit(device, &task, &ticket), HY_UNSUPPORTED);
 	task.op = HY_OP_SCORE_CODES;
 	CHECK_INT(cpu->submit(device, &task, &ticket), HY_UNSUPPORTED);
 	task = distance_task();
@@ -189,9 +187,12 @@ test_caps_and_probe(void)
 	shape.op = HY_OP_SPREAD;
 	CHECK(cpu->caps(NULL, &shape).ok);
 	shape.op = HY_OP_ASSIGN;
-	CHECK(!cpu->caps(NULL, &shape).ok && cpu->caps(NULL, &shape).reason != NULL);
-	shape.op = HY_OP_SCORE_CODES;
+	CHECK(cpu->caps(NULL, &shape).ok);
+	shape.dtype = HY_F16;
 	CHECK(!cpu->caps(NULL, &shape).ok);
+	shape.dtype = HY_F32;
+	shape.op = HY_OP_SCORE_CODES;
+	CHECK(!cpu->caps(NULL, &shape).ok && cpu->caps(NULL, &shape).reason != NULL);
 	CHECK_INT(cpu->device_count(&count), HY_OK);
 	CHECK_INT(count, 1);
 	CHECK_INT(cpu->probe(0, &info), HY_OK);

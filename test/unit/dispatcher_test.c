@@ -136,7 +136,7 @@ test_tasks_that_contradict_themselves(void)
 	task.u.distance.targets.buffer = (HyBuffer *) &stage; /* whose it is cannot be known */
 	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);
 	task = stage_task(100);
-	task.op = HY_OP_ASSIGN; /* no device, no CPU has it yet */
+	task.op = HY_OP_SCORE_CODES; /* no device, no CPU has it yet */
 	stage.unsupported = true;
 	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_UNSUPPORTED);
 	CHECK_INT(stage.submits, 0);

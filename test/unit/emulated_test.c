@@ -46,6 +46,8 @@ test_devices_and_caps(void)
 	CHECK(device_of->caps(NULL, &shape).ok);
 	CHECK_INT(device_of->caps(NULL, &shape).max_k, 1024);
 	shape.op = HY_OP_ASSIGN;
+	CHECK(device_of->caps(NULL, &shape).ok);
+	shape.op = HY_OP_SCORE_CODES;
 	CHECK(!device_of->caps(NULL, &shape).ok && device_of->caps(NULL, &shape).reason != NULL);
 	shape.op = HY_OP_DISTANCE;
 	CHECK_INT(device_of->estimate(NULL, &shape).device_bytes, 8 * 4 + 80 * 4 + 80);
@@ -121,6 +123,22 @@ test_under_the_dispatcher(void)
 			CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
 			CHECK_INT(memcmp(found[0], found[1], sizeof(found[0])), 0);
 			CHECK_INT(memcmp(counts[0], counts[1], sizeof(counts[0])), 0);
+
+			task.op = HY_OP_ASSIGN;
+			{
+				HyMatrix rows = task.u.topk.targets;
+				HyMatrix centroids = task.u.topk.queries;
+				int32_t nearest[2][ROWS];
+
+				memset(nearest, 0, sizeof(nearest));
+				task.u.assign =
+					(HyAssignTask){.rows = rows, .centroids = centroids, .nearest = nearest[1]};
+				CHECK_INT(
+					hy_assign(&rows, &centroids, NULL, &hy_malloc_allocator, nearest[0], NULL),
+					HY_OK);
+				CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
+				CHECK_INT(memcmp(nearest[0], nearest[1], sizeof(nearest[0])), 0);
+			}
 
 			task.op = HY_OP_SPREAD;
 			memset(&task.u, 0, sizeof(task.u));

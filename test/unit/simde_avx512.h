@@ -25,6 +25,8 @@
 #define _mm512_cvtepi32_ps emulated_cvtepi32_ps
 #define _mm512_cvtps_epi32 emulated_cvtps_epi32
 #define _mm512_cvtepi32_epi16 emulated_cvtepi32_epi16
+#define _mm512_cvttps_epi32 emulated_cvttps_epi32
+#define _mm512_cvtepi32_epi8 emulated_cvtepi32_epi8
 
 static inline simde__m512
 emulated_cvtph_ps(__m256i halves)
@@ -104,6 +106,31 @@ emulated_cvtepi32_epi16(simde__m512i v)
 	for (i = 0; i < 16; i++)
 		halves[i] = (short) words[i];
 	return _mm256_loadu_si256((const __m256i *) halves);
+}
+
+static inline simde__m512i
+emulated_cvttps_epi32(simde__m512 v)
+{
+	float lanes[16];
+	int words[16];
+
+	simde_mm512_storeu_ps(lanes, v);
+	_mm256_storeu_si256((__m256i *) words, _mm256_cvttps_epi32(_mm256_loadu_ps(lanes)));
+	_mm256_storeu_si256((__m256i *) (words + 8), _mm256_cvttps_epi32(_mm256_loadu_ps(lanes + 8)));
+	return simde_mm512_loadu_si512(words);
+}
+
+static inline __m128i
+emulated_cvtepi32_epi8(simde__m512i v)
+{
+	int words[16];
+	char bytes[16];
+	int i;
+
+	simde_mm512_storeu_si512(words, v);
+	for (i = 0; i < 16; i++)
+		bytes[i] = (char) words[i];
+	return _mm_loadu_si128((const __m128i *) bytes);
 }
 
 /* Masked loads touch nothing that their mask leaves out. */

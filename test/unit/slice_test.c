@@ -142,6 +142,37 @@ test_distance(void)
 	}
 }
 
+/* Rows are cut, never centroids; their groups are everybody's. */
+static void
+test_assign(void)
+{
+	int32_t begin[6] = {0, 1, 2, 4, 4, QUERIES};
+	int round;
+
+	for (round = 0; round < 20; round++)
+	{
+		int32_t out[TARGETS];
+		int32_t expected[TARGETS];
+		HyTask task = {.op = HY_OP_ASSIGN};
+		HyAssignTask *assign = &task.u.assign;
+
+		matrices(QUERIES, TARGETS, &assign->centroids, &assign->rows);
+		if (round % 2 == 1)
+		{
+			assign->groups.centers = assign->centroids;
+			assign->groups.centers.rows = 5;
+			assign->groups.begin = begin;
+			assign->groups.probes = 2;
+		}
+		assign->nearest = expected;
+		CHECK_INT(run(&task), HY_OK);
+		memset(out, 0xee, sizeof(out));
+		assign->nearest = out;
+		run_in_slices(&task, false, false);
+		CHECK_INT(memcmp(out, expected, sizeof(out)), 0);
+	}
+}
+
 static void
 test_a_window_leaves_the_rest_alone(void)
 {
@@ -323,6 +354,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_distance);
+	UNIT_RUN(test_assign);
 	UNIT_RUN(test_a_window_leaves_the_rest_alone);
 	UNIT_RUN(test_topk);
 	UNIT_RUN(test_norms_and_half);

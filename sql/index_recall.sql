@@ -1,0 +1,38 @@
+-- How many of the nearest rows a scan by codes finds.
+
+-- Clusters of very different widths, whose rows are all that is near: the first lists have nearly everything.
+CREATE TABLE item (id int, v vector(16));
+INSERT INTO item
+SELECT c * 250 + i, (SELECT array_agg(sin(c * 7.1 * d) * 20 + (1 + c % 8) * 0.2 * sin(i * (d + 0.7) * 1.13 + c) ORDER BY d)
+	FROM generate_series(1, 16) d WHERE i + c IS NOT NULL)::vector(16)
+FROM generate_series(0, 19) c, generate_series(1, 250) i;
+CREATE INDEX item_v ON item USING hybrid (v);
+SELECT min(recall) > 0.8 AS "begins above what is asked" FROM hybrid_index_curve('item_v');
+
+SET enable_seqscan = off;
+CREATE TABLE found (target float8, query int, id int);
+DO $$
+DECLARE
+	target float8;
+BEGIN
+	FOREACH target IN ARRAY '{0.5, 0.8, 0.9, 0.95, 0.99, 1}'::float8[] LOOP
+		PERFORM set_config('hybrid.target_recall', target::text, true);
+		INSERT INTO found
+		SELECT target, q.id, n.id FROM (SELECT i.id, i.v FROM item i WHERE i.id % 50 = 0) q,
+			LATERAL (SELECT i.id FROM item i ORDER BY i.v <-> q.v LIMIT 10) n;
+	END LOOP;
+END $$;
+
+-- A target below what the index has measured is what was measured: it was extrapolated, and missed by far.
+SELECT f.target, count(*) FILTER (WHERE (query, id) IN (SELECT query, id FROM found WHERE target = 1))::float8 / count(*) >= least(f.target, 0.98) AS found
+FROM found f GROUP BY 1 ORDER BY 1;
+DROP TABLE item, found;
+
+-- A scan that goes on in lists that are counted returned rows twice.
+CREATE TABLE item (id int, v vector(2));
+CREATE INDEX item_v ON item USING hybrid (v) WITH (list_size = 32);
+INSERT INTO item SELECT i, ARRAY[i, 0]::vector FROM generate_series(1, 1200) i;
+SET hybrid.probes = 10000;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM item ORDER BY v <-> '[0,0]') n;
+RESET hybrid.probes;
+DROP TABLE item;

@@ -1,0 +1,447 @@
+/*
+ * assign.c
+ *		Rows against blocks of centroids.
+ *
+ * Of a row x and a centroid c, both relative to a point amid the centroids, the larger the value
+ *
+ *		<x, c> - |c|^2 / 2
+ *
+ * is, the nearer is c.  A tile's fp32 product says what it is, but for an error that is known.  A row
+ * keeps the best value that one of the centroids has for certain, and the few centroids that may have
+ * as much.
+ */
+#include "core/assign.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/assign_state.h"
+#include "core/distance.h"
+#include "core/filter.h"
+#include "core/topk.h"
+
+#define CHUNK_ROWS 8192
+#define BLOCK_BYTES                                                                                \
+	(384 * 1024) /* of panels: beside the rows of a tile in the second-level cache */
+#define BLOCK_ROWS (20 * TARGETS)
+#define MIDDLE_ROWS 256
+#define POLL_ELEMENTS (4 << 20)
+#define FEW_TARGETS 8
+#define FEW_ROWS 4 /* that are not worth panels */
+
+/* Squared lengths beyond which fp32 arithmetic may leave its range. */
+#define SHORTEST 1e-30f
+#define LONGEST 1e30f
+
+/* What canonical squares may err by, as part of themselves: of 16,000 elements in 16 sums. */
+#define SQUARE_SLACK 1e-4
+
+static HyStatus
+assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest);
+static HyStatus begin(Assignment *assignment, const HyAllocator *allocator);
+static void end(Assignment *assignment, const HyAllocator *allocator);
+static void find_middle(Assignment *assignment);
+static void meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
+                      int64_t first, int n);
+static void consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
+                     int32_t centroid);
+static void drop(RowState *state);
+static int32_t decide(const Assignment *assignment, int64_t row, const RowState *state);
+
+HyStatus
+hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
+          const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel)
+{
+	Assignment assignment = {.rows = rows, .centroids = centroids, .cancel = cancel};
+	HyStatus status = hy_assign_check(rows, centroids, groups);
+	int64_t first;
+
+	if (status != HY_OK || rows->rows == 0)
+		return status;
+	if (groups != NULL && groups->centers.rows > groups->probes)
+	{
+		assignment.groups = groups;
+		assignment.probes = groups->probes;
+	}
+	if (!hy_filter_allowed() || rows->rows < FEW_ROWS ||
+	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
+		return assign_exactly(&assignment, 0, rows->rows, nearest);
+	status = begin(&assignment, allocator);
+	for (first = 0; status == HY_OK && first < rows->rows; first += assignment.chunk)
+	{
+		int64_t left = rows->rows - first;
+		int count = left < assignment.chunk ? (int) left : assignment.chunk;
+		int i;
+
+		for (i = 0; i < count; i++)
+			assignment.states[i] = (RowState){.best = -INFINITY, .threshold = -INFINITY};
+		if (assignment.groups != NULL)
+			status = hy_assign_meet_groups(&assignment, first, count);
+		else
+			status = hy_assign_meet(&assignment, first, assignment.all, count, 0, centroids->rows);
+		for (i = 0; i < count && status == HY_OK; i++)
+		{
+			if (hy_assign_is_bounded(&assignment.states[i]))
+				nearest[first + i] = decide(&assignment, first + i, &assignment.states[i]);
+			else
+				status = assign_exactly(&assignment, first + i, 1, nearest);
+		}
+	}
+	end(&assignment, allocator);
+	return status;
+}
+
+/* assign_exactly: some rows by the canonical distances alone. */
+static HyStatus
+assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest)
+{
+	const HyMatrix *rows = assignment->rows;
+	const HyGroups *groups = assignment->groups;
+	int32_t every[2] = {0, (int32_t) assignment->centroids->rows};
+	HyNeighbor met[HY_ASSIGN_PROBES] = {{0, 0}};
+	HyNeighbor best;
+	int64_t i;
+
+	for (i = first; i < first + count; i++)
+	{
+		HyTopK found = {met, assignment->probes, 1};
+		HyTopK least;
+		int32_t m;
+
+		if (groups != NULL)
+		{
+			found.count = 0;
+			for (m = 0; m < groups->centers.rows; m++)
+				hy_topk_push(&found, hy_assign_distance(rows, i, &groups->centers, m), m);
+		}
+		hy_topk_init(&least, &best, 1);
+		for (m = 0; m < found.count; m++)
+		{
+			const int32_t *from = groups != NULL ? groups->begin + met[m].row : every;
+			int32_t c;
+
+			for (c = from[0]; c < from[1]; c++)
+				hy_topk_push(&least, hy_assign_distance(rows, i, assignment->centroids, c), c);
+			if (hy_assign_poll(assignment, from[1] - from[0]))
+				return HY_CANCELLED;
+		}
+		nearest[i] = least.count > 0 ? (int32_t) best.row : 0;
+	}
+	return HY_OK;
+}
+
+static HyStatus
+begin(Assignment *assignment, const HyAllocator *allocator)
+{
+	size_t dims = (size_t) assignment->rows->dims;
+	int64_t chunk = assignment->rows->rows;
+	int64_t block = BLOCK_BYTES / (int64_t) (dims * sizeof(float)) / TARGETS * TARGETS;
+	int64_t targets = assignment->centroids->rows;
+	size_t groups = 0;
+	int i;
+
+	if (assignment->groups != NULL)
+	{
+		groups = (size_t) assignment->groups->centers.rows;
+		targets = targets > (int64_t) groups ? targets : (int64_t) groups;
+	}
+	targets = (targets + TARGETS - 1) / TARGETS * TARGETS;
+	block = block > BLOCK_ROWS ? BLOCK_ROWS : block;
+	block = block > targets ? targets : block;
+	assignment->block = block > 0 ? (int) block : TARGETS;
+	assignment->chunk = chunk > CHUNK_ROWS ? CHUNK_ROWS : (int) chunk;
+	assignment->tiles = hy_assign_tiles();
+	assignment->error = HY_ASSIGN_ERROR((double) dims);
+	assignment->slack = SQUARE_SLACK;
+
+	assignment->middle = hy_alloc_array(allocator, dims, sizeof(float));
+	assignment->panels =
+		hy_alloc_array(allocator, (size_t) assignment->block, dims * sizeof(float));
+	assignment->half = hy_alloc_array(allocator, (size_t) assignment->block, sizeof(float));
+	assignment->reach = hy_alloc_array(allocator, (size_t) assignment->block, sizeof(float));
+	assignment->moved = hy_alloc_array(allocator, ROWS, dims * sizeof(float));
+	assignment->states = hy_alloc_array(allocator, (size_t) assignment->chunk, sizeof(RowState));
+	assignment->all = hy_alloc_array(allocator, (size_t) assignment->chunk, sizeof(int32_t));
+	if (assignment->middle == NULL || assignment->panels == NULL || assignment->half == NULL ||
+	    assignment->reach == NULL || assignment->moved == NULL || assignment->states == NULL ||
+	    assignment->all == NULL)
+		return HY_NOMEM;
+	if (groups > 0)
+	{
+		size_t met = (size_t) assignment->chunk * (size_t) assignment->probes;
+
+		assignment->met = hy_alloc_array(allocator, met, sizeof(int32_t));
+		assignment->members = hy_alloc_array(allocator, met, sizeof(int32_t));
+		assignment->begin = hy_alloc_array(allocator, groups + 2, sizeof(int32_t));
+		assignment->center_low = hy_alloc_array(allocator, ROWS * groups, sizeof(float));
+		assignment->center_high = hy_alloc_array(allocator, ROWS * groups, sizeof(float));
+		if (assignment->met == NULL || assignment->members == NULL || assignment->begin == NULL ||
+		    assignment->center_low == NULL || assignment->center_high == NULL)
+			return HY_NOMEM;
+	}
+	for (i = 0; i < assignment->chunk; i++)
+		assignment->all[i] = i;
+	find_middle(assignment);
+	return HY_OK;
+}
+
+static void
+end(Assignment *assignment, const HyAllocator *allocator)
+{
+	hy_free(allocator, assignment->middle);
+	hy_free(allocator, assignment->panels);
+	hy_free(allocator, assignment->half);
+	hy_free(allocator, assignment->reach);
+	hy_free(allocator, assignment->moved);
+	hy_free(allocator, assignment->states);
+	hy_free(allocator, assignment->all);
+	hy_free(allocator, assignment->met);
+	hy_free(allocator, assignment->members);
+	hy_free(allocator, assignment->begin);
+	hy_free(allocator, assignment->center_low);
+	hy_free(allocator, assignment->center_high);
+}
+
+/* find_middle: the mean of some of the centroids, from which vectors are shorter, and bounds nearer. */
+static void
+find_middle(Assignment *assignment)
+{
+	const HyMatrix *centroids = assignment->centroids;
+	int64_t step = (centroids->rows + MIDDLE_ROWS - 1) / MIDDLE_ROWS;
+	int dims = centroids->dims;
+	int64_t c;
+	int taken = 0;
+	int d;
+
+	memset(assignment->middle, 0, (size_t) dims * sizeof(float));
+	for (c = 0; c < centroids->rows; c += step, taken++)
+	{
+		const float *x = hy_matrix_row(centroids, c);
+
+		for (d = 0; d < dims; d++)
+			assignment->middle[d] += x[d];
+	}
+	for (d = 0; d < dims; d++)
+	{
+		assignment->middle[d] /= (float) taken;
+		if (!isfinite(assignment->middle[d]))
+			assignment->middle[d] = 0.0f;
+	}
+}
+
+/* some of them become the block. */
+void
+hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first, int n)
+{
+	int dims = targets->dims;
+	int i;
+	int d;
+
+	for (i = 0; i < n; i++)
+	{
+		float *panel = assignment->panels + (size_t) (i / TARGETS) * TARGETS * (size_t) dims;
+		float *to = panel + i % TARGETS;
+		float square = assignment->tiles->move(hy_matrix_row(targets, first + i),
+		                                       assignment->middle, dims, assignment->moved);
+
+		for (d = 0; d < dims; d++, to += TARGETS)
+			*to = assignment->moved[d];
+		/* not more than it is, so that a value is not less but by the product's error */
+		assignment->half[i] = (float) ((double) square / 2 * (1 - assignment->error));
+		if (!(square <= LONGEST))
+			assignment->reach[i] = INFINITY;
+		else if (square < SHORTEST)
+			assignment->reach[i] = 4e-15f; /* more than twice its length */
+		else
+			assignment->reach[i] = (float) (sqrt((double) square) * assignment->error * 1.001);
+	}
+	for (; i % TARGETS != 0; i++)
+	{
+		float *panel = assignment->panels + (size_t) (i / TARGETS) * TARGETS * (size_t) dims;
+
+		for (d = 0; d < dims; d++)
+			panel[d * TARGETS + i % TARGETS] = 0;
+		assignment->half[i] = 0;
+		assignment->reach[i] = 0;
+	}
+}
+
+/* some rows of the chunk become those of the tile; how many did. */
+int
+hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, int count)
+{
+	size_t dims = (size_t) assignment->rows->dims;
+	int i;
+
+	count = count < ROWS ? count : ROWS;
+	for (i = 0; i < count; i++)
+		assignment->states[members[i]].square = assignment->tiles->move(
+			hy_matrix_row(assignment->rows, chunk + members[i]), assignment->middle, (int) dims,
+			assignment->moved + (size_t) i * dims);
+	memset(assignment->moved + (size_t) count * dims, 0,
+	       (size_t) (ROWS - count) * dims * sizeof(float));
+	return count;
+}
+
+/* these rows of the chunk meet centroids first .. last - 1. */
+HyStatus
+hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
+               int64_t first, int64_t last)
+{
+	for (; first < last && count > 0; first += assignment->block)
+	{
+		int n = last - first < assignment->block ? (int) (last - first) : assignment->block;
+		int i;
+
+		hy_assign_targets(assignment, assignment->centroids, first, n);
+		for (i = 0; i < count; i += ROWS)
+		{
+			meet_tile(assignment, chunk, members + i,
+			          hy_assign_rows(assignment, chunk, members + i, count - i), first, n);
+			if (hy_assign_poll(assignment, (int64_t) n * ROWS))
+				return HY_CANCELLED;
+		}
+	}
+	return HY_OK;
+}
+
+/* meet_tile: the rows of the tile meet the centroids of the block. */
+static void
+meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count, int64_t first,
+          int n)
+{
+	const HyAssignTiles *tiles = assignment->tiles;
+	int dims = assignment->rows->dims;
+	float dots[ROWS * TARGETS];
+	int t;
+	int i;
+
+	for (t = 0; t < n; t += TARGETS)
+	{
+		const float *half = assignment->half + t;
+		const float *reach = assignment->reach + t;
+		uint32_t there = n - t < TARGETS ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
+
+		tiles->dots(assignment->moved, assignment->panels + (size_t) t * (size_t) dims, dims, dots);
+		for (i = 0; i < count; i++)
+		{
+			const float *dot = dots + i * TARGETS;
+			const RowState *state = &assignment->states[members[i]];
+			float length = sqrtf(state->square) * 1.00001f;
+			uint32_t bits;
+
+			if (!hy_assign_is_bounded(state))
+				continue;
+			bits = tiles->reaching(dot, half, reach, length, state->threshold) & there;
+			while (bits != 0)
+			{
+				int j = __builtin_ctz(bits);
+				float reached = reach[j] * length;
+				float value = dot[j] - half[j];
+				float lost = half[j] * (float) (3 * assignment->error);
+
+				bits &= bits - 1;
+				consider(assignment, chunk, members[i], value - reached - lost, value + reached,
+				         (int32_t) (first + t + j));
+			}
+		}
+	}
+}
+
+/* consider: a centroid that may be the nearest, with these bounds of its value. */
+static void
+consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
+         int32_t centroid)
+{
+	RowState *state = &assignment->states[row];
+
+	if (low > state->best)
+		hy_assign_lift(assignment, state, low);
+	if (state->count == KEPT)
+		drop(state);
+	if (state->count == KEPT)
+	{
+		int32_t nearest = decide(assignment, chunk + row, state);
+
+		state->kept[0].centroid = nearest;
+		state->kept[0].value = INFINITY; /* it stays */
+		state->count = 1;
+	}
+	state->kept[state->count].value = high;
+	state->kept[state->count++].centroid = centroid;
+}
+
+/*
+ * the best value is one for certain.  Canonical squares d^2 (1 +- slack) can be in another order
+ * only where the values differ by less than slack d^2.
+ */
+void
+hy_assign_lift(const Assignment *assignment, RowState *state, float best)
+{
+	double square = (double) state->square * (1 + assignment->error) - 2 * (double) best;
+	double margin = (square > 0 ? square : 0) * 1.1 * assignment->slack;
+
+	state->best = best;
+	state->threshold = (float) ((double) best - margin - fabs((double) best) * 1e-6);
+}
+
+/* drop: what was kept and is farther than the best for certain. */
+static void
+drop(RowState *state)
+{
+	int kept = 0;
+	int i;
+
+	for (i = 0; i < state->count; i++)
+	{
+		if (!(state->kept[i].value < state->threshold))
+			state->kept[kept++] = state->kept[i];
+	}
+	state->count = kept;
+}
+
+/* whether products say anything about a row. */
+bool
+hy_assign_is_bounded(const RowState *state)
+{
+	return state->square >= SHORTEST && state->square <= LONGEST;
+}
+
+/* decide: the nearest of what is kept. */
+static int32_t
+decide(const Assignment *assignment, int64_t row, const RowState *state)
+{
+	RowState left = *state;
+	HyNeighbor best;
+	HyTopK least;
+	int i;
+
+	drop(&left);
+	if (left.count == 1)
+		return left.kept[0].centroid;
+	hy_topk_init(&least, &best, 1);
+	for (i = 0; i < left.count; i++)
+		hy_topk_push(
+			&least,
+			hy_assign_distance(assignment->rows, row, assignment->centroids, left.kept[i].centroid),
+			left.kept[i].centroid);
+	return least.count > 0 ? (int32_t) best.row : 0;
+}
+
+/* after so many more products; whether to stop. */
+bool
+hy_assign_poll(Assignment *assignment, int64_t products)
+{
+	assignment->work += products * assignment->rows->dims;
+	if (assignment->work < POLL_ELEMENTS)
+		return false;
+	assignment->work = 0;
+	return hy_cancelled(assignment->cancel);
+}
+
+double
+hy_assign_distance(const HyMatrix *rows, int64_t row, const HyMatrix *targets, int64_t target)
+{
+	return sqrt(hy_l2_squared(hy_matrix_row(rows, row), HY_F32, hy_matrix_row(targets, target),
+	                          rows->dims));
+}

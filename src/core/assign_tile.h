@@ -1,0 +1,43 @@
+/*
+ * assign_tile.h
+ *		Inner products of a few rows with a few centroids in fp32: the fast half of assign.c.
+ *
+ * Whatever the order of the additions and whether they are fused, a product of n elements is off by no
+ * more than HY_ASSIGN_ERROR(n) of the product of the lengths, so that levels may differ.
+ */
+#ifndef HY_ASSIGN_TILE_H
+#define HY_ASSIGN_TILE_H
+
+#include <stdint.h>
+
+#define HY_ASSIGN_ROWS 4     /* of a tile */
+#define HY_ASSIGN_TARGETS 24 /* a panel has element d of each, then element d + 1 of each */
+
+/* n + 8 roundings of 2^-24, and those of the lengths */
+#define HY_ASSIGN_ERROR(n) (((n) + 24) * 6e-8)
+
+typedef struct HyAssignTiles
+{
+	/* out[i * HY_ASSIGN_TARGETS + j] = row i . target j; the rows lie one after the other */
+	void (*dots)(const float *rows, const float *panel, int dims, float *out);
+
+	/*
+	 * bit j, unless dots[j] - half[j] + error[j] * length < threshold: also of what is not a number
+	 */
+	uint32_t (*reaching)(const float *dots, const float *half, const float *error, float length,
+	                     float threshold);
+
+	/* out = x - middle; returns the square of its length */
+	float (*move)(const float *x, const float *middle, int dims, float *out);
+
+	/* sums += x: the same bits on every level */
+	void (*add)(double *sums, const float *x, int dims);
+} HyAssignTiles;
+
+/* hy_assign_tiles: those of the level of hy_kernels(). */
+extern const HyAssignTiles *hy_assign_tiles(void);
+
+extern const HyAssignTiles hy_assign_tiles_any;  /* every machine */
+extern const HyAssignTiles hy_assign_tiles_avx2; /* x86-64 */
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * codes.c
+ *		Codes of rows, tables of queries, and which kernels are in use.
+ *
+ * What an index stores is made here in plain C, with fp64 sums in eight lanes (element i in lane
+ * i mod 8) that fold as a tree, so that every machine writes the same bytes.
+ */
+#include "core/codes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/codes_levels.h"
+#include "core/distance.h"
+
+#define LANES HY_CODE_LANES
+
+/*
+ * b / a of codes.h for slack = |q - c|: 2 sqrt(g / (g - 1)), g = |r|^2 |s|^2 / <r,s>^2, which is pi / 2
+ * for a residual of a normal law.
+ */
+#define TYPICAL_RATIO 3.3178
+
+_Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
+
+static double fold(double *lanes);
+static HyCodeBounds bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits);
+
+const HyCodeKernels *
+hy_code_kernels(void)
+{
+	return hy_code_kernels_at(hy_kernels()->level);
+}
+
+const HyCodeKernels *
+hy_code_kernels_at(HySimd level)
+{
+	if (!hy_simd_available(level))
+		return NULL;
+	switch (level)
+	{
+		case HY_SIMD_SCALAR:
+			return &hy_code_kernels_scalar;
+#if defined(__x86_64__)
+		case HY_SIMD_AVX2:
+			return &hy_code_kernels_avx2;
+		case HY_SIMD_AVX512:
+		case HY_SIMD_AMX:
+			return &hy_code_kernels_avx512;
+#endif
+#if defined(__aarch64__)
+		case HY_SIMD_NEON:
+			return &hy_code_kernels_neon;
+#endif
+		default:
+			return NULL;
+	}
+}
+
+void
+hy_code_encode(HyMetric metric, const float *residual, const float *centroid, int padded,
+               double along, uint8_t *bits, HyCode *code)
+{
+	HyCodeSums sums;
+	double square;
+	double rs;
+	double cs;
+	double ratio;
+	double excess;
+	double half = metric == HY_METRIC_IP ? 1.0 : 2.0;
+	double add;
+
+	hy_code_kernels()->encode(residual, centroid, padded, bits, &sums);
+	square = fold(sums.squares);
+	rs = 0.5 * fold(sums.magnitudes);
+	cs = 0.5 * fold(sums.signeds);
+
+	ratio = rs > 0.0 ? square / rs : 0.0;
+	excess = rs > 0.0 ? ratio / rs * (0.25 * padded) - 1.0 : 0.0;
+	add = metric == HY_METRIC_IP ? ratio * cs - fold(sums.products) - along
+	                             : square + 2.0 * ratio * cs;
+	code->add = (float) add;
+	code->rescale = (float) (-half * ratio);
+	code->error = (float) (half * sqrt(square * (excess > 0.0 ? excess : 0.0) / (padded - 1)));
+	if (!isfinite(code->add) || !isfinite(code->rescale) || !isfinite(code->error))
+	{
+		/* nothing can be said, so that no bound excludes it */
+		code->add = 0.0f;
+		code->rescale = 0.0f;
+		code->error = INFINITY;
+	}
+}
+
+void
+hy_code_put(uint8_t *block, HyCodeFactors *factors, int padded, int i, const uint8_t *bits,
+            const HyCode *code)
+{
+	int shift = i < HY_CODE_ROWS / 2 ? 0 : 4;
+	uint8_t *at = block + i % (HY_CODE_ROWS / 2);
+	uint8_t others = (uint8_t) (0xf0 >> shift);
+	int b;
+
+	for (b = 0; b < padded / 8; b++, at += HY_CODE_ROWS)
+	{
+		at[0] = (uint8_t) ((at[0] & others) | (bits[b] & 15) << shift);
+		at[HY_CODE_ROWS / 2] =
+			(uint8_t) ((at[HY_CODE_ROWS / 2] & others) | (bits[b] >> 4) << shift);
+	}
+	factors->add[i] = code->add;
+	factors->rescale[i] = code->rescale;
+	factors->error[i] = code->error;
+}
+
+void
+hy_code_get(const uint8_t *block, const HyCodeFactors *factors, int padded, int i, uint8_t *bits,
+            HyCode *code)
+{
+	int shift = i < HY_CODE_ROWS / 2 ? 0 : 4;
+	const uint8_t *at = block + i % (HY_CODE_ROWS / 2);
+	int b;
+
+	for (b = 0; b < padded / 8; b++, at += HY_CODE_ROWS)
+		bits[b] = (uint8_t) ((at[0] >> shift & 15) | (at[HY_CODE_ROWS / 2] >> shift & 15) << 4);
+	code->add = factors->add[i];
+	code->rescale = factors->rescale[i];
+	code->error = factors->error[i];
+}
+
+void
+hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t *tables)
+{
+	const HyCodeKernels *kernels = hy_code_kernels();
+	float losses[16] = {0};
+	double loss = 0.0;
+	uint32_t entries;
+	float most;
+	int count = padded / 4;
+	int i;
+
+	memset(query, 0, sizeof(*query));
+	query->padded = padded;
+	query->tables = tables;
+	most = kernels->widest(rotated, count);
+	if (!(most > FLT_MIN * HY_CODE_ENTRY) || !isfinite(most))
+	{
+		/* tables that say nothing, and a slack that covers it */
+		memset(tables, 0, hy_code_tables_size(padded));
+		query->slack = isfinite(most) ? most * (float) count : INFINITY;
+		return;
+	}
+	entries = kernels->tables(rotated, count, HY_CODE_ENTRY / most, tables, losses);
+	for (i = 0; i < 16; i++)
+		loss += (double) losses[i];
+	query->scale = most / HY_CODE_ENTRY;
+	/* over all codes the mean of <s,q'> is 0 */
+	query->offset = (float) (-(double) query->scale * (double) entries / 16.0);
+	query->slack = (float) ((double) query->scale * sqrt(loss / 16.0));
+}
+
+void
+hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
+              float *estimate, float *lower, uint32_t *masks)
+{
+	const HyCodeKernels *kernels = hy_code_kernels();
+	HyCodeBounds bounds = bounds_of(query, limits);
+	int b;
+	int i;
+
+	for (b = 0; b < blocks->count; b++)
+	{
+		const uint8_t *codes = blocks->codes + (size_t) b * blocks->code_stride;
+		const uint8_t *next = b + 1 < blocks->count ? codes + blocks->code_stride : blocks->next;
+		const char *factors = (const char *) blocks->factors + (size_t) b * blocks->factor_stride;
+		uint32_t sums[HY_CODE_ROWS] = {0};
+
+		for (i = 0; i < (int) sizeof(HyCodeFactors) && next != NULL; i += 64)
+			__builtin_prefetch(next + (factors - (const char *) codes) + i);
+		kernels->sums(query->tables, codes, next != NULL ? next : codes, query->padded / 4, sums);
+		masks[b] = kernels->bounds(&bounds, sums, (const HyCodeFactors *) (const void *) factors,
+		                           estimate + b * HY_CODE_ROWS, lower + b * HY_CODE_ROWS);
+	}
+}
+
+void
+hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums)
+{
+	hy_code_kernels()->sums(query->tables + (size_t) first * 16, codes, codes, count, sums);
+}
+
+uint32_t
+hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFactors *factors,
+               const HyCodeLimits *limits, float *estimate, float *lower)
+{
+	HyCodeBounds bounds = bounds_of(query, limits);
+
+	return hy_code_kernels()->bounds(&bounds, sums, factors, estimate, lower);
+}
+
+static HyCodeBounds
+bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits)
+{
+	HyCodeBounds bounds = {.scale = query->scale,
+	                       .offset = query->offset,
+	                       .base = limits->base,
+	                       .slack = limits->eps * query->slack,
+	                       .margin = limits->eps * limits->reach,
+	                       .threshold = limits->threshold};
+	double rows = limits->reach;
+	double tables = TYPICAL_RATIO * (double) query->slack;
+	double both = sqrt(rows * rows + tables * tables);
+
+	/* otherwise no angle can be had, nor is any needed */
+	if (both > 0.0 && isfinite(both))
+	{
+		double by = limits->eps / both;
+
+		bounds.margin = (float) (by * rows * rows);
+		bounds.slack = (float) (by * tables * (double) query->slack);
+	}
+	return bounds;
+}
+
+static double
+fold(double *lanes)
+{
+	int h;
+	int i;
+
+	for (h = LANES / 2; h > 0; h /= 2)
+	{
+		for (i = 0; i < h; i++)
+			lanes[i] += lanes[i + h];
+	}
+	return lanes[0];
+}

@@ -1,0 +1,24 @@
+/*
+ * codes_levels.h
+ *		The tables of kernels for codes, one a file; to be reached through hy_code_kernels_at, which
+ *		knows whether this processor may run them.
+ */
+#ifndef HY_CODES_LEVELS_H
+#define HY_CODES_LEVELS_H
+
+#include "core/codes.h"
+
+#define HY_CODE_ENTRY 127 /* the largest entry of a table */
+#define HY_CODE_CHUNK 512 /* as many tables as 16 bits can always sum: 127 * 512 < 65,536 */
+
+extern const HyCodeKernels hy_code_kernels_scalar;
+extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
+extern const HyCodeKernels hy_code_kernels_avx512; /* x86-64 */
+extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
+
+/* What AVX-512 has no better way for. */
+extern float hy_code_widest_avx2(const float *q, int count);
+extern void hy_code_encode_avx2(const float *residual, const float *centroid, int padded,
+                                uint8_t *bits, HyCodeSums *sums);
+
+#endif

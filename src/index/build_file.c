@@ -1,0 +1,99 @@
+/*
+ * build_file.c
+ *		CREATE INDEX: the file gets longer.  Nobody else can see it yet: no WAL, here.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "utils/rel.h"
+
+#include "index/build.h"
+
+#define EXTENT_SHARE 32 /* of the file, that an extent of list pages may be */
+#define EXTENT_MOST 128
+
+static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
+static void append_write(HybridSink *sink, BlockNumber block, Page image);
+
+/*
+ * hybrid_appender_init: pages of a file that is small beside the shared buffers stay there: they are
+ * about to be searched and logged.
+ */
+void
+hybrid_appender_init(HybridAppender *appender, Relation index, double blocks)
+{
+	memset(appender, 0, sizeof(*appender));
+	appender->sink.reserve = append_reserve;
+	appender->sink.write = append_write;
+	appender->index = index;
+	if (blocks > NBuffers / 2)
+		appender->strategy = GetAccessStrategy(BAS_BULKWRITE);
+}
+
+BlockNumber
+hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
+{
+	BlockNumber block = append_reserve(&appender->sink, kind).head;
+
+	append_write(&appender->sink, block, image);
+	return block;
+}
+
+/* hybrid_appender_finish: pages of the last extent that no list took are for who needs some later. */
+void
+hybrid_appender_finish(HybridAppender *appender)
+{
+	BlockNumber block, end = Min(appender->extent_end, appender->written);
+
+	for (block = appender->extent; block < end; block++)
+		RecordFreeIndexPage(appender->index, block);
+	if (appender->extent < end)
+		IndexFreeSpaceMapVacuum(appender->index);
+	if (appender->strategy != NULL)
+		FreeAccessStrategy(appender->strategy);
+}
+
+static HybridLink
+append_reserve(HybridSink *sink, HybridPageKind kind)
+{
+	HybridAppender *appender = (HybridAppender *) sink;
+	HybridLink link = {appender->reserved, 1};
+
+	if (kind != HYBRID_PAGE_LIST)
+	{
+		appender->reserved++;
+		return link;
+	}
+	if (appender->extent == appender->extent_end)
+	{
+		appender->extent = appender->reserved;
+		appender->reserved += Min(Max(appender->reserved / EXTENT_SHARE, 1), EXTENT_MOST);
+		appender->extent_end = appender->reserved;
+	}
+	link.head = appender->extent++;
+	return link;
+}
+
+/* append_write: any page that was reserved; the file grows as far as that. */
+static void
+append_write(HybridSink *sink, BlockNumber block, Page image)
+{
+	HybridAppender *appender = (HybridAppender *) sink;
+	Buffer buffer;
+	bool extend;
+
+	for (; appender->written < block; appender->written++)
+		ReleaseBuffer(ReadBufferExtended(appender->index, MAIN_FORKNUM, P_NEW, RBM_NORMAL,
+		                                 appender->strategy));
+	extend = block == appender->written;
+	buffer = ReadBufferExtended(appender->index, MAIN_FORKNUM, extend ? P_NEW : block,
+	                            RBM_ZERO_AND_LOCK, appender->strategy);
+	if (BufferGetBlockNumber(buffer) != block)
+		elog(ERROR, "unexpected block %u instead of %u", BufferGetBlockNumber(buffer), block);
+	if (extend)
+		appender->written++;
+	memcpy(BufferGetPage(buffer), image, BLCKSZ);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}

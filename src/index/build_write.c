@@ -1,0 +1,428 @@
+/*
+ * build_write.c
+ *		CREATE INDEX: rows that come list by list are written, and above them, level by level, the lists
+ *		of lists.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+
+#include "server/position.h"
+
+#include "index/build.h"
+
+#define INNER_FILL 0.5
+
+/* BuiltLists: the lists of one level. */
+typedef struct BuiltLists
+{
+	bool central; /* the centre is the centroid of the only one */
+	int count;
+	int allocated;
+	HybridLink *links;
+	float *places; /* as they are stored: count * dims */
+	float *radii;
+} BuiltLists;
+
+/* LoadedRows: rows of one list, in memory. */
+typedef struct LoadedRows
+{
+	int count;
+	int allocated;
+	int64 *positions;
+	HybridStored *stored;
+	char *vectors;
+	float *places;
+} LoadedRows;
+
+/* RowSource, ListSource: what next_row and next_list go through. */
+typedef struct RowSource
+{
+	HybridBuild *build;
+	LoadedRows *rows;
+	const int *order;
+	int next;
+} RowSource;
+
+typedef struct ListSource
+{
+	HybridBuild *build;
+	const BuiltLists *below;
+	const int *order;
+	int next;
+	HybridStored stored;
+	char *vector;
+	float *place;
+} ListSource;
+
+static void write_leaves(HybridBuild *build, BuiltLists *leaves);
+static void write_stream(HybridBuild *build, BuiltLists *leaves);
+static void stream_row(void *arg, HybridNewEntry *entry);
+static void load_row(HybridBuild *build, LoadedRows *rows);
+static void write_loaded(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows);
+static void
+write_part(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows, int *order, int count);
+static void next_row(void *arg, HybridNewEntry *entry);
+static void write_levels(HybridBuild *build, BuiltLists *lists, HybridMeta *meta);
+static void write_inner(HybridBuild *build, const BuiltLists *below, const int *order, int count,
+                        int level, bool root, BuiltLists *above);
+static void
+keep_list(HybridBuild *build, BuiltLists *lists, HybridLink link, const float *place, float radius);
+static void next_list(void *arg, HybridNewEntry *entry);
+static void round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector,
+                        float *back);
+
+void
+hybrid_build_write(HybridBuild *build, HybridMeta *meta)
+{
+	BuiltLists leaves;
+
+	memset(&leaves, 0, sizeof(leaves));
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) build->stored);
+	write_leaves(build, &leaves);
+	write_levels(build, &leaves, meta);
+}
+
+/* write_leaves: each list's rows are loaded, as many as memory allows, and written. */
+static void
+write_leaves(HybridBuild *build, BuiltLists *leaves)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	Size row_bytes = layout->stride + layout->floats * sizeof(float) + 64;
+	int most = (int) Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
+	                     (Size) build->definition.list_size * 2);
+	int lists = Max(build->centroids.count, 1), list;
+	LoadedRows rows;
+	int64 written = 0;
+
+	memset(&rows, 0, sizeof(rows));
+	/* one list is the root, and has the centre for its centroid */
+	leaves->central = lists == 1 && build->stored <= most;
+	if (!build->definition.coded)
+	{
+		write_stream(build, leaves);
+		return;
+	}
+	for (list = 0; list < lists; list++)
+	{
+		int64 left = build->list_rows[list];
+
+		written += left;
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, written);
+
+		while (left > 0)
+		{
+			CHECK_FOR_INTERRUPTS();
+			rows.count = 0;
+			while (left > 0 && rows.count < most)
+			{
+				load_row(build, &rows);
+				left--;
+			}
+			write_loaded(build, leaves, &rows);
+		}
+	}
+	if (leaves->count == 0)
+		write_loaded(build, leaves, &rows);
+}
+
+/* write_stream: all rows in one list, however many. */
+static void
+write_stream(HybridBuild *build, BuiltLists *leaves)
+{
+	LoadedRows rows;
+	RowSource source;
+	HybridLink link;
+	float radius;
+	int first = 0;
+
+	memset(&rows, 0, sizeof(rows));
+	source.build = build;
+	source.rows = &rows;
+	source.order = &first;
+	link = hybrid_compose_list(&build->frame, &build->appender.sink, 0, NULL, (int64) build->stored,
+	                           stream_row, &source, &radius);
+	leaves->central = true;
+	keep_list(build, leaves, link, build->widened, 0);
+}
+
+static void
+stream_row(void *arg, HybridNewEntry *entry)
+{
+	RowSource *source = (RowSource *) arg;
+
+	source->next = 0;
+	source->rows->count = 0;
+	load_row(source->build, source->rows);
+	next_row(source, entry);
+}
+
+/* load_row: the next row of the sort becomes the last of rows. */
+static void
+load_row(HybridBuild *build, LoadedRows *rows)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	int i = rows->count++;
+
+	if (i == rows->allocated)
+	{
+		/* an index without codes has them one by one */
+		int allocated = build->definition.coded ? Max(256, rows->allocated * 2) : 1;
+		MemoryContext context = CurrentMemoryContext;
+		LoadedRows grown;
+
+		grown.count = rows->count;
+		grown.allocated = allocated;
+		grown.positions = MemoryContextAllocHuge(context, allocated * sizeof(int64));
+		grown.stored = MemoryContextAllocHuge(context, allocated * sizeof(HybridStored));
+		grown.vectors = MemoryContextAllocHuge(context, allocated * layout->stride);
+		grown.places = MemoryContextAllocHuge(context, allocated * layout->floats * sizeof(float));
+		if (rows->allocated > 0)
+		{
+			memcpy(grown.positions, rows->positions, i * sizeof(int64));
+			memcpy(grown.stored, rows->stored, i * sizeof(HybridStored));
+			memcpy(grown.vectors, rows->vectors, i * layout->stride);
+			memcpy(grown.places, rows->places, i * layout->floats * sizeof(float));
+			pfree(rows->positions);
+			pfree(rows->stored);
+			pfree(rows->vectors);
+			pfree(rows->places);
+		}
+		*rows = grown;
+	}
+	hybrid_row_sort_next(&build->sort, &rows->positions[i], &rows->stored[i],
+	                     rows->vectors + i * layout->stride);
+	if (!build->definition.coded)
+		return;
+	hybrid_widen_vector(layout->storage, &rows->stored[i], rows->vectors + i * layout->stride,
+	                    layout->dims, build->widened);
+	hybrid_frame_place(&build->frame, build->widened, rows->stored[i].norm,
+	                   rows->places + (Size) i * layout->dims);
+}
+
+/* write_loaded: one list, or as many as are needed where more rows came than a list should have. */
+static void
+write_loaded(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows)
+{
+	int dims = build->definition.layout.dims;
+	int *order = palloc(Max(rows->count, 1) * sizeof(int));
+	HybridCentroids parts;
+	int i;
+
+	memset(&parts, 0, sizeof(parts));
+	for (i = 0; i < rows->count; i++)
+		order[i] = i;
+	if (build->definition.coded && rows->count > build->definition.list_size)
+		hybrid_cut(&parts, rows->places, rows->count, dims, build->definition.list_size,
+		           CurrentMemoryContext);
+	if (parts.count > 1)
+		leaves->central = false;
+	if (parts.count <= 1)
+		write_part(build, leaves, rows, order, rows->count);
+	else
+	{
+		int *nearest = palloc(rows->count * sizeof(int));
+		int part, count;
+
+		hybrid_assign(&parts, rows->places, rows->count, nearest);
+		for (part = 0; part < parts.count; part++)
+		{
+			count = 0;
+			for (i = 0; i < rows->count; i++)
+			{
+				if (nearest[i] == part)
+					order[count++] = i;
+			}
+			if (count > 0)
+				write_part(build, leaves, rows, order, count);
+		}
+		pfree(nearest);
+	}
+	if (parts.places != NULL)
+		pfree(parts.places);
+	pfree(order);
+}
+
+/* write_part: the rows with these numbers become a list. */
+static void
+write_part(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows, int *order, int count)
+{
+	int dims = build->definition.layout.dims;
+	float *mean = palloc(dims * sizeof(float)), *centroid = palloc(dims * sizeof(float));
+	void *vector = palloc(build->definition.layout.stride);
+	HybridStored stored;
+	RowSource source;
+	HybridLink link;
+	float radius;
+
+	hybrid_mean(rows->places, order, count, dims, mean);
+	/* the list's own idea of its centroid is what the list above stores */
+	round_place(build, mean, &stored, vector, centroid);
+
+	source.build = build;
+	source.rows = rows;
+	source.order = order;
+	source.next = 0;
+	link =
+		hybrid_compose_list(&build->frame, &build->appender.sink, 0,
+	                        leaves->central ? NULL : centroid, count, next_row, &source, &radius);
+	keep_list(build, leaves, link, mean, radius);
+	pfree(mean);
+	pfree(centroid);
+	pfree(vector);
+}
+
+static void
+next_row(void *arg, HybridNewEntry *entry)
+{
+	RowSource *source = (RowSource *) arg;
+	const HybridLayout *layout = &source->build->definition.layout;
+	int i = source->order[source->next++];
+
+	entry->tid = hybrid_position_tid(source->rows->positions[i]);
+	entry->stored = &source->rows->stored[i];
+	entry->vector = source->rows->vectors + i * layout->stride;
+	entry->place = source->rows->places + (Size) i * layout->dims;
+	entry->radius = 0;
+}
+
+/* write_levels: lists of lists, until there is one; and what the meta page says of it all. */
+static void
+write_levels(HybridBuild *build, BuiltLists *lists, HybridMeta *meta)
+{
+	int level = 0;
+	BuiltLists below = *lists;
+
+	meta->leaves = below.count;
+	while (below.count > 1 || !below.central)
+	{
+		BuiltLists above;
+		int i, *order = palloc(below.count * sizeof(int));
+
+		level++;
+		memset(&above, 0, sizeof(above));
+		for (i = 0; i < below.count; i++)
+			order[i] = i;
+		if (below.count <= HYBRID_INNER_SIZE)
+			write_inner(build, &below, order, below.count, level, true, &above);
+		else
+		{
+			int dims = build->definition.layout.dims, g;
+			Size bytes = (Size) below.count * dims * sizeof(float);
+			HybridCentroids centroids;
+
+			memset(&centroids, 0, sizeof(centroids));
+			centroids.dims = dims;
+			centroids.count = below.count;
+			centroids.places = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+			memcpy(centroids.places, below.places, bytes);
+			hybrid_group(&centroids, (int) ceil(below.count / (HYBRID_INNER_SIZE * INNER_FILL)),
+			             order, CurrentMemoryContext);
+			for (g = 0; g < centroids.groups; g++)
+			{
+				int begin = centroids.group_begin[g], end = centroids.group_begin[g + 1];
+
+				if (end > begin)
+					write_inner(build, &below, order + begin, end - begin, level, false, &above);
+			}
+			pfree(centroids.places);
+			pfree(centroids.group_places);
+			pfree(centroids.group_begin);
+		}
+		pfree(order);
+		below = above;
+	}
+	meta->root = below.links[0].head;
+	meta->root_generation = below.links[0].generation;
+	meta->height = (uint16) level;
+}
+
+/* write_inner: a list of the lists with these numbers; the root's centroid is the centre. */
+static void
+write_inner(HybridBuild *build, const BuiltLists *below, const int *order, int count, int level,
+            bool root, BuiltLists *above)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	int dims = layout->dims;
+	float *mean = palloc(dims * sizeof(float)), *centroid = palloc(dims * sizeof(float));
+	ListSource source;
+	HybridLink link;
+	float radius;
+
+	source.build = build;
+	source.below = below;
+	source.order = order;
+	source.next = 0;
+	source.vector = palloc(layout->stride);
+	source.place = palloc(dims * sizeof(float));
+	hybrid_mean(below->places, order, count, dims, mean);
+	round_place(build, mean, &source.stored, source.vector, centroid);
+	link = hybrid_compose_list(&build->frame, &build->appender.sink, level, root ? NULL : centroid,
+	                           count, next_list, &source, &radius);
+	keep_list(build, above, link, mean, radius);
+	above->central = root;
+	pfree(source.vector);
+	pfree(source.place);
+	pfree(mean);
+	pfree(centroid);
+}
+
+static void
+next_list(void *arg, HybridNewEntry *entry)
+{
+	ListSource *source = (ListSource *) arg;
+	int i = source->order[source->next++];
+
+	round_place(source->build,
+	            source->below->places + (Size) i * source->build->definition.layout.dims,
+	            &source->stored, source->vector, source->place);
+	entry->tid = hybrid_link_tid(source->below->links[i]);
+	entry->stored = &source->stored;
+	entry->vector = source->vector;
+	entry->place = source->place;
+	entry->radius = source->below->radii[i];
+}
+
+static void
+keep_list(HybridBuild *build, BuiltLists *lists, HybridLink link, const float *place, float radius)
+{
+	int dims = build->definition.layout.floats;
+
+	if (lists->count == lists->allocated)
+	{
+		int allocated = Max(64, lists->allocated * 2);
+		Size bytes = (Size) allocated * dims * sizeof(float);
+
+		if (lists->allocated == 0)
+		{
+			lists->links = palloc(allocated * sizeof(HybridLink));
+			lists->radii = palloc(allocated * sizeof(float));
+			lists->places = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+		}
+		else
+		{
+			lists->links = repalloc_huge(lists->links, allocated * sizeof(HybridLink));
+			lists->radii = repalloc_huge(lists->radii, allocated * sizeof(float));
+			lists->places = repalloc_huge(lists->places, bytes);
+		}
+		lists->allocated = allocated;
+	}
+	lists->links[lists->count] = link;
+	lists->radii[lists->count] = radius;
+	memcpy(lists->places + (Size) lists->count++ * dims, place, dims * sizeof(float));
+}
+
+/* round_place: a centroid as the list above stores it, and as everybody then takes it. */
+static void
+round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector, float *back)
+{
+	const HybridLayout *layout = &build->definition.layout;
+
+	hybrid_store_vector(layout->storage, place, layout->dims, vector, stored);
+	hybrid_widen_vector(layout->storage, stored, vector, layout->dims, back);
+}

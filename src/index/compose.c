@@ -1,0 +1,208 @@
+/*
+ * compose.c
+ *		A whole new list, from its entries.
+ *
+ * A list page and the pages that its directory names, the group, are made in memory together and
+ * written in the order of the directory, so that in a file that grows its vectors lie in one piece.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "index/packed.h"
+
+/* Composition: one list being made. */
+typedef struct Composition
+{
+	HybridFrame *frame;
+	HybridSink *sink;
+	const HybridListLayout *shape;
+	int level;
+	HybridLink list;
+	HybridLink at; /* the list page that is being made */
+	const float *centroid;
+	float *rotated_centroid; /* or NULL: the centre */
+	float *rotated;
+	double spread; /* sum of the squared distances from the centroid */
+	uint8 *codes;  /* of the one block whose codes have pages of their own */
+	PGAlignedBlock *images;
+	BlockNumber *blocks; /* where they go */
+	PGAlignedBlock head; /* the list's first page, which learns at last where the tail is */
+} Composition;
+
+static BlockNumber compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
+                                 HybridEntrySource source, void *arg);
+static int reserve_group(Composition *composition, BlockNumber at, int rows);
+static void put_entry(Composition *composition, int slot, const HybridNewEntry *entry);
+
+HybridLink
+hybrid_compose_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
+                    int64 count, HybridEntrySource next, void *arg, float *radius)
+{
+	const HybridLayout *layout = frame->layout;
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	int pages = 1 + shape->code_pages + shape->vector_pages;
+	Composition composition;
+	int64 left = count;
+	BlockNumber at;
+
+	if (layout->packed)
+	{
+		*radius = 0;
+		return hybrid_packed_compose(layout, sink, count, next, arg);
+	}
+	memset(&composition, 0, sizeof(composition));
+	composition.frame = frame;
+	composition.sink = sink;
+	composition.shape = shape;
+	composition.level = level;
+	composition.centroid = centroid;
+	composition.rotated = palloc(Max(layout->padded, 1) * sizeof(float));
+	if (centroid != NULL && layout->padded > 0)
+	{
+		composition.rotated_centroid = palloc(layout->padded * sizeof(float));
+		hy_rotation_apply(frame->rotation, centroid, composition.rotated_centroid);
+	}
+	if (shape->code_pages > 0)
+		composition.codes = palloc(layout->code_bytes);
+	composition.images = palloc(pages * sizeof(PGAlignedBlock));
+	composition.blocks = palloc(pages * sizeof(BlockNumber));
+
+	composition.list = sink->reserve(sink, HYBRID_PAGE_LIST);
+	composition.at = composition.list;
+	at = composition.list.head;
+	do
+	{
+		int rows = (int) Min(left, shape->rows);
+
+		CHECK_FOR_INTERRUPTS();
+		left -= rows;
+		at = compose_group(&composition, at, rows, left, next, arg);
+	} while (left > 0);
+
+	*radius = count > 0 ? (float) sqrt(composition.spread / count) : 0;
+	pfree(composition.rotated);
+	if (composition.rotated_centroid != NULL)
+		pfree(composition.rotated_centroid);
+	if (composition.codes != NULL)
+		pfree(composition.codes);
+	pfree(composition.images);
+	pfree(composition.blocks);
+	return composition.list;
+}
+
+/*
+ * compose_group: the list page at block `at` with so many rows, and the pages that it names; `left`
+ * more rows are to come.  Returns the block of the next list page.
+ */
+static BlockNumber
+compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
+              HybridEntrySource source, void *arg)
+{
+	HybridSink *sink = composition->sink;
+	const HybridListLayout *shape = composition->shape;
+	const HybridLayout *layout = composition->frame->layout;
+	Page page = (Page) composition->images[0].data;
+	HybridListPage *content;
+	HybridNewEntry entry;
+	int pages, i;
+
+	hybrid_list_page_init(layout, page, composition->level, &composition->list, at);
+	content = hybrid_list_page(page);
+	pages = reserve_group(composition, at, rows);
+	for (i = 0; i < rows; i++)
+	{
+		source(arg, &entry);
+		put_entry(composition, i, &entry);
+	}
+	for (i = 0; i < shape->code_pages; i++)
+		hybrid_codes_put(layout, (Page) composition->images[1 + i].data, i, composition->codes);
+	hybrid_special(page)->heads =
+		composition->at.generation - (at != composition->list.head ? 1 : 0);
+	composition->at.head = InvalidBlockNumber;
+	if (left > 0)
+		composition->at = sink->reserve(sink, HYBRID_PAGE_LIST);
+	content->next = composition->at.head;
+	if (at == composition->list.head)
+	{
+		content->total = (uint32) (rows + left);
+		content->pages = 1 + (uint32) ((left + shape->rows - 1) / shape->rows);
+		composition->head = composition->images[0];
+	}
+	for (i = 0; i < pages; i++)
+		sink->write(sink, composition->blocks[i], (Page) composition->images[i].data);
+	if (left == 0 && at != composition->list.head)
+	{
+		hybrid_list_page((Page) composition->head.data)->tail = at;
+		sink->write(sink, composition->list.head, (Page) composition->head.data);
+	}
+	return content->next;
+}
+
+/* reserve_group: blocks and empty images for a list page of so many rows; how many pages it takes. */
+static int
+reserve_group(Composition *composition, BlockNumber at, int rows)
+{
+	const HybridListLayout *shape = composition->shape;
+	const HybridLayout *layout = composition->frame->layout;
+	BlockNumber *directory = hybrid_directory((Page) composition->images[0].data);
+	const HybridLink *list = &composition->list;
+	int vectors = (rows + layout->per_page - 1) / layout->per_page * layout->span;
+	int pages = 1 + shape->code_pages + vectors, i;
+	HybridLink link;
+
+	composition->blocks[0] = at;
+	for (i = 1; i < pages; i++)
+	{
+		HybridPageKind kind = HYBRID_PAGE_VECTORS;
+
+		if (i <= shape->code_pages)
+			kind = HYBRID_PAGE_CODES;
+		else if ((i - 1 - shape->code_pages) % layout->span > 0)
+			kind = HYBRID_PAGE_VECTOR_TAIL;
+		link = composition->sink->reserve(composition->sink, kind);
+		composition->blocks[i] = link.head;
+		directory[i - 1] = link.head;
+		hybrid_page_init((Page) composition->images[i].data, kind, list->head, list->generation);
+		hybrid_special((Page) composition->images[i].data)->heads = link.generation - 1;
+	}
+	if (composition->codes != NULL)
+		memset(composition->codes, 0, layout->code_bytes);
+	return pages;
+}
+
+/* put_entry: slot i of the group. */
+static void
+put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
+{
+	HybridFrame *frame = composition->frame;
+	const HybridLayout *layout = frame->layout;
+	const HybridListLayout *shape = composition->shape;
+	Page page = (Page) composition->images[0].data;
+	PGAlignedBlock *vectors;
+	HyCode code = {0, 0, 0};
+	int p;
+
+	if (layout->padded > 0)
+	{
+		float squared;
+
+		hy_rotation_apply(frame->rotation, entry->place, composition->rotated);
+		squared = hybrid_frame_encode(frame, entry->place, composition->rotated,
+		                              composition->centroid, composition->rotated_centroid, &code);
+		composition->spread += (double) squared + (double) entry->radius * entry->radius;
+	}
+	hybrid_list_put(layout, page, composition->level, slot, frame->bits, &code, &entry->tid,
+	                entry->radius, true);
+	if (composition->codes != NULL)
+		hy_code_put(composition->codes, &hybrid_block(shape, page, 0)->factors, layout->padded,
+		            slot, frame->bits, &code);
+
+	vectors = composition->images + 1 + shape->code_pages + slot / layout->per_page * layout->span;
+	hybrid_vector_put(layout, (Page) vectors[0].data, slot % layout->per_page, entry->stored,
+	                  entry->vector);
+	for (p = 1; p < layout->span; p++)
+		hybrid_tail_put(layout, (Page) vectors[p].data, p, entry->vector);
+}

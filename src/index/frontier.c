@@ -1,0 +1,337 @@
+/*
+ * frontier.c
+ *		The lists that a search may look into, in the order in which it would.
+ *
+ * When a list is looked into is a guess.  Let c be its centroid, d = |q - c|, R the root mean square
+ * distance of its rows from c.  A row at distance R from c is nearer than t when the cosine of its angle
+ * with q - c is above (d^2 + R^2 - t^2) / (2 d R), which says that how improbable such a row is grows with
+ *
+ *		promise = (d^2 + 3/4 R^2 - t^2) / (R S)			S: the mean R of all lists
+ *
+ * (With d instead of S in it, lists near the query would be thought worse than they are: their rows do
+ * not lie in random directions from q - c.  The form and the 3/4 were found by counting, for texts
+ * and for clustered points, the rows of lists above a threshold.)  A list's key is the t where its
+ * promise is the threshold.  For inner products, -<q,x> = -<q,c> - |q| r cos a, and
+ * promise = (-<q,c> - t) / (|q| R).  Which threshold gives which recall, the index has measured.
+ *
+ * Lists that nobody has looked at wait as numbers in the order of the inner lists, 32 to a block, and
+ * the blocks in a heap, each by its least: most of them are never asked for.  A list that is there has
+ * a key that is finite or -INFINITY, also where distances are beyond the range of single precision.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "index/frontier.h"
+
+#define SPREAD 0.75f    /* of the square of a list's radius, in its promise */
+#define NARROWEST 0.02f /* a list's radius, as a share of the mean */
+
+static void
+expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
+static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
+static void put_in_order(HybridFrontier *frontier);
+static float least_of(float *keys);
+static inline float width_of(const HybridFrontier *frontier, float radius);
+static inline float spread_of(const HybridFrontier *frontier, float radius);
+static int take_from_block(HybridFrontier *frontier);
+static int add_list(HybridFrontier *frontier);
+static void *room(HybridFrontier *frontier, void *array, int count, Size size);
+
+void
+hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryContext context)
+{
+	memset(frontier, 0, sizeof(*frontier));
+	frontier->context = context;
+	frontier->scorer = scorer;
+	hybrid_inner_set_init(&frontier->inner, context);
+	hybrid_inner_set_init(&frontier->upper, context);
+}
+
+void
+hybrid_frontier_clear(HybridFrontier *frontier)
+{
+	hybrid_inner_set_clear(&frontier->inner);
+	hybrid_inner_set_clear(&frontier->upper);
+	frontier->keys_count = 0;
+	frontier->blocks_count = 0;
+	frontier->lists_count = 0;
+	frontier->waiting = 0;
+}
+
+void
+hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits)
+{
+	const HybridTree *tree = &frontier->scorer->tree;
+	HybridReach reach = hybrid_scorer_root(frontier->scorer);
+
+	hybrid_frontier_clear(frontier);
+	frontier->limits = *limits;
+	expand(frontier, &tree->root, &reach, tree->height);
+	put_in_order(frontier);
+}
+
+float
+hybrid_frontier_next(const HybridFrontier *frontier)
+{
+	float fresh = frontier->blocks_count > 0 ? frontier->blocks[0].key : INFINITY;
+	float old = frontier->waiting > 0 ? frontier->order[0].key : INFINITY;
+
+	return Min(fresh, old);
+}
+
+int
+hybrid_frontier_take(HybridFrontier *frontier)
+{
+	if (frontier->blocks_count == 0 ||
+	    (frontier->waiting > 0 && frontier->order[0].key <= frontier->blocks[0].key))
+		return hybrid_order_take(frontier->order, &frontier->waiting).which;
+	return take_from_block(frontier);
+}
+
+void
+hybrid_frontier_put(HybridFrontier *frontier, int which, float key)
+{
+	hybrid_order_add(frontier->order, &frontier->waiting, key, which);
+}
+
+void
+hybrid_frontier_know(HybridFrontier *frontier, const int *which, int count)
+{
+	HybridScorer *scorer = frontier->scorer;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		HybridWaiting *list = &frontier->lists[which[i]];
+
+		if (i == 0 && !list->known)
+			hybrid_scorer_expect(scorer, list->at);
+		if (i + 1 < count && !frontier->lists[which[i + 1]].known)
+			hybrid_scorer_expect(scorer, frontier->lists[which[i + 1]].at);
+		if (list->known)
+			continue;
+		list->reach = hybrid_scorer_centroid(scorer, &list->above, 1, list->at, NULL);
+		list->known = true;
+	}
+}
+
+float
+hybrid_frontier_key(const HybridFrontier *frontier, int which)
+{
+	const HybridWaiting *list = &frontier->lists[which];
+	float key = list->reach.base;
+
+	if (frontier->limits.probes == 0)
+		key += spread_of(frontier, list->radius) -
+		       frontier->limits.threshold * width_of(frontier, list->radius);
+	return isnan(key) ? -INFINITY : Min(key, FLT_MAX);
+}
+
+float
+hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distance)
+{
+	const HybridWaiting *list = &frontier->lists[which];
+
+	return (list->reach.base + spread_of(frontier, list->radius) - distance) /
+	       (width_of(frontier, list->radius) + FLT_MIN);
+}
+
+Size
+hybrid_frontier_memory(const HybridFrontier *frontier)
+{
+	return frontier->keys_count * sizeof(float) +
+	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HybridOrdered));
+}
+
+/* expand: the bounds of the leaf lists below a list become keys. */
+static void
+expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level)
+{
+	HybridScorer *scorer = frontier->scorer;
+	const HybridInner *inner;
+	int i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (level == 0)
+	{
+		/* the root is a leaf */
+		int which = add_list(frontier);
+		HybridWaiting *root = &frontier->lists[which];
+
+		memset(root, 0, sizeof(*root));
+		root->link = *list;
+		root->reach = *reach;
+		root->seen = -INFINITY;
+		root->known = true;
+		hybrid_frontier_put(frontier, which, -INFINITY);
+	}
+	else if (level == 1)
+		add_keys(frontier, hybrid_inner_set_add(&frontier->inner, scorer, list, level), reach);
+	else
+	{
+		/* lists of lists: their place is taken by what is below them */
+		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
+		for (i = 0; i < inner->count; i++)
+		{
+			HybridReach below = hybrid_scorer_centroid(scorer, list, level, inner->at[i], NULL);
+
+			expand(frontier, &inner->below[i], &below, level - 1);
+		}
+	}
+}
+
+/* add_keys: of what is below an inner list; bounds of how far it is, for now. */
+static void
+add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
+{
+	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS, i;
+	float *lowers;
+
+	if (count > frontier->keys_allocated)
+	{
+		int allocated = Max(frontier->keys_allocated * 2, count);
+
+		frontier->keys = room(frontier, frontier->keys, allocated, sizeof(float));
+		frontier->blocks =
+			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS + 1, sizeof(HybridOrdered));
+		frontier->keys_allocated = allocated;
+	}
+	lowers = frontier->keys + frontier->keys_count;
+	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps, lowers);
+	for (i = inner->count; i < inner->blocks * HY_CODE_ROWS; i++)
+		lowers[i] = INFINITY;
+	frontier->keys_count = count;
+}
+
+/* put_in_order: bounds become the distances at which lists are looked into, and blocks of them a heap. */
+static void
+put_in_order(HybridFrontier *frontier)
+{
+	float threshold = frontier->limits.threshold;
+	double radii = 0;
+	int count = 0, list, i;
+	float *key = frontier->keys;
+
+	for (list = 0; list < frontier->inner.count; list++)
+	{
+		radii += frontier->inner.items[list]->radii_sum;
+		count += frontier->inner.items[list]->count;
+	}
+	frontier->scale = 1;
+	if (frontier->scorer->open.metric == HY_METRIC_IP)
+		frontier->scale = frontier->scorer->length;
+	else if (radii > 0)
+		frontier->scale = (float) (radii / count);
+	for (list = 0; list < frontier->inner.count; list++)
+	{
+		const HybridInner *inner = frontier->inner.items[list];
+
+		/* what fills up the last block stays infinite */
+		if (frontier->limits.probes == 0)
+		{
+			for (i = 0; i < inner->count; i++)
+				key[i] += spread_of(frontier, inner->radii[i]) -
+				          threshold * width_of(frontier, inner->radii[i]);
+		}
+		for (i = 0; i < inner->count; i++)
+			key[i] = key[i] > FLT_MAX ? FLT_MAX : key[i];
+		key += inner->blocks * HY_CODE_ROWS;
+	}
+	frontier->blocks_count = frontier->keys_count / HY_CODE_ROWS;
+	for (i = 0; i < frontier->blocks_count; i++)
+	{
+		frontier->blocks[i].key = least_of(frontier->keys + i * HY_CODE_ROWS);
+		frontier->blocks[i].which = i;
+	}
+	hybrid_order_make(frontier->blocks, frontier->blocks_count);
+}
+
+/* least_of: of a block of keys; one that is no number is below all. */
+static float
+least_of(float *keys)
+{
+	float least = INFINITY;
+	int i;
+
+	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
+		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
+		least = keys[i] < least ? keys[i] : least;
+	}
+	return least;
+}
+
+/* width_of: what a promise is measured in. */
+static inline float
+width_of(const HybridFrontier *frontier, float radius)
+{
+	float least = NARROWEST * frontier->scale;
+
+	return (radius > least ? radius : least) * frontier->scale;
+}
+
+/* spread_of: what its rows' distances from the centroid add to a list's key. */
+static inline float
+spread_of(const HybridFrontier *frontier, float radius)
+{
+	return frontier->scorer->open.metric == HY_METRIC_IP ? 0 : SPREAD * radius * radius;
+}
+
+/* take_from_block: the list with the least key of those that were not looked at becomes one that was. */
+static int
+take_from_block(HybridFrontier *frontier)
+{
+	float *keys = frontier->keys + frontier->blocks[0].which * HY_CODE_ROWS;
+	int entry = frontier->blocks[0].which * HY_CODE_ROWS, i, which;
+	const HybridInner *inner;
+	HybridWaiting *list;
+
+	for (i = 0; i < HY_CODE_ROWS - 1 && keys[i] != frontier->blocks[0].key; i++)
+		;
+	keys[i] = INFINITY;
+	entry += i;
+	frontier->blocks[0].key = least_of(keys);
+	hybrid_order_sink(frontier->blocks, frontier->blocks_count, 0);
+
+	for (i = 0; entry >= frontier->inner.items[i]->blocks * HY_CODE_ROWS; i++)
+		entry -= frontier->inner.items[i]->blocks * HY_CODE_ROWS;
+	inner = frontier->inner.items[i];
+	which = add_list(frontier);
+	list = &frontier->lists[which];
+	memset(list, 0, sizeof(*list));
+	list->radius = inner->radii[entry];
+	list->seen = -INFINITY;
+	list->link = inner->below[entry];
+	list->above = inner->link;
+	list->at = inner->at[entry];
+	return which;
+}
+
+/* add_list: room for one that is looked at. */
+static int
+add_list(HybridFrontier *frontier)
+{
+	if (frontier->lists_count == frontier->lists_allocated)
+	{
+		frontier->lists_allocated = Max(256, frontier->lists_allocated * 2);
+		frontier->lists =
+			room(frontier, frontier->lists, frontier->lists_allocated, sizeof(HybridWaiting));
+		frontier->order =
+			room(frontier, frontier->order, frontier->lists_allocated, sizeof(HybridOrdered));
+	}
+	return frontier->lists_count++;
+}
+
+/* room: an array of the frontier's, made longer. */
+static void *
+room(HybridFrontier *frontier, void *array, int count, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(frontier->context, count * size)
+	                     : repalloc_huge(array, count * size);
+}

@@ -1,0 +1,84 @@
+/*
+ * frontier.h
+ *		The lists that a search may look into, in the order in which it would.
+ */
+#ifndef HYBRID_INDEX_FRONTIER_H
+#define HYBRID_INDEX_FRONTIER_H
+
+#include "index/inner.h"
+#include "index/lookup.h"
+#include "index/order.h"
+
+/* HybridWaiting: a leaf list that was looked at. */
+typedef struct HybridWaiting
+{
+	HybridReach reach; /* known: its own */
+	float radius;      /* root mean square distance of its rows from its centroid */
+	float seen;        /* rows with bounds up to this have been taken from it; -INFINITY: none */
+	HybridLink link;
+	HybridLink above; /* the list that has its centroid */
+	HybridPlace at;   /* and where */
+	bool known;
+} HybridWaiting;
+
+/* HybridFrontier: of one search; the arrays are in its memory context. */
+typedef struct HybridFrontier
+{
+	MemoryContext context;
+	HybridScorer *scorer;
+	HybridLookupLimits limits;
+	float scale; /* S of frontier.c */
+	/* lists that were not looked at */
+	HybridInnerSet inner;
+	HybridInnerSet upper; /* and the lists above those */
+	float *keys;          /* of what is below each of them, whole blocks */
+	int keys_count;
+	int keys_allocated;
+	HybridOrdered *blocks;
+	int blocks_count;
+	/* those that were, and which of them wait */
+	HybridWaiting *lists;
+	int lists_count;
+	int lists_allocated;
+	HybridOrdered *order;
+	int waiting;
+} HybridFrontier;
+
+/* hybrid_frontier_init: an empty one; scorer and context stay the caller's. */
+extern void
+hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryContext context);
+
+/* hybrid_frontier_clear: empties it. */
+extern void hybrid_frontier_clear(HybridFrontier *frontier);
+
+/* hybrid_frontier_begin: all leaf lists of the tree, for the scorer's query. */
+extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
+
+/*
+ * hybrid_frontier_next: the key of the next list: the distance, in the unit of the estimates, at which it
+ * is looked into; or where limits count lists, how far it is.  Infinite: there is none.
+ */
+extern float hybrid_frontier_next(const HybridFrontier *frontier);
+
+/* hybrid_frontier_take: the next list, which there is: a number in frontier->lists; it waits no more. */
+extern int hybrid_frontier_take(HybridFrontier *frontier);
+
+/* hybrid_frontier_put: one that was taken waits again, at that key. */
+extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float key);
+
+/* hybrid_frontier_know: reads the centroids of those that are known by their codes. */
+extern void hybrid_frontier_know(HybridFrontier *frontier, const int *which, int count);
+
+/* hybrid_frontier_key: of a list that was taken, by what is known of it now. */
+extern float hybrid_frontier_key(const HybridFrontier *frontier, int which);
+
+/*
+ * hybrid_frontier_promise: of a known list: the threshold at which its key would be that distance, in
+ * the unit of the estimates.
+ */
+extern float hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distance);
+
+/* hybrid_frontier_memory: bytes of what waits. */
+extern Size hybrid_frontier_memory(const HybridFrontier *frontier);
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * learn.c
+ *		VACUUM measures the recall curve again when the index has become another.
+ *
+ * How far a search has to go depends on how many lists there are.  A build measures that, an insert
+ * does not: one of them would take seconds.  Until VACUUM comes by, which autovacuum lets happen
+ * after inserts, too, an index that grew from nothing goes by a guess, and others by what was.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "common/pg_prng.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+
+#include "server/position.h"
+
+#include "index/build.h"
+#include "index/learn.h"
+#include "index/tree.h"
+
+#define QUERIES 500
+#define TRIES 64 /* for each of them; many lists are short */
+#define SEED 1
+
+static bool is_due(const HybridTree *tree);
+static void
+sample_index(HybridSample *sample, Relation index, const HybridIndex *open, const HybridTree *tree);
+static void sample_list(HybridSample *sample, Relation index, const HybridIndex *open,
+                        const HybridFrame *frame, HybridLink list, pg_prng_state *random);
+static void take_row(HybridSample *sample, Relation index, const HybridLayout *layout,
+                     const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid);
+static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
+
+void
+hybrid_learn(Relation index, const HybridIndex *open, double rows)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	HybridSample sample;
+	HybridTree tree;
+	int size = 0;
+
+	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
+	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_tree_read(index, &tree);
+	if (open->coded && is_due(&tree))
+	{
+		sample_index(&sample, index, open, &tree);
+		size = hybrid_measure(curve, index, open, &sample, rows, QUERIES);
+	}
+	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	if (size > 0)
+		write_curve(index, curve, size, tree.leaves);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* is_due: one list alone is searched whole. */
+static bool
+is_due(const HybridTree *tree)
+{
+	return tree->height > 0 &&
+	       (tree->curve_size == 0 || tree->leaves >= (uint64) tree->curve_leaves * 2 ||
+	        (uint64) tree->leaves * 2 <= tree->curve_leaves);
+}
+
+/* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
+static void
+sample_index(HybridSample *sample, Relation index, const HybridIndex *open, const HybridTree *tree)
+{
+	int dims = open->layout.dims, count, i;
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, &count);
+	pg_prng_state random;
+	HybridFrame frame;
+
+	memset(sample, 0, sizeof(*sample));
+	pg_prng_seed(&random, SEED);
+	hybrid_frame_open(&frame, index, open, tree->centre);
+	sample->centre = palloc0(dims * sizeof(float));
+	if (frame.centre != NULL)
+		memcpy(sample->centre, frame.centre, dims * sizeof(float));
+	sample->places = palloc((Size) QUERIES * dims * sizeof(float));
+	sample->positions = palloc(QUERIES * sizeof(int64));
+	for (i = 0; i < TRIES * QUERIES && sample->rows < QUERIES; i++)
+		sample_list(sample, index, open, &frame, lists[pg_prng_uint64_range(&random, 0, count - 1)],
+		            &random);
+	pfree(lists);
+}
+
+/* sample_list: the row in a slot of a list that chance names, unless there is none. */
+static void
+sample_list(HybridSample *sample, Relation index, const HybridIndex *open, const HybridFrame *frame,
+            HybridLink list, pg_prng_state *random)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = &layout->leaf;
+	Buffer buffer = hybrid_list_read(index, layout, &list, 0, list.head, NULL);
+	const HybridListPage *content = hybrid_list_page(BufferGetPage(buffer));
+	int slots = Max(open->list_size, (int) content->total);
+	int slot = (int) pg_prng_uint64_range(random, 0, slots - 1);
+
+	while (slot >= shape->rows && BlockNumberIsValid(content->next))
+	{
+		BlockNumber next = content->next;
+
+		UnlockReleaseBuffer(buffer);
+		buffer = hybrid_list_read(index, layout, &list, 0, next, NULL);
+		content = hybrid_list_page(BufferGetPage(buffer));
+		slot -= shape->rows;
+	}
+	if (slot < content->used)
+	{
+		const HybridBlock *block = hybrid_block(shape, BufferGetPage(buffer), slot / HY_CODE_ROWS);
+
+		if ((block->live & (1U << slot % HY_CODE_ROWS)) != 0)
+			take_row(sample, index, layout, frame, BufferGetPage(buffer), slot,
+			         &block->tid[slot % HY_CODE_ROWS]);
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/* take_row: the one in this slot of a locked list page. */
+static void
+take_row(HybridSample *sample, Relation index, const HybridLayout *layout, const HybridFrame *frame,
+         Page page, int slot, const ItemPointerData *tid)
+{
+	char *vector = palloc(layout->stride);
+	float *widened = palloc(layout->dims * sizeof(float));
+	HybridStored stored;
+
+	hybrid_vector_read(index, layout, page, 0, slot, &stored, vector, NULL);
+	hybrid_widen_vector(layout->storage, &stored, vector, layout->dims, widened);
+	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->rows * layout->dims);
+	sample->positions[sample->rows++] = hybrid_position(tid);
+	pfree(vector);
+	pfree(widened);
+}
+
+static void
+write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves)
+{
+	GenericXLogState *record = GenericXLogStart(index);
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
+	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
+	meta->curve_size = size;
+	meta->curve_leaves = leaves;
+	GenericXLogFinish(record);
+	UnlockReleaseBuffer(buffer);
+}

@@ -1,0 +1,17 @@
+/*
+ * learn.h
+ *		The recall curve of an index that has grown.
+ */
+#ifndef HYBRID_INDEX_LEARN_H
+#define HYBRID_INDEX_LEARN_H
+
+#include "index/index.h"
+
+/*
+ * hybrid_learn: measures the curve again, by searching for some of the index's own rows, if the index
+ * has twice as many leaves as when that was done, or half as many, or has none yet.  rows: that it
+ * has.
+ */
+extern void hybrid_learn(Relation index, const HybridIndex *open, double rows);
+
+#endif

@@ -1,0 +1,512 @@
+/*
+ * lookup.c
+ *		The nearest rows by codes, one lot after another.
+ *
+ * As in distance browsing (G. Hjaltason and H. Samet, "Distance browsing in spatial databases",
+ * 1999) lists and rows wait in heaps, by bounds of their distances, and the next of them is looked at
+ * until k rows are known that are nearer than all that waits.  So a search resumes where it stopped.
+ *
+ * A row's bound comes from its code; when its turn comes its stored vector says how near it is.
+ *
+ * A list's bound is a guess, see frontier.c.
+ *
+ * Lists are looked into some at a time, so that the memory they need is fetched meanwhile.  Of a list
+ * that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
+ * again, at the distance up to which its rows have been seen.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/topk.h"
+#include "server/position.h"
+
+#include "index/buffers.h"
+#include "index/frontier.h"
+#include "index/lookup.h"
+#include "index/order.h"
+#include "index/tree.h"
+
+#define FIRST 2           /* lists that are looked into at a time, at first */
+#define MOST 64           /* and later */
+#define SORTED 16         /* from which on they come in the order of the file */
+#define EXPECTED 8        /* vectors that are fetched ahead */
+#define AHEAD 2           /* lists, and centroids, that are */
+#define SPARE_LISTS 65536 /* of a search whose memory is kept */
+#define SPARE_ROWS 65536
+
+/* Row: its bound is low enough for its vector to be looked at, some day. */
+typedef struct Row
+{
+	HybridPlace at;
+	int32 list;
+	int64 position;
+} Row;
+
+struct HybridLookup
+{
+	MemoryContext context;
+	HybridScorer scorer;
+	HybridFrontier frontier;
+	HybridLookupWork work;
+	Row *rows;
+	HybridOrdered *rows_order;
+	int rows_count;
+	int rows_waiting;
+	int rows_allocated;
+	HybridFind *finds;
+	int finds_count;
+	int finds_allocated;
+	int returned; /* of the finds: the first */
+	HyTopK nearest;
+	int nearest_allocated;
+};
+
+/* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
+static HybridLookup *spare = NULL;
+
+static void begin_nearest(HybridLookup *search, int k);
+static float worst(const HybridLookup *search);
+static void look_again(HybridLookup *search);
+static void look_at_rows(HybridLookup *search, double after);
+static bool look_into_lists(HybridLookup *search, int most);
+static void expect_list(const HybridLookup *search, int which);
+static int choose_lists(HybridLookup *search, int *chosen, int most);
+static int choose_nearest(HybridLookup *search, int *chosen, int most);
+static void look_into(HybridLookup *search, int which);
+static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
+static void add_find(HybridLookup *search, const HybridFind *find);
+static int bring_forward(HybridLookup *search);
+static int compare_finds(const void *a, const void *b);
+static void *room(HybridLookup *search, void *array, int count, Size size);
+
+HybridLookup *
+hybrid_lookup_new(Relation index, const HybridIndex *open)
+{
+	HybridLookup *search = spare;
+	MemoryContext context, old;
+
+	if (search != NULL &&
+	    memcmp(&search->scorer.open.layout, &open->layout, sizeof(open->layout)) == 0)
+	{
+		spare = NULL;
+		/* an error takes it along */
+		MemoryContextSetParent(search->context, CurrentMemoryContext);
+		search->scorer.index = index;
+		search->scorer.open = *open;
+		search->scorer.framed = false;
+		return search;
+	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid search", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	search = palloc0(sizeof(HybridLookup));
+	search->context = context;
+	hybrid_scorer_init(&search->scorer, index, open);
+	hybrid_frontier_init(&search->frontier, &search->scorer, context);
+	MemoryContextSwitchTo(old);
+	return search;
+}
+
+void
+hybrid_lookup_end(HybridLookup *search)
+{
+	hybrid_frontier_clear(&search->frontier);
+	if (search->frontier.keys_allocated > SPARE_LISTS || search->rows_allocated > SPARE_ROWS ||
+	    search->nearest_allocated > SPARE_ROWS)
+	{
+		MemoryContextDelete(search->context);
+		return;
+	}
+	/* of another index, perhaps, that was searched before this one */
+	if (spare != NULL)
+		MemoryContextDelete(spare->context);
+	search->scorer.probe = NULL;
+	MemoryContextSetParent(search->context, TopMemoryContext);
+	spare = search;
+}
+
+void
+hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
+{
+	hybrid_scorer_query(&search->scorer, probe);
+	memset(&search->work, 0, sizeof(search->work));
+	hybrid_frontier_clear(&search->frontier);
+	search->rows_count = 0;
+	search->rows_waiting = 0;
+	search->finds_count = 0;
+	search->returned = 0;
+}
+
+const HybridTree *
+hybrid_lookup_tree(const HybridLookup *search)
+{
+	return &search->scorer.tree;
+}
+
+void
+hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
+{
+	hybrid_frontier_begin(&search->frontier, limits);
+}
+
+const HybridFind *
+hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
+{
+	int at_a_time = FIRST, i, kept = 0;
+
+	for (i = search->returned; i < search->finds_count; i++)
+		search->finds[kept++] = search->finds[i];
+	search->finds_count = kept;
+	begin_nearest(search, k);
+	look_again(search);
+	for (i = 0; i < kept; i++)
+		(void) hy_topk_push(&search->nearest, search->finds[i].distance, search->finds[i].position);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_at_rows(search, after);
+		at_a_time = Min(at_a_time * 2, MOST);
+	} while (look_into_lists(search, at_a_time / 2) ||
+	         (search->rows_waiting > 0 && search->rows_order[0].key < worst(search)));
+
+	search->returned = bring_forward(search);
+	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
+	*count = search->returned;
+	return search->finds;
+}
+
+HybridLookupWork
+hybrid_lookup_work(const HybridLookup *search)
+{
+	return search->work;
+}
+
+Size
+hybrid_lookup_memory(const HybridLookup *search)
+{
+	return hybrid_frontier_memory(&search->frontier) +
+	       search->rows_count * (sizeof(Row) + sizeof(HybridOrdered)) +
+	       search->finds_count * sizeof(HybridFind);
+}
+
+float
+hybrid_lookup_promise(const HybridLookup *search, int list, double distance)
+{
+	return hybrid_frontier_promise(&search->frontier, list,
+	                               hybrid_scorer_unit(&search->scorer, distance));
+}
+
+/* begin_nearest: room for the k nearest of a lot. */
+static void
+begin_nearest(HybridLookup *search, int k)
+{
+	HyNeighbor *items = search->nearest.items;
+
+	if (k > search->nearest_allocated)
+	{
+		items = room(search, items, k, sizeof(HyNeighbor));
+		search->nearest_allocated = k;
+	}
+	hy_topk_init(&search->nearest, items, k);
+}
+
+/* look_again: where lists are counted, those that were looked into have rows for the next lot, too. */
+static void
+look_again(HybridLookup *search)
+{
+	HybridFrontier *frontier = &search->frontier;
+	int i;
+
+	if (frontier->limits.probes == 0)
+		return;
+	for (i = 0; i < frontier->lists_count; i++)
+	{
+		if (!isinf(frontier->lists[i].seen))
+			hybrid_frontier_put(frontier, i, -INFINITY);
+	}
+}
+
+/* worst: of the k nearest, in the unit of the estimates; infinite while there are fewer. */
+static float
+worst(const HybridLookup *search)
+{
+	return search->nearest.count < search->nearest.k
+	           ? INFINITY
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
+}
+
+/* look_at_rows: those that come before the next list; and while there are fewer than k, any. */
+static void
+look_at_rows(HybridLookup *search, double after)
+{
+	float list = hybrid_frontier_next(&search->frontier);
+	int i;
+
+	for (i = 0; i < Min(EXPECTED, search->rows_waiting); i++)
+		hybrid_scorer_expect(&search->scorer, search->rows[search->rows_order[i].which].at);
+	while (search->rows_waiting > 0)
+	{
+		float limit = worst(search), key = search->rows_order[0].key;
+		const Row *row;
+		HybridFind find;
+
+		if (!(key < limit) && !isinf(limit))
+			break;
+		if (key > list && !isinf(limit))
+			break;
+		row = &search->rows[hybrid_order_take(search->rows_order, &search->rows_waiting).which];
+		find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
+		                                  row->at, &find.width);
+		find.list = row->list;
+		find.position = row->position;
+		search->work.rescored++;
+		/* what has no distance comes last, as in a sort */
+		if (isnan(find.distance))
+		{
+			find.distance = INFINITY;
+			find.width = INFINITY;
+		}
+		if (find.distance < after)
+			continue;
+		add_find(search, &find);
+		(void) hy_topk_push(&search->nearest, find.distance, find.position);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* look_into_lists: some of those that may have nearer rows; false: there are none. */
+static bool
+look_into_lists(HybridLookup *search, int most)
+{
+	int chosen[MOST], count, i;
+
+	count = search->frontier.limits.probes > 0 ? choose_nearest(search, chosen, most)
+	                                           : choose_lists(search, chosen, most);
+	if (count >= SORTED)
+	{
+		HybridOrdered order[MOST];
+
+		for (i = 0; i < count; i++)
+		{
+			order[i].key = (float) search->frontier.lists[chosen[i]].link.head;
+			order[i].which = chosen[i];
+		}
+		hybrid_order_make(order, count);
+		for (i = 0; i < most && count > 0; i++)
+			chosen[i] = hybrid_order_take(order, &count).which;
+		count = i;
+	}
+	for (i = 0; i < Min(AHEAD, count); i++)
+		expect_list(search, chosen[i]);
+	for (i = 0; i < count; i++)
+	{
+		if (i + AHEAD < count)
+			expect_list(search, chosen[i + AHEAD]);
+		look_into(search, chosen[i]);
+	}
+	return count > 0;
+}
+
+/* expect_list: it will be looked into soon. */
+static void
+expect_list(const HybridLookup *search, int which)
+{
+	const HybridListLayout *leaf = &search->scorer.open.layout.leaf;
+
+	hybrid_buffer_expect(search->scorer.index, search->frontier.lists[which].link.head,
+	                     leaf->first_block, leaf->blocks * leaf->block_bytes);
+}
+
+/* choose_lists: those that wait at less than the worst of the k nearest. */
+static int
+choose_lists(HybridLookup *search, int *chosen, int most)
+{
+	float limit = worst(search);
+	int count = 0, kept = 0, i;
+
+	while (kept == 0 && hybrid_frontier_next(&search->frontier) < limit)
+	{
+		count = 0;
+		while (count < most && hybrid_frontier_next(&search->frontier) < limit)
+			chosen[count++] = hybrid_frontier_take(&search->frontier);
+		hybrid_frontier_know(&search->frontier, chosen, count);
+		for (i = 0; i < count; i++)
+		{
+			HybridWaiting *list = &search->frontier.lists[chosen[i]];
+			/* one that was looked into waits at what was seen of it */
+			float key =
+				isinf(list->seen) ? hybrid_frontier_key(&search->frontier, chosen[i]) : list->seen;
+
+			if (!(key < limit))
+			{
+				hybrid_frontier_put(&search->frontier, chosen[i], key);
+				continue;
+			}
+			chosen[kept++] = chosen[i];
+		}
+	}
+	return kept;
+}
+
+/* choose_nearest: the nearest that have not been looked into, as far as probes allow. */
+static int
+choose_nearest(HybridLookup *search, int *chosen, int most)
+{
+	int64 more = search->frontier.limits.probes - search->work.lists;
+	int count = 0;
+
+	while (count < most && hybrid_frontier_next(&search->frontier) < INFINITY)
+	{
+		int which = hybrid_frontier_take(&search->frontier);
+		HybridWaiting *list = &search->frontier.lists[which];
+
+		if (isinf(list->seen) && more <= 0)
+			break;
+		if (list->known)
+		{
+			chosen[count++] = which;
+			more -= isinf(list->seen) ? 1 : 0;
+		}
+		else
+		{
+			hybrid_frontier_know(&search->frontier, &which, 1);
+			hybrid_frontier_put(&search->frontier, which,
+			                    hybrid_frontier_key(&search->frontier, which));
+		}
+	}
+	return count;
+}
+
+/* look_into: the rows of a leaf list that may be nearer than the worst, and have not been taken. */
+static void
+look_into(HybridLookup *search, int which)
+{
+	HybridScorer *scorer = &search->scorer;
+	const HybridLayout *layout = &scorer->open.layout;
+	HybridWaiting *list = &search->frontier.lists[which];
+	float limit = worst(search);
+	BlockNumber block = list->link.head;
+	uint32 pages = 0;
+	int rows = 0;
+
+	do
+	{
+		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+		if (BlockNumberIsValid(content->next))
+			hybrid_buffer_expect(scorer->index, content->next, layout->leaf.first_block,
+			                     layout->leaf.block_bytes);
+		hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach, search->frontier.limits.eps,
+		                   limit);
+		rows += content->live;
+		for (b = 0; b < blocks; b++)
+		{
+			const HybridBlock *entries = hybrid_block(&layout->leaf, page, b);
+			uint32 mask = scorer->masks[b] & entries->live;
+
+			while (mask != 0)
+			{
+				int row = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + row;
+				float lower = scorer->lowers[slot];
+
+				mask &= mask - 1;
+				if (!isinf(list->seen) && !(lower > list->seen))
+					continue;
+				add_row(search, lower, hybrid_scorer_place(scorer, page, block, 0, slot), which,
+				        hybrid_position(&entries->tid[row]));
+			}
+		}
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(scorer->index, &list->link, &pages);
+	} while (BlockNumberIsValid(block));
+	if (isinf(list->seen))
+	{
+		search->work.lists++;
+		search->work.rows += rows;
+	}
+	list->seen = limit;
+	if (search->frontier.limits.probes == 0 && !isinf(limit))
+		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/* add_row: one that waits. */
+static void
+add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position)
+{
+	Row *row;
+
+	if (search->rows_count == search->rows_allocated)
+	{
+		search->rows_allocated = Max(1024, search->rows_allocated * 2);
+		search->rows = room(search, search->rows, search->rows_allocated, sizeof(Row));
+		search->rows_order =
+			room(search, search->rows_order, search->rows_allocated, sizeof(HybridOrdered));
+	}
+	row = &search->rows[search->rows_count];
+	row->at = at;
+	row->list = list;
+	row->position = position;
+	hybrid_order_add(search->rows_order, &search->rows_waiting, isnan(lower) ? -INFINITY : lower,
+	                 search->rows_count++);
+}
+
+static void
+add_find(HybridLookup *search, const HybridFind *find)
+{
+	if (search->finds_count == search->finds_allocated)
+	{
+		search->finds_allocated = Max(256, search->finds_allocated * 2);
+		search->finds = room(search, search->finds, search->finds_allocated, sizeof(HybridFind));
+	}
+	search->finds[search->finds_count++] = *find;
+}
+
+/* bring_forward: the finds that are among the k nearest come first; returns how many they are. */
+static int
+bring_forward(HybridLookup *search)
+{
+	HybridFind last, find;
+	int count = 0, i;
+
+	if (search->nearest.count < search->nearest.k)
+		return search->finds_count;
+	last.distance = search->nearest.items[0].distance;
+	last.position = search->nearest.items[0].row;
+	for (i = 0; i < search->finds_count; i++)
+	{
+		if (compare_finds(&search->finds[i], &last) > 0)
+			continue;
+		find = search->finds[i];
+		search->finds[i] = search->finds[count];
+		search->finds[count++] = find;
+	}
+	return count;
+}
+
+static int
+compare_finds(const void *a, const void *b)
+{
+	const HybridFind *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+/* room: an array of the search's, made longer. */
+static void *
+room(HybridLookup *search, void *array, int count, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(search->context, count * size)
+	                     : repalloc_huge(array, count * size);
+}

@@ -1,0 +1,85 @@
+/*
+ * lookup.h
+ *		The nearest rows by codes, one lot after another.
+ */
+#ifndef HYBRID_INDEX_LOOKUP_H
+#define HYBRID_INDEX_LOOKUP_H
+
+#include "index/index.h"
+
+/* HybridLookupLimits: how far a search goes. */
+typedef struct HybridLookupLimits
+{
+	float threshold; /* of the promise of lists; see frontier.c */
+	float eps;       /* deviations allowed to the estimates of codes */
+	int probes;      /* leaf lists, the nearest ones, whatever the threshold; 0: by the threshold */
+} HybridLookupLimits;
+
+/* HybridLookupWork: what a search has done so far. */
+typedef struct HybridLookupWork
+{
+	int64 lists;    /* leaf lists looked into */
+	int64 rows;     /* whose codes were scored, each once */
+	int64 rescored; /* whose vectors were read */
+} HybridLookupWork;
+
+/* HybridFind: a row that was found. */
+typedef struct HybridFind
+{
+	double distance; /* at most what the operator returns */
+	float width;     /* which is at most that and this */
+	int32 list;      /* of hybrid_lookup_promise */
+	int64 position;  /* server/position.h */
+} HybridFind;
+
+typedef struct HybridLookup HybridLookup;
+
+/* hybrid_lookup_new: memory for searches in this index, below the current memory context. */
+extern HybridLookup *hybrid_lookup_new(Relation index, const HybridIndex *open);
+
+/* hybrid_lookup_end: its memory is kept for the next one; after an error it has gone by itself. */
+extern void hybrid_lookup_end(HybridLookup *search);
+
+/*
+ * hybrid_lookup_query: begins a search, in the tree as it is now, for probe->x with its dims, which
+ * stays the caller's.
+ */
+extern void hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe);
+
+/* hybrid_lookup_tree: as of the query. */
+extern const HybridTree *hybrid_lookup_tree(const HybridLookup *search);
+
+/* hybrid_lookup_limit: how far this search goes; before the first rows are asked for. */
+extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
+
+/*
+ * hybrid_lookup_next: the next *count rows, k at most, by their distances and positions; fewer than k
+ * when there are no more.  They come after those that were returned before, but for rows that were found
+ * late: these are left out if they are nearer than `after`.  The array is the search's own, until
+ * the next call.
+ */
+extern const HybridFind *hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
+
+/* hybrid_lookup_work: of this search. */
+extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);
+
+/* hybrid_lookup_memory: bytes that this search's rows and lists take. */
+extern Size hybrid_lookup_memory(const HybridLookup *search);
+
+/*
+ * hybrid_lookup_promise: of the list of a find: the threshold from which on it would be looked into, if
+ * the k-th row were at that distance.
+ */
+extern float hybrid_lookup_promise(const HybridLookup *search, int list, double distance);
+
+/* hybrid_lookup_eps: deviations to allow for where that recall is asked for. */
+extern float hybrid_lookup_eps(double recall);
+
+/* hybrid_lookup_limits: for that recall, 0.5 .. 1, by what the index has measured. */
+extern void hybrid_lookup_limits(const HybridTree *tree, HyMetric metric, double recall, int probes,
+                                 HybridLookupLimits *limits);
+
+/* hybrid_curve_rows: how many rows are looked at for that recall, by a curve that has points. */
+extern double hybrid_curve_rows(const HybridTree *tree, double recall);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * order.h
+ *		Taking the least of many, one after another: a binary min-heap of keys and numbers.
+ *
+ * For when only some of them will be taken: making the heap costs what a look at each costs, and a
+ * sort of all would cost more than all the rest of a search.
+ */
+#ifndef HYBRID_INDEX_ORDER_H
+#define HYBRID_INDEX_ORDER_H
+
+#include <stdint.h>
+
+typedef struct HybridOrdered
+{
+	float key;
+	int32_t which;
+} HybridOrdered;
+
+/* hybrid_order_sink: item i finds its place among those below it. */
+static inline void
+hybrid_order_sink(HybridOrdered *items, int count, int i)
+{
+	HybridOrdered item = items[i];
+
+	for (;;)
+	{
+		int child = 2 * i + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && items[child + 1].key < items[child].key)
+			child++;
+		if (!(items[child].key < item.key))
+			break;
+		items[i] = items[child];
+		i = child;
+	}
+	items[i] = item;
+}
+
+/* hybrid_order_make: a heap of what is there. */
+static inline void
+hybrid_order_make(HybridOrdered *items, int count)
+{
+	int i;
+
+	for (i = count / 2 - 1; i >= 0; i--)
+		hybrid_order_sink(items, count, i);
+}
+
+/* hybrid_order_take: the least of a heap that is not empty. */
+static inline HybridOrdered
+hybrid_order_take(HybridOrdered *items, int *count)
+{
+	HybridOrdered least = items[0];
+
+	items[0] = items[--*count];
+	hybrid_order_sink(items, *count, 0);
+	return least;
+}
+
+/* hybrid_order_add: one more; there is room for it. */
+static inline void
+hybrid_order_add(HybridOrdered *items, int *count, float key, int32_t which)
+{
+	int i = (*count)++;
+
+	while (i > 0 && key < items[(i - 1) / 2].key)
+	{
+		items[i] = items[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	items[i].key = key;
+	items[i].which = which;
+}
+
+#endif

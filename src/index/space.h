@@ -1,0 +1,73 @@
+/*
+ * space.h
+ *		Pages for new lists, and what becomes of those of lists that were moved.
+ */
+#ifndef HYBRID_INDEX_SPACE_H
+#define HYBRID_INDEX_SPACE_H
+
+#include "index/compose.h"
+
+/*
+ * hybrid_page_allocate: a page that belongs to nobody, pinned and exclusively locked, and in
+ * *generation the one it would have as the head of a list.  It is the caller's from now on: if it is
+ * not written, it stays empty until VACUUM comes by.
+ */
+extern Buffer hybrid_page_allocate(Relation index, uint16 *generation);
+
+/* HybridLoggedSink: a sink that writes to such pages, with WAL. */
+typedef struct HybridLoggedSink
+{
+	HybridSink sink; /* first: it is what others see */
+	Relation index;
+} HybridLoggedSink;
+
+extern void hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index);
+
+/*
+ * hybrid_list_extend: a new, empty page at the end of a list whose page lock the caller holds
+ * exclusively; returns its block.
+ */
+extern BlockNumber hybrid_list_extend(Relation index, const HybridLayout *layout,
+                                      const HybridLink *list, int level, BlockNumber tail);
+
+/* hybrid_page_write: overwrites a page with an image, with WAL. */
+extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
+
+/* HYBRID_CENTRE_GENERATION: no list has it; in a note, the block was a page of the centre. */
+#define HYBRID_CENTRE_GENERATION 0
+
+/*
+ * hybrid_moved_remember: a list was moved: whoever needs pages later may take its own, once nobody
+ * reads them; and there are so many more leaves.  Nothing is lost but time where there is no room for
+ * the note: VACUUM finds it.
+ */
+extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
+                                  int more_leaves);
+
+/* hybrid_moved_known: whether there is such a note. */
+extern bool hybrid_moved_known(Relation index, const HybridLink *list);
+
+/* hybrid_moved_reclaim: frees the pages of the oldest moved lists that nobody can be reading. */
+extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
+
+/*
+ * hybrid_nobody_reads: whether nobody else has a snapshot, and nothing else here has the index open; who
+ * holds the meta page's page lock exclusively then knows that nobody reads lists moved so far.
+ */
+extern bool hybrid_nobody_reads(Relation index);
+
+/*
+ * hybrid_list_free: frees the pages of a moved list if nobody can be reading it; returns how many.
+ * unread: nobody is, whatever is running.
+ */
+extern int
+hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bool unread);
+
+/*
+ * hybrid_pages_free: frees pages that belong to a list, or did when it existed, and that nobody names;
+ * returns how many still did.
+ */
+extern int
+hybrid_pages_free(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * split.h
+ *		A list that has grown too long becomes two; lists that are copied otherwise.
+ */
+#ifndef HYBRID_INDEX_SPLIT_H
+#define HYBRID_INDEX_SPLIT_H
+
+#include "index/copy.h"
+
+/*
+ * hybrid_split: splits a list of this level if it is too long and nobody else is at it; and then the
+ * list above, if that has become too long by it.  hint: the list above as far as it is known.
+ */
+extern void
+hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
+
+/*
+ * hybrid_copy_lists: `into` copies take the place of one or two lists of a level.  The caller holds
+ * their page locks exclusively, and the meta page's.  *above, *due: as hybrid_link_parts has them; made:
+ * the copies.  false: nothing happened, because a list was moved, or two are not in the same list above any more.
+ */
+extern bool
+hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
+                  int level, int into, HybridLink *above, bool *due, HybridLink *made);
+
+/*
+ * hybrid_shrink_root: the tree loses a level if the root names one list only; returns whether it does.
+ * The caller holds the meta page's page lock, shared.
+ */
+extern bool hybrid_shrink_root(Relation index, const HybridIndex *open);
+
+#endif

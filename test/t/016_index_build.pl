@@ -1,0 +1,124 @@
+# CREATE INDEX with workers, with little memory, on a device, beside writers: the same index each time.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use HybridSession;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "maintenance_work_mem = 128MB\nautovacuum = off\nmax_parallel_workers = 8\n");
+$node->start;
+session_on($node);
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	CREATE TABLE item (id int, v vector(512)) WITH (autovacuum_enabled = off);
+	INSERT INTO item SELECT i, (SELECT array_agg(sin(i * j) + sin(i % 61 * j)) FROM generate_series(1, 512) j)::vector
+		FROM generate_series(1, 12000) i;
+	VACUUM ANALYZE item;
+	CREATE FUNCTION bytes(i regclass) RETURNS text LANGUAGE sql AS $$
+		SELECT count(*) || md5(string_agg(md5(pg_read_binary_file(pg_relation_filepath(i), n * 8192 + 8, 8184)), '' ORDER BY n))
+		FROM generate_series(0, pg_relation_size(i) / 8192 - 1) n $$;
+});
+
+# build SETTINGS: an index built with these; what was said, and its bytes but for the LSNs
+sub build
+{
+	my ($settings, $how) = @_;
+	my ($out, $err) = ('', '');
+
+	$node->psql('postgres', 'DROP INDEX IF EXISTS item_v');
+	$node->psql('postgres', "SET client_min_messages = debug1; $settings; SET hybrid.emulated_open_ms = 0;"
+		  . ($how || 'CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops)'), stdout => \$out, stderr => \$err);
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	return ($err, $node->safe_psql('postgres', "SELECT bytes('item_v')"));
+}
+
+my ($said, $alone) = build('SET max_parallel_maintenance_workers = 0');
+unlike($said, qr/parallel workers/, 'alone');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '12000', 'and right');
+is($node->safe_psql('postgres', q{SELECT levels > 1 FROM hybrid_index_stats('item_v')}), 't', 'a tree');
+
+# The rows are in the TOAST table; it counts.
+cmp_ok($node->safe_psql('postgres', q{SELECT pg_relation_size('item')}), '<', 8 << 20, 'a table that is small but for its vectors');
+for my $workers (1, 2)
+{
+	my $bytes;
+
+	($said, $bytes) = build("SET max_parallel_maintenance_workers = $workers");
+	like($said, qr/is built with $workers parallel workers/, "$workers workers are there");
+	is($bytes, $alone, 'and the bytes are the same');
+}
+(undef, my $again) = build(q{SET max_parallel_workers = 0});
+is($again, $alone, 'workers that are planned and cannot be had');
+
+my $bytes;
+($said, $bytes) = build(q{SET max_parallel_maintenance_workers = 0; SET hybrid.plugins = 'hybrid_emulated';
+	SET hybrid.execution = prefer_gpu});
+is($bytes, $alone, 'rows assigned on a device');
+is( $node->safe_psql('postgres', q{
+	SET hybrid.plugins = 'hybrid_emulated';
+	SET hybrid.execution = prefer_gpu;
+	DROP INDEX item_v;
+	CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
+	SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'assign'}),
+	't', 'which is where they were');
+
+# 4 MB: too little for workers, and enough.
+($said, $bytes) = build('SET maintenance_work_mem = 4096');
+unlike($said, qr/parallel workers/, '4 MB are not divided');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v'), entries FROM hybrid_index_stats('item_v')}), '12000|12000', 'but suffice');
+
+# Beside writers: rows of before, and those of meanwhile.
+$node->safe_psql('postgres', 'DROP INDEX item_v');
+my $writer = session();
+ask($writer, 'BEGIN; DELETE FROM item WHERE id % 100 = 1; INSERT INTO item SELECT 20000 + id, v FROM item WHERE id % 100 = 2');
+my $builder = session();
+$builder->{in} .= "SET client_min_messages = debug1; CREATE INDEX CONCURRENTLY item_v ON item USING hybrid (v vector_cosine_ops);\n";
+$builder->{run}->pump_nb;
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%'}), 'waits for who writes');
+ask($writer, 'COMMIT');
+ask($builder, 'SELECT 1');
+like($builder->{err}, qr/parallel workers/, 'with workers');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '12000', 'and nothing is missing');
+is($node->safe_psql('postgres', q{SET enable_seqscan = off; SET hybrid.target_recall = 1; SELECT count(*) FROM
+	(SELECT id FROM item ORDER BY v <=> (SELECT v FROM item WHERE id = 20002) LIMIT 100000) s}),
+	$node->safe_psql('postgres', 'SELECT count(*) FROM item'), 'as a scan of all finds');
+
+# How far it is: every phase that takes a while has been seen by who looked, and rows are counted.
+my %seen;
+my $most = 0;
+$node->safe_psql('postgres', 'DROP INDEX item_v');
+$builder->{in} .= "CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);\n";
+$builder->{run}->pump_nb;
+my $watcher = session();
+for (my $end = time + 60; time < $end;)
+{
+	my $row = ask($watcher, q{SELECT phase || '|' || tuples_done || '|' || tuples_total || '|' || blocks_total FROM pg_stat_progress_create_index});
+
+	last if $row eq '' && %seen;
+	next if $row eq '';
+	my ($phase, $done) = split /\|/, $row;
+	$seen{$phase} = 1;
+	$most = $done if $done > $most;
+	sleep(0.01);
+}
+ask($builder, 'SELECT 1');
+ok(exists $seen{"building index: $_"}, "$_: seen") for 'placing lists', 'assigning rows to lists', 'measuring recall';
+cmp_ok($most, '>', 1000, 'and rows are counted');
+
+# A row that cannot be indexed, whoever comes to it: its error, and no index.
+$node->safe_psql('postgres', 'DROP INDEX item_v; INSERT INTO item VALUES (0, NULL)');
+my ($out, $err) = ('', '');
+$node->psql('postgres', q{CREATE INDEX item_v ON item USING hybrid ((CASE WHEN 1 / id > -1 THEN v END::vector(512)))}, stdout => \$out, stderr => \$err);
+like($err, qr/division by zero/, 'an error of a worker, or of the leader');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class WHERE relname = 'item_v'}), '0', 'leaves nothing');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,713 @@
+/*
+ * codes_test.c
+ *		Codes: estimates are right in the mean, bounds hold as often as they say, and every level
+ *		gives the same bits.
+ */
+#include "unit.h"
+
+#include "core/codes.h"
+#include "core/distance.h"
+#include "core/rotation.h"
+
+#define MOST 2048 /* dims */
+#define ROWS HY_CODE_ROWS
+
+static double
+gaussian(UnitRandom *random)
+{
+	double sum = -6;
+	int i;
+
+	for (i = 0; i < 12; i++)
+		sum += unit_random_unit(random);
+	return sum;
+}
+
+/* Space: a root, a rotation, one list and a query there, which is 1.5 widths away. */
+typedef struct Space
+{
+	HyMetric metric;
+	int dims;
+	int padded;
+	HyRotation rotation;
+	float root[MOST];
+	float centroid[MOST];
+	float query[MOST];
+	float turned_centroid[MOST]; /* P(c - root) */
+	float turned_query[MOST];    /* P(q - root) */
+	uint8_t tables[MOST * 4];
+	HyCodeQuery prepared;
+	double reach; /* |q - c| */
+	double base;
+} Space;
+
+static void
+difference(const float *a, const float *b, int dims, float *out)
+{
+	int i;
+
+	for (i = 0; i < dims; i++)
+		out[i] = a[i] - b[i];
+}
+
+static double
+product(const float *a, const float *b, int dims)
+{
+	double sum = 0;
+	int i;
+
+	for (i = 0; i < dims; i++)
+		sum += (double) a[i] * b[i];
+	return sum;
+}
+
+static void
+space_init(Space *space, HyMetric metric, int dims, float width, uint64_t seed)
+{
+	UnitRandom random = {seed * 2 + 1};
+	float between[MOST];
+	int i;
+
+	memset(space, 0, sizeof(*space));
+	space->metric = metric;
+	space->dims = dims;
+	CHECK_INT(hy_rotation_init(&space->rotation, dims, seed, &hy_malloc_allocator), HY_OK);
+	space->padded = space->rotation.padded;
+	for (i = 0; i < dims; i++)
+	{
+		space->root[i] = (float) gaussian(&random);
+		space->centroid[i] = space->root[i] + 2 * (float) gaussian(&random);
+		space->query[i] = space->centroid[i] + 1.5f * width * (float) gaussian(&random);
+	}
+	difference(space->centroid, space->root, dims, between);
+	hy_rotation_apply(&space->rotation, between, space->turned_centroid);
+	difference(space->query, space->root, dims, between);
+	hy_rotation_apply(&space->rotation, between, space->turned_query);
+	difference(space->query, space->centroid, dims, between);
+	space->reach = sqrt(product(between, between, dims));
+	space->base = metric == HY_METRIC_IP ? -product(space->query, space->centroid, dims)
+	                                     : space->reach * space->reach;
+	hy_code_query_init(&space->prepared, space->turned_query, space->padded, space->tables);
+}
+
+static void
+space_encode(const Space *space, const float *x, uint8_t *bits, HyCode *code)
+{
+	float between[MOST];
+	float residual[MOST];
+
+	difference(x, space->centroid, space->dims, between);
+	hy_rotation_apply(&space->rotation, between, residual);
+	hy_code_encode(space->metric, residual, space->turned_centroid, space->padded,
+	               product(between, space->root, space->dims), bits, code);
+}
+
+static double
+space_distance(const Space *space, const float *x)
+{
+	float between[MOST];
+
+	if (space->metric == HY_METRIC_IP)
+		return -product(x, space->query, space->dims);
+	difference(x, space->query, space->dims, between);
+	return product(between, between, space->dims);
+}
+
+static HyCodeLimits
+space_limits(const Space *space, float eps, float threshold)
+{
+	HyCodeLimits limits = {.base = (float) space->base,
+	                       .reach = (float) space->reach,
+	                       .eps = eps,
+	                       .threshold = threshold};
+
+	return limits;
+}
+
+/*
+ * Over rows, lists and rotations: the mean of (estimate - distance) / deviation is 0, its square at
+ * most about 1, and it passes e deviations as seldom as a normal law does.
+ */
+static void
+test_estimates_and_bounds(void)
+{
+	static const int dims[] = {40, 64, 128, 200, 768, 1536};
+	static const HyMetric metrics[] = {HY_METRIC_L2, HY_METRIC_IP};
+	static const float eps[] = {1.0f, 1.9f, 3.0f};
+	/* how often a normal law is above, and twice that; what else is there is luck */
+	static const double seldom[] = {0.159, 0.0287, 0.00135};
+	int d;
+	int m;
+	int e;
+	int i;
+	int list;
+
+	for (d = 0; d < 6; d++)
+	{
+		for (m = 0; m < 2; m++)
+		{
+			int lists = 40 / unit_share() + 1;
+			double mean = 0;
+			double square = 0;
+			double above[3] = {0};
+			double n = (double) lists * ROWS;
+
+			for (list = 0; list < lists; list++)
+			{
+				static Space space;
+				static uint8_t block[MOST * 4];
+				HyCodeFactors factors;
+				UnitRandom random = {(uint64_t) list * 977 + 13};
+				double distance[ROWS];
+				float estimate[ROWS];
+				float lower[ROWS];
+				uint32_t mask;
+
+				space_init(&space, metrics[m], dims[d], 1, (uint64_t) list + 1);
+				for (i = 0; i < ROWS; i++)
+				{
+					float x[MOST];
+					uint8_t bits[MOST / 8];
+					HyCode code;
+					int j;
+
+					for (j = 0; j < dims[d]; j++)
+						x[j] = space.centroid[j] + (float) gaussian(&random);
+					space_encode(&space, x, bits, &code);
+					hy_code_put(block, &factors, space.padded, i, bits, &code);
+					distance[i] = space_distance(&space, x);
+				}
+				for (e = 0; e < 3; e++)
+				{
+					HyCodeLimits limits = space_limits(&space, eps[e], 0);
+					HyCodeBlocks blocks = {.codes = block, .factors = &factors, .count = 1};
+
+					hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+					for (i = 0; i < ROWS; i++)
+						above[e] += lower[i] > distance[i];
+				}
+				for (i = 0; i < ROWS; i++)
+				{
+					double off = (estimate[i] - distance[i]) / (factors.error[i] * space.reach);
+
+					mean += off / n;
+					square += off * off / n;
+				}
+				hy_rotation_free(&space.rotation);
+			}
+			CHECK_MSG(fabs(mean) < 5 / sqrt(n) * sqrt(square), "%d dims, %s: the mean is %g",
+			          dims[d], hy_metric_name(metrics[m]), mean);
+			CHECK_MSG(square > 0.6 && square < 1.2, "%d dims, %s: the mean square is %g", dims[d],
+			          hy_metric_name(metrics[m]), square);
+			for (e = 0; e < 3; e++)
+				CHECK_MSG(above[e] <= n * seldom[e] * 1.2 + 3 * sqrt(n * seldom[e]) + 1,
+				          "%d dims, %s: %g of %g rows are below %g deviations", dims[d],
+				          hy_metric_name(metrics[m]), above[e], n, (double) eps[e]);
+		}
+	}
+}
+
+/*
+ * Lists far from the root and ever narrower, so that what the tables lose is first little and then
+ * most of the error: as measured when the tables were made, and the bounds are broken as often as
+ * a normal law has it, no more and not much less.
+ */
+static void
+test_what_tables_lose(void)
+{
+	static const int dims[] = {64, 768, 2000};
+	static const float widths[] = {1.0f, 0.1f, 0.03f, 0.005f};
+	int d;
+	int w;
+	int i;
+	int list;
+
+	for (d = 0; d < 3 * 4; d++)
+	{
+		double mean = 0;
+		double square = 0;
+		double share = 0;
+		double n = 0;
+		int above = 0;
+
+		w = d % 4;
+		for (list = 0; list < 60; list++)
+		{
+			static Space space;
+			static uint8_t block[MOST * 4];
+			UnitRandom random = {(uint64_t) list * 31 + 5};
+			HyCodeFactors factors;
+			double exact[ROWS];
+			double distance[ROWS];
+			float estimate[ROWS];
+			float lower[ROWS];
+			uint32_t mask;
+			HyCodeLimits limits;
+			HyCodeBlocks blocks = {.codes = block, .factors = &factors, .count = 1};
+			int j;
+
+			space_init(&space, HY_METRIC_L2, dims[d / 4], widths[w], (uint64_t) list + 100);
+			limits = space_limits(&space, 1.0f, 0);
+			for (i = 0; i < ROWS; i++)
+			{
+				float x[MOST];
+				uint8_t bits[MOST / 8];
+				HyCode code;
+
+				for (j = 0; j < space.dims; j++)
+					x[j] = space.centroid[j] + widths[w] * (float) gaussian(&random);
+				space_encode(&space, x, bits, &code);
+				hy_code_put(block, &factors, space.padded, i, bits, &code);
+				distance[i] = space_distance(&space, x);
+				exact[i] = 0;
+				for (j = 0; j < space.padded; j++)
+					exact[i] += (bits[j / 8] >> j % 8 & 1 ? 0.5 : -0.5) * space.turned_query[j];
+			}
+			hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+			for (i = 0; i < ROWS; i++)
+			{
+				double right =
+					(double) factors.add[i] + limits.base + factors.rescale[i] * exact[i];
+				double off = (estimate[i] - right) / (factors.rescale[i] * space.prepared.slack);
+
+				n++;
+				mean += off;
+				square += off * off;
+				share +=
+					-factors.rescale[i] * space.prepared.slack / (factors.error[i] * space.reach);
+				above += lower[i] > distance[i];
+			}
+			hy_rotation_free(&space.rotation);
+		}
+		CHECK_MSG(fabs(mean / n) < 0.2, "%d dims: the mean is %g", dims[d / 4], mean / n);
+		CHECK_MSG(square / n > 0.8 && square / n < 1.2, "%d dims: the mean square is %g",
+		          dims[d / 4], square / n);
+		CHECK_MSG(w == 0   ? share / n < 0.06
+		          : w == 3 ? share / n > 3
+		                   : true,
+		          "%d dims, width %g: %g of the error", dims[d / 4], (double) widths[w], share / n);
+		CHECK_MSG(above <= n * 0.159 * 1.1 + 3 * sqrt(n * 0.159) &&
+		              above >= n * 0.159 * 0.9 - 3 * sqrt(n * 0.159),
+		          "%d dims, width %g: %d of %g above", dims[d / 4], (double) widths[w], above, n);
+	}
+}
+
+/* The factors, straight from their definition. */
+static void
+test_factors(void)
+{
+	UnitRandom random = {21};
+	static float r[MOST];
+	static float c[MOST];
+	uint8_t bits[MOST / 8];
+	HyCode code;
+	int padded;
+	int i;
+
+	for (padded = 64; padded <= MOST; padded += 320)
+	{
+		double square = 0;
+		double rs = 0;
+		double cs = 0;
+		double rc = 0;
+		double off;
+
+		for (i = 0; i < padded; i++)
+		{
+			r[i] = unit_random_float(&random);
+			c[i] = unit_random_float(&random);
+			if (i == 3)
+				r[i] = 0.0f;
+			if (i == 4)
+				r[i] = -0.0f;
+			square += (double) r[i] * r[i];
+			rs += r[i] >= 0 ? 0.5 * r[i] : -0.5 * r[i];
+			cs += r[i] >= 0 ? 0.5 * c[i] : -0.5 * c[i];
+			rc += (double) r[i] * c[i];
+		}
+		off = sqrt(square) * sqrt((square * padded / 4 / (rs * rs) - 1) / (padded - 1));
+		hy_code_encode(HY_METRIC_L2, r, c, padded, 77, bits, &code);
+		CHECK_NEAR(code.add, square + 2 * square * cs / rs, 1e-6 * (1 + fabs(square)));
+		CHECK_NEAR(code.rescale, -2 * square / rs, 1e-6 * square / rs);
+		CHECK_NEAR(code.error, 2 * off, 1e-6 * off);
+		for (i = 0; i < padded; i++)
+			CHECK_INT(bits[i / 8] >> i % 8 & 1, r[i] >= 0);
+		hy_code_encode(HY_METRIC_IP, r, c, padded, 7.5, bits, &code);
+		CHECK_NEAR(code.add, square * cs / rs - rc - 7.5, 1e-6 * (10 + fabs(square)));
+		CHECK_NEAR(code.rescale, -square / rs, 1e-6 * square / rs);
+		CHECK_NEAR(code.error, off, 1e-6 * off);
+	}
+}
+
+/* A row that is its centroid, and rows and queries that fp32 cannot hold. */
+static void
+test_extremes(void)
+{
+	static Space space;
+	static uint8_t block[MOST * 4];
+	uint8_t bits[MOST / 8];
+	static float x[MOST];
+	HyCodeFactors factors;
+	HyCode code;
+	float estimate[ROWS];
+	float lower[ROWS];
+	uint32_t mask;
+	HyCodeBlocks blocks = {.codes = block, .factors = &factors, .count = 1};
+	HyCodeLimits limits;
+	int i;
+
+	memset(&factors, 0, sizeof(factors));
+	space_init(&space, HY_METRIC_L2, 100, 1, 4);
+	limits = space_limits(&space, 3, (float) space.base * 0.999f);
+	space_encode(&space, space.centroid, bits, &code);
+	CHECK(code.add == 0 && code.rescale == 0 && code.error == 0);
+	hy_code_put(block, &factors, space.padded, 0, bits, &code);
+	/* far away, but who can say */
+	for (i = 0; i < 100; i++)
+		x[i] = i % 2 == 0 ? 3e18f : -3e18f;
+	space_encode(&space, x, bits, &code);
+	hy_code_put(block, &factors, space.padded, 1, bits, &code);
+	for (i = 0; i < 100; i++)
+		x[i] = i % 2 == 0 ? 1e36f : -1e36f;
+	space_encode(&space, x, bits, &code);
+	CHECK(isinf(code.error) && code.add == 0 && code.rescale == 0);
+	hy_code_put(block, &factors, space.padded, 2, bits, &code);
+	hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+	CHECK_SAME_F32(estimate[0], limits.base);
+	CHECK_SAME_F32(lower[0], limits.base);
+	CHECK_INT(mask & 1, 0);
+	CHECK_INT(mask >> 2 & 1, 1);
+	limits.threshold = limits.base;
+	hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+	CHECK_INT(mask & 1, 1);
+	hy_rotation_free(&space.rotation);
+
+	/* where query, centroid and root are one, a row's distance is its factor */
+	memset(x, 0, sizeof(x));
+	hy_code_query_init(&space.prepared, x, space.padded, space.tables);
+	memset(&limits, 0, sizeof(limits));
+	limits.eps = 3;
+	factors.add[5] = 0.25f;
+	factors.rescale[5] = -1;
+	factors.error[5] = 1;
+	hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+	CHECK_SAME_F32(estimate[5], 0.25f);
+	CHECK_SAME_F32(lower[5], 0.25f);
+
+	/* queries that say nothing */
+	for (i = 0; i < 4; i++)
+	{
+		float values[4] = {0.0f, 1e-40f, INFINITY, NAN};
+		int j;
+
+		for (j = 0; j < space.padded; j++)
+			x[j] = i == 0 || j == 77 || i == 1 ? values[i] : 1;
+		hy_code_query_init(&space.prepared, x, space.padded, space.tables);
+		CHECK_SAME_F32(space.prepared.scale, 0.0f);
+		CHECK_SAME_F32(space.prepared.offset, 0.0f);
+		CHECK_MSG(i == 0   ? space.prepared.slack == 0
+		          : i == 1 ? space.prepared.slack > 1e-39f && space.prepared.slack < 1e-37f
+		                   : isinf(space.prepared.slack),
+		          "%d: %g", i, (double) space.prepared.slack);
+		memset(&factors, 0, sizeof(factors));
+		factors.rescale[0] = -1;
+		limits.threshold = -1e30f;
+		limits.base = 1;
+		hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, &mask);
+		CHECK_INT(mask & 1, i >= 2);
+	}
+	/* sums of four that leave fp32 */
+	for (i = 0; i < space.padded; i++)
+		x[i] = 3e38f;
+	hy_code_query_init(&space.prepared, x, space.padded, space.tables);
+	CHECK(isinf(space.prepared.slack) && space.prepared.scale == 0);
+}
+
+static void
+test_put_and_get(void)
+{
+	UnitRandom random = {31};
+	int padded;
+	int turn;
+	int i;
+	int b;
+
+	for (padded = 64; padded <= 1024; padded += 192)
+	{
+		uint8_t *block = malloc(hy_code_block_size(padded));
+		static uint8_t rows[ROWS][MOST / 8];
+		HyCode codes[ROWS];
+		HyCodeFactors factors;
+
+		/* what was there before must not shine through, nor a neighbour be touched */
+		memset(block, 0xff, hy_code_block_size(padded));
+		for (turn = 0; turn < 200; turn++)
+		{
+			i = turn < ROWS ? turn : (int) unit_random_below(&random, ROWS);
+			for (b = 0; b < padded / 8; b++)
+				rows[i][b] = (uint8_t) unit_random(&random);
+			codes[i].add = unit_random_float(&random);
+			codes[i].rescale = unit_random_float(&random);
+			codes[i].error = unit_random_float(&random);
+			hy_code_put(block, &factors, padded, i, rows[i], &codes[i]);
+		}
+		for (i = 0; i < ROWS; i++)
+		{
+			uint8_t bits[MOST / 8];
+			HyCode code;
+			int d;
+
+			hy_code_get(block, &factors, padded, i, bits, &code);
+			CHECK(memcmp(bits, rows[i], hy_code_bits_size(padded)) == 0);
+			CHECK(memcmp(&code, &codes[i], sizeof(code)) == 0);
+			/* the layout that an index stores */
+			for (d = 0; d < padded; d++)
+				CHECK_INT(block[d / 4 * 16 + i % 16] >> (i / 16 * 4 + d % 4) & 1,
+				          rows[i][d / 8] >> d % 8 & 1);
+		}
+		free(block);
+	}
+}
+
+/* check_level: all that a level computes has the bits of plain C, on these numbers. */
+static void
+check_level(const HyCodeKernels *kernels, UnitRandom *random, int padded, int kind)
+{
+	const HyCodeKernels *plain = hy_code_kernels_at(HY_SIMD_SCALAR);
+	int count = padded / 4;
+	/* exactly what is needed, for the sanitizers */
+	float *q = malloc((size_t) padded * sizeof(float));
+	float *c = malloc((size_t) padded * sizeof(float));
+	uint8_t *tables[2];
+	uint8_t *codes = malloc(hy_code_block_size(padded));
+	uint8_t *bits[2];
+	uint32_t sums[2][ROWS];
+	float losses[2][16];
+	float estimate[2][ROWS];
+	float lower[2][ROWS];
+	uint32_t entries[2];
+	uint32_t masks[2];
+	HyCodeSums parts[2];
+	HyCodeFactors factors;
+	HyCodeBounds bounds = {.scale = unit_random_float(random),
+	                       .offset = -500 * unit_random_float(random),
+	                       .base = 100,
+	                       .slack = 3,
+	                       .margin = 5,
+	                       .threshold = 0};
+	float most;
+	int i;
+	int k;
+
+	for (i = 0; i < padded; i++)
+	{
+		/* of one size; of all sizes; all alike, so that a code of ones sums what a byte can hold */
+		q[i] = kind == 0   ? unit_random_float(random)
+		       : kind == 1 ? ldexpf(unit_random_float(random), -(int) unit_random_below(random, 40))
+		                   : 1;
+		if (i % 11 == 5 && kind < 2)
+			q[i] = i % 2 == 0 ? 0.0f : -0.0f;
+		c[i] = unit_random_float(random);
+	}
+	for (i = 0; i < padded * 4; i++)
+		codes[i] = kind == 2 ? 0xff : (uint8_t) unit_random(random);
+	for (i = 0; i < ROWS; i++)
+	{
+		factors.add[i] = 100 * unit_random_float(random);
+		factors.rescale[i] = unit_random_float(random);
+		factors.error[i] = i == 7 ? INFINITY : i == 8 ? NAN : unit_random_float(random);
+	}
+
+	most = plain->widest(q, count);
+	CHECK(most > 0);
+	CHECK_SAME_F32(kernels->widest(q, count), most);
+	for (k = 0; k < 2; k++)
+	{
+		const HyCodeKernels *level = k == 0 ? plain : kernels;
+
+		tables[k] = malloc(hy_code_tables_size(padded));
+		bits[k] = malloc(hy_code_bits_size(padded));
+		for (i = 0; i < 16; i++)
+			losses[k][i] = (float) i;
+		entries[k] = level->tables(q, count, 127 / most, tables[k], losses[k]);
+		for (i = 0; i < ROWS; i++)
+			sums[k][i] = (uint32_t) i;
+		level->sums(tables[0], codes, codes, count, sums[k]);
+		masks[k] = level->bounds(&bounds, sums[k], &factors, estimate[k], lower[k]);
+		level->encode(q, c, padded, bits[k], &parts[k]);
+	}
+	CHECK_MSG(memcmp(tables[0], tables[1], hy_code_tables_size(padded)) == 0, "tables");
+	CHECK_MSG(memcmp(losses[0], losses[1], sizeof(losses[0])) == 0, "losses");
+	CHECK_INT(entries[1], entries[0]);
+	CHECK_MSG(memcmp(sums[0], sums[1], sizeof(sums[0])) == 0, "sums");
+	CHECK_INT(masks[1], masks[0]);
+	for (i = 0; i < ROWS; i++)
+	{
+		CHECK_SAME_F32(estimate[1][i], estimate[0][i]);
+		CHECK_SAME_F32(lower[1][i], lower[0][i]);
+	}
+	CHECK(masks[0] >> 7 & 1 && masks[0] >> 8 & 1);
+	CHECK_MSG(memcmp(bits[0], bits[1], hy_code_bits_size(padded)) == 0, "bits");
+	CHECK_MSG(memcmp(&parts[0], &parts[1], sizeof(parts[0])) == 0, "sums of a row");
+	if (kind == 2)
+		CHECK_INT(sums[0][9], 9 + 127 * count);
+
+	/* not a number and infinite, wherever they are */
+	q[unit_random_below(random, (uint64_t) padded)] = kind == 0 ? -INFINITY : -NAN;
+	CHECK_SAME_F32(kernels->widest(q, count), kind == 0 ? INFINITY : NAN);
+	for (k = 0; k < 2; k++)
+	{
+		free(tables[k]);
+		free(bits[k]);
+	}
+	free(codes);
+	free(q);
+	free(c);
+}
+
+static void
+test_same_bits_on_every_level(void)
+{
+	static const int padded[] = {64,   128,  192,  256,  320,  448,  512,  768,
+	                             1024, 1536, 2048, 2112, 4096, 8256, 16000};
+	UnitRandom random = {41};
+	int level;
+	int kind;
+	int n;
+
+	for (level = 0; level < HY_SIMD_COUNT; level++)
+	{
+		const HyCodeKernels *kernels = hy_code_kernels_at((HySimd) level);
+
+		CHECK_INT(kernels != NULL, hy_simd_available((HySimd) level));
+		for (n = 0; kernels != NULL && n < 15; n++)
+		{
+			for (kind = 0; kind < 3; kind++)
+				check_level(kernels, &random, padded[n], kind);
+		}
+	}
+}
+
+/* The tables of plain C, by their definition; and what they add up to, by fp64. */
+static void
+test_tables(void)
+{
+	UnitRandom random = {51};
+	static uint8_t tables[768 * 4];
+	float q[768];
+	HyCodeQuery query;
+	double most = 0;
+	int t;
+	int c;
+	int i;
+
+	for (i = 0; i < 768; i++)
+		q[i] = (float) gaussian(&random);
+	hy_code_query_init(&query, q, 768, tables);
+	for (t = 0; t < 768; t += 4)
+	{
+		double range = fabs(q[t]) + fabs(q[t + 1]) + fabs(q[t + 2]) + fabs(q[t + 3]);
+
+		if (range > most)
+			most = range;
+	}
+	CHECK_NEAR(query.scale, most / 127, 1e-7);
+	for (t = 0; t < 192; t++)
+	{
+		for (c = 0; c < 16; c++)
+		{
+			double exact = 0;
+
+			for (i = 0; i < 4; i++)
+				exact += (c >> i & 1) == (q[4 * t + i] >= 0) ? fabs(q[4 * t + i]) : 0;
+			CHECK_NEAR(tables[16 * t + c], exact / query.scale, 0.5001);
+		}
+	}
+}
+
+/* Several blocks in one call, and blocks that come in pieces, are the same as one after the other. */
+static void
+test_many_blocks_and_pieces(void)
+{
+	enum
+	{
+		BLOCKS = 5,
+		DIMS = 2000
+	};
+	static Space space;
+	static uint8_t codes[BLOCKS][MOST * 4 + 384];
+	UnitRandom random = {61};
+	float estimate[BLOCKS * ROWS];
+	float lower[BLOCKS * ROWS];
+	uint32_t masks[BLOCKS];
+	HyCodeBlocks blocks = {.codes = codes[0],
+	                       .code_stride = sizeof(codes[0]),
+	                       .factors = (const HyCodeFactors *) (const void *) (codes[0] + MOST * 4),
+	                       .factor_stride = sizeof(codes[0]),
+	                       .count = BLOCKS,
+	                       .next = codes[0]};
+	HyCodeLimits limits;
+	int b;
+	int i;
+	int j;
+
+	space_init(&space, HY_METRIC_L2, DIMS, 1, 9);
+	limits = space_limits(&space, 1.9f, (float) (space.base + DIMS));
+	for (b = 0; b < BLOCKS; b++)
+	{
+		for (i = 0; i < ROWS; i++)
+		{
+			float x[MOST];
+			uint8_t bits[MOST / 8];
+			HyCode code;
+
+			for (j = 0; j < DIMS; j++)
+				x[j] = space.centroid[j] + (float) gaussian(&random);
+			space_encode(&space, x, bits, &code);
+			hy_code_put(codes[b], (HyCodeFactors *) (void *) (codes[b] + MOST * 4), space.padded, i,
+			            bits, &code);
+		}
+	}
+	hy_code_score(&space.prepared, &blocks, &limits, estimate, lower, masks);
+	for (b = 0; b < BLOCKS; b++)
+	{
+		uint32_t sums[ROWS] = {0};
+		uint32_t expected = 0;
+		float one_estimate[ROWS];
+		float one_lower[ROWS];
+		uint32_t mask;
+		int first;
+
+		for (first = 0; first < space.padded / 4; first += 112)
+		{
+			int count = space.padded / 4 - first < 112 ? space.padded / 4 - first : 112;
+
+			hy_code_sums(&space.prepared, codes[b] + first * 16, first, count, sums);
+		}
+		mask = hy_code_bounds(&space.prepared, sums,
+		                      (const HyCodeFactors *) (const void *) (codes[b] + MOST * 4), &limits,
+		                      one_estimate, one_lower);
+		CHECK_INT(mask, masks[b]);
+		CHECK(memcmp(one_estimate, estimate + b * ROWS, sizeof(one_estimate)) == 0);
+		CHECK(memcmp(one_lower, lower + b * ROWS, sizeof(one_lower)) == 0);
+		for (i = 0; i < ROWS; i++)
+			expected |= (uint32_t) !(one_lower[i] > limits.threshold) << i;
+		CHECK_INT(mask, expected);
+		CHECK(mask != 0 && mask != UINT32_MAX);
+	}
+	hy_rotation_free(&space.rotation);
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_estimates_and_bounds);
+	UNIT_RUN(test_what_tables_lose);
+	UNIT_RUN(test_factors);
+	UNIT_RUN(test_extremes);
+	UNIT_RUN(test_put_and_get);
+	UNIT_RUN(test_same_bits_on_every_level);
+	UNIT_RUN(test_tables);
+	UNIT_RUN(test_many_blocks_and_pieces);
+	return unit_finish();
+}
