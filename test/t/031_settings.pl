@@ -337,14 +337,17 @@ ask($s, $graph);
 like($s->{err}, qr/graph does not fit into "hybrid.graph_memory_limit" \(64 kB\)/, 'graph_memory_limit');
 
 # ---- how far an index scan goes ----
-ask($s, q{CREATE TABLE place AS SELECT i, ARRAY[sin(i), sin(i * 1.7), sin(i * 2.9), sin(i * 3.1), sin(i * 4.3), sin(i * 5.9)]::vector(6) AS v FROM generate_series(1, 5000) i});
+# (of so many dimensions that one list is not all it takes)
+ask($s, q{CREATE TABLE place AS SELECT i, (SELECT array_agg(sin(i * (k * k + 0.7)) ORDER BY k) FROM generate_series(1, 24) k)::vector(24) AS v
+	FROM generate_series(1, 5000) i});
 ask($s, 'CREATE INDEX ON place USING hybrid (v)');
+my $from = ask($s, 'SELECT v FROM place WHERE i = 77');
 
 # looked_at SETTINGS [, WHERE]: lists and rows that a scan for ten rows looks at, and how many it returns
 sub looked_at
 {
 	my ($settings, $where) = @_;
-	my $nearest = 'SELECT i FROM place ' . ($where // '') . q{ ORDER BY v <-> '[0,0,0,0,0,0]' LIMIT 10};
+	my $nearest = 'SELECT i FROM place ' . ($where // '') . qq{ ORDER BY v <-> '$from' LIMIT 10};
 	my ($out, $err);
 
 	$walked{$_} = 1 foreach $settings =~ /(hybrid\.\w+)/g;
