@@ -23,6 +23,7 @@ typedef struct Remembered
 
 static Remembered *remembered = NULL;
 
+static const Remembered *guess(Relation index, BlockNumber block);
 static Remembered *place_of(Relation index, BlockNumber block);
 
 Buffer
@@ -55,15 +56,11 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 void
 hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 {
-	const Remembered *at;
+	const Remembered *at = guess(index, block);
 	const char *page;
 	Size i;
 
-	if (remembered == NULL)
-		return;
-	at = place_of(index, block);
-	/* a local buffer's page may not even exist */
-	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+	if (at == NULL)
 		return;
 	page = (const char *) BufferGetPage(at->buffer);
 	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
@@ -71,6 +68,29 @@ hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 	__builtin_prefetch(page + BLCKSZ - LINE);
 	for (i = 0; i < bytes; i += LINE)
 		__builtin_prefetch(page + offset + i);
+}
+
+const char *
+hybrid_buffer_guess(Relation index, BlockNumber block)
+{
+	const Remembered *at = guess(index, block);
+
+	return at == NULL ? NULL : (const char *) BufferGetPage(at->buffer);
+}
+
+/* guess: where a page was, or NULL: nobody knows. */
+static const Remembered *
+guess(Relation index, BlockNumber block)
+{
+	const Remembered *at;
+
+	if (remembered == NULL || !BlockNumberIsValid(block))
+		return NULL;
+	at = place_of(index, block);
+	/* a local buffer's page may not even exist */
+	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+		return NULL;
+	return at;
 }
 
 static Remembered *

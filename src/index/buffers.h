@@ -24,4 +24,10 @@ extern Buffer hybrid_buffer_read(Relation index, BlockNumber block, BufferAccess
  */
 extern void hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes);
 
+/*
+ * hybrid_buffer_guess: where that page lay when it was read last, for who fetches memory ahead: something
+ * else may lie there by now.  NULL: nobody knows, or there is no such block.
+ */
+extern const char *hybrid_buffer_guess(Relation index, BlockNumber block);
+
 #endif

@@ -36,8 +36,11 @@
 #define FIRST 2           /* lists that are looked into at a time, at first */
 #define MOST 64           /* and later */
 #define SORTED 16         /* from which on they come in the order of the file */
-#define EXPECTED 8        /* vectors that are fetched ahead */
-#define AHEAD 2           /* lists, and centroids, that are */
+#define AHEAD 2           /* lists that are fetched ahead */
+#define HEADER 128        /* bytes of a page that are needed before its codes */
+#define FEW_ROWS 4        /* that are looked at between two looks at the worst, at first */
+#define MOST_ROWS 32      /* and later */
+#define EXPECTED 4096     /* bytes of vectors that are fetched ahead */
 #define SPARE_LISTS 65536 /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
 
@@ -75,11 +78,12 @@ static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
 static void look_at_rows(HybridLookup *search, double after);
+static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list);
+static void look_at(HybridLookup *search, const Row *row, double after);
 static bool look_into_lists(HybridLookup *search, int most);
-static void expect_list(const HybridLookup *search, int which);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
 static int choose_nearest(HybridLookup *search, int *chosen, int most);
-static void look_into(HybridLookup *search, int which);
+static void look_into(HybridLookup *search, int which, BlockNumber following);
 static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
 static void add_find(HybridLookup *search, const HybridFind *find);
 static int bring_forward(HybridLookup *search);
@@ -246,44 +250,82 @@ static void
 look_at_rows(HybridLookup *search, double after)
 {
 	float list = hybrid_frontier_next(&search->frontier);
-	int i;
+	int most = FEW_ROWS, count;
+	HybridOrdered chosen[MOST_ROWS];
 
-	for (i = 0; i < Min(EXPECTED, search->rows_waiting); i++)
-		hybrid_scorer_expect(&search->scorer, search->rows[search->rows_order[i].which].at);
-	while (search->rows_waiting > 0)
+	while ((count = choose_rows(search, chosen, most, list)) > 0)
 	{
-		float limit = worst(search), key = search->rows_order[0].key;
-		const Row *row;
-		HybridFind find;
+		int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), i;
 
-		if (!(key < limit) && !isinf(limit))
-			break;
-		if (key > list && !isinf(limit))
-			break;
-		row = &search->rows[hybrid_order_take(search->rows_order, &search->rows_waiting).which];
-		find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
-		                                  row->at, &find.width);
-		find.list = row->list;
-		find.position = row->position;
-		search->work.rescored++;
-		/* what has no distance comes last, as in a sort */
-		if (isnan(find.distance))
+		for (i = 0; i < Min(ahead, count); i++)
+			hybrid_scorer_expect(&search->scorer, search->rows[chosen[i].which].at);
+		for (i = 0; i < count; i++)
 		{
-			find.distance = INFINITY;
-			find.width = INFINITY;
+			float limit = worst(search);
+
+			if (i + ahead < count)
+				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
+			/* those before it were nearer than they looked */
+			if (isinf(limit) || chosen[i].key < limit)
+				look_at(search, &search->rows[chosen[i].which], after);
+			else
+				hybrid_order_add(search->rows_order, &search->rows_waiting, chosen[i].key,
+				                 chosen[i].which);
 		}
-		if (find.distance < after)
-			continue;
-		add_find(search, &find);
-		(void) hy_topk_push(&search->nearest, find.distance, find.position);
+		most = Min(most * 2, MOST_ROWS);
 		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+/* choose_rows: the next rows that come before that distance; they wait no more. */
+static int
+choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list)
+{
+	float limit = worst(search);
+	int missing = search->nearest.k - search->nearest.count, count = 0;
+
+	if (isinf(limit))
+		most = missing > 0 ? Min(missing, MOST_ROWS) : most;
+	while (count < most && search->rows_waiting > 0)
+	{
+		float key = search->rows_order[0].key;
+
+		if (!isinf(limit) && (!(key < limit) || key > list))
+			break;
+		chosen[count++] = hybrid_order_take(search->rows_order, &search->rows_waiting);
+	}
+	return count;
+}
+
+/* look_at: the stored vector of a row. */
+static void
+look_at(HybridLookup *search, const Row *row, double after)
+{
+	HybridFind find;
+
+	find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
+	                                  row->at, &find.width);
+	find.list = row->list;
+	find.position = row->position;
+	search->work.rescored++;
+	/* what has no distance comes last, as in a sort */
+	if (isnan(find.distance))
+	{
+		find.distance = INFINITY;
+		find.width = INFINITY;
+	}
+	if (find.distance < after)
+		return;
+	add_find(search, &find);
+	(void) hy_topk_push(&search->nearest, find.distance, find.position);
 }
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */
 static bool
 look_into_lists(HybridLookup *search, int most)
 {
+	const HybridListLayout *leaf = &search->scorer.open.layout.leaf;
+	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count, i;
 
 	count = search->frontier.limits.probes > 0 ? choose_nearest(search, chosen, most)
@@ -302,25 +344,19 @@ look_into_lists(HybridLookup *search, int most)
 			chosen[i] = hybrid_order_take(order, &count).which;
 		count = i;
 	}
-	for (i = 0; i < Min(AHEAD, count); i++)
-		expect_list(search, chosen[i]);
+	for (i = 0; i < count; i++)
+		heads[i] = search->frontier.lists[chosen[i]].link.head;
+	heads[count] = InvalidBlockNumber;
+	if (count > 0)
+		hybrid_buffer_expect(search->scorer.index, heads[0], leaf->first_block,
+		                     leaf->blocks * leaf->block_bytes);
 	for (i = 0; i < count; i++)
 	{
 		if (i + AHEAD < count)
-			expect_list(search, chosen[i + AHEAD]);
-		look_into(search, chosen[i]);
+			hybrid_buffer_expect(search->scorer.index, heads[i + AHEAD], 0, HEADER);
+		look_into(search, chosen[i], heads[i + 1]);
 	}
 	return count > 0;
-}
-
-/* expect_list: it will be looked into soon. */
-static void
-expect_list(const HybridLookup *search, int which)
-{
-	const HybridListLayout *leaf = &search->scorer.open.layout.leaf;
-
-	hybrid_buffer_expect(search->scorer.index, search->frontier.lists[which].link.head,
-	                     leaf->first_block, leaf->blocks * leaf->block_bytes);
 }
 
 /* choose_lists: those that wait at less than the worst of the k nearest. */
@@ -383,9 +419,13 @@ choose_nearest(HybridLookup *search, int *chosen, int most)
 	return count;
 }
 
-/* look_into: the rows of a leaf list that may be nearer than the worst, and have not been taken. */
+/*
+ * look_into: the rows of a leaf list that may be nearer than the worst, and have not been taken.  While
+ * the codes of a page are scored those of the next one are fetched, which after its last page is the
+ * following list's.
+ */
 static void
-look_into(HybridLookup *search, int which)
+look_into(HybridLookup *search, int which, BlockNumber following)
 {
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
@@ -403,10 +443,9 @@ look_into(HybridLookup *search, int which)
 		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
 
 		if (BlockNumberIsValid(content->next))
-			hybrid_buffer_expect(scorer->index, content->next, layout->leaf.first_block,
-			                     layout->leaf.block_bytes);
+			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
 		hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach, search->frontier.limits.eps,
-		                   limit);
+		                   limit, BlockNumberIsValid(content->next) ? content->next : following);
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
 		{

@@ -92,7 +92,7 @@ hybrid_scorer_root(const HybridScorer *scorer)
 
 void
 hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink *list,
-                   const HybridReach *reach, float eps, float threshold)
+                   const HybridReach *reach, float eps, float threshold, BlockNumber next)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
@@ -103,6 +103,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink 
 
 	if (shape->code_pages == 0)
 	{
+		const char *fetched = hybrid_buffer_guess(scorer->index, next);
 		HyCodeBlocks blocks;
 
 		blocks.codes = hybrid_block_codes(shape, first);
@@ -110,7 +111,9 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink 
 		blocks.factors = &first->factors;
 		blocks.factor_stride = shape->block_bytes;
 		blocks.count = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
-		blocks.next = NULL;
+		blocks.next = fetched == NULL
+		                  ? NULL
+		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
 		hy_code_score(&scorer->query, &blocks, &limits, scorer->estimates, scorer->lowers,
 		              scorer->masks);
 		return;

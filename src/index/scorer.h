@@ -59,10 +59,12 @@ extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);
 
 /*
  * hybrid_scorer_page: estimates, bounds and masks of all slots of a locked list page, whose list's
- * centroid is so far away; in the masks are those not above threshold, live or dead.
+ * centroid is so far away; in the masks are those not above threshold, live or dead.  Meanwhile the
+ * codes of page `next` are fetched, of a list of the same level, or none.
  */
-extern void hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink *list,
-                               const HybridReach *reach, float eps, float threshold);
+extern void
+hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink *list,
+                   const HybridReach *reach, float eps, float threshold, BlockNumber next);
 
 /* hybrid_scorer_place: where the vector of a slot of a locked list page is to be read. */
 extern HybridPlace
