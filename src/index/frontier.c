@@ -30,12 +30,16 @@
 
 #define SPREAD 0.75f    /* of the square of a list's radius, in its promise */
 #define NARROWEST 0.02f /* a list's radius, as a share of the mean */
+#define LANES 8         /* keys of a block that are compared at a time */
 
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
 static void put_in_order(HybridFrontier *frontier);
-static float least_of(float *keys);
+static void
+make_keys(const HybridFrontier *frontier, const float *restrict radii, float *restrict keys);
+static void make_comparable(float *keys, int count);
+static float least_of(const float *keys);
 static inline float width_of(const HybridFrontier *frontier, float radius);
 static inline float spread_of(const HybridFrontier *frontier, float radius);
 static int take_from_block(HybridFrontier *frontier);
@@ -110,12 +114,13 @@ hybrid_frontier_know(HybridFrontier *frontier, const int *which, int count)
 		HybridWaiting *list = &frontier->lists[which[i]];
 
 		if (i == 0 && !list->known)
-			hybrid_scorer_expect(scorer, list->at);
+			hybrid_inner_expect(scorer, list->above, list->entry);
 		if (i + 1 < count && !frontier->lists[which[i + 1]].known)
-			hybrid_scorer_expect(scorer, frontier->lists[which[i + 1]].at);
+			hybrid_inner_expect(scorer, frontier->lists[which[i + 1]].above,
+			                    frontier->lists[which[i + 1]].entry);
 		if (list->known)
 			continue;
-		list->reach = hybrid_scorer_centroid(scorer, &list->above, 1, list->at, NULL);
+		list->reach = hybrid_inner_reach(scorer, list->above, 1, list->entry, NULL);
 		list->known = true;
 	}
 }
@@ -179,7 +184,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
 		for (i = 0; i < inner->count; i++)
 		{
-			HybridReach below = hybrid_scorer_centroid(scorer, list, level, inner->at[i], NULL);
+			HybridReach below = hybrid_inner_reach(scorer, inner, level, i, NULL);
 
 			expand(frontier, &inner->below[i], &below, level - 1);
 		}
@@ -190,7 +195,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 static void
 add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
 {
-	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS, i;
+	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS;
 	float *lowers;
 
 	if (count > frontier->keys_allocated)
@@ -204,8 +209,6 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	}
 	lowers = frontier->keys + frontier->keys_count;
 	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps, lowers);
-	for (i = inner->count; i < inner->blocks * HY_CODE_ROWS; i++)
-		lowers[i] = INFINITY;
 	frontier->keys_count = count;
 }
 
@@ -213,9 +216,8 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 static void
 put_in_order(HybridFrontier *frontier)
 {
-	float threshold = frontier->limits.threshold;
 	double radii = 0;
-	int count = 0, list, i;
+	int count = 0, list, block;
 	float *key = frontier->keys;
 
 	for (list = 0; list < frontier->inner.count; list++)
@@ -228,43 +230,72 @@ put_in_order(HybridFrontier *frontier)
 		frontier->scale = frontier->scorer->length;
 	else if (radii > 0)
 		frontier->scale = (float) (radii / count);
+	frontier->blocks_count = 0;
 	for (list = 0; list < frontier->inner.count; list++)
 	{
 		const HybridInner *inner = frontier->inner.items[list];
 
-		/* what fills up the last block stays infinite */
-		if (frontier->limits.probes == 0)
+		for (block = 0; block < inner->blocks; block++)
 		{
-			for (i = 0; i < inner->count; i++)
-				key[i] += spread_of(frontier, inner->radii[i]) -
-				          threshold * width_of(frontier, inner->radii[i]);
+			HybridOrdered *order = &frontier->blocks[frontier->blocks_count];
+
+			if (frontier->limits.probes == 0)
+				make_keys(frontier, inner->radii + block * HY_CODE_ROWS, key);
+			make_comparable(key, Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS));
+			order->key = least_of(key);
+			order->which = frontier->blocks_count++;
+			key += HY_CODE_ROWS;
 		}
-		for (i = 0; i < inner->count; i++)
-			key[i] = key[i] > FLT_MAX ? FLT_MAX : key[i];
-		key += inner->blocks * HY_CODE_ROWS;
-	}
-	frontier->blocks_count = frontier->keys_count / HY_CODE_ROWS;
-	for (i = 0; i < frontier->blocks_count; i++)
-	{
-		frontier->blocks[i].key = least_of(frontier->keys + i * HY_CODE_ROWS);
-		frontier->blocks[i].which = i;
 	}
 	hybrid_order_make(frontier->blocks, frontier->blocks_count);
 }
 
-/* least_of: of a block of keys; one that is no number is below all. */
-static float
-least_of(float *keys)
+/* make_keys: a block of bounds becomes keys. */
+static void
+make_keys(const HybridFrontier *frontier, const float *restrict radii, float *restrict keys)
 {
-	float least = INFINITY;
+	float least = NARROWEST * frontier->scale, scale = frontier->scale;
+	float spread = frontier->scorer->open.metric == HY_METRIC_IP ? 0 : SPREAD;
+	float threshold = frontier->limits.threshold;
+	int i;
+
+	/* as width_of and spread_of have it */
+	for (i = 0; i < HY_CODE_ROWS; i++)
+		keys[i] += (spread != 0 ? spread * radii[i] * radii[i] : 0) -
+		           threshold * ((radii[i] > least ? radii[i] : least) * scale);
+}
+
+/* make_comparable: a block of keys of which `count` are lists': what is no number is below all. */
+static void
+make_comparable(float *keys, int count)
+{
 	int i;
 
 	for (i = 0; i < HY_CODE_ROWS; i++)
 	{
+		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
 		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
-		least = keys[i] < least ? keys[i] : least;
 	}
-	return least;
+	for (i = count; i < HY_CODE_ROWS; i++)
+		keys[i] = INFINITY;
+}
+
+/* least_of: of a block of keys. */
+static float
+least_of(const float *keys)
+{
+	float least[LANES];
+	int i, j;
+
+	memcpy(least, keys, sizeof(least));
+	for (i = LANES; i < HY_CODE_ROWS; i += LANES)
+	{
+		for (j = 0; j < LANES; j++)
+			least[j] = keys[i + j] < least[j] ? keys[i + j] : least[j];
+	}
+	for (j = 1; j < LANES; j++)
+		least[0] = least[j] < least[0] ? least[j] : least[0];
+	return least[0];
 }
 
 /* width_of: what a promise is measured in. */
@@ -308,8 +339,8 @@ take_from_block(HybridFrontier *frontier)
 	list->radius = inner->radii[entry];
 	list->seen = -INFINITY;
 	list->link = inner->below[entry];
-	list->above = inner->link;
-	list->at = inner->at[entry];
+	list->above = inner;
+	list->entry = entry;
 	return which;
 }
 

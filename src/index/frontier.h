@@ -16,8 +16,8 @@ typedef struct HybridWaiting
 	float radius;      /* root mean square distance of its rows from its centroid */
 	float seen;        /* rows with bounds up to this have been taken from it; -INFINITY: none */
 	HybridLink link;
-	HybridLink above; /* the list that has its centroid */
-	HybridPlace at;   /* and where */
+	const HybridInner *above; /* the list that has its centroid */
+	int entry;                /* and where */
 	bool known;
 } HybridWaiting;
 

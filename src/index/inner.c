@@ -16,7 +16,8 @@
 #include "index/inner.h"
 #include "index/tree.h"
 
-#define MEMORY_MOST (32 * 1024 * 1024) /* bytes, of those that nobody uses */
+#define MEMORY_MOST (32 * 1024 * 1024)    /* bytes, of those that nobody uses */
+#define CENTROIDS_MOST (16 * 1024 * 1024) /* of all, from which on no more centroids are kept */
 
 /* Key: of one list; the relation's Oid is in it since its number is forgotten with it. */
 typedef struct Key
@@ -62,6 +63,7 @@ static void end_set(void *arg);
 static Remembered *find_list(const HybridScorer *scorer, const HybridLink *list, int level);
 static void make_table(void);
 static Remembered *read_list(const HybridScorer *scorer, const HybridLink *link, int level);
+static void keep_centroids(HybridInner *inner, Size stride);
 static void add_page(Entries *entries, Page page, BlockNumber block);
 static void add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes);
 static void grow(Entries *entries);
@@ -133,6 +135,37 @@ hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridR
 		hy_code_score(&scorer->query, &blocks, &limits, scorer->estimates,
 		              lowers + b * HY_CODE_ROWS, scorer->masks);
 	}
+}
+
+void
+hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry)
+{
+	Size stride = scorer->open.layout.stride, i;
+
+	if (inner->centroids == NULL || !inner->kept[entry])
+	{
+		hybrid_scorer_expect(scorer, inner->at[entry]);
+		return;
+	}
+	for (i = 0; i < stride; i += 64)
+		__builtin_prefetch(inner->centroids + entry * stride + i);
+}
+
+HybridReach
+hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
+                   float *copy)
+{
+	char *kept;
+
+	if (inner->centroids == NULL)
+		return hybrid_scorer_centroid(scorer, &inner->link, level, inner->at[entry], copy);
+	kept = inner->centroids + entry * scorer->open.layout.stride;
+	if (!inner->kept[entry])
+	{
+		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], &inner->stored[entry], kept);
+		inner->kept[entry] = true;
+	}
+	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);
 }
 
 /* find_list: as it is now. */
@@ -235,8 +268,19 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (memory < CENTROIDS_MOST && layout->span == 1)
+		keep_centroids(&entries.list->inner, layout->stride);
 	MemoryContextSwitchTo(old);
 	return entries.list;
+}
+
+/* keep_centroids: room for them, which takes memory only as far as it is used. */
+static void
+keep_centroids(HybridInner *inner, Size stride)
+{
+	inner->stored = palloc(inner->count * sizeof(HybridStored));
+	inner->kept = palloc0(inner->count * sizeof(bool));
+	inner->centroids = MemoryContextAllocHuge(CurrentMemoryContext, inner->count * stride);
 }
 
 /* add_page: the live entries of a locked list page. */

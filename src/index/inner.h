@@ -4,7 +4,8 @@
  *
  * Every search goes through all inner lists, which seldom change.  What it needs of them to put the lists
  * below in order is kept in the backend's own memory, in one piece, and used again as long as the
- * list's counter of changes stands still.  Centroids are read from the index when they are needed.
+ * list's counter of changes stands still.  Centroids are read from the index when they are needed, and
+ * kept, too, where there are not too many.
  */
 #ifndef HYBRID_INDEX_INNER_H
 #define HYBRID_INDEX_INNER_H
@@ -23,6 +24,10 @@ typedef struct HybridInner
 	HybridLink *below;
 	HybridPlace *at; /* of centroids */
 	double radii_sum;
+	/* centroids, as they are stored, of those entries that `kept` says; NULL: none is kept */
+	char *centroids;
+	HybridStored *stored;
+	bool *kept;
 } HybridInner;
 
 /* HybridInnerSet: those that a search uses, which stay as they are until it has done with them. */
@@ -51,5 +56,16 @@ extern void hybrid_inner_set_clear(HybridInnerSet *set);
  */
 extern void hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner,
                                const HybridReach *reach, float eps, float *lowers);
+
+/* hybrid_inner_expect: the centroid of an entry will be asked for soon. */
+extern void
+hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry);
+
+/*
+ * hybrid_inner_reach: how far the centroid of an entry is, of an inner list of this level; copy, unless
+ * NULL: dims floats that become the centroid.
+ */
+extern HybridReach hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level,
+                                      int entry, float *copy);
 
 #endif

@@ -104,7 +104,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		near.link = inner->below[entry];
 		near.above = inner->link;
 		near.at = inner->at[entry];
-		near.reach = hybrid_scorer_centroid(scorer, &inner->link, level, near.at, NULL);
+		near.reach = hybrid_inner_reach(scorer, inner, level, entry, NULL);
 		if (kept < wanted)
 			kept++;
 		else if (near.reach.reach >= found[kept - 1].reach.reach)

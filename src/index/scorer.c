@@ -17,8 +17,11 @@
 
 #define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
 
+static HybridReach
+reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
                           HybridStored *stored, const void **view, HyDtype *dtype);
+static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
 
 void
 hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open)
@@ -163,11 +166,57 @@ HybridReach
 hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
                        float *copy)
 {
-	int dims = scorer->open.layout.dims;
 	HybridStored stored;
 	const void *view;
 	HyDtype dtype;
 	Buffer buffer = read_vector(scorer, inner, level, at, &stored, &view, &dtype);
+	HybridReach reach = reach_of(scorer, view, dtype, copy);
+
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	return reach;
+}
+
+void
+hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
+                   HybridStored *stored, void *vector)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	Buffer buffer;
+
+	if (layout->span > 1)
+	{
+		buffer = hybrid_list_read(scorer->index, layout, inner, level, at.block, NULL);
+		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored, vector,
+		                   NULL);
+	}
+	else
+	{
+		buffer = lock_vector(scorer, inner, at);
+		*stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
+		memcpy(vector, hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride,
+		       layout->stride);
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+HybridReach
+hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored, const void *vector,
+                    float *copy)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	HyDtype dtype;
+	const void *view = hybrid_stored_view(layout->storage, stored, vector, layout->dims,
+	                                      scorer->widened, &dtype);
+
+	return reach_of(scorer, view, dtype, copy);
+}
+
+/* reach_of: a centroid, as the distance kernels take it. */
+static HybridReach
+reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
+{
+	int dims = scorer->open.layout.dims;
 	double squared = hy_l2_squared(scorer->place, dtype, view, dims);
 	HybridReach reach;
 
@@ -180,8 +229,6 @@ hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
 		memcpy(copy, view, dims * sizeof(float));
 	else if (copy != NULL)
 		hy_kernels()->widen_f16(copy, view, dims);
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
 	return reach;
 }
 
@@ -232,23 +279,29 @@ read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace
 
 	if (layout->span > 1)
 	{
-		buffer = hybrid_list_read(scorer->index, layout, list, level, at.block, NULL);
-		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored,
-		                   scorer->vector, NULL);
-		UnlockReleaseBuffer(buffer);
+		hybrid_scorer_read(scorer, list, level, at, stored, scorer->vector);
 		*view = hybrid_stored_view(layout->storage, stored, scorer->vector, layout->dims,
 		                           scorer->widened, dtype);
 		return InvalidBuffer;
 	}
-	buffer = hybrid_part_read(scorer->index, list, HYBRID_PAGE_VECTORS, at.block, NULL);
+	buffer = lock_vector(scorer, list, at);
 	page = BufferGetPage(buffer);
-	if (at.slot >= hybrid_special(page)->count)
-		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" lacks a vector at block %u",
-		                       RelationGetRelationName(scorer->index), at.block)));
 	*stored = *hybrid_stored(page, at.slot);
 	*view =
 		hybrid_stored_view(layout->storage, stored, hybrid_vectors(page) + at.slot * layout->stride,
 	                       layout->dims, scorer->widened, dtype);
+	return buffer;
+}
+
+/* lock_vector: the page of a vector that has its place there. */
+static Buffer
+lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at)
+{
+	Buffer buffer = hybrid_part_read(scorer->index, list, HYBRID_PAGE_VECTORS, at.block, NULL);
+
+	if (at.slot >= hybrid_special(BufferGetPage(buffer))->count)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" lacks a vector at block %u",
+		                       RelationGetRelationName(scorer->index), at.block)));
 	return buffer;
 }

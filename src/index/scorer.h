@@ -80,6 +80,14 @@ extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridPlace at);
 extern HybridReach hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
                                           HybridPlace at, float *copy);
 
+/* hybrid_scorer_read: that centroid as it is stored, copied to vector, layout.stride bytes at most. */
+extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
+                               HybridPlace at, HybridStored *stored, void *vector);
+
+/* hybrid_scorer_reach: how far it is. */
+extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored,
+                                       const void *vector, float *copy);
+
 /*
  * hybrid_scorer_row: the lower bound of a row's distance by its stored vector; *width: how much more
  * the distance may be, at most.
