@@ -250,19 +250,20 @@ put_in_order(HybridFrontier *frontier)
 	hybrid_order_make(frontier->blocks, frontier->blocks_count);
 }
 
-/* make_keys: a block of bounds becomes keys. */
+/* make_keys: a block of bounds becomes keys, with width_of and spread_of. */
 static void
 make_keys(const HybridFrontier *frontier, const float *restrict radii, float *restrict keys)
 {
-	float least = NARROWEST * frontier->scale, scale = frontier->scale;
-	float spread = frontier->scorer->open.metric == HY_METRIC_IP ? 0 : SPREAD;
-	float threshold = frontier->limits.threshold;
+	const float least = NARROWEST * frontier->scale, scale = frontier->scale;
+	const float spread = spread_of(frontier, 1), threshold = frontier->limits.threshold;
+	float width;
 	int i;
 
-	/* as width_of and spread_of have it */
 	for (i = 0; i < HY_CODE_ROWS; i++)
-		keys[i] += (spread != 0 ? spread * radii[i] * radii[i] : 0) -
-		           threshold * ((radii[i] > least ? radii[i] : least) * scale);
+	{
+		width = radii[i] > least ? radii[i] : least;
+		keys[i] += spread * radii[i] * radii[i] - threshold * (width * scale);
+	}
 }
 
 /* make_comparable: a block of keys of which `count` are lists': what is no number is below all. */
