@@ -23,6 +23,7 @@
 #include "index/handler.h"
 #include "index/index.h"
 #include "index/limit.h"
+#include "index/unread.h"
 
 static relopt_kind kind;
 static object_access_hook_type next_access = NULL;
@@ -41,6 +42,7 @@ void
 hybrid_index_init(void)
 {
 	hybrid_limit_init();
+	hybrid_unread_init();
 	next_access = object_access_hook;
 	object_access_hook = accessed;
 	hybrid_register_stores(&hybrid_store_methods);

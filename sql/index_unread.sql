@@ -1,0 +1,93 @@
+-- the distance that rows are ordered by is left out of plans where nobody reads it
+CREATE TABLE unread (id int, v vector(2));
+INSERT INTO unread SELECT i, ARRAY[i, i % 3]::vector FROM generate_series(1, 40) i;
+CREATE INDEX unread_v ON unread USING hybrid (v vector_l2_ops);
+ANALYZE unread;
+SET enable_seqscan = off;
+SET jit = off;
+
+-- at the top, with a Limit and without
+EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+EXPLAIN (VERBOSE, COSTS off) SELECT id, v FROM unread ORDER BY v <-> '[7,1]';
+SELECT id, v FROM unread ORDER BY v <-> '[7,1]' LIMIT 2 OFFSET 1;
+
+-- it stays where it is asked for, or another column is behind it
+EXPLAIN (VERBOSE, COSTS off) SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+SELECT id, v <-> '[7,1]' FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
+SELECT id FROM unread ORDER BY v <-> '[7,1]' FETCH FIRST 3 ROWS WITH TIES;
+EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
+SELECT id FROM unread ORDER BY v <-> '[7,1]', id LIMIT 3;
+EXPLAIN (VERBOSE, COSTS off) SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3 FOR UPDATE;
+SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3 FOR UPDATE;
+-- nothing else is selected: a row of no columns would be left
+EXPLAIN (VERBOSE, COSTS off) SELECT FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+
+-- subqueries: in FROM, of each row, in a condition, of a set operation
+EXPLAIN (VERBOSE, COSTS off)
+	SELECT a.id, b.id FROM unread a, LATERAL (SELECT id FROM unread ORDER BY v <-> a.v LIMIT 2) b WHERE a.id < 3;
+SELECT a.id, b.id FROM unread a, LATERAL (SELECT id FROM unread ORDER BY v <-> a.v LIMIT 2) b WHERE a.id < 3 ORDER BY 1, 2;
+EXPLAIN (VERBOSE, COSTS off) SELECT (SELECT id FROM unread ORDER BY v <-> '[9,0]' LIMIT 1), ARRAY(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
+SELECT (SELECT id FROM unread ORDER BY v <-> '[9,0]' LIMIT 1), ARRAY(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
+SELECT count(*) FROM unread WHERE id IN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3);
+(SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) UNION ALL (SELECT id FROM unread ORDER BY v <-> '[20,1]' LIMIT 2);
+WITH near AS MATERIALIZED (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) SELECT * FROM near;
+
+EXPLAIN (VERBOSE, COSTS off) SELECT a.id, b.id FROM unread a JOIN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) b ON a.id = b.id + 1;
+SELECT a.id, b.id FROM unread a JOIN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) b ON a.id = b.id + 1 ORDER BY 1;
+SET enable_hashjoin = off; SET enable_mergejoin = off;
+EXPLAIN (VERBOSE, COSTS off) SELECT a.id, b.id FROM unread a LEFT JOIN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) b ON a.id > b.id WHERE a.id < 9;
+SELECT count(*), count(b.id), sum(b.id) FROM unread a LEFT JOIN (SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2) b ON a.id > b.id;
+RESET enable_hashjoin; RESET enable_mergejoin;
+SELECT n, b.id FROM generate_series(3, 5) n, LATERAL (SELECT id FROM unread ORDER BY v <-> ARRAY[n, n % 3]::vector LIMIT 1) b ORDER BY 1;
+
+-- who stores what was found
+CREATE TABLE found AS SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2;
+INSERT INTO found SELECT id FROM unread ORDER BY v <-> '[20,1]' LIMIT 2;
+SELECT * FROM found;
+BEGIN;
+DECLARE near SCROLL CURSOR FOR SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+FETCH ALL FROM near;
+FETCH BACKWARD 2 FROM near;
+DECLARE nearest CURSOR FOR SELECT id FROM unread ORDER BY v <-> '[7,1]';
+FETCH 2 FROM nearest;
+UPDATE unread SET id = -id WHERE CURRENT OF nearest RETURNING id;
+ROLLBACK;
+
+-- a plan that is kept
+PREPARE nearest(vector) AS SELECT id FROM unread ORDER BY v <-> $1 LIMIT 2;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE nearest('[7,1]');
+EXPLAIN (VERBOSE, COSTS off) EXECUTE nearest('[7,1]');
+
+-- partitions are merged by that column
+CREATE TABLE parted (id int, v vector(2)) PARTITION BY RANGE (id);
+CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (20);
+CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (20) TO (100);
+INSERT INTO parted SELECT * FROM unread;
+CREATE INDEX ON parted USING hybrid (v vector_l2_ops);
+EXPLAIN (VERBOSE, COSTS off) SELECT id FROM parted ORDER BY v <-> '[19,1]' LIMIT 3;
+SELECT id FROM parted ORDER BY v <-> '[19,1]' LIMIT 3;
+
+-- the rights to the distance are asked for all the same
+CREATE ROLE unread_reader;
+GRANT SELECT ON unread TO unread_reader;
+BEGIN;
+REVOKE EXECUTE ON FUNCTION l2_distance(vector, vector) FROM PUBLIC;
+SET ROLE unread_reader;
+SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 3;
+ROLLBACK;
+
+-- a statement whose planning loads the library is planned again
+\c -
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+CREATE FUNCTION explained() RETURNS SETOF text LANGUAGE plpgsql AS
+	$$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (VERBOSE, COSTS off) EXECUTE nearest(NULL)'; END $$;
+PREPARE nearest(vector) AS SELECT id FROM unread ORDER BY v <-> $1 LIMIT 2;
+EXECUTE nearest(NULL);
+SELECT * FROM explained();
+DROP TABLE unread, parted, found;
+DROP FUNCTION explained;
+DROP ROLE unread_reader;
