@@ -162,7 +162,8 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 	kept = inner->centroids + entry * scorer->open.layout.stride;
 	if (!inner->kept[entry])
 	{
-		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], &inner->stored[entry], kept);
+		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], &inner->stored[entry],
+		                   kept);
 		inner->kept[entry] = true;
 	}
 	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);

@@ -58,8 +58,7 @@ extern void hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner,
                                const HybridReach *reach, float eps, float *lowers);
 
 /* hybrid_inner_expect: the centroid of an entry will be asked for soon. */
-extern void
-hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry);
+extern void hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry);
 
 /*
  * hybrid_inner_reach: how far the centroid of an entry is, of an inner list of this level; copy, unless

@@ -17,8 +17,7 @@
 
 #define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
 
-static HybridReach
-reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
+static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
                           HybridStored *stored, const void **view, HyDtype *dtype);
 static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
@@ -187,8 +186,8 @@ hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level, Hyb
 	if (layout->span > 1)
 	{
 		buffer = hybrid_list_read(scorer->index, layout, inner, level, at.block, NULL);
-		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored, vector,
-		                   NULL);
+		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored,
+		                   vector, NULL);
 	}
 	else
 	{
@@ -206,8 +205,8 @@ hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored, const void
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	HyDtype dtype;
-	const void *view = hybrid_stored_view(layout->storage, stored, vector, layout->dims,
-	                                      scorer->widened, &dtype);
+	const void *view =
+		hybrid_stored_view(layout->storage, stored, vector, layout->dims, scorer->widened, &dtype);
 
 	return reach_of(scorer, view, dtype, copy);
 }
