@@ -48,14 +48,35 @@ hybrid_order_make(HybridOrdered *items, int count)
 		hybrid_order_sink(items, count, i);
 }
 
-/* hybrid_order_take: the least of a heap that is not empty. */
+/*
+ * hybrid_order_take: the least of a heap that is not empty.  The gap goes down to the bottom along the lesser
+ * children, which takes no guess of the processor's, and the last item, which mostly belongs there, comes
+ * up from it (R. Floyd's way; I. Wegener, "Bottom-up heapsort", 1993).
+ */
 static inline HybridOrdered
 hybrid_order_take(HybridOrdered *items, int *count)
 {
-	HybridOrdered least = items[0];
+	HybridOrdered least = items[0], last;
+	int rest = --*count, i = 0, child;
 
-	items[0] = items[--*count];
-	hybrid_order_sink(items, *count, 0);
+	last = items[rest];
+	for (child = 2; child < rest; child = 2 * i + 2)
+	{
+		child -= items[child - 1].key < items[child].key;
+		items[i] = items[child];
+		i = child;
+	}
+	if (child == rest)
+	{
+		items[i] = items[child - 1];
+		i = child - 1;
+	}
+	while (i > 0 && last.key < items[(i - 1) / 2].key)
+	{
+		items[i] = items[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	items[i] = last;
 	return least;
 }
 
