@@ -165,6 +165,7 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 {
 	const HyCodeKernels *kernels = hy_code_kernels();
 	HyCodeBounds bounds = bounds_of(query, limits);
+	int count = query->padded / 4;
 	int b;
 	int i;
 
@@ -173,13 +174,19 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 		const uint8_t *codes = blocks->codes + (size_t) b * blocks->code_stride;
 		const uint8_t *next = b + 1 < blocks->count ? codes + blocks->code_stride : blocks->next;
 		const char *factors = (const char *) blocks->factors + (size_t) b * blocks->factor_stride;
-		uint32_t sums[HY_CODE_ROWS] = {0};
+		const HyCodeFactors *own = (const HyCodeFactors *) (const void *) factors;
+		float *about = estimate + b * HY_CODE_ROWS;
+		float *least = lower + b * HY_CODE_ROWS;
 
 		for (i = 0; i < (int) sizeof(HyCodeFactors) && next != NULL; i += 64)
 			__builtin_prefetch(next + (factors - (const char *) codes) + i);
-		kernels->sums(query->tables, codes, next != NULL ? next : codes, query->padded / 4, sums);
-		masks[b] = kernels->bounds(&bounds, sums, (const HyCodeFactors *) (const void *) factors,
-		                           estimate + b * HY_CODE_ROWS, lower + b * HY_CODE_ROWS);
+		next = next != NULL ? next : codes;
+		if (count <= HY_CODE_CHUNK)
+			masks[b] =
+				kernels->score(query->tables, codes, next, count, &bounds, own, about, least);
+		else
+			masks[b] = hy_code_score_block(kernels, query->tables, codes, next, count, &bounds, own,
+			                               about, least);
 	}
 }
 

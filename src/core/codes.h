@@ -212,6 +212,11 @@ typedef struct HyCodeKernels
 	uint32_t (*bounds)(const HyCodeBounds *bounds, const uint32_t *sums,
 	                   const HyCodeFactors *factors, float *estimate, float *lower);
 
+	/* both at once, of a whole block with at most HY_CODE_CHUNK tables */
+	uint32_t (*score)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
+	                  const HyCodeBounds *bounds, const HyCodeFactors *factors, float *estimate,
+	                  float *lower);
+
 	/*
 	 * the most of (|q0| + |q1|) + (|q2| + |q3|) over `count` times four dimensions, a multiple of 16:
 	 * as bits, so that an infinity is above all numbers, and what is not a number above that

@@ -252,7 +252,22 @@ hy_code_encode_avx2(const float *residual, const float *centroid, int padded, ui
 	_mm256_storeu_pd(sums->products + 4, product1);
 }
 
-const HyCodeKernels hy_code_kernels_avx2 = {HY_SIMD_AVX2,        code_sums,   code_bounds,
-                                            hy_code_widest_avx2, code_tables, hy_code_encode_avx2};
+TARGET static uint32_t
+code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
+           const HyCodeBounds *bounds, const HyCodeFactors *factors, float *estimate, float *lower)
+{
+	uint32_t sums[HY_CODE_ROWS];
+	int i;
+
+	/* as wide as they are read */
+	for (i = 0; i < HY_CODE_ROWS; i += 8)
+		_mm256_storeu_si256((__m256i *) (void *) (sums + i), _mm256_setzero_si256());
+	code_sums(tables, codes, next, count, sums);
+	return code_bounds(bounds, sums, factors, estimate, lower);
+}
+
+const HyCodeKernels hy_code_kernels_avx2 = {HY_SIMD_AVX2,       code_sums,           code_bounds,
+                                            code_score,         hy_code_widest_avx2, code_tables,
+                                            hy_code_encode_avx2};
 
 #endif

@@ -26,94 +26,121 @@ quarters(__m512i r)
 	return _mm_add_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-PRIMITIVE void
-add_eight(uint32_t *sums, __m128i words)
+/* Sixteen: sums of sixteen rows each. */
+typedef struct Sixteen
 {
-	__m256i *at = (__m256i *) (void *) sums;
+	__m512i rows0;
+	__m512i rows16;
+} Sixteen;
 
-	_mm256_storeu_si256(at, _mm256_add_epi32(_mm256_loadu_si256(at), _mm256_cvtepu16_epi32(words)));
+/* rows_of: sixteen sums from what was added of even and odd rows. */
+PRIMITIVE __m512i
+rows_of(__m512i words, __m512i odds)
+{
+	__m128i odd = quarters(odds);
+	__m128i even = _mm_sub_epi16(quarters(words), _mm_slli_epi16(odd, 8));
+
+	return _mm512_cvtepu16_epi32(_mm256_inserti128_si256(
+		_mm256_castsi128_si256(_mm_unpacklo_epi16(even, odd)), _mm_unpackhi_epi16(even, odd), 1));
 }
 
-/* As in codes_avx2.c: entries of two tables as bytes, words of an even row's and 256 times an odd one's. */
+/*
+ * sum_chunk: of at most HY_CODE_CHUNK tables.  As in codes_avx2.c: entries of two tables as bytes, words of
+ * an even row's and 256 times an odd one's.
+ */
+PRIMITIVE Sixteen
+sum_chunk(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count)
+{
+	const __m512i low = _mm512_set1_epi8(15);
+	__m512i words0 = _mm512_setzero_si512();
+	__m512i odds0 = words0;
+	__m512i words1 = words0;
+	__m512i odds1 = words0;
+	Sixteen sums;
+	int t;
+
+	for (t = 0; t < count; t += 8, tables += 128, codes += 128, next += 128)
+	{
+		__m512i a = _mm512_loadu_si512(codes);
+		__m512i b = _mm512_loadu_si512(codes + 64);
+		__m512i table_a = _mm512_loadu_si512(tables);
+		__m512i table_b = _mm512_loadu_si512(tables + 64);
+		__m512i entry0 = _mm512_add_epi8(_mm512_shuffle_epi8(table_a, _mm512_and_si512(a, low)),
+		                                 _mm512_shuffle_epi8(table_b, _mm512_and_si512(b, low)));
+		__m512i entry1;
+
+		__builtin_prefetch(next);
+		__builtin_prefetch(next + 64);
+		a = _mm512_and_si512(_mm512_srli_epi16(a, 4), low);
+		b = _mm512_and_si512(_mm512_srli_epi16(b, 4), low);
+		entry1 = _mm512_add_epi8(_mm512_shuffle_epi8(table_a, a), _mm512_shuffle_epi8(table_b, b));
+		words0 = _mm512_add_epi16(words0, entry0);
+		odds0 = _mm512_add_epi16(odds0, _mm512_srli_epi16(entry0, 8));
+		words1 = _mm512_add_epi16(words1, entry1);
+		odds1 = _mm512_add_epi16(odds1, _mm512_srli_epi16(entry1, 8));
+	}
+	sums.rows0 = rows_of(words0, odds0);
+	sums.rows16 = rows_of(words1, odds1);
+	return sums;
+}
+
 TARGET static void
 code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
           uint32_t *sums)
 {
-	const __m512i low = _mm512_set1_epi8(15);
-
 	while (count > 0)
 	{
 		int chunk = count < HY_CODE_CHUNK ? count : HY_CODE_CHUNK;
-		__m512i words0 = _mm512_setzero_si512();
-		__m512i odds0 = words0;
-		__m512i words1 = words0;
-		__m512i odds1 = words0;
-		__m128i even;
-		__m128i odd;
-		int t;
+		Sixteen more = sum_chunk(tables, codes, next, chunk);
 
-		for (t = 0; t < chunk; t += 8, tables += 128, codes += 128, next += 128)
-		{
-			__m512i a = _mm512_loadu_si512(codes);
-			__m512i b = _mm512_loadu_si512(codes + 64);
-			__m512i table_a = _mm512_loadu_si512(tables);
-			__m512i table_b = _mm512_loadu_si512(tables + 64);
-			__m512i entry0 =
-				_mm512_add_epi8(_mm512_shuffle_epi8(table_a, _mm512_and_si512(a, low)),
-			                    _mm512_shuffle_epi8(table_b, _mm512_and_si512(b, low)));
-			__m512i entry1;
-
-			__builtin_prefetch(next);
-			__builtin_prefetch(next + 64);
-			a = _mm512_and_si512(_mm512_srli_epi16(a, 4), low);
-			b = _mm512_and_si512(_mm512_srli_epi16(b, 4), low);
-			entry1 =
-				_mm512_add_epi8(_mm512_shuffle_epi8(table_a, a), _mm512_shuffle_epi8(table_b, b));
-			words0 = _mm512_add_epi16(words0, entry0);
-			odds0 = _mm512_add_epi16(odds0, _mm512_srli_epi16(entry0, 8));
-			words1 = _mm512_add_epi16(words1, entry1);
-			odds1 = _mm512_add_epi16(odds1, _mm512_srli_epi16(entry1, 8));
-		}
-		odd = quarters(odds0);
-		even = _mm_sub_epi16(quarters(words0), _mm_slli_epi16(odd, 8));
-		add_eight(sums, _mm_unpacklo_epi16(even, odd));
-		add_eight(sums + 8, _mm_unpackhi_epi16(even, odd));
-		odd = quarters(odds1);
-		even = _mm_sub_epi16(quarters(words1), _mm_slli_epi16(odd, 8));
-		add_eight(sums + 16, _mm_unpacklo_epi16(even, odd));
-		add_eight(sums + 24, _mm_unpackhi_epi16(even, odd));
+		_mm512_storeu_si512(sums, _mm512_add_epi32(_mm512_loadu_si512(sums), more.rows0));
+		_mm512_storeu_si512(sums + 16,
+		                    _mm512_add_epi32(_mm512_loadu_si512(sums + 16), more.rows16));
+		tables += chunk * 16;
+		codes += chunk * 16;
+		next += chunk * 16;
 		count -= chunk;
 	}
+}
+
+/* bounds_of_16: those of 16 rows of a block, from i on. */
+PRIMITIVE uint32_t
+bounds_of_16(const HyCodeBounds *bounds, __m512i sums, const HyCodeFactors *factors, int i,
+             float *estimate, float *lower)
+{
+	__m512 bracket =
+		_mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps(bounds->scale), _mm512_cvtepi32_ps(sums)),
+	                  _mm512_set1_ps(bounds->offset));
+	__m512 rescale = _mm512_loadu_ps(factors->rescale + i);
+	__m512 about = _mm512_add_ps(
+		_mm512_add_ps(_mm512_loadu_ps(factors->add + i), _mm512_set1_ps(bounds->base)),
+		_mm512_mul_ps(rescale, bracket));
+	__m512 least = _mm512_sub_ps(
+		_mm512_add_ps(about, _mm512_mul_ps(rescale, _mm512_set1_ps(bounds->slack))),
+		_mm512_mul_ps(_mm512_loadu_ps(factors->error + i), _mm512_set1_ps(bounds->margin)));
+
+	_mm512_storeu_ps(estimate + i, about);
+	_mm512_storeu_ps(lower + i, least);
+	return (uint32_t) _mm512_cmp_ps_mask(least, _mm512_set1_ps(bounds->threshold), _CMP_NGT_UQ)
+	       << i;
 }
 
 TARGET static uint32_t
 code_bounds(const HyCodeBounds *bounds, const uint32_t *sums, const HyCodeFactors *factors,
             float *estimate, float *lower)
 {
-	const __m512 scale = _mm512_set1_ps(bounds->scale);
-	const __m512 offset = _mm512_set1_ps(bounds->offset);
-	const __m512 base = _mm512_set1_ps(bounds->base);
-	const __m512 slack = _mm512_set1_ps(bounds->slack);
-	const __m512 margin = _mm512_set1_ps(bounds->margin);
-	const __m512 threshold = _mm512_set1_ps(bounds->threshold);
-	uint32_t mask = 0;
-	int i;
+	return bounds_of_16(bounds, _mm512_loadu_si512(sums), factors, 0, estimate, lower) |
+	       bounds_of_16(bounds, _mm512_loadu_si512(sums + 16), factors, 16, estimate, lower);
+}
 
-	for (i = 0; i < HY_CODE_ROWS; i += 16)
-	{
-		__m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + i));
-		__m512 bracket = _mm512_add_ps(_mm512_mul_ps(scale, sum), offset);
-		__m512 rescale = _mm512_loadu_ps(factors->rescale + i);
-		__m512 about = _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(factors->add + i), base),
-		                             _mm512_mul_ps(rescale, bracket));
-		__m512 least = _mm512_sub_ps(_mm512_add_ps(about, _mm512_mul_ps(rescale, slack)),
-		                             _mm512_mul_ps(_mm512_loadu_ps(factors->error + i), margin));
+TARGET static uint32_t
+code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
+           const HyCodeBounds *bounds, const HyCodeFactors *factors, float *estimate, float *lower)
+{
+	Sixteen sums = sum_chunk(tables, codes, next, count);
 
-		_mm512_storeu_ps(estimate + i, about);
-		_mm512_storeu_ps(lower + i, least);
-		mask |= (uint32_t) _mm512_cmp_ps_mask(least, threshold, _CMP_NGT_UQ) << i;
-	}
-	return mask;
+	return bounds_of_16(bounds, sums.rows0, factors, 0, estimate, lower) |
+	       bounds_of_16(bounds, sums.rows16, factors, 16, estimate, lower);
 }
 
 /* part: |x| in those of 16 entries whose index has the bit, or has it not where x is negative. */
@@ -151,7 +178,8 @@ code_tables(const float *q, int count, float inverse, uint8_t *tables, float los
 	return (uint32_t) (_mm_cvtsi128_si64(sum) + _mm_extract_epi64(sum, 1));
 }
 
-const HyCodeKernels hy_code_kernels_avx512 = {
-	HY_SIMD_AVX512, code_sums, code_bounds, hy_code_widest_avx2, code_tables, hy_code_encode_avx2};
+const HyCodeKernels hy_code_kernels_avx512 = {HY_SIMD_AVX512,     code_sums,           code_bounds,
+                                              code_score,         hy_code_widest_avx2, code_tables,
+                                              hy_code_encode_avx2};
 
 #endif

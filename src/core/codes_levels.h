@@ -16,6 +16,18 @@ extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_avx512; /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
 
+/* hy_code_score_block: `score` by way of a level's sums and bounds. */
+static inline uint32_t
+hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uint8_t *codes,
+                    const uint8_t *next, int count, const HyCodeBounds *bounds,
+                    const HyCodeFactors *factors, float *estimate, float *lower)
+{
+	uint32_t sums[HY_CODE_ROWS] = {0};
+
+	level->sums(tables, codes, next, count, sums);
+	return level->bounds(bounds, sums, factors, estimate, lower);
+}
+
 /* What AVX-512 has no better way for. */
 extern float hy_code_widest_avx2(const float *q, int count);
 extern void hy_code_encode_avx2(const float *residual, const float *centroid, int padded,
