@@ -66,6 +66,9 @@ struct HybridLookup
 	int returned; /* of the finds: the first */
 	HyTopK nearest;
 	int nearest_allocated;
+	HybridJudge judge;
+	void *judge_arg;
+	bool enough; /* he said so */
 };
 
 /* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
@@ -75,6 +78,7 @@ static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
 static void look_at_rows(HybridLookup *search, double after);
+static bool wanted(HybridLookup *search, const Row *row);
 static bool look_into_lists(HybridLookup *search, int most);
 static void expect_list(const HybridLookup *search, int which);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
@@ -141,6 +145,8 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	search->rows_waiting = 0;
 	search->finds_count = 0;
 	search->returned = 0;
+	search->judge = NULL;
+	search->enough = false;
 }
 
 const HybridTree *
@@ -153,6 +159,13 @@ void
 hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
 {
 	hybrid_frontier_begin(&search->frontier, limits);
+}
+
+void
+hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg)
+{
+	search->judge = judge;
+	search->judge_arg = arg;
 }
 
 const HybridFind *
@@ -172,8 +185,9 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 		CHECK_FOR_INTERRUPTS();
 		look_at_rows(search, after);
 		at_a_time = Min(at_a_time * 2, MOST);
-	} while (look_into_lists(search, at_a_time / 2) ||
-	         (search->rows_waiting > 0 && search->rows_order[0].key < worst(search)));
+	} while (!search->enough &&
+	         (look_into_lists(search, at_a_time / 2) ||
+	          (search->rows_waiting > 0 && search->rows_order[0].key < worst(search))));
 
 	search->returned = bring_forward(search);
 	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
@@ -248,9 +262,9 @@ look_at_rows(HybridLookup *search, double after)
 	float list = hybrid_frontier_next(&search->frontier);
 	int i;
 
-	for (i = 0; i < Min(EXPECTED, search->rows_waiting); i++)
+	for (i = 0; i < Min(EXPECTED, search->rows_waiting) && search->judge == NULL; i++)
 		hybrid_scorer_expect(&search->scorer, search->rows[search->rows_order[i].which].at);
-	while (search->rows_waiting > 0)
+	while (search->rows_waiting > 0 && !search->enough)
 	{
 		float limit = worst(search), key = search->rows_order[0].key;
 		const Row *row;
@@ -261,6 +275,9 @@ look_at_rows(HybridLookup *search, double after)
 		if (key > list && !isinf(limit))
 			break;
 		row = &search->rows[hybrid_order_take(search->rows_order, &search->rows_waiting).which];
+		CHECK_FOR_INTERRUPTS();
+		if (search->judge != NULL && !wanted(search, row))
+			continue;
 		find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
 		                                  row->at, &find.width);
 		find.list = row->list;
@@ -276,8 +293,18 @@ look_at_rows(HybridLookup *search, double after)
 			continue;
 		add_find(search, &find);
 		(void) hy_topk_push(&search->nearest, find.distance, find.position);
-		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+/* wanted: what the judge says. */
+static bool
+wanted(HybridLookup *search, const Row *row)
+{
+	HybridVerdict verdict = search->judge(search->judge_arg, row->position);
+
+	search->work.rejected += verdict == HYBRID_UNWANTED ? 1 : 0;
+	search->enough = verdict == HYBRID_ENOUGH;
+	return verdict == HYBRID_WANTED;
 }
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */

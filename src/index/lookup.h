@@ -21,7 +21,18 @@ typedef struct HybridLookupWork
 	int64 lists;    /* leaf lists looked into */
 	int64 rows;     /* whose codes were scored, each once */
 	int64 rescored; /* whose vectors were read */
+	int64 rejected; /* whose vectors were not, since nobody wants them */
 } HybridLookupWork;
+
+/* HybridVerdict: on a row whose vector is about to be read. */
+typedef enum HybridVerdict
+{
+	HYBRID_WANTED = 0,
+	HYBRID_UNWANTED, /* it is not there */
+	HYBRID_ENOUGH    /* nor is any other that was not looked at yet */
+} HybridVerdict;
+
+typedef HybridVerdict (*HybridJudge)(void *arg, int64 position);
 
 /* HybridFind: a row that was found. */
 typedef struct HybridFind
@@ -51,6 +62,12 @@ extern const HybridTree *hybrid_lookup_tree(const HybridLookup *search);
 
 /* hybrid_lookup_limit: how far this search goes; before the first rows are asked for. */
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
+
+/*
+ * hybrid_lookup_judge: who says which rows are wanted, from now on; NULL: all are.  No page is locked when
+ * he is asked.
+ */
+extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg);
 
 /*
  * hybrid_lookup_next: the next *count rows, k at most, by their distances and positions; fewer than k
