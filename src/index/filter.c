@@ -8,16 +8,19 @@
  */
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/sysattr.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "nodes/plannodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "server/position.h"
 
+#include "index/buffers.h"
 #include "index/filter.h"
 
 #define MOST_OPERATORS 50 /* that conditions may cost as much as */
@@ -29,12 +32,17 @@ struct HybridFilter
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
+	bool heap; /* the table is one of PostgreSQL's own kind */
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
 };
 
 static bool may_be_asked(const IndexScanState *node, Relation index);
 static double share_of(const IndexScanState *node);
+static void expect_rows(const HybridFilter *filter, const int64 *positions, int count);
+static bool fetch(HybridFilter *filter, ItemPointerData *tid);
+static bool fetch_from_heap(HybridFilter *filter, ItemPointerData *tid);
+static bool meets_conditions(HybridFilter *filter);
 
 HybridFilter *
 hybrid_filter_new(IndexScanDesc scan, IndexScanState *node)
@@ -43,6 +51,7 @@ hybrid_filter_new(IndexScanDesc scan, IndexScanState *node)
 
 	filter->scan = scan;
 	filter->share = 1;
+	filter->heap = scan->heapRelation->rd_tableam == GetHeapamTableAmRoutine();
 	filter->fetch = table_index_fetch_begin(scan->heapRelation);
 	filter->slot = table_slot_create(scan->heapRelation, NULL);
 	if (node == NULL || node->ss.ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
@@ -60,22 +69,19 @@ hybrid_filter_share(const HybridFilter *filter)
 	return filter->share;
 }
 
-bool
-hybrid_filter_passes(HybridFilter *filter, int64 position)
+void
+hybrid_filter_passes(HybridFilter *filter, const int64 *positions, int count, bool *passes)
 {
-	ItemPointerData tid = hybrid_position_tid(position);
-	bool again = false, dead = false;
+	int i;
 
-	if (!table_index_fetch_tuple(filter->fetch, &tid, filter->scan->xs_snapshot, filter->slot,
-	                             &again, &dead))
-		return false;
-	if (filter->conditions == NULL)
-		return true;
-	filter->context->ecxt_scantuple = filter->slot;
-	if (ExecQualAndReset(filter->conditions, filter->context))
-		return true;
-	InstrCountFiltered1(filter->node, 1);
-	return false;
+	if (filter->heap)
+		expect_rows(filter, positions, count);
+	for (i = 0; i < count; i++)
+	{
+		ItemPointerData tid = hybrid_position_tid(positions[i]);
+
+		passes[i] = fetch(filter, &tid) && meets_conditions(filter);
+	}
 }
 
 void
@@ -122,4 +128,68 @@ share_of(const IndexScanState *node)
 	if (rows < 1)
 		return 0;
 	return Min(node->ss.ps.plan->plan_rows / rows, 1);
+}
+
+/* expect_rows: their pages, and on them what lies where a row is, as far as it is known without looking. */
+static void
+expect_rows(const HybridFilter *filter, const int64 *positions, int count)
+{
+	Relation heap = filter->scan->heapRelation;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		ItemPointerData tid = hybrid_position_tid(positions[i]);
+
+		hybrid_buffer_expect(heap, ItemPointerGetBlockNumber(&tid),
+		                     SizeOfPageHeaderData +
+		                         (ItemPointerGetOffsetNumber(&tid) - 1) * sizeof(ItemIdData),
+		                     sizeof(ItemIdData));
+	}
+}
+
+/* fetch: the version of a row that the scan's snapshot sees, into the slot; false: there is none. */
+static bool
+fetch(HybridFilter *filter, ItemPointerData *tid)
+{
+	bool again = false, dead = false;
+
+	if (filter->heap)
+		return fetch_from_heap(filter, tid);
+	return table_index_fetch_tuple(filter->fetch, tid, filter->scan->xs_snapshot, filter->slot,
+	                               &again, &dead);
+}
+
+/* fetch_from_heap: what the table's own function does, but for looking for the page, and tidying it. */
+static bool
+fetch_from_heap(HybridFilter *filter, ItemPointerData *tid)
+{
+	Relation heap = filter->scan->heapRelation;
+	HeapTuple tuple = &((BufferHeapTupleTableSlot *) filter->slot)->base.tupdata;
+	Buffer buffer;
+	bool found;
+
+	(void) ExecClearTuple(filter->slot);
+	buffer = hybrid_buffer_read(heap, ItemPointerGetBlockNumber(tid), NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	found = heap_hot_search_buffer(tid, heap, buffer, filter->scan->xs_snapshot, tuple, NULL, true);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (found)
+		ExecStorePinnedBufferHeapTuple(tuple, filter->slot, buffer);
+	else
+		ReleaseBuffer(buffer);
+	return found;
+}
+
+/* meets_conditions: of the row in the slot. */
+static bool
+meets_conditions(HybridFilter *filter)
+{
+	if (filter->conditions == NULL)
+		return true;
+	filter->context->ecxt_scantuple = filter->slot;
+	if (ExecQualAndReset(filter->conditions, filter->context))
+		return true;
+	InstrCountFiltered1(filter->node, 1);
+	return false;
 }

@@ -26,8 +26,9 @@ extern HybridFilter *hybrid_filter_new(IndexScanDesc scan, IndexScanState *node)
 /* hybrid_filter_share: of the rows, how many the planner thinks meet the conditions; 1: there are none. */
 extern double hybrid_filter_share(const HybridFilter *filter);
 
-/* hybrid_filter_passes: whether the scan's snapshot sees the row, and it meets the conditions. */
-extern bool hybrid_filter_passes(HybridFilter *filter, int64 position);
+/* hybrid_filter_passes: of each row whether the scan's snapshot sees it, and it meets the conditions. */
+extern void
+hybrid_filter_passes(HybridFilter *filter, const int64 *positions, int count, bool *passes);
 
 /* hybrid_filter_rest: no page is kept until the next row. */
 extern void hybrid_filter_rest(HybridFilter *filter);

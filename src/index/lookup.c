@@ -37,6 +37,8 @@
 #define MOST 64           /* and later */
 #define SORTED 16         /* from which on they come in the order of the file */
 #define EXPECTED 8        /* vectors that are fetched ahead */
+#define JUDGED_FIRST 8    /* rows that are judged at a time, at first */
+#define JUDGED 64         /* and later */
 #define AHEAD 2           /* lists, and centroids, that are */
 #define SPARE_LISTS 65536 /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
@@ -68,7 +70,7 @@ struct HybridLookup
 	int nearest_allocated;
 	HybridJudge judge;
 	void *judge_arg;
-	bool enough; /* he said so */
+	bool enough; /* it said so */
 };
 
 /* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
@@ -78,7 +80,8 @@ static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
 static void look_at_rows(HybridLookup *search, double after);
-static bool wanted(HybridLookup *search, const Row *row);
+static void look_at_wanted(HybridLookup *search, double after);
+static void look_at(HybridLookup *search, int which, double after);
 static bool look_into_lists(HybridLookup *search, int most);
 static void expect_list(const HybridLookup *search, int which);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
@@ -262,49 +265,89 @@ look_at_rows(HybridLookup *search, double after)
 	float list = hybrid_frontier_next(&search->frontier);
 	int i;
 
-	for (i = 0; i < Min(EXPECTED, search->rows_waiting) && search->judge == NULL; i++)
+	if (search->judge != NULL)
+	{
+		look_at_wanted(search, after);
+		return;
+	}
+	for (i = 0; i < Min(EXPECTED, search->rows_waiting); i++)
 		hybrid_scorer_expect(&search->scorer, search->rows[search->rows_order[i].which].at);
-	while (search->rows_waiting > 0 && !search->enough)
+	while (search->rows_waiting > 0)
 	{
 		float limit = worst(search), key = search->rows_order[0].key;
-		const Row *row;
-		HybridFind find;
 
 		if (!(key < limit) && !isinf(limit))
 			break;
 		if (key > list && !isinf(limit))
 			break;
-		row = &search->rows[hybrid_order_take(search->rows_order, &search->rows_waiting).which];
+		look_at(search, hybrid_order_take(search->rows_order, &search->rows_waiting).which, after);
 		CHECK_FOR_INTERRUPTS();
-		if (search->judge != NULL && !wanted(search, row))
-			continue;
-		find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
-		                                  row->at, &find.width);
-		find.list = row->list;
-		find.position = row->position;
-		search->work.rescored++;
-		/* what has no distance comes last, as in a sort */
-		if (isnan(find.distance))
-		{
-			find.distance = INFINITY;
-			find.width = INFINITY;
-		}
-		if (find.distance < after)
-			continue;
-		add_find(search, &find);
-		(void) hy_topk_push(&search->nearest, find.distance, find.position);
 	}
 }
 
-/* wanted: what the judge says. */
-static bool
-wanted(HybridLookup *search, const Row *row)
+/* look_at_wanted: the same; some rows at a time are judged first. */
+static void
+look_at_wanted(HybridLookup *search, double after)
 {
-	HybridVerdict verdict = search->judge(search->judge_arg, row->position);
+	float list = hybrid_frontier_next(&search->frontier);
+	int at_a_time = JUDGED_FIRST, i;
 
-	search->work.rejected += verdict == HYBRID_UNWANTED ? 1 : 0;
-	search->enough = verdict == HYBRID_ENOUGH;
-	return verdict == HYBRID_WANTED;
+	while (search->rows_waiting > 0 && !search->enough)
+	{
+		float limit = worst(search);
+		int chosen[JUDGED], count = 0, judged;
+		int64 positions[JUDGED];
+		bool wanted[JUDGED];
+
+		while (count < at_a_time && search->rows_waiting > 0)
+		{
+			float key = search->rows_order[0].key;
+
+			if ((!(key < limit) || key > list) && !isinf(limit))
+				break;
+			chosen[count] =
+				hybrid_order_take(search->rows_order, &search->rows_waiting).which;
+			positions[count] = search->rows[chosen[count]].position;
+			count++;
+		}
+		if (count == 0)
+			break;
+		judged = search->judge(search->judge_arg, positions, count, wanted);
+		search->enough = judged < count;
+		for (i = 0; i < judged; i++)
+		{
+			if (wanted[i])
+				look_at(search, chosen[i], after);
+			else
+				search->work.rejected++;
+		}
+		at_a_time = Min(at_a_time * 2, JUDGED);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* look_at: a row's vector says how near it is. */
+static void
+look_at(HybridLookup *search, int which, double after)
+{
+	const Row *row = &search->rows[which];
+	HybridFind find;
+
+	find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
+	                                  row->at, &find.width);
+	find.list = row->list;
+	find.position = row->position;
+	search->work.rescored++;
+	/* what has no distance comes last, as in a sort */
+	if (isnan(find.distance))
+	{
+		find.distance = INFINITY;
+		find.width = INFINITY;
+	}
+	if (find.distance < after)
+		return;
+	add_find(search, &find);
+	(void) hy_topk_push(&search->nearest, find.distance, find.position);
 }
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */

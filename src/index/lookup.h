@@ -24,15 +24,11 @@ typedef struct HybridLookupWork
 	int64 rejected; /* whose vectors were not, since nobody wants them */
 } HybridLookupWork;
 
-/* HybridVerdict: on a row whose vector is about to be read. */
-typedef enum HybridVerdict
-{
-	HYBRID_WANTED = 0,
-	HYBRID_UNWANTED, /* it is not there */
-	HYBRID_ENOUGH    /* nor is any other that was not looked at yet */
-} HybridVerdict;
-
-typedef HybridVerdict (*HybridJudge)(void *arg, int64 position);
+/*
+ * HybridJudge: says of rows, whose vectors are about to be read, whether they are wanted.  Returns how
+ * many it has looked at, the first ones; fewer than there are: it has had enough, and the search ends.
+ */
+typedef int (*HybridJudge)(void *arg, const int64 *positions, int count, bool *wanted);
 
 /* HybridFind: a row that was found. */
 typedef struct HybridFind
@@ -64,8 +60,8 @@ extern const HybridTree *hybrid_lookup_tree(const HybridLookup *search);
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
 
 /*
- * hybrid_lookup_judge: who says which rows are wanted, from now on; NULL: all are.  No page is locked when
- * he is asked.
+ * hybrid_lookup_judge: what says which rows are wanted, from now on; NULL: all are.  No page is locked when
+ * it is asked.
  */
 extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg);
 

@@ -116,7 +116,7 @@ static void run_pass(IndexScanDesc scan);
 static int lot_size(const HybridScan *state);
 static void search_by_codes(HybridScan *state, int k);
 static bool filters(const HybridScan *state);
-static HybridVerdict judge(void *arg, int64 position);
+static int judge(void *arg, const int64 *positions, int count, bool *wanted);
 static bool reached_limit(HybridScan *state);
 static void score_batch(IndexScanDesc scan);
 static void report(IndexScanDesc scan, const HyNeighbor *candidate);
@@ -510,14 +510,15 @@ filters(const HybridScan *state)
 }
 
 /* judge: a HybridJudge. */
-static HybridVerdict
-judge(void *arg, int64 position)
+static int
+judge(void *arg, const int64 *positions, int count, bool *wanted)
 {
 	HybridScan *state = arg;
 
 	if (reached_limit(state))
-		return HYBRID_ENOUGH;
-	return hybrid_filter_passes(state->filter, position) ? HYBRID_WANTED : HYBRID_UNWANTED;
+		return 0;
+	hybrid_filter_passes(state->filter, positions, count, wanted);
+	return count;
 }
 
 /* reached_limit: whether this scan has done all that it may do. */
