@@ -295,10 +295,6 @@ begin_query(IndexScanDesc scan)
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
 	state->first_candidates = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
-	if (state->asked.limit > 0)
-		state->first_candidates =
-			(int) Min(Max(state->asked.limit + HYBRID_BESIDE, state->first_candidates),
-		              PG_INT32_MAX / CANDIDATES_GROWTH);
 	/* once a scan: it may be started anew for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
@@ -311,6 +307,14 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_filter_new(
 			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+	if (state->asked.limit > 0)
+	{
+		bool few = !state->exact && filters(state) ;
+		int64 wanted = state->asked.limit + (few ? !index->lossless : HYBRID_BESIDE);
+
+		if (!few) wanted = Max(wanted, state->first_candidates);
+		state->first_candidates = (int) Min(wanted, PG_INT32_MAX / CANDIDATES_GROWTH);
+	}
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
 	{
