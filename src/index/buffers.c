@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "storage/buf_internals.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -23,6 +24,7 @@ typedef struct Remembered
 
 static Remembered *remembered = NULL;
 
+static const Remembered *seen_at(Relation index, BlockNumber block);
 static Remembered *place_of(Relation index, BlockNumber block);
 
 Buffer
@@ -55,15 +57,11 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 void
 hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 {
-	const Remembered *at;
+	const Remembered *at = seen_at(index, block);
 	const char *page;
 	Size i;
 
-	if (remembered == NULL)
-		return;
-	at = place_of(index, block);
-	/* a local buffer's page may not even exist */
-	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+	if (at == NULL)
 		return;
 	page = (const char *) BufferGetPage(at->buffer);
 	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
@@ -71,6 +69,43 @@ hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 	__builtin_prefetch(page + BLCKSZ - LINE);
 	for (i = 0; i < bytes; i += LINE)
 		__builtin_prefetch(page + offset + i);
+}
+
+void
+hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
+{
+	const Remembered *at = seen_at(heap, ItemPointerGetBlockNumber(tid));
+	const char *page, *id;
+
+	if (at == NULL)
+		return;
+	page = (const char *) BufferGetPage(at->buffer);
+	id = page + SizeOfPageHeaderData +
+	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
+	if (item)
+	{
+		/* nobody keeps the page from being another one by now: then this is of no use, and no harm */
+		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
+		return;
+	}
+	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(id);
+}
+
+/* seen_at: where a page was when this process read it last; NULL: it does not know. */
+static const Remembered *
+seen_at(Relation index, BlockNumber block)
+{
+	const Remembered *at;
+
+	if (remembered == NULL)
+		return NULL;
+	at = place_of(index, block);
+	/* a local buffer's page may not even exist */
+	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+		return NULL;
+	return at;
 }
 
 static Remembered *

@@ -24,4 +24,10 @@ extern Buffer hybrid_buffer_read(Relation index, BlockNumber block, BufferAccess
  */
 extern void hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes);
 
+/*
+ * hybrid_buffer_expect_row: a row of a table will be read soon: its page's header and its item; and then,
+ * when these have come, the row itself.
+ */
+extern void hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item);
+
 #endif

@@ -130,21 +130,20 @@ share_of(const IndexScanState *node)
 	return Min(node->ss.ps.plan->plan_rows / rows, 1);
 }
 
-/* expect_rows: their pages, and on them what lies where a row is, as far as it is known without looking. */
+/* expect_rows: where they are said to be on their pages, and then where they are. */
 static void
 expect_rows(const HybridFilter *filter, const int64 *positions, int count)
 {
-	Relation heap = filter->scan->heapRelation;
-	int i;
+	int item, i;
 
-	for (i = 0; i < count; i++)
+	for (item = 0; item < 2; item++)
 	{
-		ItemPointerData tid = hybrid_position_tid(positions[i]);
+		for (i = 0; i < count; i++)
+		{
+			ItemPointerData tid = hybrid_position_tid(positions[i]);
 
-		hybrid_buffer_expect(heap, ItemPointerGetBlockNumber(&tid),
-		                     SizeOfPageHeaderData +
-		                         (ItemPointerGetOffsetNumber(&tid) - 1) * sizeof(ItemIdData),
-		                     sizeof(ItemIdData));
+			hybrid_buffer_expect_row(filter->scan->heapRelation, &tid, item != 0);
+		}
 	}
 }
 

@@ -305,13 +305,13 @@ look_at_wanted(HybridLookup *search, double after)
 
 			if ((!(key < limit) || key > list) && !isinf(limit))
 				break;
-			chosen[count] =
-				hybrid_order_take(search->rows_order, &search->rows_waiting).which;
-			positions[count] = search->rows[chosen[count]].position;
-			count++;
+			chosen[count] = hybrid_order_take(search->rows_order, &search->rows_waiting).which;
+			__builtin_prefetch(&search->rows[chosen[count++]]);
 		}
 		if (count == 0)
 			break;
+		for (i = 0; i < count; i++)
+			positions[i] = search->rows[chosen[i]].position;
 		judged = search->judge(search->judge_arg, positions, count, wanted);
 		search->enough = judged < count;
 		for (i = 0; i < judged; i++)
