@@ -39,6 +39,7 @@
 #define EXPECTED 8        /* vectors that are fetched ahead */
 #define JUDGED_FIRST 8    /* rows that are judged at a time, at first */
 #define JUDGED 64         /* and later */
+#define EARLY 128         /* that are judged before their turn */
 #define AHEAD 2           /* lists, and centroids, that are */
 #define SPARE_LISTS 65536 /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
@@ -290,7 +291,7 @@ static void
 look_at_wanted(HybridLookup *search, double after)
 {
 	float list = hybrid_frontier_next(&search->frontier);
-	int at_a_time = JUDGED_FIRST, i;
+	int at_a_time = JUDGED_FIRST, early = EARLY, i;
 
 	while (search->rows_waiting > 0 && !search->enough)
 	{
@@ -303,7 +304,7 @@ look_at_wanted(HybridLookup *search, double after)
 		{
 			float key = search->rows_order[0].key;
 
-			if ((!(key < limit) || key > list) && !isinf(limit))
+			if (!isinf(limit) && (!(key < limit) || (key > list && early-- <= 0)))
 				break;
 			chosen[count] = hybrid_order_take(search->rows_order, &search->rows_waiting).which;
 			__builtin_prefetch(&search->rows[chosen[count++]]);

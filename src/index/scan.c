@@ -49,6 +49,7 @@
 #include "index/settings.h"
 
 #define CANDIDATES_GROWTH 4
+#define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
 #define MAX_BATCH_ROWS 4096
 #define FEW 0.5 /* rows that meet a condition, so that it is asked beforehand */
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
@@ -113,6 +114,7 @@ static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, Batch *batch);
 static void run_pass(IndexScanDesc scan);
+static int first_lot(const HybridScan *state);
 static int lot_size(const HybridScan *state);
 static void search_by_codes(HybridScan *state, int k);
 static bool filters(const HybridScan *state);
@@ -294,7 +296,6 @@ begin_query(IndexScanDesc scan)
 	state->asked = hybrid_asked_of(scan);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
-	state->first_candidates = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
 	/* once a scan: it may be started anew for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
@@ -307,14 +308,7 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_filter_new(
 			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
-	if (state->asked.limit > 0)
-	{
-		bool few = !state->exact && filters(state) ;
-		int64 wanted = state->asked.limit + (few ? !index->lossless : HYBRID_BESIDE);
-
-		if (!few) wanted = Max(wanted, state->first_candidates);
-		state->first_candidates = (int) Min(wanted, PG_INT32_MAX / CANDIDATES_GROWTH);
-	}
+	state->first_candidates = first_lot(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
 	{
@@ -440,6 +434,24 @@ run_stream(IndexScanDesc scan)
 	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
 	state->exhausted = batch->rows == 0;
 	score_batch(scan);
+}
+
+/*
+ * first_lot: how many candidates the first pass is to have: those that are wanted, as far as it is known, and
+ * some beside.  Where few rows meet the conditions each is dear, and they are so far apart that one
+ * is enough to know of the last that it is.
+ */
+static int
+first_lot(const HybridScan *state)
+{
+	int64 limit = state->asked.limit;
+	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+
+	if (limit <= 0)
+		return least;
+	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
+		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
+	return (int) Min(Max(limit + HYBRID_BESIDE, least), MOST_CANDIDATES);
 }
 
 /*
