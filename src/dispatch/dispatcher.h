@@ -137,7 +137,8 @@ typedef struct HyCounters
 	uint64_t bytes_down;
 	int64_t latency[HY_MAX_LATENCIES];
 	int64_t flushes[HY_FLUSH_COUNT]; /* batches gathered, by what ended them; the CPU's only */
-	int64_t scan_limits[HY_SCAN_LIMIT_COUNT]; /* scans that these ended; of the CPU's distances only */
+	int64_t
+		scan_limits[HY_SCAN_LIMIT_COUNT]; /* scans that these ended; of the CPU's distances only */
 } HyCounters;
 
 /* HyDeviceState: a device as the views show it. */

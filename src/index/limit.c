@@ -143,8 +143,7 @@ note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 {
 	PlannedScan *planned;
 
-	if (scan->iss_RelationDesc == NULL ||
-	    scan->iss_RelationDesc->rd_indam->ambuild != hybridbuild)
+	if (scan->iss_RelationDesc == NULL || scan->iss_RelationDesc->rd_indam->ambuild != hybridbuild)
 		return;
 	if (found->query == NULL)
 	{
