@@ -49,6 +49,9 @@
 #include "index/settings.h"
 
 #define CANDIDATES_GROWTH 4
+#define CROWDED 64      /* rows of which one more may have to be compared */
+#define FURTHER 16      /* part of the rows that is looked for when they were not enough */
+#define FURTHER_LEAST 4 /* but not fewer */
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
 #define MAX_BATCH_ROWS 4096
 #define FEW 0.5 /* rows that meet a condition, so that it is asked beforehand */
@@ -451,21 +454,27 @@ first_lot(const HybridScan *state)
 		return least;
 	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
-	return (int) Min(Max(limit + HYBRID_BESIDE, least), MOST_CANDIDATES);
+	/* the more are wanted, the nearer they are to one another */
+	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
 }
 
 /*
- * lot_size: how many candidates the next pass is to have.  Rows that were asked for their conditions are as
- * many as are wanted: what is missing then are the few that make their order sure.
+ * lot_size: how many candidates the next pass is to have.  Where no row is lost to conditions, those that
+ * were wanted have been found: what is missing are the few that make their order sure.
  */
 static int
 lot_size(const HybridScan *state)
 {
-	int first = state->first_candidates;
+	const IndexScanState *node = state->asked.node;
+	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
 
-	if (state->filtered > 0 && state->asked.limit > 0)
-		return hybrid_scan_candidates(state->filtered - 1, Max(first / CANDIDATES_GROWTH, 4));
-	return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
+	if (state->exact || state->asked.limit <= 0)
+		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
+	if (state->filtered > 0)
+		return hybrid_scan_candidates(state->filtered - 1, further);
+	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
+		return hybrid_scan_candidates(state->pass - 1, further);
+	return hybrid_scan_candidates(state->pass, first);
 }
 
 /* search_by_codes: the next candidates, sorted: the search goes on where it stopped. */
