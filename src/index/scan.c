@@ -54,7 +54,6 @@
 #define FURTHER_LEAST 4 /* but not fewer */
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
 #define MAX_BATCH_ROWS 4096
-#define FEW 0.5 /* rows that meet a condition, so that it is asked beforehand */
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
 /*
@@ -531,7 +530,7 @@ filters(const HybridScan *state)
 	if (hybrid_iterative_scan == HYBRID_ITERATIVE_OFF)
 		return true;
 	share = hybrid_filter_share(state->filter);
-	return state->pass > 1 ? share < 1 : share < FEW;
+	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
 }
 
 /* judge: a HybridJudge. */
