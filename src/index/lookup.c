@@ -83,6 +83,7 @@ static void look_again(HybridLookup *search);
 static void look_at_rows(HybridLookup *search, double after);
 static void look_at_wanted(HybridLookup *search, double after);
 static void look_at(HybridLookup *search, int which, double after);
+static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search, int most);
 static void expect_list(const HybridLookup *search, int which);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
@@ -183,7 +184,8 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < kept; i++)
-		(void) hy_topk_push(&search->nearest, search->finds[i].distance, search->finds[i].position);
+		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds[i]),
+		                    search->finds[i].position);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -348,7 +350,17 @@ look_at(HybridLookup *search, int which, double after)
 	if (find.distance < after)
 		return;
 	add_find(search, &find);
-	(void) hy_topk_push(&search->nearest, find.distance, find.position);
+	(void) hy_topk_push(&search->nearest, likely_distance(&find), find.position);
+}
+
+/*
+ * likely_distance: of a row whose copy is rounded, the middle of what is known of it, which is off by much
+ * less than it may be.  By the least that it may be, a search would end too soon.
+ */
+static double
+likely_distance(const HybridFind *find)
+{
+	return isfinite(find->width) ? find->distance + find->width / 2 : find->distance;
 }
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */
@@ -542,7 +554,10 @@ add_find(HybridLookup *search, const HybridFind *find)
 	search->finds[search->finds_count++] = *find;
 }
 
-/* bring_forward: the finds that are among the k nearest come first; returns how many they are. */
+/*
+ * bring_forward: the finds that are among the k nearest come first, and those that may be; returns how many
+ * they are.
+ */
 static int
 bring_forward(HybridLookup *search)
 {

@@ -66,8 +66,8 @@ extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *
 extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg);
 
 /*
- * hybrid_lookup_next: the next *count rows, k at most, by their distances and positions; fewer than k
- * when there are no more.  They come after those that were returned before, but for rows that were found
+ * hybrid_lookup_next: the next *count rows by their distances and positions: the k nearest, and any that
+ * may be nearer than one of these by what is known of rounded ones; fewer than k when there are no more.  They come after those that were returned before, but for rows that were found
  * late: these are left out if they are nearer than `after`.  The array is the search's own, until
  * the next call.
  */

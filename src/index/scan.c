@@ -401,14 +401,14 @@ run_pass(IndexScanDesc scan)
 	state->pass++;
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
-	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
+	state->candidates.items = NULL;
 	state->next = 0;
-
 	if (!state->exact)
 	{
 		search_by_codes(state, k);
 		return;
 	}
+	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
 	hybrid_store_rewind(&state->store);
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
@@ -500,6 +500,7 @@ search_by_codes(HybridScan *state, int k)
 	     (long long) work.rejected);
 	state->exhausted =
 		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF || reached_limit(state);
+	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{
 		/* what follows is farther still */
