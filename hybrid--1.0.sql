@@ -1542,7 +1542,8 @@ CREATE FUNCTION hybrid_get_stats(
 	OUT calls bigint, OUT pieces bigint, OUT items bigint, OUT failures bigint, OUT fallbacks bigint,
 	OUT success_rate float8, OUT mean_us float8, OUT p50_us float8, OUT p99_us float8,
 	OUT total_ms float8, OUT bytes_up bigint, OUT bytes_down bigint, OUT virtual bool,
-	OUT reasons jsonb, OUT statuses jsonb, OUT fallback_causes jsonb, OUT flushes jsonb)
+	OUT reasons jsonb, OUT statuses jsonb, OUT fallback_causes jsonb, OUT flushes jsonb,
+	OUT scan_limits jsonb)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 10;
@@ -1734,6 +1735,7 @@ COMMENT ON COLUMN hybrid_stats.reasons IS 'why batches were sent here: count by 
 COMMENT ON COLUMN hybrid_stats.statuses IS 'how attempts ended here: count by status';
 COMMENT ON COLUMN hybrid_stats.fallback_causes IS 'what ended the last attempt of a batch that fell back: count by status';
 COMMENT ON COLUMN hybrid_stats.flushes IS 'in the CPU''s rows, what ended the gathering of batches: count by size, time, memory, end';
+COMMENT ON COLUMN hybrid_stats.scan_limits IS 'in the CPU''s row of distances, index scans that ended before they had found all rows that were wanted: count by max_scan_tuples (hybrid.max_scan_tuples), memory (hybrid.scan_mem_multiplier)';
 
 CREATE VIEW hybrid_events AS SELECT * FROM hybrid_get_events();
 COMMENT ON VIEW hybrid_events IS 'the last decisions of the dispatcher, oldest first; of all sessions or of this one, as scope says';

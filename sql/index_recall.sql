@@ -36,3 +36,21 @@ SET hybrid.probes = 10000;
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM item ORDER BY v <-> '[0,0]') n;
 RESET hybrid.probes;
 DROP TABLE item;
+
+-- Where copies are rounded by much, a search ended by the least that distances may be, and found too few.
+CREATE TABLE item (id int, v vector(65));
+INSERT INTO item
+SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13) + sin(i % 40 * d * 0.7) ORDER BY d) || 60.0::float8
+	FROM generate_series(1, 64) d WHERE i IS NOT NULL)::vector(65)
+FROM generate_series(1, 8000) i;
+CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops) WITH (storage = int8);
+CREATE TABLE truth AS SELECT q.id, q.v, (SELECT max(d) FROM (SELECT i.v <-> q.v AS d FROM item i ORDER BY (i.v <-> q.v) + 0 LIMIT 10) s) AS far
+FROM item q WHERE id % 83 = 5;
+CREATE FUNCTION recall(target float8) RETURNS numeric LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('hybrid.target_recall', target::text, true);
+	RETURN (SELECT avg((SELECT count(*) FROM (SELECT i.v <-> t.v AS d FROM item i ORDER BY i.v <-> t.v LIMIT 10) s WHERE d <= far)) / 10 FROM truth t);
+END $$;
+SELECT target, recall(target) >= target - 0.01 AS found FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
+DROP TABLE item, truth;
+DROP FUNCTION recall;

@@ -56,6 +56,16 @@ typedef enum HyFlush
 
 #define HY_FLUSH_COUNT (HY_FLUSH_END + 1)
 
+/* HyScanLimit: why an index scan ended before it had found all rows that were wanted. */
+typedef enum HyScanLimit
+{
+	HY_SCAN_NO_LIMIT = 0, /* it did not */
+	HY_SCAN_TUPLES,
+	HY_SCAN_MEMORY
+} HyScanLimit;
+
+#define HY_SCAN_LIMIT_COUNT (HY_SCAN_MEMORY + 1)
+
 #define HY_MAX_DEVICES 8
 #define HY_MAX_LATENCIES 40 /* histogram: bucket b counts latencies in [2^b, 2^(b+1)) ns */
 #define HY_EVENT_RING 256
@@ -127,6 +137,8 @@ typedef struct HyCounters
 	uint64_t bytes_down;
 	int64_t latency[HY_MAX_LATENCIES];
 	int64_t flushes[HY_FLUSH_COUNT]; /* batches gathered, by what ended them; the CPU's only */
+	int64_t
+		scan_limits[HY_SCAN_LIMIT_COUNT]; /* scans that these ended; of the CPU's distances only */
 } HyCounters;
 
 /* HyDeviceState: a device as the views show it. */
@@ -235,6 +247,9 @@ extern void hy_executor_close_devices(HyExecutor *executor);
  */
 extern HyStatus hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision);
 
+/* hy_executor_limited: counts a scan that a limit has ended. */
+extern void hy_executor_limited(HyExecutor *executor, HyScanLimit limit);
+
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
@@ -252,10 +267,11 @@ extern double hy_counters_quantile(const HyCounters *counters, double q);
 
 /*
  * hy_reason_name: 'below minimum batch', ...; hy_execution_name: 'auto', 'cpu', ...;
- * hy_flush_name: 'size', 'time', 'memory', 'end'.
+ * hy_flush_name: 'size', 'time', 'memory', 'end'; hy_scan_limit_name: 'max_scan_tuples', 'memory'.
  */
 extern const char *hy_reason_name(HyReason reason);
 extern const char *hy_execution_name(HyExecution execution);
 extern const char *hy_flush_name(HyFlush cause);
+extern const char *hy_scan_limit_name(HyScanLimit limit);
 
 #endif

@@ -20,6 +20,8 @@ static const char *const execution_names[] = {"auto",       "cpu",   "gpu",  "pr
 
 static const char *const flush_names[] = {"none", "size", "time", "memory", "end"};
 
+static const char *const scan_limit_names[] = {"none", "max_scan_tuples", "memory"};
+
 _Static_assert(sizeof(HyDecision) < 1024, "a call must cost less than 1 KB of memory");
 
 HyDecision *
@@ -141,6 +143,22 @@ hy_flush_name(HyFlush cause)
 	if ((int) cause < 0 || (int) cause >= HY_FLUSH_COUNT)
 		return "unknown";
 	return flush_names[cause];
+}
+
+const char *
+hy_scan_limit_name(HyScanLimit limit)
+{
+	if ((int) limit < 0 || (int) limit >= HY_SCAN_LIMIT_COUNT)
+		return "unknown";
+	return scan_limit_names[limit];
+}
+
+void
+hy_executor_limited(HyExecutor *executor, HyScanLimit limit)
+{
+	executor->member[0].counters[HY_OP_DISTANCE].scan_limits[limit]++;
+	/* it was no call, after which the table would be told */
+	executor->share.postponed = true;
 }
 
 void

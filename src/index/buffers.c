@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "storage/buf_internals.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -68,6 +69,28 @@ hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
 	__builtin_prefetch(page + BLCKSZ - LINE);
 	for (i = 0; i < bytes; i += LINE)
 		__builtin_prefetch(page + offset + i);
+}
+
+void
+hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
+{
+	const Remembered *at = guess(heap, ItemPointerGetBlockNumber(tid));
+	const char *page, *id;
+
+	if (at == NULL)
+		return;
+	page = (const char *) BufferGetPage(at->buffer);
+	id = page + SizeOfPageHeaderData +
+	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
+	if (item)
+	{
+		/* nobody keeps the page from being another one by now: then this is of no use, and no harm */
+		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
+		return;
+	}
+	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(id);
 }
 
 const char *

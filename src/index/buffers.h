@@ -30,4 +30,10 @@ extern void hybrid_buffer_expect(Relation index, BlockNumber block, Size offset,
  */
 extern const char *hybrid_buffer_guess(Relation index, BlockNumber block);
 
+/*
+ * hybrid_buffer_expect_row: a row of a table will be read soon: its page's header and its item; and then,
+ * when these have come, the row itself.
+ */
+extern void hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item);
+
 #endif

@@ -1,13 +1,15 @@
 /*
  * cost.c
- *		What a scan costs: a search before the first row, and further ones for who reads on; with a
- *		sphere and no order, the store once.
+ *		What a scan costs: a search before the first row, and then each row; with a sphere and no
+ *		order, the store once.
  *
  * A search by codes scores the centroids of all lists, then the rows of as many lists as the recall
  * asks for (the index has measured how many rows these are), and reads the vectors of some tens of
- * rows.  Who wants more rows than it found pays for another search for four times as many, and in
- * the end for all rows.  An exact scan, or one of an index without codes, reads every vector before the
- * first row.  The heap rows fetched, and the rows a filter throws away, are added by the planner.
+ * rows.  Who wants more rows than it found has it go on: in the end all codes have been scored, and
+ * all vectors read, in an order that is not that of the file.  Where few rows meet the conditions, only
+ * the vectors of these are (filter.c).  An exact scan, or one of an index without codes, reads every
+ * vector before the first row.  The heap rows fetched, and the rows a filter throws away, are added by
+ * the planner.
  *
  * Long vectors of a table lie in TOAST, whose pages the planner does not charge to a sequential
  * scan although it must read them.  So an exact scan is charged no more pages than the table: what the
@@ -23,15 +25,16 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "index/filter.h"
 #include "index/lookup.h"
 #include "index/settings.h"
 
 #define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
 #define CODE_COST 0.1    /* of a code, in distances */
-#define RESCORED 64      /* vectors that a search reads */
+#define RESCORED 32      /* vectors that a search reads */
 #define SEARCHED 0.05    /* share of the rows, where the index has not measured it */
 
-/* ScanCost: of one pass, and how many are needed for all rows. */
+/* ScanCost: until the first row comes, and until all have. */
 typedef struct ScanCost
 {
 	Cost first;
@@ -41,6 +44,7 @@ typedef struct ScanCost
 
 static void cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
                           const HybridTree *tree, Cost distance, double random_page);
+static double wanted_share(const IndexPath *path);
 static void
 cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
 static void
@@ -112,20 +116,34 @@ cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
 	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
-	Cost all_codes = (rows + leaves) * distance * CODE_COST;
+	double vector_pages = Max(path->indexinfo->pages - leaf_pages - inner_pages, 1);
+	double wanted = rows * wanted_share(path);
+	Cost all_codes = rows * distance * CODE_COST;
 
 	searched = tree->curve_size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
 	                                : rows * SEARCHED + open->list_size;
 	if (hybrid_probes > 0)
 		searched = rows / leaves * hybrid_probes;
 	share = Min(searched / rows, 1);
-	cost->pages = inner_pages + leaf_pages * share + RESCORED;
+	cost->pages = inner_pages + leaf_pages * share + Min(RESCORED, wanted);
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
-	              Min(RESCORED, rows) * distance +
+	              Min(RESCORED, wanted) * distance +
 	              Min(cost->pages, path->indexinfo->pages) * random_page;
-	/* ever larger searches, each four times the last */
-	cost->all = cost->first +
-	            4.0 / 3 * (all_codes + rows * distance + (inner_pages + leaf_pages) * random_page);
+	/* distances of what was rounded are computed again by the executor */
+	cost->all = cost->first + (all_codes + leaf_pages * random_page) * (1 - share) +
+	            wanted * distance * (open->lossless ? 1 : 2) +
+	            Min(wanted, vector_pages) * random_page;
+}
+
+/* wanted_share: of the rows, those whose vectors are read by who reads all that meet the conditions. */
+static double
+wanted_share(const IndexPath *path)
+{
+	const RelOptInfo *table = path->path.parent;
+	double rows = path->path.param_info != NULL ? path->path.param_info->ppi_rows : table->rows;
+	double share = rows / Max(table->tuples, 1);
+
+	return share < HYBRID_FEW ? share : 1;
 }
 
 static void

@@ -1,11 +1,11 @@
 /*
  * limit.c
- *		How many rows a scan will be asked for, by the Limit node above it.
+ *		How many rows a scan will be asked for, by the Limit node above it, and by which node.
  *
- * When a plan starts, its Limit nodes are found, and the scans of our indexes below them with nothing
- * in between that changes how many rows there are.  The pairs are kept for as long as the memory of
- * the query, and a scan finds its own by its descriptor.  The Limit node has evaluated its expression
- * before it asks for the first row.
+ * When a plan starts, the scans of our indexes in it are found, and for each the Limit node above, if
+ * there is nothing in between that changes how many rows there are.  They are kept for as long as the
+ * memory of the query, and a scan finds its own by its descriptor.  The Limit node has evaluated its
+ * expression before it asks for the first row.
  */
 #include "postgres.h"
 
@@ -18,35 +18,36 @@
 #include "index/index.h"
 #include "index/limit.h"
 
-/* LimitedScan: a scan and the Limit above it. */
-typedef struct LimitedScan
+/* PlannedScan: a scan and the Limit above it, or NULL. */
+typedef struct PlannedScan
 {
-	const IndexScanState *scan;
+	IndexScanState *scan;
 	const LimitState *limit;
-	struct LimitedScan *next;
-} LimitedScan;
+	struct PlannedScan *next;
+} PlannedScan;
 
-/* LimitedQuery: those of one query; in its memory. */
-typedef struct LimitedQuery
+/* PlannedQuery: those of one query; in its memory. */
+typedef struct PlannedQuery
 {
-	LimitedScan *scans;
+	PlannedScan *scans;
 	MemoryContextCallback end;
-	struct LimitedQuery *next;
-} LimitedQuery;
+	struct PlannedQuery *next;
+} PlannedQuery;
 
 /* Walk: of one plan. */
 typedef struct Walk
 {
-	LimitedQuery *query;
+	PlannedQuery *query;
 	MemoryContext context;
 } Walk;
 
 static ExecutorStart_hook_type next_start = NULL;
-static LimitedQuery *queries = NULL;
+static PlannedQuery *queries = NULL;
 
 static void start_query(QueryDesc *query, int flags);
 static bool walk(PlanState *state, void *arg);
 static void note_scans(Walk *found, const LimitState *limit, PlanState *below);
+static void note_scan(Walk *found, const LimitState *limit, IndexScanState *scan);
 static void forget_query(void *arg);
 
 void
@@ -56,26 +57,28 @@ hybrid_limit_init(void)
 	ExecutorStart_hook = start_query;
 }
 
-int64
-hybrid_limit_of(IndexScanDesc scan)
+HybridAsked
+hybrid_asked_of(IndexScanDesc scan)
 {
-	const LimitedQuery *query;
-	const LimitedScan *limited;
+	HybridAsked asked = {NULL, -1};
+	const PlannedQuery *query;
+	const PlannedScan *planned;
 
 	for (query = queries; query != NULL; query = query->next)
 	{
-		for (limited = query->scans; limited != NULL; limited = limited->next)
+		for (planned = query->scans; planned != NULL; planned = planned->next)
 		{
-			const LimitState *limit = limited->limit;
+			const LimitState *limit = planned->limit;
 
-			if (limited->scan->iss_ScanDesc != scan)
+			if (planned->scan->iss_ScanDesc != scan)
 				continue;
-			if (limit->noCount || limit->lstate == LIMIT_INITIAL)
-				return -1;
-			return limit->offset + limit->count;
+			asked.node = planned->scan;
+			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
+				asked.limit = limit->offset + limit->count;
+			return asked;
 		}
 	}
-	return -1;
+	return asked;
 }
 
 static void
@@ -100,14 +103,15 @@ walk(PlanState *state, void *arg)
 		return false;
 	if (IsA(state, LimitState))
 		note_scans((Walk *) arg, (const LimitState *) state, outerPlanState(state));
+	else if (IsA(state, IndexScanState))
+		note_scan((Walk *) arg, NULL, (IndexScanState *) state);
 	return planstate_tree_walker(state, walk, arg);
 }
 
-/* note_scans: the scans below, through what gives each row as it got it. */
+/* note_scans: the scans below a Limit, through what gives each row as it got it. */
 static void
 note_scans(Walk *found, const LimitState *limit, PlanState *below)
 {
-	LimitedScan *limited;
 	int i;
 
 	if (below == NULL)
@@ -126,36 +130,49 @@ note_scans(Walk *found, const LimitState *limit, PlanState *below)
 				note_scans(found, limit, ((MergeAppendState *) below)->mergeplans[i]);
 			return;
 		case T_IndexScanState:
-			break;
+			note_scan(found, limit, (IndexScanState *) below);
+			return;
 		default:
 			return;
 	}
-	if (((IndexScanState *) below)->iss_RelationDesc == NULL ||
-	    ((IndexScanState *) below)->iss_RelationDesc->rd_indam->ambuild != hybridbuild)
+}
+
+/* note_scan: unless it was met already, below its Limit. */
+static void
+note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
+{
+	PlannedScan *planned;
+
+	if (scan->iss_RelationDesc == NULL || scan->iss_RelationDesc->rd_indam->ambuild != hybridbuild)
 		return;
 	if (found->query == NULL)
 	{
-		found->query = MemoryContextAllocZero(found->context, sizeof(LimitedQuery));
+		found->query = MemoryContextAllocZero(found->context, sizeof(PlannedQuery));
 		found->query->end.func = forget_query;
 		found->query->end.arg = found->query;
 		found->query->next = queries;
 		queries = found->query;
 		MemoryContextRegisterResetCallback(found->context, &found->query->end);
 	}
-	limited = MemoryContextAlloc(found->context, sizeof(LimitedScan));
-	limited->scan = (const IndexScanState *) below;
-	limited->limit = limit;
-	limited->next = found->query->scans;
-	found->query->scans = limited;
+	for (planned = found->query->scans; planned != NULL; planned = planned->next)
+	{
+		if (planned->scan == scan)
+			return;
+	}
+	planned = MemoryContextAlloc(found->context, sizeof(PlannedScan));
+	planned->scan = scan;
+	planned->limit = limit;
+	planned->next = found->query->scans;
+	found->query->scans = planned;
 }
 
 /* forget_query: its memory goes, whatever ended it. */
 static void
 forget_query(void *arg)
 {
-	LimitedQuery **link = &queries;
+	PlannedQuery **link = &queries;
 
-	while (*link != NULL && *link != (LimitedQuery *) arg)
+	while (*link != NULL && *link != (PlannedQuery *) arg)
 		link = &(*link)->next;
 	if (*link != NULL)
 		*link = (*link)->next;

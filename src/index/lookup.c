@@ -40,6 +40,9 @@
 #define HEADER 128        /* bytes of a page that are needed before its codes */
 #define FEW_ROWS 4        /* that are looked at between two looks at the worst, at first */
 #define MOST_ROWS 32      /* and later */
+#define JUDGED_FIRST 8    /* rows that are judged at a time, at first */
+#define JUDGED 64         /* and later */
+#define EARLY 128         /* that are judged before their turn */
 #define EXPECTED 4096     /* bytes of vectors that are fetched ahead */
 #define SPARE_LISTS 65536 /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
@@ -69,6 +72,9 @@ struct HybridLookup
 	int returned; /* of the finds: the first */
 	HyTopK nearest;
 	int nearest_allocated;
+	HybridJudge judge;
+	void *judge_arg;
+	bool enough; /* it said so */
 };
 
 /* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
@@ -78,8 +84,10 @@ static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
 static void look_at_rows(HybridLookup *search, double after);
+static void look_at_wanted(HybridLookup *search, double after);
 static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list);
 static void look_at(HybridLookup *search, const Row *row, double after);
+static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search, int most);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
 static int choose_nearest(HybridLookup *search, int *chosen, int most);
@@ -145,6 +153,8 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	search->rows_waiting = 0;
 	search->finds_count = 0;
 	search->returned = 0;
+	search->judge = NULL;
+	search->enough = false;
 }
 
 const HybridTree *
@@ -159,6 +169,13 @@ hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
 	hybrid_frontier_begin(&search->frontier, limits);
 }
 
+void
+hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg)
+{
+	search->judge = judge;
+	search->judge_arg = arg;
+}
+
 const HybridFind *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 {
@@ -170,14 +187,16 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < kept; i++)
-		(void) hy_topk_push(&search->nearest, search->finds[i].distance, search->finds[i].position);
+		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds[i]),
+		                    search->finds[i].position);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
 		look_at_rows(search, after);
 		at_a_time = Min(at_a_time * 2, MOST);
-	} while (look_into_lists(search, at_a_time / 2) ||
-	         (search->rows_waiting > 0 && search->rows_order[0].key < worst(search)));
+	} while (!search->enough &&
+	         (look_into_lists(search, at_a_time / 2) ||
+	          (search->rows_waiting > 0 && search->rows_order[0].key < worst(search))));
 
 	search->returned = bring_forward(search);
 	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
@@ -253,6 +272,11 @@ look_at_rows(HybridLookup *search, double after)
 	int most = FEW_ROWS, count;
 	HybridOrdered chosen[MOST_ROWS];
 
+	if (search->judge != NULL)
+	{
+		look_at_wanted(search, after);
+		return;
+	}
 	while ((count = choose_rows(search, chosen, most, list)) > 0)
 	{
 		int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), i;
@@ -273,6 +297,47 @@ look_at_rows(HybridLookup *search, double after)
 				                 chosen[i].which);
 		}
 		most = Min(most * 2, MOST_ROWS);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* look_at_wanted: the same; some rows at a time are judged first. */
+static void
+look_at_wanted(HybridLookup *search, double after)
+{
+	float list = hybrid_frontier_next(&search->frontier);
+	int at_a_time = JUDGED_FIRST, early = EARLY, i;
+
+	while (search->rows_waiting > 0 && !search->enough)
+	{
+		float limit = worst(search);
+		int chosen[JUDGED], count = 0, judged;
+		int64 positions[JUDGED];
+		bool wanted[JUDGED];
+
+		while (count < at_a_time && search->rows_waiting > 0)
+		{
+			float key = search->rows_order[0].key;
+
+			if (!isinf(limit) && (!(key < limit) || (key > list && early-- <= 0)))
+				break;
+			chosen[count] = hybrid_order_take(search->rows_order, &search->rows_waiting).which;
+			__builtin_prefetch(&search->rows[chosen[count++]]);
+		}
+		if (count == 0)
+			break;
+		for (i = 0; i < count; i++)
+			positions[i] = search->rows[chosen[i]].position;
+		judged = search->judge(search->judge_arg, positions, count, wanted);
+		search->enough = judged < count;
+		for (i = 0; i < judged; i++)
+		{
+			if (wanted[i])
+				look_at(search, &search->rows[chosen[i]], after);
+			else
+				search->work.rejected++;
+		}
+		at_a_time = Min(at_a_time * 2, JUDGED);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
@@ -317,7 +382,17 @@ look_at(HybridLookup *search, const Row *row, double after)
 	if (find.distance < after)
 		return;
 	add_find(search, &find);
-	(void) hy_topk_push(&search->nearest, find.distance, find.position);
+	(void) hy_topk_push(&search->nearest, likely_distance(&find), find.position);
+}
+
+/*
+ * likely_distance: of a row whose copy is rounded, the middle of what is known of it, which is off by much
+ * less than it may be.  By the least that it may be, a search would end too soon.
+ */
+static double
+likely_distance(const HybridFind *find)
+{
+	return isfinite(find->width) ? find->distance + find->width / 2 : find->distance;
 }
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */
@@ -510,7 +585,10 @@ add_find(HybridLookup *search, const HybridFind *find)
 	search->finds[search->finds_count++] = *find;
 }
 
-/* bring_forward: the finds that are among the k nearest come first; returns how many they are. */
+/*
+ * bring_forward: the finds that are among the k nearest come first, and those that may be; returns how many
+ * they are.
+ */
 static int
 bring_forward(HybridLookup *search)
 {

@@ -21,7 +21,14 @@ typedef struct HybridLookupWork
 	int64 lists;    /* leaf lists looked into */
 	int64 rows;     /* whose codes were scored, each once */
 	int64 rescored; /* whose vectors were read */
+	int64 rejected; /* whose vectors were not, since nobody wants them */
 } HybridLookupWork;
+
+/*
+ * HybridJudge: says of rows, whose vectors are about to be read, whether they are wanted.  Returns how
+ * many it has looked at, the first ones; fewer than there are: it has had enough, and the search ends.
+ */
+typedef int (*HybridJudge)(void *arg, const int64 *positions, int count, bool *wanted);
 
 /* HybridFind: a row that was found. */
 typedef struct HybridFind
@@ -53,8 +60,14 @@ extern const HybridTree *hybrid_lookup_tree(const HybridLookup *search);
 extern void hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits);
 
 /*
- * hybrid_lookup_next: the next *count rows, k at most, by their distances and positions; fewer than k
- * when there are no more.  They come after those that were returned before, but for rows that were found
+ * hybrid_lookup_judge: what says which rows are wanted, from now on; NULL: all are.  No page is locked when
+ * it is asked.
+ */
+extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg);
+
+/*
+ * hybrid_lookup_next: the next *count rows by their distances and positions: the k nearest, and any that
+ * may be nearer than one of these by what is known of rounded ones; fewer than k when there are no more.  They come after those that were returned before, but for rows that were found
  * late: these are left out if they are nearer than `after`.  The array is the search's own, until
  * the next call.
  */

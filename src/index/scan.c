@@ -42,12 +42,17 @@
 #include "server/position.h"
 #include "types/sphere.h"
 
+#include "index/filter.h"
 #include "index/limit.h"
 #include "index/read.h"
 #include "index/lookup.h"
 #include "index/settings.h"
 
 #define CANDIDATES_GROWTH 4
+#define CROWDED 64      /* rows of which one more may have to be compared */
+#define FURTHER 16      /* part of the rows that is looked for when they were not enough */
+#define FURTHER_LEAST 4 /* but not fewer */
+#define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
 #define MAX_BATCH_ROWS 4096
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
@@ -86,6 +91,10 @@ typedef struct HybridScan
 	Batch batch;
 	HybridStore store;
 	HybridLookup *search;
+	HybridAsked asked;
+	HybridFilter *filter;
+	int filtered; /* passes that have asked it */
+	HyScanLimit limit_reached;
 	int pass;
 	int first_candidates; /* of the first pass */
 	HyTopK candidates;
@@ -107,7 +116,12 @@ static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
 static void measure_batch(HybridScan *state, Batch *batch);
 static void run_pass(IndexScanDesc scan);
+static int first_lot(const HybridScan *state);
+static int lot_size(const HybridScan *state);
 static void search_by_codes(HybridScan *state, int k);
+static bool filters(const HybridScan *state);
+static int judge(void *arg, const int64 *positions, int count, bool *wanted);
+static bool reached_limit(HybridScan *state);
 static void score_batch(IndexScanDesc scan);
 static void report(IndexScanDesc scan, const HyNeighbor *candidate);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
@@ -195,6 +209,8 @@ hybridendscan(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 
+	if (state->filter != NULL)
+		hybrid_filter_end(state->filter);
 	if (state->search != NULL)
 		hybrid_lookup_end(state->search);
 	MemoryContextDelete(state->scan_context);
@@ -231,7 +247,12 @@ next_candidate(IndexScanDesc scan)
 	MemoryContextSwitchTo(old);
 
 	if (state->next >= state->candidates.count)
+	{
+		if (state->limit_reached != HY_SCAN_NO_LIMIT)
+			hy_executor_limited(hybrid_executor(), state->limit_reached);
+		state->limit_reached = HY_SCAN_NO_LIMIT;
 		return NULL;
+	}
 	state->last = state->candidates.items[state->next++];
 	state->bounded = state->ordered;
 	return &state->last;
@@ -243,7 +264,6 @@ begin_query(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
 	const HybridIndex *index = &state->index;
-	int64 limit;
 
 	state->index = hybrid_index_open(scan->indexRelation);
 	state->ordered = scan->numberOfOrderBys > 0;
@@ -258,6 +278,8 @@ begin_query(IndexScanDesc scan)
 	pgstat_count_index_scan(scan->indexRelation);
 
 	state->pass = 0;
+	state->filtered = 0;
+	state->limit_reached = HY_SCAN_NO_LIMIT;
 	state->next = 0;
 	state->exhausted = false;
 	state->bounded = false;
@@ -273,13 +295,9 @@ begin_query(IndexScanDesc scan)
 		state->exhausted = true;
 		return;
 	}
-	limit = hybrid_limit_of(scan);
+	state->asked = hybrid_asked_of(scan);
 	state->exact =
 		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
-	state->first_candidates = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
-	if (limit > 0)
-		state->first_candidates = (int) Min(Max(limit + HYBRID_BESIDE, state->first_candidates),
-		                                    PG_INT32_MAX / CANDIDATES_GROWTH);
 	/* once a scan: it may be started anew for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
@@ -289,6 +307,10 @@ begin_query(IndexScanDesc scan)
 	}
 	if (!state->exact && state->search == NULL)
 		state->search = hybrid_lookup_new(scan->indexRelation, index);
+	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
+		state->filter = hybrid_filter_new(
+			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+	state->first_candidates = first_lot(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
 	{
@@ -375,17 +397,18 @@ run_pass(IndexScanDesc scan)
 		run_stream(scan);
 		return;
 	}
-	k = hybrid_scan_candidates(state->pass++, state->first_candidates);
+	k = lot_size(state);
+	state->pass++;
 	if (state->candidates.items != NULL)
 		pfree(state->candidates.items);
-	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
+	state->candidates.items = NULL;
 	state->next = 0;
-
 	if (!state->exact)
 	{
 		search_by_codes(state, k);
 		return;
 	}
+	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
 	hybrid_store_rewind(&state->store);
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
@@ -415,6 +438,44 @@ run_stream(IndexScanDesc scan)
 	score_batch(scan);
 }
 
+/*
+ * first_lot: how many candidates the first pass is to have: those that are wanted, as far as it is known, and
+ * some beside.  Where few rows meet the conditions each is dear, and they are so far apart that one
+ * is enough to know of the last that it is.
+ */
+static int
+first_lot(const HybridScan *state)
+{
+	int64 limit = state->asked.limit;
+	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+
+	if (limit <= 0)
+		return least;
+	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
+		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
+	/* the more are wanted, the nearer they are to one another */
+	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
+}
+
+/*
+ * lot_size: how many candidates the next pass is to have.  Where no row is lost to conditions, those that
+ * were wanted have been found: what is missing are the few that make their order sure.
+ */
+static int
+lot_size(const HybridScan *state)
+{
+	const IndexScanState *node = state->asked.node;
+	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
+
+	if (state->exact || state->asked.limit <= 0)
+		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
+	if (state->filtered > 0)
+		return hybrid_scan_candidates(state->filtered - 1, further);
+	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
+		return hybrid_scan_candidates(state->pass - 1, further);
+	return hybrid_scan_candidates(state->pass, first);
+}
+
 /* search_by_codes: the next candidates, sorted: the search goes on where it stopped. */
 static void
 search_by_codes(HybridScan *state, int k)
@@ -425,26 +486,77 @@ search_by_codes(HybridScan *state, int k)
 	HybridLookupWork work;
 	int count, i;
 
+	if (state->filtered > 0 || filters(state))
+	{
+		hybrid_lookup_judge(state->search, judge, state);
+		state->filtered++;
+	}
 	state->finds = hybrid_lookup_next(state->search, k, after, &count);
+	if (state->filtered > 0)
+		hybrid_filter_rest(state->filter);
 	work = hybrid_lookup_work(state->search);
-	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored", (long long) work.lists,
-	     (long long) work.rows, (long long) work.rescored);
+	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
+	     (long long) work.lists, (long long) work.rows, (long long) work.rescored,
+	     (long long) work.rejected);
 	state->exhausted =
-		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ||
-		work.rows >= hybrid_max_scan_tuples ||
-		hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier;
+		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF || reached_limit(state);
+	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{
 		/* what follows is farther still */
 		if (!(state->finds[i].distance <= state->radius))
 		{
 			state->exhausted = true;
+			state->limit_reached = HY_SCAN_NO_LIMIT;
 			break;
 		}
 		state->candidates.items[i].distance = state->finds[i].distance;
 		state->candidates.items[i].row = state->finds[i].position;
 	}
 	state->candidates.count = i;
+}
+
+/*
+ * filters: whether a search asks for conditions before it counts rows.  Where most rows meet them that is
+ * work for nothing, unless the first lot was not enough; where nobody searches on, it is asked whether rows
+ * are there at all, so that dead ones do not count.
+ */
+static bool
+filters(const HybridScan *state)
+{
+	double share;
+
+	if (state->filter == NULL)
+		return false;
+	if (hybrid_iterative_scan == HYBRID_ITERATIVE_OFF)
+		return true;
+	share = hybrid_filter_share(state->filter);
+	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
+}
+
+/* judge: a HybridJudge. */
+static int
+judge(void *arg, const int64 *positions, int count, bool *wanted)
+{
+	HybridScan *state = arg;
+
+	if (reached_limit(state))
+		return 0;
+	hybrid_filter_passes(state->filter, positions, count, wanted);
+	return count;
+}
+
+/* reached_limit: whether this scan has done all that it may do. */
+static bool
+reached_limit(HybridScan *state)
+{
+	HybridLookupWork work = hybrid_lookup_work(state->search);
+
+	if (work.rescored + work.rejected >= hybrid_max_scan_tuples)
+		state->limit_reached = HY_SCAN_TUPLES;
+	else if (hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier)
+		state->limit_reached = HY_SCAN_MEMORY;
+	return state->limit_reached != HY_SCAN_NO_LIMIT;
 }
 
 /* score_batch: offers the rows of the batch as candidates and empties it. */

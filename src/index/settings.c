@@ -40,7 +40,8 @@ hybrid_define_index_settings(void)
 		NULL, NULL);
 	DefineCustomIntVariable(
 		"hybrid.max_scan_tuples", "Rows looked at after which an index scan does not search on.",
-		NULL, &hybrid_max_scan_tuples, 20000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
+		"Those whose vectors it has read, or which it has asked for a filter.",
+		&hybrid_max_scan_tuples, 20000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomRealVariable("hybrid.scan_mem_multiplier",
 	                         "Memory that an index scan may take, in multiples of work_mem.", NULL,
 	                         &hybrid_scan_mem_multiplier, 1, 1, 1000, PGC_USERSET, 0, NULL, NULL,

@@ -17,6 +17,7 @@ static void store_counters(FunctionCallInfo fcinfo, const HybridView *view,
 static const char *status_name(int i);
 static const char *reason_name(int i);
 static const char *flush_name(int i);
+static const char *scan_limit_name(int i);
 
 Datum
 hybrid_get_stats(PG_FUNCTION_ARGS)
@@ -64,7 +65,10 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	static const HyCounters nothing;
 	HybridRow row = {.columns = 0};
 
-	/* who only finished pieces, or only gathered what others ran, made no call and did something */
+	/*
+	 * who only finished pieces, or only gathered what others ran, or whose index scans were cut short,
+	 * made no call and did something
+	 */
 	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;
 	hybrid_row_put_text(&row, hybrid_view_scope(view));
@@ -92,6 +96,7 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	hybrid_row_put_counts(&row, counters->by_status, HY_STATUS_COUNT, status_name);
 	hybrid_row_put_counts(&row, counters->by_cause, HY_STATUS_COUNT, status_name);
 	hybrid_row_put_counts(&row, counters->flushes, HY_FLUSH_COUNT, flush_name);
+	hybrid_row_put_counts(&row, counters->scan_limits, HY_SCAN_LIMIT_COUNT, scan_limit_name);
 	hybrid_row_store(fcinfo, &row);
 }
 
@@ -111,4 +116,10 @@ static const char *
 flush_name(int i)
 {
 	return hy_flush_name((HyFlush) i);
+}
+
+static const char *
+scan_limit_name(int i)
+{
+	return hy_scan_limit_name((HyScanLimit) i);
 }

@@ -128,6 +128,9 @@ test_names(void)
 	CHECK_STR(hy_flush_name(HY_FLUSH_TIME), "time");
 	CHECK_STR(hy_flush_name((HyFlush) HY_FLUSH_COUNT), "unknown");
 	CHECK_STR(hy_flush_name((HyFlush) -1), "unknown");
+	CHECK_STR(hy_scan_limit_name(HY_SCAN_TUPLES), "max_scan_tuples");
+	CHECK_STR(hy_scan_limit_name((HyScanLimit) HY_SCAN_LIMIT_COUNT), "unknown");
+	CHECK_STR(hy_scan_limit_name((HyScanLimit) -1), "unknown");
 }
 
 static int cpu_calls;
