@@ -15,7 +15,9 @@
 
 #include <math.h>
 
+#include "commands/progress.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "core/kmeans.h"
@@ -29,9 +31,9 @@
 #define ITERATIONS 6 /* of a cut */
 #define ROUNDS 3     /* over all centroids */
 #define FILL 0.67    /* of a list that was cut, that it may grow before it is split */
-#define MEAN 1.6     /* lists for as many rows as one may have */
 #define LONGEST 4    /* times as many rows stay one list */
 #define SEED 1
+#define AT_A_TIME 8192 /* rows that are assigned */
 
 /* Clustering: rows that get centroids. */
 typedef struct Clustering
@@ -53,34 +55,48 @@ static HyStatus
 assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest);
 static int *sort_by_part(int *rows, const int *part, int count, int parts);
 static void add_mean(Clustering *clustering, const int *rows, int count);
-static void
-refine(HybridCentroids *centroids, const float *places, int64 rows, MemoryContext context);
+static void share_groups(HybridBuild *build);
+static void group_shared(HybridTeam *team, int dims);
+static void refine(HybridBuild *build, const HybridSample *sample, int *nearest);
+static void add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first,
+                   const int *rows, int count);
+static void take_mean(HybridTeam *team, int dims, int list, int first);
+static void leave_out_empty(HybridTeam *team, int dims);
 
 void
-hybrid_cluster(HybridCentroids *centroids, const HybridSample *sample, int dims, int list_size,
-               MemoryContext context)
+hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 {
-	double wanted = sample->rows * sample->stands_for * MEAN / list_size;
-	int count = (int) Min(Max(wanted, 2), Min((double) sample->rows, PG_INT32_MAX / 2)), i;
-	Size row_bytes = dims * sizeof(float);
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	int list_size = build->definition.list_size, chunk = 0, i;
+	double rows = Max(shared->plan.tuples, (double) sample->total);
+	double wanted = rows * HYBRID_LISTS_A_LIST / list_size;
+	int count = (int) Min(Max(wanted, 2), Min((double) sample->total, shared->plan.lists));
+	Size dims = build->definition.layout.dims;
+	int *nearest;
 
-	memset(centroids, 0, sizeof(*centroids));
-	centroids->dims = dims;
-	if (sample->rows * sample->stands_for <= list_size)
+	if (rows <= list_size)
 		return;
-
-	centroids->places = MemoryContextAllocHuge(context, count * row_bytes);
-	centroids->count = count;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, sample->total);
 	for (i = 0; i < count; i++)
 	{
-		int64 first = i * sample->rows / count, end = (i + 1) * sample->rows / count;
-		int64 row = first + (int64) (hy_random(SEED, i) % (uint64) (end - first));
+		int64 first = i * sample->total / count, end = (i + 1) * sample->total / count;
+		int64 number = first + (int64) (hy_random(SEED, i) % (uint64) (end - first));
+		int64 row = hybrid_sample_find(sample, number, &chunk);
 
-		memcpy((char *) centroids->places + i * row_bytes,
-		       (const char *) sample->places + row * row_bytes, row_bytes);
+		if (row >= 0)
+			memcpy(team->places + i * dims, sample->places + row * dims, dims * sizeof(float));
 	}
-	for (i = 0; i < ROUNDS && centroids->count > 1; i++)
-		refine(centroids, sample->places, sample->rows, context);
+	if (team->me == 0)
+		shared->lists = count;
+	nearest = MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
+	for (i = 0; i < ROUNDS; i++)
+	{
+		share_groups(build);
+		refine(build, sample, nearest);
+	}
+	pfree(nearest);
+	share_groups(build);
 }
 
 void
@@ -260,29 +276,140 @@ add_mean(Clustering *clustering, const int *rows, int count)
 	            centroids->places + (Size) centroids->count++ * dims);
 }
 
+/* share_groups: lists that have rows, in groups where they are many; everybody's centroids. */
+static void
+share_groups(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	HybridCentroids *centroids = &build->centroids;
+	Size dims = build->definition.layout.dims;
+
+	hybrid_team_meet(team);
+	if (team->me == 0)
+	{
+		shared->groups = 0;
+		if (shared->lists > HYBRID_FEW_CENTROIDS)
+			group_shared(team, (int) dims);
+	}
+	hybrid_team_meet(team);
+	centroids->dims = (int) dims;
+	centroids->count = shared->lists;
+	centroids->places = team->places;
+	centroids->groups = shared->groups;
+	centroids->group_places = team->groups;
+	centroids->group_begin = (int *) (void *) (team->groups + shared->groups * dims);
+}
+
+static void
+group_shared(HybridTeam *team, int dims)
+{
+	HybridTeamShared *shared = team->shared;
+	Size row = dims * sizeof(float);
+	HybridCentroids own;
+
+	memset(&own, 0, sizeof(own));
+	own.dims = dims;
+	own.count = shared->lists;
+	own.places = MemoryContextAllocHuge(CurrentMemoryContext, own.count * row);
+	memcpy(own.places, team->places, own.count * row);
+	hybrid_group(&own, (int) ceil(sqrt(own.count)), NULL, CurrentMemoryContext);
+	memcpy(team->places, own.places, own.count * row);
+	memcpy(team->groups, own.group_places, own.groups * row);
+	memcpy(team->groups + (Size) own.groups * dims, own.group_begin,
+	       (own.groups + 1) * sizeof(int));
+	shared->groups = own.groups;
+	ungroup(&own);
+	pfree(own.places);
+}
+
 /* refine: each centroid becomes the mean of the rows that are nearest to it; who has none goes. */
 static void
-refine(HybridCentroids *centroids, const float *places, int64 rows, MemoryContext context)
+refine(HybridBuild *build, const HybridSample *sample, int *nearest)
 {
-	int dims = centroids->dims, *nearest = palloc(rows * sizeof(int)), *numbers, *begin, i;
-	int kept = 0;
+	HybridTeam *team = build->team;
+	int dims = build->definition.layout.dims, window = team->shared->plan.window;
+	int lists = build->centroids.count, *numbers, *begin, first, i;
+	int64 row;
 
-	if (centroids->count > HYBRID_FEW_CENTROIDS)
-		hybrid_group(centroids, (int) ceil(sqrt(centroids->count)), NULL, context);
-	hybrid_assign(centroids, places, rows, nearest);
-	numbers = palloc(rows * sizeof(int));
-	for (i = 0; i < rows; i++)
-		numbers[i] = i;
-	begin = sort_by_part(numbers, nearest, (int) rows, centroids->count);
-	for (i = 0; i < centroids->count; i++)
+	for (row = 0; row < sample->rows; row += AT_A_TIME)
 	{
-		if (begin[i + 1] > begin[i])
-			hybrid_mean(places, numbers + begin[i], begin[i + 1] - begin[i], dims,
-			            centroids->places + (Size) kept++ * dims);
+		int64 some = Min(sample->rows - row, AT_A_TIME);
+
+		hybrid_assign(&build->centroids, sample->places + row * dims, some, nearest + row);
+		hybrid_team_done(team, some);
 	}
-	centroids->count = kept;
-	ungroup(centroids);
+	numbers = MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
+	for (i = 0; i < sample->rows; i++)
+		numbers[i] = i;
+	begin = sort_by_part(numbers, nearest, (int) sample->rows, lists);
+	/* the sums of some lists at a time */
+	for (first = 0; first < lists; first += window)
+	{
+		int end = Min(first + window, lists), part = end - first;
+
+		hybrid_team_meet(team);
+		for (i = first; i < end; i++)
+			add_up(team, sample, dims, i, first, numbers + begin[i], begin[i + 1] - begin[i]);
+		hybrid_team_meet(team);
+		for (i = first + (int) ((int64) part * team->me / team->participants);
+		     i < first + (int) ((int64) part * (team->me + 1) / team->participants); i++)
+			take_mean(team, dims, i, first);
+	}
+	hybrid_team_meet(team);
+	if (team->me == 0)
+		leave_out_empty(team, dims);
 	pfree(begin);
 	pfree(numbers);
-	pfree(nearest);
+}
+
+/* add_up: rows of ours to the sum of a list; what it comes to is the same in whatever order. */
+static void
+add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first, const int *rows,
+       int count)
+{
+	slock_t *lock = &team->shared->stripes[list % HYBRID_STRIPES];
+	double *sums = team->sums + (Size) (list - first) * dims;
+	double own[HY_MAX_DIMS];
+	int i, j;
+
+	if (count == 0)
+		return;
+	CHECK_FOR_INTERRUPTS();
+	memset(own, 0, dims * sizeof(double));
+	for (i = 0; i < count; i++)
+		hy_kmeans_add_on_grid(own, sample->places + (Size) rows[i] * dims, dims, sample->grid);
+	SpinLockAcquire(lock);
+	for (j = 0; j < dims; j++)
+		sums[j] += own[j];
+	team->sum_rows[list] += count;
+	SpinLockRelease(lock);
+}
+
+/* take_mean: a list's sum becomes its centroid, and makes room for another. */
+static void
+take_mean(HybridTeam *team, int dims, int list, int first)
+{
+	double *sums = team->sums + (Size) (list - first) * dims;
+	float *place = team->places + (Size) list * dims;
+	int j;
+
+	for (j = 0; j < dims && team->sum_rows[list] > 0; j++)
+		place[j] = (float) (sums[j] / (double) team->sum_rows[list]);
+	memset(sums, 0, dims * sizeof(double));
+}
+
+static void
+leave_out_empty(HybridTeam *team, int dims)
+{
+	int lists = team->shared->lists, kept = 0, i;
+
+	for (i = 0; i < lists; i++)
+	{
+		if (team->sum_rows[i] > 0)
+			memmove(team->places + (Size) kept++ * dims, team->places + (Size) i * dims,
+			        dims * sizeof(float));
+		team->sum_rows[i] = 0;
+	}
+	team->shared->lists = kept;
 }

@@ -6,14 +6,16 @@
  * neighbours then has a list, and that list a promise (frontier.c) by the distance of the farthest row
  * that a scan for so many looks for: the threshold from which on the neighbour is found.  Quantiles of
  * these are tried: each query is searched for again, as a scan would, and what it finds of its
- * neighbours, and how many rows it looks at, is the curve.
+ * neighbours, and how many rows it looks at, is the curve.  Queries are shared among the team.
  */
 #include "postgres.h"
 
 #include <limits.h>
 #include <math.h>
 
+#include "commands/progress.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "index/build.h"
@@ -24,61 +26,242 @@
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
-/* Truth: the neighbours of a query, by their positions. */
+/* shares: of the neighbours, whose thresholds are tried. */
+static const float shares[] = {0.3f,  0.5f,  0.7f,   0.8f,   0.87f, 0.92f,
+                               0.96f, 0.98f, 0.991f, 0.998f, 1};
+
+/* Truth: the neighbours of a query, by their positions, and the thresholds that find them. */
 typedef struct Truth
 {
 	int count;
 	int64 positions[WANTED];
+	float thresholds[WANTED];
 } Truth;
 
-/* Measuring: the queries and what is known of them. */
+/* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
+typedef struct Measured
+{
+	pg_atomic_uint64 found[lengthof(shares)];
+	pg_atomic_uint64 rows[lengthof(shares)];
+	Truth truths[FLEXIBLE_ARRAY_MEMBER];
+} Measured;
+
+/* Measuring: of one process. */
 typedef struct Measuring
 {
 	const HybridIndex *open;
-	const HybridSample *sample;
+	const HybridQueries *queries;
+	HybridTeam *team;
+	Measured *measured;
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
-	int queries;
-	Truth *truths;
 	float *thresholds; /* of all neighbours of all queries, ascending */
 	int neighbours;
 } Measuring;
 
 static void find_truths(Measuring *measuring);
+static void find_truth(Measuring *measuring, int query);
 static int64 ask(Measuring *measuring, int query);
-static HybridCurvePoint try_threshold(Measuring *measuring, float threshold, float eps);
+static void gather_thresholds(Measuring *measuring);
+static float threshold_of(const Measuring *measuring, int point);
+static void try_thresholds(Measuring *measuring);
+static void try_threshold(Measuring *measuring, int query, int point);
+static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
 static int compare_floats(const void *a, const void *b);
 
-int
-hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-               const HybridSample *sample, double rows, int queries)
+Size
+hybrid_measured_bytes(int queries)
 {
-	static const float shares[] = {0.3f,  0.5f,  0.7f,   0.8f,   0.87f, 0.92f,
-	                               0.96f, 0.98f, 0.991f, 0.998f, 1};
+	return offsetof(Measured, truths) + queries * sizeof(Truth);
+}
+
+int
+hybrid_measure_queries(double rows, int most)
+{
+	return (int) Min(most, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
+}
+
+int
+hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
+               const HybridQueries *queries)
+{
 	Measuring measuring;
-	int points = 0, i;
+	int points;
 
 	StaticAssertStmt(lengthof(shares) <= HYBRID_CURVE_POINTS, "the curve fits the meta page");
+	if (queries->count < 1)
+		return 0;
 	memset(&measuring, 0, sizeof(measuring));
 	measuring.open = open;
-	measuring.sample = sample;
-	measuring.queries = (int) Min(queries, sample->rows);
-	measuring.queries =
-		(int) Min(measuring.queries, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
-	if (measuring.queries < 1)
-		return 0;
+	measuring.queries = queries;
+	measuring.team = team;
+	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	measuring.truths = palloc(measuring.queries * sizeof(Truth));
-	measuring.thresholds = palloc(measuring.queries * WANTED * sizeof(float));
+	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
+	/* truths take about as long as all that is tried */
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, queries->count);
 	find_truths(&measuring);
-	for (i = 0; i < (int) lengthof(shares) && measuring.neighbours > 0; i++)
-	{
-		int at = Min((int) ceil(shares[i] * measuring.neighbours), measuring.neighbours) - 1;
-		HybridCurvePoint point = try_threshold(&measuring, measuring.thresholds[Max(at, 0)],
-		                                       hybrid_lookup_eps(shares[i]));
+	gather_thresholds(&measuring);
+	if (measuring.neighbours > 0)
+		try_thresholds(&measuring);
+	points = make_curve(&measuring, curve);
+	hybrid_lookup_end(measuring.search);
+	pfree(measuring.thresholds);
+	pfree(measuring.x);
+	return points;
+}
 
+/* find_truths: by searches in all lists. */
+static void
+find_truths(Measuring *measuring)
+{
+	int64 query;
+
+	if (measuring->team->me == 0)
+	{
+		int i;
+
+		for (i = 0; i < (int) lengthof(shares); i++)
+		{
+			pg_atomic_init_u64(&measuring->measured->found[i], 0);
+			pg_atomic_init_u64(&measuring->measured->rows[i], 0);
+		}
+	}
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	{
+		find_truth(measuring, (int) query);
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+}
+
+static void
+find_truth(Measuring *measuring, int query)
+{
+	HybridLookupLimits limits = {0, SURE, INT_MAX};
+	int64 self = ask(measuring, query);
+	Truth *truth = &measuring->measured->truths[query];
+	const HybridFind *finds;
+	double farthest = 0;
+	float promise;
+	int count, i;
+
+	hybrid_lookup_limit(measuring->search, &limits);
+	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+	truth->count = 0;
+	for (i = 0; i < count; i++)
+	{
+		if (finds[i].position != self)
+			farthest = finds[i].distance;
+	}
+	for (i = 0; i < count && truth->count < WANTED; i++)
+	{
+		if (finds[i].position == self)
+			continue;
+		promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
+		/* beyond the range of single precision nothing short of all lists will do */
+		truth->thresholds[truth->count] = isnan(promise) ? INFINITY : promise;
+		truth->positions[truth->count++] = finds[i].position;
+	}
+}
+
+/* ask: the search begins for this query; returns the position of its own row. */
+static int64
+ask(Measuring *measuring, int query)
+{
+	const HybridQueries *queries = measuring->queries;
+	Size row = (Size) query * queries->kept / queries->count;
+	int dims = measuring->open->layout.dims, j;
+
+	CHECK_FOR_INTERRUPTS();
+	for (j = 0; j < dims; j++)
+		measuring->x[j] = queries->places[row * dims + j] + queries->centre[j];
+	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x, dims);
+	hybrid_lookup_query(measuring->search, &measuring->probe);
+	return queries->positions[row];
+}
+
+/* gather_thresholds: everybody has them all. */
+static void
+gather_thresholds(Measuring *measuring)
+{
+	int query;
+
+	for (query = 0; query < measuring->queries->count; query++)
+	{
+		const Truth *truth = &measuring->measured->truths[query];
+
+		memcpy(measuring->thresholds + measuring->neighbours, truth->thresholds,
+		       truth->count * sizeof(float));
+		measuring->neighbours += truth->count;
+	}
+	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
+}
+
+static float
+threshold_of(const Measuring *measuring, int point)
+{
+	int at = Min((int) ceil(shares[point] * measuring->neighbours), measuring->neighbours) - 1;
+
+	return measuring->thresholds[Max(at, 0)];
+}
+
+static void
+try_thresholds(Measuring *measuring)
+{
+	int64 query;
+	int point;
+
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	{
+		for (point = 0; point < (int) lengthof(shares); point++)
+			try_threshold(measuring, (int) query, point);
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+}
+
+/* try_threshold: what a search with this threshold finds and costs. */
+static void
+try_threshold(Measuring *measuring, int query, int point)
+{
+	HybridLookupLimits limits = {threshold_of(measuring, point), hybrid_lookup_eps(shares[point]),
+	                             0};
+	Measured *measured = measuring->measured;
+	const Truth *truth = &measured->truths[query];
+	int64 self = ask(measuring, query);
+	const HybridFind *finds;
+	int count, found = 0, i, j;
+
+	hybrid_lookup_limit(measuring->search, &limits);
+	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+	for (i = 0; i < count; i++)
+	{
+		for (j = 0; j < truth->count && finds[i].position != self; j++)
+			found += finds[i].position == truth->positions[j];
+	}
+	pg_atomic_fetch_add_u64(&measured->found[point], found);
+	pg_atomic_fetch_add_u64(&measured->rows[point], hybrid_lookup_work(measuring->search).rows);
+}
+
+/* make_curve: of points that find more and more. */
+static int
+make_curve(const Measuring *measuring, HybridCurvePoint *curve)
+{
+	Measured *measured = measuring->measured;
+	int points = 0, i;
+
+	for (i = 0; i < (int) lengthof(shares) && measuring->neighbours > 0; i++)
+	{
+		HybridCurvePoint point;
+
+		point.threshold = threshold_of(measuring, i);
+		point.recall =
+			(float) ((double) pg_atomic_read_u64(&measured->found[i]) / measuring->neighbours);
+		point.rows =
+			(float) ((double) pg_atomic_read_u64(&measured->rows[i]) / measuring->queries->count);
 		/* each further point finds more */
 		if (points > 0 && point.recall <= curve[points - 1].recall)
 			points--;
@@ -90,96 +273,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	/* what was asked of the farthest neighbour gives all of them */
 	if (points > 0)
 		curve[points - 1].recall = 1;
-	hybrid_lookup_end(measuring.search);
-	pfree(measuring.thresholds);
-	pfree(measuring.truths);
-	pfree(measuring.x);
 	return points;
-}
-
-/* find_truths: by searches in all lists. */
-static void
-find_truths(Measuring *measuring)
-{
-	HybridLookupLimits limits = {0, SURE, INT_MAX};
-	int q, i;
-
-	for (q = 0; q < measuring->queries; q++)
-	{
-		int64 self = ask(measuring, q);
-		Truth *truth = &measuring->truths[q];
-		const HybridFind *finds;
-		double farthest = 0;
-		float promise;
-		int count;
-
-		hybrid_lookup_limit(measuring->search, &limits);
-		finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-		truth->count = 0;
-		for (i = 0; i < count; i++)
-		{
-			if (finds[i].position != self)
-				farthest = finds[i].distance;
-		}
-		for (i = 0; i < count && truth->count < WANTED; i++)
-		{
-			if (finds[i].position == self)
-				continue;
-			truth->positions[truth->count++] = finds[i].position;
-			promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
-			/* beyond the range of single precision nothing short of all lists will do */
-			measuring->thresholds[measuring->neighbours++] = isnan(promise) ? INFINITY : promise;
-		}
-	}
-	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
-}
-
-/* ask: the search begins for this query; returns the position of its own row. */
-static int64
-ask(Measuring *measuring, int query)
-{
-	const HybridSample *sample = measuring->sample;
-	int64 row = (int64) query * sample->rows / measuring->queries;
-	int dims = measuring->open->layout.dims, j;
-
-	CHECK_FOR_INTERRUPTS();
-	for (j = 0; j < dims; j++)
-		measuring->x[j] = sample->places[row * dims + j] + sample->centre[j];
-	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x, dims);
-	hybrid_lookup_query(measuring->search, &measuring->probe);
-	return sample->positions[row];
-}
-
-/* try_threshold: what searches with these limits find and cost. */
-static HybridCurvePoint
-try_threshold(Measuring *measuring, float threshold, float eps)
-{
-	HybridLookupLimits limits = {threshold, eps, 0};
-	HybridCurvePoint point;
-	int64 found = 0;
-	double rows = 0;
-	int q, i, j;
-
-	for (q = 0; q < measuring->queries; q++)
-	{
-		int64 self = ask(measuring, q);
-		const Truth *truth = &measuring->truths[q];
-		const HybridFind *finds;
-		int count;
-
-		hybrid_lookup_limit(measuring->search, &limits);
-		finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-		for (i = 0; i < count; i++)
-		{
-			for (j = 0; j < truth->count && finds[i].position != self; j++)
-				found += finds[i].position == truth->positions[j];
-		}
-		rows += (double) hybrid_lookup_work(measuring->search).rows;
-	}
-	point.threshold = threshold;
-	point.recall = (float) ((double) found / measuring->neighbours);
-	point.rows = (float) (rows / measuring->queries);
-	return point;
 }
 
 static int
