@@ -22,7 +22,7 @@
 
 #include "index/build.h"
 
-#define QUERIES 400 /* searched for, to learn how far searches have to go */
+#define QUERIES 600 /* searched for, to learn how far searches have to go */
 
 static void prepare_lists(HybridBuild *build);
 static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
@@ -196,10 +196,14 @@ measure(HybridBuild *build, HybridMeta *meta)
 	if (build->queries.count == 0)
 		return;
 	if (team->me == 0)
+	{
+		team->shared->rows = build->stored;
 		team->shared->queries = hybrid_measure_queries(build->stored, build->queries.kept);
+	}
 	hybrid_team_meet(team);
 	build->queries.count = team->shared->queries;
-	points = hybrid_measure(curve, build->index, &build->definition, team, &build->queries);
+	points = hybrid_measure(curve, build->index, &build->definition, team, &build->queries,
+	                        team->shared->rows);
 	if (meta == NULL)
 		return;
 	memcpy(meta->curve, curve, points * sizeof(HybridCurvePoint));

@@ -225,11 +225,11 @@ hybrid_assign(const HybridCentroids *centroids, const float *places, int64 rows,
 extern Size hybrid_measured_bytes(int queries);
 
 /*
- * hybrid_measure: the curve of an index that is written, by searching for these rows in it, by all of the
+ * hybrid_measure: the curve of an index that is written and has so many rows, by searching for these rows in it, by all of the
  * team.  Returns how many points it has, 0: too few rows to learn from.
  */
 extern int hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-                          HybridTeam *team, const HybridQueries *queries);
+                          HybridTeam *team, const HybridQueries *queries, double rows);
 
 /* hybrid_measure_queries: how many of `most` queries to search for in an index of so many rows. */
 extern int hybrid_measure_queries(double rows, int most);

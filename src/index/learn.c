@@ -20,7 +20,7 @@
 #include "index/learn.h"
 #include "index/tree.h"
 
-#define QUERIES 500
+#define QUERIES 600
 #define TRIES 64 /* for each of them; many lists are short */
 #define SEED 1
 
@@ -54,7 +54,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, QUERIES));
 		sample.kept = sample.count;
 		team->measured = palloc(hybrid_measured_bytes(sample.count));
-		size = hybrid_measure(curve, index, open, team, &sample);
+		size = hybrid_measure(curve, index, open, team, &sample, rows);
 	}
 	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)

@@ -4,9 +4,16 @@
  *
  * Rows of the index, each excluding itself, are searched for in all lists.  Every one of their true
  * neighbours then has a list, and that list a promise (frontier.c) by the distance of the farthest row
- * that a scan for so many looks for: the threshold from which on the neighbour is found.  Quantiles of
- * these are tried: each query is searched for again, as a scan would, and what it finds of its
- * neighbours, and how many rows it looks at, is the curve.  Queries are shared among the team.
+ * that a scan for so many looks for: the threshold from which on the neighbour is expected to be found.
+ * Quantiles of these are tried: queries are searched for again, as a scan would, and what they find of
+ * their neighbours, and how many rows they look at, is the curve.
+ *
+ * Some of the queries say what a threshold costs; where that is much, fewer of the others are searched for,
+ * and what those that are find is set right by what was expected of all (a control variate, by linear
+ * regression).  What a curve says of queries that are yet to come is uncertain by the deviation of its
+ * means; a point has that much less than was found, lest more be promised than is kept.
+ *
+ * Queries are shared among the team.
  */
 #include "postgres.h"
 
@@ -26,9 +33,25 @@
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
+#define FIRST_STEP 8 /* one of so many queries is searched for, at first */
+#define TRIED 0.12   /* rows that are looked at for a threshold, as a share of those for truths */
+#define ROWS_A_SEARCH 2000 /* that a search takes as long as, beside those that it looks at */
+
 /* shares: of the neighbours, whose thresholds are tried. */
 static const float shares[] = {0.3f,  0.5f,  0.7f,   0.8f,   0.87f, 0.92f,
                                0.96f, 0.98f, 0.991f, 0.998f, 1};
+
+/* Sums: of a share's searches. */
+typedef struct Sums
+{
+	pg_atomic_uint64 tried;
+	pg_atomic_uint64 rows;
+	pg_atomic_uint64 found; /* neighbours */
+	pg_atomic_uint64 found_found;
+	pg_atomic_uint64 expected;
+	pg_atomic_uint64 expected_expected;
+	pg_atomic_uint64 found_expected;
+} Sums;
 
 /* Truth: the neighbours of a query, by their positions, and the thresholds that find them. */
 typedef struct Truth
@@ -41,8 +64,7 @@ typedef struct Truth
 /* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
 typedef struct Measured
 {
-	pg_atomic_uint64 found[lengthof(shares)];
-	pg_atomic_uint64 rows[lengthof(shares)];
+	Sums sums[lengthof(shares)];
 	Truth truths[FLEXIBLE_ARRAY_MEMBER];
 } Measured;
 
@@ -53,6 +75,7 @@ typedef struct Measuring
 	const HybridQueries *queries;
 	HybridTeam *team;
 	Measured *measured;
+	double rows; /* of the index */
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
@@ -67,7 +90,10 @@ static void gather_thresholds(Measuring *measuring);
 static float threshold_of(const Measuring *measuring, int point);
 static void try_thresholds(Measuring *measuring);
 static void try_threshold(Measuring *measuring, int query, int point);
+static int step_of(const Measuring *measuring, int point);
+static int expected_of(const Truth *truth, float threshold);
 static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
+static HybridCurvePoint point_of(const Measuring *measuring, int at);
 static int compare_floats(const void *a, const void *b);
 
 Size
@@ -84,7 +110,7 @@ hybrid_measure_queries(double rows, int most)
 
 int
 hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
-               const HybridQueries *queries)
+               const HybridQueries *queries, double rows)
 {
 	Measuring measuring;
 	int points;
@@ -95,6 +121,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	memset(&measuring, 0, sizeof(measuring));
 	measuring.open = open;
 	measuring.queries = queries;
+	measuring.rows = rows;
 	measuring.team = team;
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open);
@@ -125,8 +152,15 @@ find_truths(Measuring *measuring)
 
 		for (i = 0; i < (int) lengthof(shares); i++)
 		{
-			pg_atomic_init_u64(&measuring->measured->found[i], 0);
-			pg_atomic_init_u64(&measuring->measured->rows[i], 0);
+			Sums *sums = &measuring->measured->sums[i];
+
+			pg_atomic_init_u64(&sums->tried, 0);
+			pg_atomic_init_u64(&sums->rows, 0);
+			pg_atomic_init_u64(&sums->found, 0);
+			pg_atomic_init_u64(&sums->found_found, 0);
+			pg_atomic_init_u64(&sums->expected, 0);
+			pg_atomic_init_u64(&sums->expected_expected, 0);
+			pg_atomic_init_u64(&sums->found_expected, 0);
 		}
 	}
 	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
@@ -212,15 +246,42 @@ static void
 try_thresholds(Measuring *measuring)
 {
 	int64 query;
-	int point;
+	int point, steps[lengthof(shares)];
 
-	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	while ((query = hybrid_team_next(measuring->team) * FIRST_STEP) < measuring->queries->count)
 	{
 		for (point = 0; point < (int) lengthof(shares); point++)
 			try_threshold(measuring, (int) query, point);
 		hybrid_team_done(measuring->team, 1);
 	}
 	hybrid_team_meet(measuring->team);
+	for (point = 0; point < (int) lengthof(shares); point++)
+		steps[point] = step_of(measuring, point);
+	/* nobody adds to the sums before all have read them */
+	hybrid_team_meet(measuring->team);
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	{
+		for (point = 0; point < (int) lengthof(shares) && query % FIRST_STEP != 0; point++)
+		{
+			if (query % steps[point] == 0)
+				try_threshold(measuring, (int) query, point);
+		}
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+}
+
+/* step_of: one query of so many is searched for, at a point, by what the first of them took. */
+static int
+step_of(const Measuring *measuring, int point)
+{
+	Sums *sums = &measuring->measured->sums[point];
+	double each = (double) pg_atomic_read_u64(&sums->rows) / pg_atomic_read_u64(&sums->tried);
+	int step = 1;
+
+	while (step < FIRST_STEP && each + ROWS_A_SEARCH > step * TRIED * measuring->rows)
+		step *= 2;
+	return step;
 }
 
 /* try_threshold: what a search with this threshold finds and costs. */
@@ -229,11 +290,11 @@ try_threshold(Measuring *measuring, int query, int point)
 {
 	HybridLookupLimits limits = {threshold_of(measuring, point), hybrid_lookup_eps(shares[point]),
 	                             0};
-	Measured *measured = measuring->measured;
-	const Truth *truth = &measured->truths[query];
+	Sums *sums = &measuring->measured->sums[point];
+	const Truth *truth = &measuring->measured->truths[query];
 	int64 self = ask(measuring, query);
 	const HybridFind *finds;
-	int count, found = 0, i, j;
+	int count, found = 0, expected, i, j;
 
 	hybrid_lookup_limit(measuring->search, &limits);
 	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
@@ -242,26 +303,37 @@ try_threshold(Measuring *measuring, int query, int point)
 		for (j = 0; j < truth->count && finds[i].position != self; j++)
 			found += finds[i].position == truth->positions[j];
 	}
-	pg_atomic_fetch_add_u64(&measured->found[point], found);
-	pg_atomic_fetch_add_u64(&measured->rows[point], hybrid_lookup_work(measuring->search).rows);
+	expected = expected_of(truth, limits.threshold);
+	pg_atomic_fetch_add_u64(&sums->tried, 1);
+	pg_atomic_fetch_add_u64(&sums->rows, hybrid_lookup_work(measuring->search).rows);
+	pg_atomic_fetch_add_u64(&sums->found, found);
+	pg_atomic_fetch_add_u64(&sums->found_found, found * found);
+	pg_atomic_fetch_add_u64(&sums->expected, expected);
+	pg_atomic_fetch_add_u64(&sums->expected_expected, expected * expected);
+	pg_atomic_fetch_add_u64(&sums->found_expected, found * expected);
+}
+
+/* expected_of: the neighbours that a search with this threshold is expected to find. */
+static int
+expected_of(const Truth *truth, float threshold)
+{
+	int expected = 0, i;
+
+	for (i = 0; i < truth->count; i++)
+		expected += truth->thresholds[i] <= threshold;
+	return expected;
 }
 
 /* make_curve: of points that find more and more. */
 static int
 make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 {
-	Measured *measured = measuring->measured;
 	int points = 0, i;
 
 	for (i = 0; i < (int) lengthof(shares) && measuring->neighbours > 0; i++)
 	{
-		HybridCurvePoint point;
+		HybridCurvePoint point = point_of(measuring, i);
 
-		point.threshold = threshold_of(measuring, i);
-		point.recall =
-			(float) ((double) pg_atomic_read_u64(&measured->found[i]) / measuring->neighbours);
-		point.rows =
-			(float) ((double) pg_atomic_read_u64(&measured->rows[i]) / measuring->queries->count);
 		/* each further point finds more */
 		if (points > 0 && point.recall <= curve[points - 1].recall)
 			points--;
@@ -274,6 +346,47 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 	if (points > 0)
 		curve[points - 1].recall = 1;
 	return points;
+}
+
+/* point_of: what is known of a threshold. */
+static HybridCurvePoint
+point_of(const Measuring *measuring, int at)
+{
+	Sums *sums = &measuring->measured->sums[at];
+	double tried = (double) pg_atomic_read_u64(&sums->tried);
+	double found = (double) pg_atomic_read_u64(&sums->found) / tried;
+	double found_found = (double) pg_atomic_read_u64(&sums->found_found) / tried - found * found;
+	double expected = (double) pg_atomic_read_u64(&sums->expected) / tried;
+	double expected_expected =
+		(double) pg_atomic_read_u64(&sums->expected_expected) / tried - expected * expected;
+	double found_expected =
+		(double) pg_atomic_read_u64(&sums->found_expected) / tried - found * expected;
+	double slope = expected_expected > 0 ? found_expected / expected_expected : 0;
+	int queries = measuring->queries->count, query;
+	double all = 0, all_all = 0, variance;
+	HybridCurvePoint point;
+
+	point.threshold = threshold_of(measuring, at);
+	for (query = 0; query < queries; query++)
+	{
+		int each = expected_of(&measuring->measured->truths[query], point.threshold);
+
+		all += each;
+		all_all += (double) each * each;
+	}
+	all /= queries;
+	variance = (found_found - slope * found_expected) / tried +
+	           slope * slope * (all_all / queries - all * all) / queries;
+	point.recall = (float) ((found + slope * (all - expected) - sqrt(Max(variance, 0))) * queries /
+	                        measuring->neighbours);
+	point.rows = (float) ((double) pg_atomic_read_u64(&sums->rows) / tried);
+	if (measuring->team->me == 0)
+		elog(DEBUG1,
+		     "share %.3f threshold %.4f tried %.0f recall %.4f less %.4f rows %.0f slope %.2f",
+		     shares[at], point.threshold, tried,
+		     point.recall + sqrt(Max(variance, 0)) * queries / measuring->neighbours,
+		     sqrt(Max(variance, 0)) * queries / measuring->neighbours, point.rows, slope);
+	return point;
 }
 
 static int

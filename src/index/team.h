@@ -64,6 +64,7 @@ typedef struct HybridTeamShared
 	int lists;
 	int groups;
 	int queries;
+	double rows; /* of the index */
 	slock_t stripes[HYBRID_STRIPES];
 } HybridTeamShared;
 
