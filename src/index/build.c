@@ -26,6 +26,7 @@
 
 static void prepare_lists(HybridBuild *build);
 static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
+static void begin_measuring(HybridBuild *build);
 static void measure(HybridBuild *build, HybridMeta *meta);
 static void write_meta(HybridBuild *build, Page meta);
 static void write_centre(HybridBuild *build, Page meta);
@@ -66,6 +67,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	result->index_tuples = build.stored;
 
 	write_meta(&build, (Page) meta.data);
+	begin_measuring(&build);
 	/* which also brings it into memory in the order of the file, as searches like it */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
@@ -90,6 +92,7 @@ hybrid_build_help(HybridBuild *build)
 	prepare_lists(build);
 	hybrid_build_scan(build);
 	/* the leader writes meanwhile */
+	begin_measuring(build);
 	measure(build, NULL);
 }
 
@@ -176,13 +179,32 @@ keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre
 	queries->positions = team->positions;
 	for (i = 0; i < queries->kept; i++)
 	{
-		int64 row = hybrid_sample_find(sample, i * sample->total / queries->kept, &chunk);
+		int64 row =
+			hybrid_sample_find(sample, hybrid_sample_query(sample, queries->kept, i), &chunk);
 
 		if (row < 0)
 			continue;
 		memcpy(queries->places + i * dims, sample->places + row * dims, dims * sizeof(float));
 		queries->positions[i] = sample->positions[row];
 	}
+}
+
+/* begin_measuring: the index is there to be searched; workers begin while the leader writes WAL. */
+static void
+begin_measuring(HybridBuild *build)
+{
+	HybridTeamShared *shared = build->team->shared;
+
+	if (build->queries.count == 0)
+		return;
+	if (build->team->me == 0)
+	{
+		hybrid_measure_begin(build->team);
+		shared->rows = build->stored;
+		shared->queries = hybrid_measure_queries(build->stored, build->queries.kept);
+	}
+	hybrid_team_meet(build->team);
+	build->queries.count = shared->queries;
 }
 
 /* measure: by all; what the meta page says of it, where there is one. */
@@ -195,13 +217,6 @@ measure(HybridBuild *build, HybridMeta *meta)
 
 	if (build->queries.count == 0)
 		return;
-	if (team->me == 0)
-	{
-		team->shared->rows = build->stored;
-		team->shared->queries = hybrid_measure_queries(build->stored, build->queries.kept);
-	}
-	hybrid_team_meet(team);
-	build->queries.count = team->shared->queries;
 	points = hybrid_measure(curve, build->index, &build->definition, team, &build->queries,
 	                        team->shared->rows);
 	if (meta == NULL)

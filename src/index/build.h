@@ -60,6 +60,25 @@ extern void hybrid_sample_table(struct HybridBuild *build, HybridSample *sample)
  */
 extern int64 hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk);
 
+/*
+ * hybrid_sample_query: the number in the sample of a query, of so many, evenly spaced.
+ * hybrid_sample_is_query: whether a number is one of those, where queries are less than half of the rows.
+ */
+static inline int64
+hybrid_sample_query(const HybridSample *sample, int queries, int query)
+{
+	return query * sample->total / queries;
+}
+
+static inline bool
+hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
+{
+	int query = (int) ((number * queries + sample->total - 1) / sample->total);
+
+	return queries * 2 < sample->total && query < queries &&
+	       hybrid_sample_query(sample, queries, query) == number;
+}
+
 #define HYBRID_LISTS_A_LIST 1.6 /* for as many rows as one may have, at first */
 
 /* HybridCentroids: of lists to be, and neighbouring ones in groups. */
@@ -223,6 +242,9 @@ hybrid_assign(const HybridCentroids *centroids, const float *places, int64 rows,
 
 /* hybrid_measured_bytes: of team->measured, for so many queries. */
 extern Size hybrid_measured_bytes(int queries);
+
+/* hybrid_measure_begin: by one of the team, before the others come to hybrid_measure. */
+extern void hybrid_measure_begin(HybridTeam *team);
 
 /*
  * hybrid_measure: the curve of an index that is written and has so many rows, by searching for these rows in it, by all of the

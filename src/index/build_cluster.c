@@ -2,7 +2,7 @@
  * build_cluster.c
  *		Where the lists of a new index should be.
  *
- * Random rows of the sample, and some rounds of Lloyd's over all of them at once.  Dense regions get as
+ * Random rows of the sample, and some rounds of Lloyd's over all centroids at once, of more and more rows.  Dense regions get as
  * many lists as they have rows for.  (Cutting the rows into parts, and these into parts, is cheaper
  * and worse: what the first cuts separate never meets again.  Searches then look at two to six
  * times as many rows.)
@@ -33,7 +33,8 @@
 #define FILL 0.67    /* of a list that was cut, that it may grow before it is split */
 #define LONGEST 4    /* times as many rows stay one list */
 #define SEED 1
-#define AT_A_TIME 8192 /* rows that are assigned */
+#define AT_A_TIME 8192    /* rows that are assigned */
+#define GATHERED_SHARE 16 /* of the memory, that they may take */
 
 /* Clustering: rows that get centroids. */
 typedef struct Clustering
@@ -57,7 +58,11 @@ static int *sort_by_part(int *rows, const int *part, int count, int parts);
 static void add_mean(Clustering *clustering, const int *rows, int count);
 static void share_groups(HybridBuild *build);
 static void group_shared(HybridTeam *team, int dims);
-static void refine(HybridBuild *build, const HybridSample *sample, int *nearest);
+static void
+refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest);
+static int choose_rows(const HybridSample *sample, int queries, int step, int *rows);
+static void assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
+                        int *nearest);
 static void add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first,
                    const int *rows, int count);
 static void take_mean(HybridTeam *team, int dims, int list, int first);
@@ -73,7 +78,7 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	double wanted = rows * HYBRID_LISTS_A_LIST / list_size;
 	int count = (int) Min(Max(wanted, 2), Min((double) sample->total, shared->plan.lists));
 	Size dims = build->definition.layout.dims;
-	int *nearest;
+	int *nearest, *rows_of_round;
 
 	if (rows <= list_size)
 		return;
@@ -90,12 +95,16 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	if (team->me == 0)
 		shared->lists = count;
 	nearest = MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
+	rows_of_round =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
 	for (i = 0; i < ROUNDS; i++)
 	{
 		share_groups(build);
-		refine(build, sample, nearest);
+		/* at first some rows are enough */
+		refine(build, sample, ROUNDS - i, rows_of_round, nearest);
 	}
 	pfree(nearest);
+	pfree(rows_of_round);
 	share_groups(build);
 }
 
@@ -323,26 +332,20 @@ group_shared(HybridTeam *team, int dims)
 	pfree(own.places);
 }
 
-/* refine: each centroid becomes the mean of the rows that are nearest to it; who has none goes. */
+/*
+ * refine: each centroid becomes the mean of the rows that are nearest to it, of one row in `step`; who has
+ * none goes.
+ */
 static void
-refine(HybridBuild *build, const HybridSample *sample, int *nearest)
+refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest)
 {
 	HybridTeam *team = build->team;
 	int dims = build->definition.layout.dims, window = team->shared->plan.window;
-	int lists = build->centroids.count, *numbers, *begin, first, i;
-	int64 row;
+	int lists = build->centroids.count,
+		count = choose_rows(sample, build->queries.kept, step, rows), *begin, first, i;
 
-	for (row = 0; row < sample->rows; row += AT_A_TIME)
-	{
-		int64 some = Min(sample->rows - row, AT_A_TIME);
-
-		hybrid_assign(&build->centroids, sample->places + row * dims, some, nearest + row);
-		hybrid_team_done(team, some);
-	}
-	numbers = MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
-	for (i = 0; i < sample->rows; i++)
-		numbers[i] = i;
-	begin = sort_by_part(numbers, nearest, (int) sample->rows, lists);
+	assign_rows(build, sample, rows, count, nearest);
+	begin = sort_by_part(rows, nearest, count, lists);
 	/* the sums of some lists at a time */
 	for (first = 0; first < lists; first += window)
 	{
@@ -350,7 +353,7 @@ refine(HybridBuild *build, const HybridSample *sample, int *nearest)
 
 		hybrid_team_meet(team);
 		for (i = first; i < end; i++)
-			add_up(team, sample, dims, i, first, numbers + begin[i], begin[i + 1] - begin[i]);
+			add_up(team, sample, dims, i, first, rows + begin[i], begin[i + 1] - begin[i]);
 		hybrid_team_meet(team);
 		for (i = first + (int) ((int64) part * team->me / team->participants);
 		     i < first + (int) ((int64) part * (team->me + 1) / team->participants); i++)
@@ -360,7 +363,58 @@ refine(HybridBuild *build, const HybridSample *sample, int *nearest)
 	if (team->me == 0)
 		leave_out_empty(team, dims);
 	pfree(begin);
-	pfree(numbers);
+}
+
+/*
+ * choose_rows: one in `step`, by their numbers in the whole sample; how many are ours.  Queries to be are
+ * not among them: those of users have no part in where lists are, either.
+ */
+static int
+choose_rows(const HybridSample *sample, int queries, int step, int *rows)
+{
+	int count = 0, c;
+
+	for (c = 0; c < sample->chunks; c++)
+	{
+		const HybridSampleChunk *chunk = &sample->chunk[c];
+		int64 end = c + 1 < sample->chunks ? chunk[1].first : sample->rows, row;
+
+		for (row = chunk->first; row < end; row++)
+		{
+			int64 number = chunk->number_of_first + row - chunk->first;
+
+			if (number % step == 0 && !hybrid_sample_is_query(sample, queries, number))
+				rows[count++] = (int) row;
+		}
+	}
+	return count;
+}
+
+/* assign_rows: the nearest centroid of each, some at a time and one after the other. */
+static void
+assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
+            int *nearest)
+{
+	Size dims = build->definition.layout.dims, row = dims * sizeof(float);
+	Size memory = (Size) maintenance_work_mem * 1024 / GATHERED_SHARE / build->team->participants;
+	int most = (int) Min(Max(memory / row, 64), AT_A_TIME), first, i;
+	float *gathered = NULL;
+
+	if (count < sample->rows)
+		gathered = MemoryContextAllocHuge(CurrentMemoryContext, most * row);
+	for (first = 0; first < count; first += most)
+	{
+		int some = Min(count - first, most);
+
+		for (i = 0; i < some && gathered != NULL; i++)
+			memcpy(gathered + i * dims, sample->places + rows[first + i] * dims, row);
+		hybrid_assign(&build->centroids,
+		              gathered != NULL ? gathered : sample->places + first * dims, some,
+		              nearest + first);
+		hybrid_team_done(build->team, some);
+	}
+	if (gathered != NULL)
+		pfree(gathered);
 }
 
 /* add_up: rows of ours to the sum of a list; what it comes to is the same in whatever order. */

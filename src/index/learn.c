@@ -54,6 +54,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, QUERIES));
 		sample.kept = sample.count;
 		team->measured = palloc(hybrid_measured_bytes(sample.count));
+		hybrid_measure_begin(team);
 		size = hybrid_measure(curve, index, open, team, &sample, rows);
 	}
 	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);

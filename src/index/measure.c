@@ -11,7 +11,8 @@
  * Some of the queries say what a threshold costs; where that is much, fewer of the others are searched for,
  * and what those that are find is set right by what was expected of all (a control variate, by linear
  * regression).  What a curve says of queries that are yet to come is uncertain by the deviation of its
- * means; a point has that much less than was found, lest more be promised than is kept.
+ * means; a point has that much less than was found, lest more be promised than is kept, but less and less
+ * of it where hardly any recall is left above.
  *
  * Queries are shared among the team.
  */
@@ -33,13 +34,14 @@
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
+#define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
 #define FIRST_STEP 8 /* one of so many queries is searched for, at first */
 #define TRIED 0.12   /* rows that are looked at for a threshold, as a share of those for truths */
 #define ROWS_A_SEARCH 2000 /* that a search takes as long as, beside those that it looks at */
 
 /* shares: of the neighbours, whose thresholds are tried. */
-static const float shares[] = {0.3f,  0.5f,  0.7f,   0.8f,   0.87f, 0.92f,
-                               0.96f, 0.98f, 0.991f, 0.998f, 1};
+static const float shares[] = {0.3f,  0.4f,  0.5f,  0.6f,   0.7f,   0.8f, 0.87f,
+                               0.92f, 0.96f, 0.98f, 0.991f, 0.998f, 1};
 
 /* Sums: of a share's searches. */
 typedef struct Sums
@@ -108,6 +110,26 @@ hybrid_measure_queries(double rows, int most)
 	return (int) Min(most, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
 }
 
+void
+hybrid_measure_begin(HybridTeam *team)
+{
+	Measured *measured = (Measured *) team->measured;
+	int i;
+
+	for (i = 0; i < (int) lengthof(shares); i++)
+	{
+		Sums *sums = &measured->sums[i];
+
+		pg_atomic_init_u64(&sums->tried, 0);
+		pg_atomic_init_u64(&sums->rows, 0);
+		pg_atomic_init_u64(&sums->found, 0);
+		pg_atomic_init_u64(&sums->found_found, 0);
+		pg_atomic_init_u64(&sums->expected, 0);
+		pg_atomic_init_u64(&sums->expected_expected, 0);
+		pg_atomic_init_u64(&sums->found_expected, 0);
+	}
+}
+
 int
 hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
                const HybridQueries *queries, double rows)
@@ -146,23 +168,6 @@ find_truths(Measuring *measuring)
 {
 	int64 query;
 
-	if (measuring->team->me == 0)
-	{
-		int i;
-
-		for (i = 0; i < (int) lengthof(shares); i++)
-		{
-			Sums *sums = &measuring->measured->sums[i];
-
-			pg_atomic_init_u64(&sums->tried, 0);
-			pg_atomic_init_u64(&sums->rows, 0);
-			pg_atomic_init_u64(&sums->found, 0);
-			pg_atomic_init_u64(&sums->found_found, 0);
-			pg_atomic_init_u64(&sums->expected, 0);
-			pg_atomic_init_u64(&sums->expected_expected, 0);
-			pg_atomic_init_u64(&sums->found_expected, 0);
-		}
-	}
 	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
 	{
 		find_truth(measuring, (int) query);
@@ -363,7 +368,7 @@ point_of(const Measuring *measuring, int at)
 		(double) pg_atomic_read_u64(&sums->found_expected) / tried - found * expected;
 	double slope = expected_expected > 0 ? found_expected / expected_expected : 0;
 	int queries = measuring->queries->count, query;
-	double all = 0, all_all = 0, variance;
+	double all = 0, all_all = 0, variance, deviation;
 	HybridCurvePoint point;
 
 	point.threshold = threshold_of(measuring, at);
@@ -377,15 +382,10 @@ point_of(const Measuring *measuring, int at)
 	all /= queries;
 	variance = (found_found - slope * found_expected) / tried +
 	           slope * slope * (all_all / queries - all * all) / queries;
-	point.recall = (float) ((found + slope * (all - expected) - sqrt(Max(variance, 0))) * queries /
-	                        measuring->neighbours);
+	found = (found + slope * (all - expected)) * queries / measuring->neighbours;
+	deviation = sqrt(Max(variance, 0)) * queries / measuring->neighbours;
+	point.recall = (float) (found - deviation * Max(Min((1 - found) / ROOM, 1), 0));
 	point.rows = (float) ((double) pg_atomic_read_u64(&sums->rows) / tried);
-	if (measuring->team->me == 0)
-		elog(DEBUG1,
-		     "share %.3f threshold %.4f tried %.0f recall %.4f less %.4f rows %.0f slope %.2f",
-		     shares[at], point.threshold, tried,
-		     point.recall + sqrt(Max(variance, 0)) * queries / measuring->neighbours,
-		     sqrt(Max(variance, 0)) * queries / measuring->neighbours, point.rows, slope);
 	return point;
 }
 
