@@ -82,7 +82,6 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 
 	if (rows <= list_size)
 		return;
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, sample->total);
 	for (i = 0; i < count; i++)
 	{
 		int64 first = i * sample->total / count, end = (i + 1) * sample->total / count;
@@ -344,6 +343,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	int lists = build->centroids.count,
 		count = choose_rows(sample, build->queries.kept, step, rows), *begin, first, i;
 
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, sample->total / step);
 	assign_rows(build, sample, rows, count, nearest);
 	begin = sort_by_part(rows, nearest, count, lists);
 	/* the sums of some lists at a time */
