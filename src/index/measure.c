@@ -336,23 +336,25 @@ expected_of(const Truth *truth, float threshold)
 static int
 make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 {
+	HybridCurvePoint found[lengthof(shares)];
 	int points = 0, i;
 
-	for (i = 0; i < (int) lengthof(shares) && measuring->neighbours > 0; i++)
+	if (measuring->neighbours == 0)
+		return 0;
+	/* a higher threshold finds no less, whatever it looks like by a few queries */
+	for (i = (int) lengthof(shares) - 1; i >= 0; i--)
 	{
-		HybridCurvePoint point = point_of(measuring, i);
-
-		/* each further point finds more */
-		if (points > 0 && point.recall <= curve[points - 1].recall)
-			points--;
-		if (points > 0 && (point.recall <= curve[points - 1].recall ||
-		                   point.threshold <= curve[points - 1].threshold))
-			continue;
-		curve[points++] = point;
+		found[i] = point_of(measuring, i);
+		/* what was asked of the farthest neighbour gives all of them */
+		found[i].recall =
+			i + 1 < (int) lengthof(shares) ? Min(found[i].recall, found[i + 1].recall) : 1;
 	}
-	/* what was asked of the farthest neighbour gives all of them */
-	if (points > 0)
-		curve[points - 1].recall = 1;
+	for (i = 0; i < (int) lengthof(shares); i++)
+	{
+		if (points == 0 || (found[i].recall > curve[points - 1].recall &&
+		                    found[i].threshold > curve[points - 1].threshold))
+			curve[points++] = found[i];
+	}
 	return points;
 }
 
@@ -387,8 +389,10 @@ point_of(const Measuring *measuring, int at)
 	           slope * slope * (all_all / queries - all * all) / queries;
 	found = (found + slope * (all - expected)) * queries / measuring->neighbours;
 	deviation = sqrt(Max(variance, 0)) * queries / measuring->neighbours;
-	point.recall =
-		(float) (found - deviation * Max(Min((1 - found) / ROOM, 1), 0) - OWN * Max(1 - found, 0));
+	/* nothing else is known to find all */
+	found = Min(found, 1 - 1 / (tried * WANTED));
+	found -= deviation * Max(Min((1 - found) / ROOM, 1), 0) + OWN * (1 - found);
+	point.recall = (float) Max(found, 0);
 	point.rows = (float) ((double) pg_atomic_read_u64(&sums->rows) / tried);
 	return point;
 }
