@@ -23,8 +23,9 @@
 #define CHUNK_ROWS 8192
 #define BLOCK_BYTES                                                                                \
 	(384 * 1024) /* of panels: beside the rows of a tile in the second-level cache */
-#define BLOCK_ROWS (20 * TARGETS)
+#define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
+#define LINE 16 /* floats of a cache line, where panels begin */
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* that are not worth panels */
@@ -43,6 +44,8 @@ static void end(Assignment *assignment, const HyAllocator *allocator);
 static void find_middle(Assignment *assignment);
 static void meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
                       int64_t first, int n);
+static void meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots,
+                       int64_t first, int target, int n);
 static void consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
                      int32_t centroid);
 static void drop(RowState *state);
@@ -155,14 +158,14 @@ begin(Assignment *assignment, const HyAllocator *allocator)
 	assignment->slack = SQUARE_SLACK;
 
 	assignment->middle = hy_alloc_array(allocator, dims, sizeof(float));
-	assignment->panels =
-		hy_alloc_array(allocator, (size_t) assignment->block, dims * sizeof(float));
+	assignment->room =
+		hy_alloc_array(allocator, (size_t) assignment->block * dims + LINE, sizeof(float));
 	assignment->half = hy_alloc_array(allocator, (size_t) assignment->block, sizeof(float));
 	assignment->reach = hy_alloc_array(allocator, (size_t) assignment->block, sizeof(float));
 	assignment->moved = hy_alloc_array(allocator, ROWS, dims * sizeof(float));
 	assignment->states = hy_alloc_array(allocator, (size_t) assignment->chunk, sizeof(RowState));
 	assignment->all = hy_alloc_array(allocator, (size_t) assignment->chunk, sizeof(int32_t));
-	if (assignment->middle == NULL || assignment->panels == NULL || assignment->half == NULL ||
+	if (assignment->middle == NULL || assignment->room == NULL || assignment->half == NULL ||
 	    assignment->reach == NULL || assignment->moved == NULL || assignment->states == NULL ||
 	    assignment->all == NULL)
 		return HY_NOMEM;
@@ -179,6 +182,9 @@ begin(Assignment *assignment, const HyAllocator *allocator)
 		    assignment->center_low == NULL || assignment->center_high == NULL)
 			return HY_NOMEM;
 	}
+	assignment->panels =
+		assignment->room + (LINE - (uintptr_t) assignment->room / sizeof(float) % LINE);
+	memset(assignment->moved, 0, ROWS * dims * sizeof(float));
 	for (i = 0; i < assignment->chunk; i++)
 		assignment->all[i] = i;
 	find_middle(assignment);
@@ -189,7 +195,7 @@ static void
 end(Assignment *assignment, const HyAllocator *allocator)
 {
 	hy_free(allocator, assignment->middle);
-	hy_free(allocator, assignment->panels);
+	hy_free(allocator, assignment->room);
 	hy_free(allocator, assignment->half);
 	hy_free(allocator, assignment->reach);
 	hy_free(allocator, assignment->moved);
@@ -241,8 +247,9 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 	{
 		float *panel = assignment->panels + (size_t) (i / TARGETS) * TARGETS * (size_t) dims;
 		float *to = panel + i % TARGETS;
-		float square = assignment->tiles->move(hy_matrix_row(targets, first + i),
-		                                       assignment->middle, dims, assignment->moved);
+		float square =
+			assignment->tiles->move(hy_matrix_row(targets, first + i), assignment->middle, dims,
+		                            assignment->moved, hy_matrix_row(targets, first + (i + 1) % n));
 
 		for (d = 0; d < dims; d++, to += TARGETS)
 			*to = assignment->moved[d];
@@ -273,14 +280,17 @@ hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, in
 	size_t dims = (size_t) assignment->rows->dims;
 	int i;
 
-	count = count < ROWS ? count : ROWS;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < ROWS && i < count; i++)
+	{
+		/* the same one of the next tile */
+		int next = i + ROWS < count ? i + ROWS : i;
+
 		assignment->states[members[i]].square = assignment->tiles->move(
 			hy_matrix_row(assignment->rows, chunk + members[i]), assignment->middle, (int) dims,
-			assignment->moved + (size_t) i * dims);
-	memset(assignment->moved + (size_t) count * dims, 0,
-	       (size_t) (ROWS - count) * dims * sizeof(float));
-	return count;
+			assignment->moved + (size_t) i * dims,
+			hy_matrix_row(assignment->rows, chunk + members[next]));
+	}
+	return i;
 }
 
 /* these rows of the chunk meet centroids first .. last - 1. */
@@ -312,39 +322,51 @@ meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int cou
 {
 	const HyAssignTiles *tiles = assignment->tiles;
 	int dims = assignment->rows->dims;
-	float dots[ROWS * TARGETS];
+	float dots[HY_ASSIGN_DOTS];
 	int t;
 	int i;
 
-	for (t = 0; t < n; t += TARGETS)
+	for (t = 0; t < n; t += PAIR)
 	{
-		const float *half = assignment->half + t;
-		const float *reach = assignment->reach + t;
-		uint32_t there = n - t < TARGETS ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
+		int panels = ((n - t < PAIR ? n - t : PAIR) + TARGETS - 1) / TARGETS;
+		int p;
 
-		tiles->dots(assignment->moved, assignment->panels + (size_t) t * (size_t) dims, dims, dots);
-		for (i = 0; i < count; i++)
+		tiles->dots(assignment->moved, count, assignment->panels + (size_t) t * (size_t) dims,
+		            panels, dims, dots);
+		for (p = 0; p < panels; p++)
 		{
-			const float *dot = dots + i * TARGETS;
-			const RowState *state = &assignment->states[members[i]];
-			float length = sqrtf(state->square) * 1.00001f;
-			uint32_t bits;
-
-			if (!hy_assign_is_bounded(state))
-				continue;
-			bits = tiles->reaching(dot, half, reach, length, state->threshold) & there;
-			while (bits != 0)
-			{
-				int j = __builtin_ctz(bits);
-				float reached = reach[j] * length;
-				float value = dot[j] - half[j];
-				float lost = half[j] * (float) (3 * assignment->error);
-
-				bits &= bits - 1;
-				consider(assignment, chunk, members[i], value - reached - lost, value + reached,
-				         (int32_t) (first + t + j));
-			}
+			for (i = 0; i < count; i++)
+				meet_panel(assignment, chunk, members[i], dots + (p * ROWS + i) * TARGETS, first,
+				           t + p * TARGETS, n);
 		}
+	}
+}
+
+/* meet_panel: a row meets centroids target .. of the block, by their products. */
+static void
+meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
+           int target, int n)
+{
+	const float *half = assignment->half + target;
+	const float *reach = assignment->reach + target;
+	const RowState *state = &assignment->states[row];
+	uint32_t there = n - target < TARGETS ? (UINT32_C(1) << (n - target)) - 1 : UINT32_MAX;
+	float length = sqrtf(state->square) * 1.00001f;
+	uint32_t bits;
+
+	if (!hy_assign_is_bounded(state))
+		return;
+	bits = assignment->tiles->reaching(dots, half, reach, length, state->threshold) & there;
+	while (bits != 0)
+	{
+		int j = __builtin_ctz(bits);
+		float reached = reach[j] * length;
+		float value = dots[j] - half[j];
+		float lost = half[j] * (float) (3 * assignment->error);
+
+		bits &= bits - 1;
+		consider(assignment, chunk, row, value - reached - lost, value + reached,
+		         (int32_t) (first + target + j));
 	}
 }
 

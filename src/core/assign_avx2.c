@@ -1,6 +1,6 @@
 /*
  * assign_avx2.c
- *		Tiles of 4 rows by 24 centroids in 256-bit registers.
+ *		Tiles of 6 rows by 16 centroids in 256-bit registers, two of them one after the other.
  */
 #include "core/assign_tile.h"
 
@@ -11,22 +11,40 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 #define VECTORS (HY_ASSIGN_TARGETS / 8)
+#define HALF (HY_ASSIGN_ROWS / 2)
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
+static void half_tile(const float *rows, const float *panel, int dims, float *out);
+
 TARGET static void
-dot_products(const float *rows, const float *panel, int dims, float *out)
+dot_products(const float *rows, int count, const float *panels, int panel_count, int dims,
+             float *out)
 {
-	__m256 sums[HY_ASSIGN_ROWS][VECTORS];
+	int p;
+	int i;
+
+	for (p = 0; p < panel_count; p++, panels += (size_t) HY_ASSIGN_TARGETS * (size_t) dims)
+	{
+		for (i = 0; i < count; i += HALF)
+			half_tile(rows + (size_t) i * (size_t) dims, panels, dims,
+			          out + (p * HY_ASSIGN_ROWS + i) * HY_ASSIGN_TARGETS);
+	}
+}
+
+TARGET static void
+half_tile(const float *rows, const float *panel, int dims, float *out)
+{
+	__m256 sums[HALF][VECTORS];
 	int d;
 	int i;
 	int j;
 
 	UNROLL
-	for (i = 0; i < HY_ASSIGN_ROWS; i++)
+	for (i = 0; i < HALF; i++)
 	{
 		UNROLL
 		for (j = 0; j < VECTORS; j++)
@@ -40,7 +58,7 @@ dot_products(const float *rows, const float *panel, int dims, float *out)
 		for (j = 0; j < VECTORS; j++)
 			target[j] = _mm256_loadu_ps(panel + 8 * j);
 		UNROLL
-		for (i = 0; i < HY_ASSIGN_ROWS; i++)
+		for (i = 0; i < HALF; i++)
 		{
 			__m256 x = _mm256_broadcast_ss(rows + (size_t) i * (size_t) dims + (size_t) d);
 
@@ -50,7 +68,7 @@ dot_products(const float *rows, const float *panel, int dims, float *out)
 		}
 	}
 	UNROLL
-	for (i = 0; i < HY_ASSIGN_ROWS; i++)
+	for (i = 0; i < HALF; i++)
 	{
 		UNROLL
 		for (j = 0; j < VECTORS; j++)
@@ -77,7 +95,7 @@ reaching(const float *dots, const float *half, const float *error, float length,
 }
 
 TARGET static float
-move(const float *x, const float *middle, int dims, float *out)
+move(const float *x, const float *middle, int dims, float *out, const float *next)
 {
 	__m256 sum0 = _mm256_setzero_ps();
 	__m256 sum1 = sum0;
@@ -90,6 +108,7 @@ move(const float *x, const float *middle, int dims, float *out)
 		__m256 x0 = _mm256_sub_ps(_mm256_loadu_ps(x + d), _mm256_loadu_ps(middle + d));
 		__m256 x1 = _mm256_sub_ps(_mm256_loadu_ps(x + d + 8), _mm256_loadu_ps(middle + d + 8));
 
+		_mm_prefetch((const char *) (next + d), _MM_HINT_T0);
 		_mm256_storeu_ps(out + d, x0);
 		_mm256_storeu_ps(out + d + 8, x1);
 		sum0 = _mm256_fmadd_ps(x0, x0, sum0);
@@ -123,7 +142,25 @@ add(double *sums, const float *x, int dims)
 		sums[d] += (double) x[d];
 }
 
-const HyAssignTiles hy_assign_tiles_avx2 = {
-	.dots = dot_products, .reaching = reaching, .move = move, .add = add};
+TARGET static void
+add_rounded(double *sums, const float *x, int dims, double grid)
+{
+	__m256d g = _mm256_set1_pd(grid);
+	int d;
+
+	for (d = 0; d + 4 <= dims; d += 4)
+	{
+		__m256d rounded = _mm256_sub_pd(_mm256_add_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + d)), g), g);
+
+		_mm256_storeu_pd(sums + d, _mm256_add_pd(_mm256_loadu_pd(sums + d), rounded));
+	}
+	hy_assign_add_rounded(sums + d, x + d, dims - d, grid);
+}
+
+const HyAssignTiles hy_assign_tiles_avx2 = {.dots = dot_products,
+                                            .reaching = reaching,
+                                            .move = move,
+                                            .add = add,
+                                            .add_rounded = add_rounded};
 
 #endif

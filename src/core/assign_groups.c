@@ -67,18 +67,19 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 {
 	size_t number = (size_t) assignment->groups->centers.rows;
 	int dims = assignment->rows->dims;
-	float dots[ROWS * TARGETS];
+	float dots[HY_ASSIGN_DOTS];
 	int t;
 	int r;
 	int j;
 
 	hy_assign_rows(assignment, chunk, assignment->all + first, count);
-	for (t = 0; t < n; t += TARGETS)
+	for (t = 0; t < n; t += PAIR)
 	{
-		int there = n - t < TARGETS ? n - t : TARGETS;
+		int there = n - t < PAIR ? n - t : PAIR;
 
-		assignment->tiles->dots(assignment->moved, assignment->panels + (size_t) t * (size_t) dims,
-		                        dims, dots);
+		assignment->tiles->dots(assignment->moved, count,
+		                        assignment->panels + (size_t) t * (size_t) dims,
+		                        (there + TARGETS - 1) / TARGETS, dims, dots);
 		for (r = 0; r < count; r++)
 		{
 			float length = sqrtf(assignment->states[first + r].square) * 1.00001f;
@@ -88,7 +89,8 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 
 			for (j = 0; j < there; j++)
 			{
-				float value = dots[r * TARGETS + j] - half[j];
+				float dot = dots[(j / TARGETS * ROWS + r) * TARGETS + j % TARGETS];
+				float value = dot - half[j];
 				float reached =
 					assignment->reach[t + j] * length + half[j] * (float) (2 * assignment->error);
 

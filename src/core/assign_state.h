@@ -12,7 +12,8 @@
 
 #define ROWS HY_ASSIGN_ROWS
 #define TARGETS HY_ASSIGN_TARGETS
-#define KEPT 6 /* centroids that a row is undecided between */
+#define PAIR (HY_ASSIGN_PANELS * TARGETS) /* centroids that a tile meets at once */
+#define KEPT 6                            /* centroids that a row is undecided between */
 
 typedef struct Undecided
 {
@@ -41,10 +42,11 @@ typedef struct Assignment
 	int chunk;    /* rows at a time */
 	int block;    /* centroids that are in panels at a time, whole panels */
 	float *middle;
-	float *panels;
-	float *half;  /* of a target of the block: its square, halved */
-	float *reach; /* error of a product, for each unit of the row's length */
-	float *moved; /* the rows of a tile, or the targets of a panel, relative to the middle */
+	float *room;
+	float *panels; /* in it */
+	float *half;   /* of a target of the block: its square, halved */
+	float *reach;  /* error of a product, for each unit of the row's length */
+	float *moved;  /* the rows of a tile, or the targets of a panel, relative to the middle */
 	RowState *states;
 	int32_t *met;      /* of each row of the chunk its `probes` groups */
 	int32_t *members;  /* rows of the chunk, by group */

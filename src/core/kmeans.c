@@ -232,6 +232,27 @@ hy_kmeans_add(double *sums, const float *row, int dims)
 	hy_assign_tiles()->add(sums, row, dims);
 }
 
+/*
+ * What is added to a number and taken away again leaves it a multiple of the last place of the grid, which
+ * is 3 * 2^51 of these: so many, and as many rows as there are, of the largest number are less than 2^53.
+ */
+double
+hy_kmeans_grid(double largest, int64_t rows)
+{
+	int exponent = 0;
+	int more = 0;
+
+	(void) frexp(largest, &exponent);
+	(void) frexp((double) rows, &more);
+	return ldexp(1.5, exponent + (more > 2 ? more : 2));
+}
+
+void
+hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid)
+{
+	hy_assign_tiles()->add_rounded(sums, row, dims, grid);
+}
+
 static void
 mean_of(const double *sums, int64_t count, int dims, float *out)
 {

@@ -69,6 +69,15 @@ hy_kmeans_assign(void *here, const HyMatrix *rows, const HyMatrix *centroids, in
 extern void hy_kmeans_add(double *sums, const float *row, int dims);
 
 /*
+ * hy_kmeans_grid: for hy_kmeans_add_on_grid, of so many rows at most whose numbers are no larger.
+ *
+ * hy_kmeans_add_on_grid: the same with numbers rounded to a grid so coarse that sums are exact: the same
+ * bits in whatever order rows are added, and sums of sums.  It is 2^-(50 - log2 rows) of the largest.
+ */
+extern double hy_kmeans_grid(double largest, int64_t rows);
+extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid);
+
+/*
  * hy_kmeans_split: two halves of the rows, around two centroids: side[i] is 0 or 1.  Each side gets
  * at least `share` (0 .. 0.5) of the rows, rounded down, and one: those that care least change over,
  * in each iteration, so that the centroids are the means of what is on their sides.  Rows that are

@@ -22,10 +22,12 @@
 
 #include "index/build.h"
 
-#define QUERIES 400 /* searched for, to learn how far searches have to go */
+#define QUERIES 600 /* searched for, to learn how far searches have to go */
 
 static void prepare_lists(HybridBuild *build);
-static void keep_queries(HybridBuild *build, const HybridSample *sample, float *centre);
+static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
+static void begin_measuring(HybridBuild *build);
+static void measure(HybridBuild *build, HybridMeta *meta);
 static void write_meta(HybridBuild *build, Page meta);
 static void write_centre(HybridBuild *build, Page meta);
 static double expected_blocks(const HybridBuild *build);
@@ -35,6 +37,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	PGAlignedBlock meta;
+	HybridBuildPlan plan;
 	HybridBuild build;
 
 	if (RelationGetNumberOfBlocks(index) != 0)
@@ -50,6 +53,8 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	hybrid_appender_put(&build.appender, HYBRID_PAGE_META, (Page) meta.data);
 
 	build.widened = palloc(build.definition.layout.floats * sizeof(float));
+	hybrid_sample_plan(&build, QUERIES, &plan);
+	build.team = hybrid_team_begin(&build, &plan);
 	prepare_lists(&build);
 	write_centre(&build, (Page) meta.data);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
@@ -62,23 +67,33 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	result->index_tuples = build.stored;
 
 	write_meta(&build, (Page) meta.data);
+	begin_measuring(&build);
 	/* which also brings it into memory in the order of the file, as searches like it */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_MEASURE);
-	if (build.queries.rows > 0)
+	measure(&build, hybrid_meta((Page) meta.data));
+	hybrid_team_end(build.team);
+	if (build.queries.count > 0)
 	{
-		hybrid_meta((Page) meta.data)->curve_size =
-			hybrid_measure(hybrid_meta((Page) meta.data)->curve, index, &build.definition,
-		                   &build.queries, build.stored, QUERIES);
-		hybrid_meta((Page) meta.data)->curve_leaves = hybrid_meta((Page) meta.data)->leaves;
 		write_meta(&build, (Page) meta.data);
 		if (RelationNeedsWAL(index))
 			log_newpage_range(index, MAIN_FORKNUM, HYBRID_META_BLOCK, HYBRID_META_BLOCK + 1, true);
 	}
 
 	return result;
+}
+
+void
+hybrid_build_help(HybridBuild *build)
+{
+	build->widened = palloc(build->definition.layout.floats * sizeof(float));
+	prepare_lists(build);
+	hybrid_build_scan(build);
+	/* the leader writes meanwhile */
+	begin_measuring(build);
+	measure(build, NULL);
 }
 
 char *
@@ -112,68 +127,103 @@ static void
 prepare_lists(HybridBuild *build)
 {
 	const HybridIndex *definition = &build->definition;
-	Size bytes = (Size) maintenance_work_mem * 1024 / 2;
+	Size row = definition->layout.dims * sizeof(float);
 	HybridSample sample;
 	MemoryContext context, old;
-	BlockNumber blocks;
-	double tuples, visible;
 
 	memset(&build->centroids, 0, sizeof(build->centroids));
-	build->list_rows = palloc0(sizeof(int64));
 	if (!definition->coded)
 	{
 		hybrid_frame_init(&build->frame, definition, NULL);
+		build->list_rows = palloc0(sizeof(int64));
 		return;
 	}
 	context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid build lists", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SAMPLE);
-	hybrid_sample_table(&sample, build->heap, build->index, build->info, definition, bytes);
+	hybrid_sample_table(build, &sample);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_CLUSTER);
-	MemoryContextSwitchTo(old);
-	if (sample.rows > definition->list_size)
+	if (sample.total > definition->list_size)
 	{
-		float *centre = palloc(definition->layout.dims * sizeof(float));
+		float *centre = MemoryContextAlloc(old, row);
 
-		memcpy(centre, sample.centre, definition->layout.dims * sizeof(float));
-		hybrid_frame_init(&build->frame, definition, centre);
-		/* pages of the table, not of the sample: how many rows there are to come */
-		table_relation_estimate_size(build->heap, NULL, &blocks, &tuples, &visible);
-		sample.stands_for = Max(tuples, sample.rows) / sample.rows;
-		MemoryContextSwitchTo(context);
-		hybrid_cluster(&build->centroids, &sample, definition->layout.dims, definition->list_size,
-		               old);
-		if (build->centroids.count > HYBRID_FEW_CENTROIDS)
-			hybrid_group(&build->centroids, (int) ceil(sqrt(build->centroids.count)), NULL, old);
-		MemoryContextSwitchTo(old);
-		build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
+		memcpy(centre, sample.centre, row);
 		keep_queries(build, &sample, centre);
+		hybrid_cluster(build, &sample);
+		MemoryContextSwitchTo(old);
+		hybrid_frame_init(&build->frame, definition, centre);
 	}
 	else
+	{
+		MemoryContextSwitchTo(old);
 		hybrid_frame_init(&build->frame, definition, NULL);
+	}
+	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
 }
 
-/* keep_queries: some rows of the sample, evenly spaced, outlive it. */
+/* keep_queries: some rows of the sample, evenly spaced, outlive it; everybody brings his own. */
 static void
-keep_queries(HybridBuild *build, const HybridSample *sample, float *centre)
+keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre)
 {
-	HybridSample *queries = &build->queries;
-	int dims = build->definition.layout.dims;
-	int64 i;
+	HybridTeam *team = build->team;
+	HybridQueries *queries = &build->queries;
+	Size dims = build->definition.layout.dims;
+	int chunk = 0, i;
 
-	queries->rows = Min(sample->rows, QUERIES);
+	queries->kept = (int) Min(sample->total, team->shared->plan.queries);
+	queries->count = queries->kept;
 	queries->centre = centre;
-	queries->places = palloc(queries->rows * dims * sizeof(float));
-	queries->positions = palloc(queries->rows * sizeof(int64));
-	for (i = 0; i < queries->rows; i++)
+	queries->places = team->queries;
+	queries->positions = team->positions;
+	for (i = 0; i < queries->kept; i++)
 	{
-		int64 from = i * sample->rows / queries->rows;
+		int64 row =
+			hybrid_sample_find(sample, hybrid_sample_query(sample, queries->kept, i), &chunk);
 
-		memcpy(queries->places + i * dims, sample->places + from * dims, dims * sizeof(float));
-		queries->positions[i] = sample->positions[from];
+		if (row < 0)
+			continue;
+		memcpy(queries->places + i * dims, sample->places + row * dims, dims * sizeof(float));
+		queries->positions[i] = sample->positions[row];
 	}
+}
+
+/* begin_measuring: the index is there to be searched; workers begin while the leader writes WAL. */
+static void
+begin_measuring(HybridBuild *build)
+{
+	HybridTeamShared *shared = build->team->shared;
+
+	if (build->queries.count == 0)
+		return;
+	if (build->team->me == 0)
+	{
+		hybrid_measure_begin(build->team);
+		shared->rows = build->stored;
+		shared->queries = hybrid_measure_queries(build->stored, build->queries.kept);
+	}
+	hybrid_team_meet(build->team);
+	build->queries.count = shared->queries;
+}
+
+/* measure: by all; what the meta page says of it, where there is one. */
+static void
+measure(HybridBuild *build, HybridMeta *meta)
+{
+	HybridTeam *team = build->team;
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	int points;
+
+	if (build->queries.count == 0)
+		return;
+	points = hybrid_measure(curve, build->index, &build->definition, team, &build->queries,
+	                        team->shared->rows);
+	if (meta == NULL)
+		return;
+	memcpy(meta->curve, curve, points * sizeof(HybridCurvePoint));
+	meta->curve_size = points;
+	meta->curve_leaves = meta->leaves;
 }
 
 /* write_meta: the meta page as it is now. */

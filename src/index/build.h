@@ -12,6 +12,7 @@
 #include "utils/tuplesort.h"
 
 #include "index/compose.h"
+#include "index/team.h"
 
 /* Phases of pg_stat_progress_create_index, after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE, which is 1. */
 #define HYBRID_PHASE_SAMPLE 2
@@ -22,22 +23,63 @@
 #define HYBRID_PHASE_LOG 7
 #define HYBRID_PHASE_MEASURE 8
 
-/* HybridSample: places of rows, relative to the centre that they gave. */
+/* HybridSampleChunk: rows of the sample that one process has, one after the other. */
+typedef struct HybridSampleChunk
+{
+	int number;
+	int64 first;           /* among the process's */
+	int64 number_of_first; /* among all */
+} HybridSampleChunk;
+
+/* HybridSample: random rows of the table, of which each process has some. */
 typedef struct HybridSample
 {
-	float *centre;    /* dims */
-	float *places;    /* rows * dims */
+	float *centre;    /* dims: the mean of all */
+	float *places;    /* rows * dims: relative to the centre */
 	int64 *positions; /* rows: server/position.h */
 	int64 rows;
-	double stands_for; /* rows of the table for each */
+	int64 total; /* rows, of all processes */
+	double grid; /* for sums of places */
+	HybridSampleChunk *chunk;
+	int chunks;
+	int chunks_allocated;
 } HybridSample;
 
+/* hybrid_sample_plan: how many rows, and how many lists there will be; room for so many queries. */
+extern void hybrid_sample_plan(const struct HybridBuild *build, int queries, HybridBuildPlan *plan);
+
 /*
- * hybrid_sample_table: random rows of the table, at most as many as fit `bytes`, with the centre in
- * their mean.  Index expressions and predicates are heeded.
+ * hybrid_sample_table: random rows of the table, at most as many as fit half of the memory, with the
+ * centre in their mean.  Index expressions and predicates are heeded.
  */
-extern void hybrid_sample_table(HybridSample *sample, Relation heap, Relation index,
-                                IndexInfo *info, const HybridIndex *definition, Size bytes);
+extern void hybrid_sample_table(struct HybridBuild *build, HybridSample *sample);
+
+/*
+ * hybrid_sample_find: which of this process's rows is that number of all; -1: somebody else's.  *chunk
+ * is 0 at first and for larger and larger numbers from there on.
+ */
+extern int64 hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk);
+
+/*
+ * hybrid_sample_query: the number in the sample of a query, of so many, evenly spaced.
+ * hybrid_sample_is_query: whether a number is one of those, where queries are less than half of the rows.
+ */
+static inline int64
+hybrid_sample_query(const HybridSample *sample, int queries, int query)
+{
+	return query * sample->total / queries;
+}
+
+static inline bool
+hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
+{
+	int query = (int) ((number * queries + sample->total - 1) / sample->total);
+
+	return queries * 2 < sample->total && query < queries &&
+	       hybrid_sample_query(sample, queries, query) == number;
+}
+
+#define HYBRID_LISTS_A_LIST 1.6 /* for as many rows as one may have, at first */
 
 /* HybridCentroids: of lists to be, and neighbouring ones in groups. */
 typedef struct HybridCentroids
@@ -75,6 +117,16 @@ typedef struct HybridRowSort
 	bytea *payload;
 } HybridRowSort;
 
+/* HybridQueries: rows of an index that are searched for in it. */
+typedef struct HybridQueries
+{
+	int kept;
+	int count;           /* of them that are searched for, evenly spaced */
+	const float *centre; /* that places are relative to */
+	float *places;       /* kept * dims */
+	int64 *positions;
+} HybridQueries;
+
 /* HybridBuild: an index being built, by whoever scans the table for it. */
 typedef struct HybridBuild
 {
@@ -88,8 +140,7 @@ typedef struct HybridBuild
 	double stored;             /* rows, of all lists */
 	double heap_tuples;
 	HybridRowSort sort;
-	struct HybridTeam *team;    /* who scans with us, or NULL */
-	pg_atomic_uint64 *assigned; /* rows so far, of all who scan; NULL: we are alone */
+	HybridTeam *team;
 	/* rows waiting to be assigned */
 	MemoryContext row_context; /* reset for every row */
 	int batch_rows;
@@ -100,8 +151,13 @@ typedef struct HybridBuild
 	float *widened; /* room for one vector */
 	/* of who writes */
 	HybridAppender appender;
-	HybridSample queries; /* rows to be searched for in the end */
+	HybridQueries queries; /* rows to be searched for in the end */
 } HybridBuild;
+
+/* build.c */
+
+/* hybrid_build_help: what a worker does. */
+extern void hybrid_build_help(HybridBuild *build);
 
 /* build_file.c */
 
@@ -137,8 +193,8 @@ extern void hybrid_build_add_row(Relation index, ItemPointer tid, Datum *values,
 /* build_parallel.c */
 
 /*
- * hybrid_build_scan: all rows of the table go to build->sort, by whoever of the workers that there may
- * be comes first, and are sorted.  hybrid_build_scan_end: once they are read.
+ * hybrid_build_scan: all rows of the table go to build->sort, by whoever of the team comes first, and
+ * are sorted by the leader.  hybrid_build_scan_end: once they are read.
  */
 extern void hybrid_build_scan(HybridBuild *build);
 extern void hybrid_build_scan_end(HybridBuild *build);
@@ -151,11 +207,10 @@ extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
 /* build_cluster.c */
 
 /*
- * hybrid_cluster: centroids for lists that seldom have more than `list_size` rows, from the sample; none
- * when that is one list.
+ * hybrid_cluster: build->centroids, for lists that seldom have more rows than they may, from the sample,
+ * by all of the team; none when that is one list.
  */
-extern void hybrid_cluster(HybridCentroids *centroids, const HybridSample *sample, int dims,
-                           int list_size, MemoryContext context);
+extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 
 #define HYBRID_FEW_CENTROIDS 256 /* that need no groups to be assigned to */
 
@@ -183,11 +238,22 @@ extern HyMatrix hybrid_places_matrix(const float *places, int64_t rows, int dims
 extern void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64 rows, int *nearest);
 
+/* measure.c */
+
+/* hybrid_measured_bytes: of team->measured, for so many queries. */
+extern Size hybrid_measured_bytes(int queries);
+
+/* hybrid_measure_begin: by one of the team, before the others come to hybrid_measure. */
+extern void hybrid_measure_begin(HybridTeam *team);
+
 /*
- * hybrid_measure: the curve of an index that is written, which has so many rows, by searching
- * for `queries` rows of the sample in it, or fewer.  Returns how many points it has, 0: too few rows to learn from.
+ * hybrid_measure: the curve of an index that is written and has so many rows, by searching for these rows in it, by all of the
+ * team.  Returns how many points it has, 0: too few rows to learn from.
  */
 extern int hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-                          const HybridSample *sample, double rows, int queries);
+                          HybridTeam *team, const HybridQueries *queries, double rows);
+
+/* hybrid_measure_queries: how many of `most` queries to search for in an index of so many rows. */
+extern int hybrid_measure_queries(double rows, int most);
 
 #endif

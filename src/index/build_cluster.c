@@ -2,7 +2,7 @@
  * build_cluster.c
  *		Where the lists of a new index should be.
  *
- * Random rows of the sample, and some rounds of Lloyd's over all of them at once.  Dense regions get as
+ * Random rows of the sample, and some rounds of Lloyd's over all centroids at once, of more and more rows.  Dense regions get as
  * many lists as they have rows for.  (Cutting the rows into parts, and these into parts, is cheaper
  * and worse: what the first cuts separate never meets again.  Searches then look at two to six
  * times as many rows.)
@@ -15,7 +15,9 @@
 
 #include <math.h>
 
+#include "commands/progress.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "core/kmeans.h"
@@ -29,9 +31,10 @@
 #define ITERATIONS 6 /* of a cut */
 #define ROUNDS 3     /* over all centroids */
 #define FILL 0.67    /* of a list that was cut, that it may grow before it is split */
-#define MEAN 1.6     /* lists for as many rows as one may have */
 #define LONGEST 4    /* times as many rows stay one list */
 #define SEED 1
+#define AT_A_TIME 8192    /* rows that are assigned */
+#define GATHERED_SHARE 16 /* of the memory, that they may take */
 
 /* Clustering: rows that get centroids. */
 typedef struct Clustering
@@ -53,34 +56,55 @@ static HyStatus
 assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest);
 static int *sort_by_part(int *rows, const int *part, int count, int parts);
 static void add_mean(Clustering *clustering, const int *rows, int count);
+static void share_groups(HybridBuild *build);
+static void group_shared(HybridTeam *team, int dims);
 static void
-refine(HybridCentroids *centroids, const float *places, int64 rows, MemoryContext context);
+refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest);
+static int choose_rows(const HybridSample *sample, int queries, int step, int *rows);
+static void assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
+                        int *nearest);
+static void add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first,
+                   const int *rows, int count);
+static void take_mean(HybridTeam *team, int dims, int list, int first);
+static void leave_out_empty(HybridTeam *team, int dims);
 
 void
-hybrid_cluster(HybridCentroids *centroids, const HybridSample *sample, int dims, int list_size,
-               MemoryContext context)
+hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 {
-	double wanted = sample->rows * sample->stands_for * MEAN / list_size;
-	int count = (int) Min(Max(wanted, 2), Min((double) sample->rows, PG_INT32_MAX / 2)), i;
-	Size row_bytes = dims * sizeof(float);
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	int list_size = build->definition.list_size, chunk = 0, i;
+	double rows = Max(shared->plan.tuples, (double) sample->total);
+	double wanted = rows * HYBRID_LISTS_A_LIST / list_size;
+	int count = (int) Min(Max(wanted, 2), Min((double) sample->total, shared->plan.lists));
+	Size dims = build->definition.layout.dims;
+	int *nearest, *rows_of_round;
 
-	memset(centroids, 0, sizeof(*centroids));
-	centroids->dims = dims;
-	if (sample->rows * sample->stands_for <= list_size)
+	if (rows <= list_size)
 		return;
-
-	centroids->places = MemoryContextAllocHuge(context, count * row_bytes);
-	centroids->count = count;
 	for (i = 0; i < count; i++)
 	{
-		int64 first = i * sample->rows / count, end = (i + 1) * sample->rows / count;
-		int64 row = first + (int64) (hy_random(SEED, i) % (uint64) (end - first));
+		int64 first = i * sample->total / count, end = (i + 1) * sample->total / count;
+		int64 number = first + (int64) (hy_random(SEED, i) % (uint64) (end - first));
+		int64 row = hybrid_sample_find(sample, number, &chunk);
 
-		memcpy((char *) centroids->places + i * row_bytes,
-		       (const char *) sample->places + row * row_bytes, row_bytes);
+		if (row >= 0)
+			memcpy(team->places + i * dims, sample->places + row * dims, dims * sizeof(float));
 	}
-	for (i = 0; i < ROUNDS && centroids->count > 1; i++)
-		refine(centroids, sample->places, sample->rows, context);
+	if (team->me == 0)
+		shared->lists = count;
+	nearest = MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
+	rows_of_round =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(sample->rows, 1) * sizeof(int));
+	for (i = 0; i < ROUNDS; i++)
+	{
+		share_groups(build);
+		/* at first some rows are enough */
+		refine(build, sample, ROUNDS - i, rows_of_round, nearest);
+	}
+	pfree(nearest);
+	pfree(rows_of_round);
+	share_groups(build);
 }
 
 void
@@ -260,29 +284,186 @@ add_mean(Clustering *clustering, const int *rows, int count)
 	            centroids->places + (Size) centroids->count++ * dims);
 }
 
-/* refine: each centroid becomes the mean of the rows that are nearest to it; who has none goes. */
+/* share_groups: lists that have rows, in groups where they are many; everybody's centroids. */
 static void
-refine(HybridCentroids *centroids, const float *places, int64 rows, MemoryContext context)
+share_groups(HybridBuild *build)
 {
-	int dims = centroids->dims, *nearest = palloc(rows * sizeof(int)), *numbers, *begin, i;
-	int kept = 0;
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	HybridCentroids *centroids = &build->centroids;
+	Size dims = build->definition.layout.dims;
 
-	if (centroids->count > HYBRID_FEW_CENTROIDS)
-		hybrid_group(centroids, (int) ceil(sqrt(centroids->count)), NULL, context);
-	hybrid_assign(centroids, places, rows, nearest);
-	numbers = palloc(rows * sizeof(int));
-	for (i = 0; i < rows; i++)
-		numbers[i] = i;
-	begin = sort_by_part(numbers, nearest, (int) rows, centroids->count);
-	for (i = 0; i < centroids->count; i++)
+	hybrid_team_meet(team);
+	if (team->me == 0)
 	{
-		if (begin[i + 1] > begin[i])
-			hybrid_mean(places, numbers + begin[i], begin[i + 1] - begin[i], dims,
-			            centroids->places + (Size) kept++ * dims);
+		shared->groups = 0;
+		if (shared->lists > HYBRID_FEW_CENTROIDS)
+			group_shared(team, (int) dims);
 	}
-	centroids->count = kept;
-	ungroup(centroids);
+	hybrid_team_meet(team);
+	centroids->dims = (int) dims;
+	centroids->count = shared->lists;
+	centroids->places = team->places;
+	centroids->groups = shared->groups;
+	centroids->group_places = team->groups;
+	centroids->group_begin = (int *) (void *) (team->groups + shared->groups * dims);
+}
+
+static void
+group_shared(HybridTeam *team, int dims)
+{
+	HybridTeamShared *shared = team->shared;
+	Size row = dims * sizeof(float);
+	HybridCentroids own;
+
+	memset(&own, 0, sizeof(own));
+	own.dims = dims;
+	own.count = shared->lists;
+	own.places = MemoryContextAllocHuge(CurrentMemoryContext, own.count * row);
+	memcpy(own.places, team->places, own.count * row);
+	hybrid_group(&own, (int) ceil(sqrt(own.count)), NULL, CurrentMemoryContext);
+	memcpy(team->places, own.places, own.count * row);
+	memcpy(team->groups, own.group_places, own.groups * row);
+	memcpy(team->groups + (Size) own.groups * dims, own.group_begin,
+	       (own.groups + 1) * sizeof(int));
+	shared->groups = own.groups;
+	ungroup(&own);
+	pfree(own.places);
+}
+
+/*
+ * refine: each centroid becomes the mean of the rows that are nearest to it, of one row in `step`; who has
+ * none goes.
+ */
+static void
+refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest)
+{
+	HybridTeam *team = build->team;
+	int dims = build->definition.layout.dims, window = team->shared->plan.window;
+	int lists = build->centroids.count,
+		count = choose_rows(sample, build->queries.kept, step, rows), *begin, first, i;
+
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, sample->total / step);
+	assign_rows(build, sample, rows, count, nearest);
+	begin = sort_by_part(rows, nearest, count, lists);
+	/* the sums of some lists at a time */
+	for (first = 0; first < lists; first += window)
+	{
+		int end = Min(first + window, lists), part = end - first;
+
+		hybrid_team_meet(team);
+		for (i = first; i < end; i++)
+			add_up(team, sample, dims, i, first, rows + begin[i], begin[i + 1] - begin[i]);
+		hybrid_team_meet(team);
+		for (i = first + (int) ((int64) part * team->me / team->participants);
+		     i < first + (int) ((int64) part * (team->me + 1) / team->participants); i++)
+			take_mean(team, dims, i, first);
+	}
+	hybrid_team_meet(team);
+	if (team->me == 0)
+		leave_out_empty(team, dims);
 	pfree(begin);
-	pfree(numbers);
-	pfree(nearest);
+}
+
+/*
+ * choose_rows: one in `step`, by their numbers in the whole sample; how many are ours.  Queries to be are
+ * not among them: those of users have no part in where lists are, either.
+ */
+static int
+choose_rows(const HybridSample *sample, int queries, int step, int *rows)
+{
+	int count = 0, c;
+
+	for (c = 0; c < sample->chunks; c++)
+	{
+		const HybridSampleChunk *chunk = &sample->chunk[c];
+		int64 end = c + 1 < sample->chunks ? chunk[1].first : sample->rows, row;
+
+		for (row = chunk->first; row < end; row++)
+		{
+			int64 number = chunk->number_of_first + row - chunk->first;
+
+			if (number % step == 0 && !hybrid_sample_is_query(sample, queries, number))
+				rows[count++] = (int) row;
+		}
+	}
+	return count;
+}
+
+/* assign_rows: the nearest centroid of each, some at a time and one after the other. */
+static void
+assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
+            int *nearest)
+{
+	Size dims = build->definition.layout.dims, row = dims * sizeof(float);
+	Size memory = (Size) maintenance_work_mem * 1024 / GATHERED_SHARE / build->team->participants;
+	int most = (int) Min(Max(memory / row, 64), AT_A_TIME), first, i;
+	float *gathered = NULL;
+
+	if (count < sample->rows)
+		gathered = MemoryContextAllocHuge(CurrentMemoryContext, most * row);
+	for (first = 0; first < count; first += most)
+	{
+		int some = Min(count - first, most);
+
+		for (i = 0; i < some && gathered != NULL; i++)
+			memcpy(gathered + i * dims, sample->places + rows[first + i] * dims, row);
+		hybrid_assign(&build->centroids,
+		              gathered != NULL ? gathered : sample->places + first * dims, some,
+		              nearest + first);
+		hybrid_team_done(build->team, some);
+	}
+	if (gathered != NULL)
+		pfree(gathered);
+}
+
+/* add_up: rows of ours to the sum of a list; what it comes to is the same in whatever order. */
+static void
+add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first, const int *rows,
+       int count)
+{
+	slock_t *lock = &team->shared->stripes[list % HYBRID_STRIPES];
+	double *sums = team->sums + (Size) (list - first) * dims;
+	double own[HY_MAX_DIMS];
+	int i, j;
+
+	if (count == 0)
+		return;
+	CHECK_FOR_INTERRUPTS();
+	memset(own, 0, dims * sizeof(double));
+	for (i = 0; i < count; i++)
+		hy_kmeans_add_on_grid(own, sample->places + (Size) rows[i] * dims, dims, sample->grid);
+	SpinLockAcquire(lock);
+	for (j = 0; j < dims; j++)
+		sums[j] += own[j];
+	team->sum_rows[list] += count;
+	SpinLockRelease(lock);
+}
+
+/* take_mean: a list's sum becomes its centroid, and makes room for another. */
+static void
+take_mean(HybridTeam *team, int dims, int list, int first)
+{
+	double *sums = team->sums + (Size) (list - first) * dims;
+	float *place = team->places + (Size) list * dims;
+	int j;
+
+	for (j = 0; j < dims && team->sum_rows[list] > 0; j++)
+		place[j] = (float) (sums[j] / (double) team->sum_rows[list]);
+	memset(sums, 0, dims * sizeof(double));
+}
+
+static void
+leave_out_empty(HybridTeam *team, int dims)
+{
+	int lists = team->shared->lists, kept = 0, i;
+
+	for (i = 0; i < lists; i++)
+	{
+		if (team->sum_rows[i] > 0)
+			memmove(team->places + (Size) kept++ * dims, team->places + (Size) i * dims,
+			        dims * sizeof(float));
+		team->sum_rows[i] = 0;
+	}
+	team->shared->lists = kept;
 }

@@ -4,9 +4,7 @@
  */
 #include "postgres.h"
 
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "index/build.h"
@@ -97,7 +95,6 @@ static void
 assign_batch(HybridBuild *build)
 {
 	MemoryContext old;
-	double done;
 	int i;
 
 	if (build->centroids.count > 0 && build->batch_rows > 0)
@@ -116,10 +113,6 @@ assign_batch(HybridBuild *build)
 		build->list_rows[build->batch_lists[i]]++;
 	}
 	build->stored += build->batch_rows;
-	done = build->stored;
-	if (build->assigned != NULL)
-		done = (double) pg_atomic_add_fetch_u64(build->assigned, (uint64) build->batch_rows);
+	hybrid_team_done(build->team, build->batch_rows);
 	build->batch_rows = 0;
-	/* what a worker says is not heard */
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, (int64) done);
 }

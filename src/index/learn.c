@@ -20,16 +20,16 @@
 #include "index/learn.h"
 #include "index/tree.h"
 
-#define QUERIES 500
+#define QUERIES 600
 #define TRIES 64 /* for each of them; many lists are short */
 #define SEED 1
 
 static bool is_due(const HybridTree *tree);
-static void
-sample_index(HybridSample *sample, Relation index, const HybridIndex *open, const HybridTree *tree);
-static void sample_list(HybridSample *sample, Relation index, const HybridIndex *open,
+static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
+                         const HybridTree *tree, int most);
+static void sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
                         const HybridFrame *frame, HybridLink list, pg_prng_state *random);
-static void take_row(HybridSample *sample, Relation index, const HybridLayout *layout,
+static void take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
                      const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid);
 static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
 
@@ -40,7 +40,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
-	HybridSample sample;
+	HybridQueries sample;
 	HybridTree tree;
 	int size = 0;
 
@@ -49,8 +49,13 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	hybrid_tree_read(index, &tree);
 	if (open->coded && is_due(&tree))
 	{
-		sample_index(&sample, index, open, &tree);
-		size = hybrid_measure(curve, index, open, &sample, rows, QUERIES);
+		HybridTeam *team = hybrid_team_alone();
+
+		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, QUERIES));
+		sample.kept = sample.count;
+		team->measured = palloc(hybrid_measured_bytes(sample.count));
+		hybrid_measure_begin(team);
+		size = hybrid_measure(curve, index, open, team, &sample, rows);
 	}
 	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)
@@ -70,7 +75,8 @@ is_due(const HybridTree *tree)
 
 /* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
 static void
-sample_index(HybridSample *sample, Relation index, const HybridIndex *open, const HybridTree *tree)
+sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
+             int most)
 {
 	int dims = open->layout.dims, count, i;
 	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, &count);
@@ -80,12 +86,10 @@ sample_index(HybridSample *sample, Relation index, const HybridIndex *open, cons
 	memset(sample, 0, sizeof(*sample));
 	pg_prng_seed(&random, SEED);
 	hybrid_frame_open(&frame, index, open, tree->centre);
-	sample->centre = palloc0(dims * sizeof(float));
-	if (frame.centre != NULL)
-		memcpy(sample->centre, frame.centre, dims * sizeof(float));
-	sample->places = palloc((Size) QUERIES * dims * sizeof(float));
-	sample->positions = palloc(QUERIES * sizeof(int64));
-	for (i = 0; i < TRIES * QUERIES && sample->rows < QUERIES; i++)
+	sample->centre = frame.centre != NULL ? frame.centre : palloc0(dims * sizeof(float));
+	sample->places = palloc((Size) most * dims * sizeof(float));
+	sample->positions = palloc(most * sizeof(int64));
+	for (i = 0; i < TRIES * most && sample->count < most; i++)
 		sample_list(sample, index, open, &frame, lists[pg_prng_uint64_range(&random, 0, count - 1)],
 		            &random);
 	pfree(lists);
@@ -93,8 +97,8 @@ sample_index(HybridSample *sample, Relation index, const HybridIndex *open, cons
 
 /* sample_list: the row in a slot of a list that chance names, unless there is none. */
 static void
-sample_list(HybridSample *sample, Relation index, const HybridIndex *open, const HybridFrame *frame,
-            HybridLink list, pg_prng_state *random)
+sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
+            const HybridFrame *frame, HybridLink list, pg_prng_state *random)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->leaf;
@@ -125,8 +129,8 @@ sample_list(HybridSample *sample, Relation index, const HybridIndex *open, const
 
 /* take_row: the one in this slot of a locked list page. */
 static void
-take_row(HybridSample *sample, Relation index, const HybridLayout *layout, const HybridFrame *frame,
-         Page page, int slot, const ItemPointerData *tid)
+take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
+         const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid)
 {
 	char *vector = palloc(layout->stride);
 	float *widened = palloc(layout->dims * sizeof(float));
@@ -134,8 +138,8 @@ take_row(HybridSample *sample, Relation index, const HybridLayout *layout, const
 
 	hybrid_vector_read(index, layout, page, 0, slot, &stored, vector, NULL);
 	hybrid_widen_vector(layout->storage, &stored, vector, layout->dims, widened);
-	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->rows * layout->dims);
-	sample->positions[sample->rows++] = hybrid_position(tid);
+	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->count * layout->dims);
+	sample->positions[sample->count++] = hybrid_position(tid);
 	pfree(vector);
 	pfree(widened);
 }

@@ -4,16 +4,28 @@
  *
  * Rows of the index, each excluding itself, are searched for in all lists.  Every one of their true
  * neighbours then has a list, and that list a promise (frontier.c) by the distance of the farthest row
- * that a scan for so many looks for: the threshold from which on the neighbour is found.  Quantiles of
- * these are tried: each query is searched for again, as a scan would, and what it finds of its
- * neighbours, and how many rows it looks at, is the curve.
+ * that a scan for so many looks for: the threshold from which on the neighbour is expected to be found.
+ * Quantiles of these are tried: queries are searched for again, as a scan would, and what they find of
+ * their neighbours, and how many rows they look at, is the curve.
+ *
+ * Some of the queries say what a threshold costs; where that is much, fewer of the others are searched for,
+ * and what those that are find is set right by what was expected of all (a control variate, by linear
+ * regression).  What a curve says of queries that are yet to come is uncertain by the deviation of its
+ * means; a point has that much less than was found, lest more be promised than is kept, but less and less
+ * of it where hardly any recall is left above.  And it has a little less again, since a row lies nearer to the
+ * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
+ * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).
+ *
+ * Queries are shared among the team.
  */
 #include "postgres.h"
 
 #include <limits.h>
 #include <math.h>
 
+#include "commands/progress.h"
 #include "miscadmin.h"
+#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "index/build.h"
@@ -24,75 +36,131 @@
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
-/* Truth: the neighbours of a query, by their positions. */
+#define OWN 0.06     /* of what rows miss, that other queries miss more */
+#define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
+#define FIRST_STEP 8 /* one of so many queries is searched for, at first */
+#define TRIED 0.12   /* rows that are looked at for a threshold, as a share of those for truths */
+#define ROWS_A_SEARCH 2000 /* that a search takes as long as, beside those that it looks at */
+
+/* shares: of the neighbours, whose thresholds are tried. */
+static const float shares[] = {0.3f,  0.4f,  0.5f,  0.6f,   0.7f,   0.8f, 0.87f,
+                               0.92f, 0.96f, 0.98f, 0.991f, 0.998f, 1};
+
+/* Sums: of a share's searches. */
+typedef struct Sums
+{
+	pg_atomic_uint64 tried;
+	pg_atomic_uint64 rows;
+	pg_atomic_uint64 found; /* neighbours */
+	pg_atomic_uint64 found_found;
+	pg_atomic_uint64 expected;
+	pg_atomic_uint64 expected_expected;
+	pg_atomic_uint64 found_expected;
+} Sums;
+
+/* Truth: the neighbours of a query, by their positions, and the thresholds that find them. */
 typedef struct Truth
 {
 	int count;
 	int64 positions[WANTED];
+	float thresholds[WANTED];
 } Truth;
 
-/* Measuring: the queries and what is known of them. */
+/* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
+typedef struct Measured
+{
+	Sums sums[lengthof(shares)];
+	Truth truths[FLEXIBLE_ARRAY_MEMBER];
+} Measured;
+
+/* Measuring: of one process. */
 typedef struct Measuring
 {
 	const HybridIndex *open;
-	const HybridSample *sample;
+	const HybridQueries *queries;
+	HybridTeam *team;
+	Measured *measured;
+	double rows; /* of the index */
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
-	int queries;
-	Truth *truths;
 	float *thresholds; /* of all neighbours of all queries, ascending */
 	int neighbours;
 } Measuring;
 
 static void find_truths(Measuring *measuring);
+static void find_truth(Measuring *measuring, int query);
 static int64 ask(Measuring *measuring, int query);
-static HybridCurvePoint try_threshold(Measuring *measuring, float threshold, float eps);
+static void gather_thresholds(Measuring *measuring);
+static float threshold_of(const Measuring *measuring, int point);
+static void try_thresholds(Measuring *measuring);
+static void try_threshold(Measuring *measuring, int query, int point);
+static int step_of(const Measuring *measuring, int point);
+static int expected_of(const Truth *truth, float threshold);
+static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
+static HybridCurvePoint point_of(const Measuring *measuring, int at);
 static int compare_floats(const void *a, const void *b);
 
-int
-hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
-               const HybridSample *sample, double rows, int queries)
+Size
+hybrid_measured_bytes(int queries)
 {
-	static const float shares[] = {0.3f,  0.5f,  0.7f,   0.8f,   0.87f, 0.92f,
-	                               0.96f, 0.98f, 0.991f, 0.998f, 1};
+	return offsetof(Measured, truths) + queries * sizeof(Truth);
+}
+
+int
+hybrid_measure_queries(double rows, int most)
+{
+	return (int) Min(most, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
+}
+
+void
+hybrid_measure_begin(HybridTeam *team)
+{
+	Measured *measured = (Measured *) team->measured;
+	int i;
+
+	for (i = 0; i < (int) lengthof(shares); i++)
+	{
+		Sums *sums = &measured->sums[i];
+
+		pg_atomic_init_u64(&sums->tried, 0);
+		pg_atomic_init_u64(&sums->rows, 0);
+		pg_atomic_init_u64(&sums->found, 0);
+		pg_atomic_init_u64(&sums->found_found, 0);
+		pg_atomic_init_u64(&sums->expected, 0);
+		pg_atomic_init_u64(&sums->expected_expected, 0);
+		pg_atomic_init_u64(&sums->found_expected, 0);
+	}
+}
+
+int
+hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
+               const HybridQueries *queries, double rows)
+{
 	Measuring measuring;
-	int points = 0, i;
+	int points;
 
 	StaticAssertStmt(lengthof(shares) <= HYBRID_CURVE_POINTS, "the curve fits the meta page");
+	if (queries->count < 1)
+		return 0;
 	memset(&measuring, 0, sizeof(measuring));
 	measuring.open = open;
-	measuring.sample = sample;
-	measuring.queries = (int) Min(queries, sample->rows);
-	measuring.queries =
-		(int) Min(measuring.queries, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
-	if (measuring.queries < 1)
-		return 0;
+	measuring.queries = queries;
+	measuring.rows = rows;
+	measuring.team = team;
+	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	measuring.truths = palloc(measuring.queries * sizeof(Truth));
-	measuring.thresholds = palloc(measuring.queries * WANTED * sizeof(float));
+	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
+	/* truths take about as long as all that is tried */
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, queries->count);
 	find_truths(&measuring);
-	for (i = 0; i < (int) lengthof(shares) && measuring.neighbours > 0; i++)
-	{
-		int at = Min((int) ceil(shares[i] * measuring.neighbours), measuring.neighbours) - 1;
-		HybridCurvePoint point = try_threshold(&measuring, measuring.thresholds[Max(at, 0)],
-		                                       hybrid_lookup_eps(shares[i]));
-
-		/* each further point finds more */
-		if (points > 0 && point.recall <= curve[points - 1].recall)
-			points--;
-		if (points > 0 && (point.recall <= curve[points - 1].recall ||
-		                   point.threshold <= curve[points - 1].threshold))
-			continue;
-		curve[points++] = point;
-	}
-	/* what was asked of the farthest neighbour gives all of them */
-	if (points > 0)
-		curve[points - 1].recall = 1;
+	gather_thresholds(&measuring);
+	if (measuring.neighbours > 0)
+		try_thresholds(&measuring);
+	points = make_curve(&measuring, curve);
 	hybrid_lookup_end(measuring.search);
 	pfree(measuring.thresholds);
-	pfree(measuring.truths);
 	pfree(measuring.x);
 	return points;
 }
@@ -101,84 +169,231 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 static void
 find_truths(Measuring *measuring)
 {
-	HybridLookupLimits limits = {0, SURE, INT_MAX};
-	int q, i;
+	int64 query;
 
-	for (q = 0; q < measuring->queries; q++)
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
 	{
-		int64 self = ask(measuring, q);
-		Truth *truth = &measuring->truths[q];
-		const HybridFind *finds;
-		double farthest = 0;
-		float promise;
-		int count;
-
-		hybrid_lookup_limit(measuring->search, &limits);
-		finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-		truth->count = 0;
-		for (i = 0; i < count; i++)
-		{
-			if (finds[i].position != self)
-				farthest = finds[i].distance;
-		}
-		for (i = 0; i < count && truth->count < WANTED; i++)
-		{
-			if (finds[i].position == self)
-				continue;
-			truth->positions[truth->count++] = finds[i].position;
-			promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
-			/* beyond the range of single precision nothing short of all lists will do */
-			measuring->thresholds[measuring->neighbours++] = isnan(promise) ? INFINITY : promise;
-		}
+		find_truth(measuring, (int) query);
+		hybrid_team_done(measuring->team, 1);
 	}
-	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
+	hybrid_team_meet(measuring->team);
+}
+
+static void
+find_truth(Measuring *measuring, int query)
+{
+	HybridLookupLimits limits = {0, SURE, INT_MAX};
+	int64 self = ask(measuring, query);
+	Truth *truth = &measuring->measured->truths[query];
+	const HybridFind *finds;
+	double farthest = 0;
+	float promise;
+	int count, i;
+
+	hybrid_lookup_limit(measuring->search, &limits);
+	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+	truth->count = 0;
+	for (i = 0; i < count; i++)
+	{
+		if (finds[i].position != self)
+			farthest = finds[i].distance;
+	}
+	for (i = 0; i < count && truth->count < WANTED; i++)
+	{
+		if (finds[i].position == self)
+			continue;
+		promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
+		/* beyond the range of single precision nothing short of all lists will do */
+		truth->thresholds[truth->count] = isnan(promise) ? INFINITY : promise;
+		truth->positions[truth->count++] = finds[i].position;
+	}
 }
 
 /* ask: the search begins for this query; returns the position of its own row. */
 static int64
 ask(Measuring *measuring, int query)
 {
-	const HybridSample *sample = measuring->sample;
-	int64 row = (int64) query * sample->rows / measuring->queries;
+	const HybridQueries *queries = measuring->queries;
+	Size row = (Size) query * queries->kept / queries->count;
 	int dims = measuring->open->layout.dims, j;
 
 	CHECK_FOR_INTERRUPTS();
 	for (j = 0; j < dims; j++)
-		measuring->x[j] = sample->places[row * dims + j] + sample->centre[j];
+		measuring->x[j] = queries->places[row * dims + j] + queries->centre[j];
 	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x, dims);
 	hybrid_lookup_query(measuring->search, &measuring->probe);
-	return sample->positions[row];
+	return queries->positions[row];
 }
 
-/* try_threshold: what searches with these limits find and cost. */
-static HybridCurvePoint
-try_threshold(Measuring *measuring, float threshold, float eps)
+/* gather_thresholds: everybody has them all. */
+static void
+gather_thresholds(Measuring *measuring)
 {
-	HybridLookupLimits limits = {threshold, eps, 0};
-	HybridCurvePoint point;
-	int64 found = 0;
-	double rows = 0;
-	int q, i, j;
+	int query;
 
-	for (q = 0; q < measuring->queries; q++)
+	for (query = 0; query < measuring->queries->count; query++)
 	{
-		int64 self = ask(measuring, q);
-		const Truth *truth = &measuring->truths[q];
-		const HybridFind *finds;
-		int count;
+		const Truth *truth = &measuring->measured->truths[query];
 
-		hybrid_lookup_limit(measuring->search, &limits);
-		finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-		for (i = 0; i < count; i++)
-		{
-			for (j = 0; j < truth->count && finds[i].position != self; j++)
-				found += finds[i].position == truth->positions[j];
-		}
-		rows += (double) hybrid_lookup_work(measuring->search).rows;
+		memcpy(measuring->thresholds + measuring->neighbours, truth->thresholds,
+		       truth->count * sizeof(float));
+		measuring->neighbours += truth->count;
 	}
-	point.threshold = threshold;
-	point.recall = (float) ((double) found / measuring->neighbours);
-	point.rows = (float) (rows / measuring->queries);
+	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
+}
+
+static float
+threshold_of(const Measuring *measuring, int point)
+{
+	int at = Min((int) ceil(shares[point] * measuring->neighbours), measuring->neighbours) - 1;
+
+	return measuring->thresholds[Max(at, 0)];
+}
+
+static void
+try_thresholds(Measuring *measuring)
+{
+	int64 query;
+	int point, steps[lengthof(shares)];
+
+	while ((query = hybrid_team_next(measuring->team) * FIRST_STEP) < measuring->queries->count)
+	{
+		for (point = 0; point < (int) lengthof(shares); point++)
+			try_threshold(measuring, (int) query, point);
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+	for (point = 0; point < (int) lengthof(shares); point++)
+		steps[point] = step_of(measuring, point);
+	/* nobody adds to the sums before all have read them */
+	hybrid_team_meet(measuring->team);
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	{
+		for (point = 0; point < (int) lengthof(shares) && query % FIRST_STEP != 0; point++)
+		{
+			if (query % steps[point] == 0)
+				try_threshold(measuring, (int) query, point);
+		}
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+}
+
+/* step_of: one query of so many is searched for, at a point, by what the first of them took. */
+static int
+step_of(const Measuring *measuring, int point)
+{
+	Sums *sums = &measuring->measured->sums[point];
+	double each = (double) pg_atomic_read_u64(&sums->rows) / pg_atomic_read_u64(&sums->tried);
+	int step = 1;
+
+	while (step < FIRST_STEP && each + ROWS_A_SEARCH > step * TRIED * measuring->rows)
+		step *= 2;
+	return step;
+}
+
+/* try_threshold: what a search with this threshold finds and costs. */
+static void
+try_threshold(Measuring *measuring, int query, int point)
+{
+	HybridLookupLimits limits = {threshold_of(measuring, point), hybrid_lookup_eps(shares[point]),
+	                             0};
+	Sums *sums = &measuring->measured->sums[point];
+	const Truth *truth = &measuring->measured->truths[query];
+	int64 self = ask(measuring, query);
+	const HybridFind *finds;
+	int count, found = 0, expected, i, j;
+
+	hybrid_lookup_limit(measuring->search, &limits);
+	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+	for (i = 0; i < count; i++)
+	{
+		for (j = 0; j < truth->count && finds[i].position != self; j++)
+			found += finds[i].position == truth->positions[j];
+	}
+	expected = expected_of(truth, limits.threshold);
+	pg_atomic_fetch_add_u64(&sums->tried, 1);
+	pg_atomic_fetch_add_u64(&sums->rows, hybrid_lookup_work(measuring->search).rows);
+	pg_atomic_fetch_add_u64(&sums->found, found);
+	pg_atomic_fetch_add_u64(&sums->found_found, found * found);
+	pg_atomic_fetch_add_u64(&sums->expected, expected);
+	pg_atomic_fetch_add_u64(&sums->expected_expected, expected * expected);
+	pg_atomic_fetch_add_u64(&sums->found_expected, found * expected);
+}
+
+/* expected_of: the neighbours that a search with this threshold is expected to find. */
+static int
+expected_of(const Truth *truth, float threshold)
+{
+	int expected = 0, i;
+
+	for (i = 0; i < truth->count; i++)
+		expected += truth->thresholds[i] <= threshold;
+	return expected;
+}
+
+/* make_curve: of points that find more and more. */
+static int
+make_curve(const Measuring *measuring, HybridCurvePoint *curve)
+{
+	HybridCurvePoint found[lengthof(shares)];
+	int points = 0, i;
+
+	if (measuring->neighbours == 0)
+		return 0;
+	/* a higher threshold finds no less, whatever it looks like by a few queries */
+	for (i = (int) lengthof(shares) - 1; i >= 0; i--)
+	{
+		found[i] = point_of(measuring, i);
+		/* what was asked of the farthest neighbour gives all of them */
+		found[i].recall =
+			i + 1 < (int) lengthof(shares) ? Min(found[i].recall, found[i + 1].recall) : 1;
+	}
+	for (i = 0; i < (int) lengthof(shares); i++)
+	{
+		if (points == 0 || (found[i].recall > curve[points - 1].recall &&
+		                    found[i].threshold > curve[points - 1].threshold))
+			curve[points++] = found[i];
+	}
+	return points;
+}
+
+/* point_of: what is known of a threshold. */
+static HybridCurvePoint
+point_of(const Measuring *measuring, int at)
+{
+	Sums *sums = &measuring->measured->sums[at];
+	double tried = (double) pg_atomic_read_u64(&sums->tried);
+	double found = (double) pg_atomic_read_u64(&sums->found) / tried;
+	double found_found = (double) pg_atomic_read_u64(&sums->found_found) / tried - found * found;
+	double expected = (double) pg_atomic_read_u64(&sums->expected) / tried;
+	double expected_expected =
+		(double) pg_atomic_read_u64(&sums->expected_expected) / tried - expected * expected;
+	double found_expected =
+		(double) pg_atomic_read_u64(&sums->found_expected) / tried - found * expected;
+	double slope = expected_expected > 0 ? found_expected / expected_expected : 0;
+	int queries = measuring->queries->count, query;
+	double all = 0, all_all = 0, variance, deviation;
+	HybridCurvePoint point;
+
+	point.threshold = threshold_of(measuring, at);
+	for (query = 0; query < queries; query++)
+	{
+		int each = expected_of(&measuring->measured->truths[query], point.threshold);
+
+		all += each;
+		all_all += (double) each * each;
+	}
+	all /= queries;
+	variance = (found_found - slope * found_expected) / tried +
+	           slope * slope * (all_all / queries - all * all) / queries;
+	found = (found + slope * (all - expected)) * queries / measuring->neighbours;
+	deviation = sqrt(Max(variance, 0)) * queries / measuring->neighbours;
+	/* nothing else is known to find all */
+	found = Min(found, 1 - 1 / (tried * WANTED));
+	found -= deviation * Max(Min((1 - found) / ROOM, 1), 0) + OWN * (1 - found);
+	point.recall = (float) Max(found, 0);
+	point.rows = (float) ((double) pg_atomic_read_u64(&sums->rows) / tried);
 	return point;
 }
 

@@ -13,6 +13,7 @@
 
 #include "index/storage.h"
 
+#define LANES 8 /* sums that do not wait for each other */
 #define HALF_MAX 65504.0f
 /* below it, values of the greatest one's size begin to lose bits, being subnormal halves */
 #define HALF_SMALL 0.0078125f
@@ -177,12 +178,19 @@ hybrid_stored_view(HybridStorage storage, const HybridStored *stored, const void
 static float
 largest_magnitude(const float *x, int dims)
 {
-	float largest = 0;
-	int i;
+	float largest[LANES] = {0};
+	int i, l;
 
-	for (i = 0; i < dims; i++)
-		largest = fmaxf(largest, fabsf(x[i]));
-	return largest;
+	for (i = 0; i + LANES <= dims; i += LANES)
+	{
+		for (l = 0; l < LANES; l++)
+			largest[l] = fabsf(x[i + l]) > largest[l] ? fabsf(x[i + l]) : largest[l];
+	}
+	for (; i < dims; i++)
+		largest[0] = Max(largest[0], fabsf(x[i]));
+	for (l = 1; l < LANES; l++)
+		largest[0] = Max(largest[0], largest[l]);
+	return largest[0];
 }
 
 /* half_scale: 1 where binary16 holds values up to this one well, else the power of two that helps. */
@@ -202,15 +210,22 @@ half_scale(float largest)
 static float
 residual_of(const float *x, const float *stored, int dims)
 {
-	double sum = 0;
-	int i;
+	double sums[LANES] = {0}, sum = 0;
+	int i, l;
 
-	for (i = 0; i < dims; i++)
+	for (i = 0; i + LANES <= dims; i += LANES)
 	{
-		double lost = (double) x[i] - (double) stored[i];
+		for (l = 0; l < LANES; l++)
+		{
+			double lost = (double) x[i + l] - (double) stored[i + l];
 
-		sum += lost * lost;
+			sums[l] += lost * lost;
+		}
 	}
+	for (; i < dims; i++)
+		sum += ((double) x[i] - (double) stored[i]) * ((double) x[i] - (double) stored[i]);
+	for (l = 0; l < LANES; l++)
+		sum += sums[l];
 	if (sum == 0)
 		return 0;
 	/* 1e-9 covers the rounding of the sum and of the root over 16,000 terms */

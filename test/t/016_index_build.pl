@@ -58,6 +58,16 @@ for my $workers (1, 2)
 (undef, my $again) = build(q{SET max_parallel_workers = 0});
 is($again, $alone, 'workers that are planned and cannot be had');
 
+# More rows than PostgreSQL thinks: the sample is taken again, of fewer of them.
+$node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 1000 WHERE relname = 'item'});
+my (undef, $surprised) = build('SET max_parallel_maintenance_workers = 0');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '12000', 'twelve times the rows that were expected');
+isnt($surprised, $alone, 'make another index');
+$node->safe_psql('postgres', q{UPDATE pg_class SET reltuples = 1000 WHERE relname = 'item'});
+(undef, my $together) = build('SET max_parallel_maintenance_workers = 2');
+is($together, $surprised, 'which is the same by workers');
+$node->safe_psql('postgres', 'ANALYZE item');
+
 my $bytes;
 ($said, $bytes) = build(q{SET max_parallel_maintenance_workers = 0; SET hybrid.plugins = 'hybrid_emulated';
 	SET hybrid.execution = prefer_gpu});
@@ -113,8 +123,17 @@ ask($builder, 'SELECT 1');
 ok(exists $seen{"building index: $_"}, "$_: seen") for 'placing lists', 'assigning rows to lists', 'measuring recall';
 cmp_ok($most, '>', 1000, 'and rows are counted');
 
+# A worker that is ended takes the build along.
+$builder->{err} = '';
+$builder->{in} .= "SET hybrid.simd = scalar; DROP INDEX item_v; CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);\n";
+$builder->{run}->pump_nb;
+ok($node->poll_query_until('postgres', q{SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'}), 'a worker is ended');
+ask($builder, 'SELECT 1');
+like($builder->{err}, qr/terminating|lost connection to parallel worker|canceling/, 'which is an error of the leader');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_class WHERE relname = 'item_v'}), '0', 'and leaves nothing');
+
 # A row that cannot be indexed, whoever comes to it: its error, and no index.
-$node->safe_psql('postgres', 'DROP INDEX item_v; INSERT INTO item VALUES (0, NULL)');
+$node->safe_psql('postgres', 'INSERT INTO item VALUES (0, NULL)');
 my ($out, $err) = ('', '');
 $node->psql('postgres', q{CREATE INDEX item_v ON item USING hybrid ((CASE WHEN 1 / id > -1 THEN v END::vector(512)))}, stdout => \$out, stderr => \$err);
 like($err, qr/division by zero/, 'an error of a worker, or of the leader');

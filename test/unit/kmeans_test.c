@@ -587,6 +587,64 @@ test_split_of_equal_rows(void)
 	          HY_INVALID);
 }
 
+/* The same bits in whatever order, in parts or not, on every level; and hardly another sum. */
+static void
+test_sums_on_a_grid(void)
+{
+	enum
+	{
+		ROWS = 3000,
+		WIDE = 29
+	};
+	static const float scales[] = {1, 1e-20f, 1e30f};
+	UnitRandom random = {9};
+	float *values = malloc(ROWS * WIDE * sizeof(float));
+	double first[WIDE];
+	size_t s;
+	int level;
+	int i;
+	int d;
+
+	for (s = 0; s < sizeof(scales) / sizeof(scales[0]); s++)
+	{
+		double largest = 0;
+		double grid;
+
+		for (i = 0; i < ROWS * WIDE; i++)
+		{
+			values[i] = scales[s] * unit_random_float(&random) *
+			            (float) ldexp(1, -(int) (unit_random(&random) % 20));
+			largest = fmax(largest, fabs((double) values[i]));
+		}
+		grid = hy_kmeans_grid(largest, ROWS);
+		memset(first, 0, sizeof(first));
+		for (i = 0; i < ROWS; i++)
+			hy_kmeans_add_on_grid(first, values + i * WIDE, WIDE, grid);
+		for (d = 0; d < WIDE; d++)
+		{
+			double exact = 0;
+
+			for (i = 0; i < ROWS; i++)
+				exact += (double) values[i * WIDE + d];
+			CHECK_MSG(fabs(first[d] - exact) <= ROWS * largest * 1e-11, "%g %g", first[d], exact);
+		}
+		for (level = 0; level < HY_SIMD_COUNT; level++)
+		{
+			double parts[2][WIDE] = {{0}};
+
+			if (hy_kernels_force((HySimd) level) != HY_OK)
+				continue;
+			for (i = ROWS - 1; i >= 0; i--)
+				hy_kmeans_add_on_grid(parts[i * 7 % 3 == 0], values + i * WIDE, WIDE, grid);
+			for (d = 0; d < WIDE; d++)
+				parts[0][d] += parts[1][d];
+			CHECK(memcmp(parts[0], first, sizeof(first)) == 0);
+		}
+		hy_kernels_force(hy_simd_best());
+	}
+	free(values);
+}
+
 int
 main(void)
 {
@@ -598,5 +656,6 @@ main(void)
 	UNIT_RUN(test_memory_and_cancel);
 	UNIT_RUN(test_split);
 	UNIT_RUN(test_split_of_equal_rows);
+	UNIT_RUN(test_sums_on_a_grid);
 	return unit_finish();
 }

@@ -1,0 +1,119 @@
+/*
+ * team.h
+ *		Who builds an index: the leader, and workers where there are any.
+ *
+ * All of them take the same steps.  What a step has to do comes in pieces, each of which somebody takes
+ * first, and at its end they meet.  A leader without workers is a team, too, and meets nobody; what
+ * comes out does not depend on how many there are.
+ */
+#ifndef HYBRID_INDEX_TEAM_H
+#define HYBRID_INDEX_TEAM_H
+
+#include "access/parallel.h"
+#include "access/tableam.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
+#include "utils/tuplesort.h"
+
+#include "index/index.h"
+
+#define HYBRID_STRIPES 64 /* locks of sums */
+
+/* HybridBuildPlan: what the leader decides before anybody begins. */
+typedef struct HybridBuildPlan
+{
+	BlockNumber blocks;  /* of the table */
+	BlockNumber sampled; /* of them, from which rows are taken */
+	int chunk_blocks;    /* of those, that are read at a time */
+	int chunks;
+	int64 room;    /* of the sample: rows, at most */
+	double share;  /* of the rows of those blocks, that are taken */
+	double tuples; /* of the table, about */
+	int lists;     /* to be, at most; 0: one, of all rows */
+	int window;    /* lists whose sums there is room for */
+	int queries;   /* of the sample, that will be searched for */
+} HybridBuildPlan;
+
+/* HybridTeamShared: what all know. */
+typedef struct HybridTeamShared
+{
+	/* told by the leader, at the beginning */
+	Oid heap;
+	Oid index;
+	bool concurrent;
+	int share; /* who divides maintenance_work_mem */
+	uint64 query_id;
+	HybridBuildPlan plan;
+	/* with mutex */
+	slock_t mutex;
+	int participants; /* 0: the leader does not know yet */
+	int arrived;      /* at the next meeting */
+	uint64 meetings;
+	bool broken_hot_chain;
+	double heap_tuples;
+	double stored;
+	uint32 largest; /* of the sample's numbers: bits of a float */
+	/* of the step under way */
+	pg_atomic_uint64 next;
+	pg_atomic_uint64 done;
+	ConditionVariable changed;
+	/* of the sample */
+	pg_atomic_uint64 sampled;
+	/* told by the leader, before a meeting */
+	int lists;
+	int groups;
+	int queries;
+	double rows; /* of the index */
+	slock_t stripes[HYBRID_STRIPES];
+} HybridTeamShared;
+
+/* HybridTeam: of one process; the arrays are everybody's. */
+typedef struct HybridTeam
+{
+	HybridTeamShared *shared;
+	int me; /* 0: the leader */
+	int participants;
+	int32 *chunk_rows; /* plan.chunks: rows of the sample */
+	float *centre;     /* dims */
+	float *places;     /* plan.lists * dims: of the lists to be */
+	float *groups;     /* dims of each group of lists; then where each begins */
+	double *sums;      /* plan.window * dims; of the centre: dims */
+	int64 *sum_rows;   /* plan.lists */
+	int64 *list_rows;  /* participants * lists, Max(plan.lists, 1) apart */
+	float *queries;    /* plan.queries * dims */
+	int64 *positions;  /* plan.queries: where these are */
+	void *measured;    /* hybrid_measured_bytes(plan.queries) */
+	Sharedsort *sort;  /* NULL: alone */
+	ParallelTableScanDesc scan;
+	/* of the leader */
+	ParallelContext *context;
+	Snapshot snapshot;
+	WalUsage *wal;
+	BufferUsage *buffers;
+} HybridTeam;
+
+struct HybridBuild;
+
+/* hybrid_team_begin: of as many workers as PostgreSQL grants, which begin at once. */
+extern HybridTeam *hybrid_team_begin(const struct HybridBuild *build, const HybridBuildPlan *plan);
+
+/* hybrid_team_alone: for a step without a build; its arrays are not there. */
+extern HybridTeam *hybrid_team_alone(void);
+
+/* hybrid_team_end: waits for the workers. */
+extern void hybrid_team_end(HybridTeam *team);
+
+/*
+ * hybrid_team_meet: until all have come here; what they did before is seen by all then.  Pieces are
+ * counted from 0 again.  An error of a worker becomes the leader's.
+ */
+extern void hybrid_team_meet(HybridTeam *team);
+
+/* hybrid_team_next: a piece of this step that nobody has taken. */
+extern int64 hybrid_team_next(HybridTeam *team);
+
+/* hybrid_team_done: so many rows more, or what else the progress of this step counts. */
+extern void hybrid_team_done(HybridTeam *team, int64 rows);
+
+#endif
