@@ -3,8 +3,9 @@
  *		One new entry: into a free slot of the leaf list it belongs in.
  *
  * Whoever adds to a list holds its heavyweight page lock in share mode, which a splitter takes
- * exclusively, so that nothing is added to a list that is being copied.  A list found moved by then is
- * given up for another way down.
+ * exclusively, so that nothing is added to a list that is being copied; and the gate, which VACUUM
+ * takes when it replaces all leaves below an inner list.  A list found moved by then, or below one that
+ * was, is given up for another way down.
  */
 #include "postgres.h"
 
@@ -150,8 +151,12 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 
 	memset(&target, 0, sizeof(target));
 	target.list = leaf->link;
+	if (state->open.coded)
+		LockPage(index, HYBRID_GATE, ShareLock);
 	LockPage(index, leaf->link.head, ShareLock);
-	found = find_slot(index, state, &target);
+	/* a leaf that went with the list above does not say so at once */
+	found = (leaf->central || hybrid_list_lives(index, &leaf->above)) &&
+	        find_slot(index, state, &target);
 	if (found)
 	{
 		write_entry(index, state, leaf, &target);
@@ -164,6 +169,8 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 		UnlockReleaseBuffer(target.head);
 	}
 	UnlockPage(index, leaf->link.head, ShareLock);
+	if (state->open.coded)
+		UnlockPage(index, HYBRID_GATE, ShareLock);
 	return found;
 }
 

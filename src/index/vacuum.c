@@ -8,7 +8,8 @@
  * list.
  *
  * Then pages that nobody needs are found (sweep.c), lists that have lost a quarter of their entries are
- * merged or written anew (merge.c), and an index that has grown measures its recall again (learn.c).
+ * merged or written anew (merge.c), and an index that has grown gets other leaves (regroup.c) and measures
+ * its recall again (learn.c).
  */
 #include "postgres.h"
 
@@ -23,6 +24,7 @@
 
 #include "index/learn.h"
 #include "index/merge.h"
+#include "index/regroup.h"
 #include "index/sweep.h"
 #include "index/tree.h"
 
@@ -38,6 +40,7 @@ typedef struct VacuumState
 
 static bool vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
                          IndexBulkDeleteCallback callback, void *callback_state);
+static void regroup(Relation index, const HybridIndex *open);
 static bool visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits);
 static int mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer);
 
@@ -55,6 +58,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
+	bool grown;
 
 	if (info->analyze_only)
 		return stats;
@@ -66,9 +70,29 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
 		hybrid_sweep(info, stats);
-	hybrid_learn(info->index, &open, stats->num_index_tuples);
+	if (hybrid_learn_due(info->index, &open, &grown))
+	{
+		if (grown)
+			regroup(info->index, &open);
+		hybrid_learn(info->index, &open, stats->num_index_tuples);
+	}
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;
+}
+
+/* regroup: the leaves of an index that has grown. */
+static void
+regroup(Relation index, const HybridIndex *open)
+{
+	HybridLinks none;
+
+	memset(&none, 0, sizeof(none));
+	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	/* the more leaves there are below an inner list, the better the new ones are */
+	hybrid_merge(index, open, &none);
+	if (hybrid_regroup(index, open))
+		hybrid_merge(index, open, &none);
+	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
 }
 
 /*

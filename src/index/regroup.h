@@ -1,0 +1,42 @@
+/*
+ * regroup.h
+ *		Leaves of an index that has grown are made anew, from all their rows at once.
+ */
+#ifndef HYBRID_INDEX_REGROUP_H
+#define HYBRID_INDEX_REGROUP_H
+
+#include "index/copy.h"
+#include "index/walk.h"
+
+/* HybridRegroup: the leaves below an inner list, and what their rows go to. */
+typedef struct HybridRegroup
+{
+	Relation index;
+	const HybridIndex *open;
+	HybridFrame frame;
+	MemoryContext context; /* of what follows */
+	HybridContents made;   /* new leaves, as entries of an inner list */
+	int made_allocated;
+	int64 *copied; /* positions of the rows that they have, sorted */
+	int64 copied_count;
+	int64 copied_allocated;
+} HybridRegroup;
+
+/* regroup_rows.c */
+
+/*
+ * hybrid_regroup_rows: rows of these leaves that were not copied yet go to new leaves, which nobody names;
+ * returns how many they were.  Rows that come meanwhile may be among them.  hurry: without naps.
+ */
+extern int64
+hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry);
+
+/* regroup.c */
+
+/*
+ * hybrid_regroup: all leaves of the index are made anew, below one inner list after another; returns
+ * whether any were.  The caller holds the meta page's page lock, shared, which is given up now and then.
+ */
+extern bool hybrid_regroup(Relation index, const HybridIndex *open);
+
+#endif
