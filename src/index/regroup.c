@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/generic_xlog.h"
 #include "access/transam.h"
 #include "commands/vacuum.h"
@@ -25,6 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "index/build.h"
 #include "index/merge.h"
 #include "index/regroup.h"
 #include "index/space.h"
@@ -34,13 +37,21 @@
 #define FEW 256  /* rows that came in meanwhile may be copied behind the gate */
 #define ROUNDS 8 /* of copying what came in, at most */
 #define RECLAIM 128
+#define MOST_LEAVES 16384 /* that are put into other inner lists while nobody may add to them */
+#define INNER_FILL 0.6    /* of an inner list */
 
+static void regroup_inner(Relation index, const HybridIndex *open, HybridLink list);
+static void
+write_groups(HybridRegroup *regroup, const HybridContents *leaves, const HybridCentroids *groups,
+             int *order);
 static bool next_list(Relation index, const HybridIndex *open, HybridLinks *done, HybridLink *list);
 static int
 regroup_below(Relation index, const HybridIndex *open, HybridLink list, HybridLink *made);
 static int
 replace_below(HybridRegroup *regroup, HybridLink list, HybridLevel *leaves, HybridLink *made);
-static FullTransactionId mark_leaves(const HybridRegroup *regroup, const HybridLevel *leaves);
+static FullTransactionId mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
+static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists,
+                           FullTransactionId now, int more_leaves);
 static void reuse_pages(Relation index, const HybridIndex *open);
 
 bool
@@ -52,12 +63,21 @@ hybrid_regroup(Relation index, const HybridIndex *open)
 	bool regrouped = false;
 	HybridLink list, made[HYBRID_COPIES];
 	HybridLinks done;
+	HybridTree tree;
+	int count, i;
 
 	memset(&done, 0, sizeof(done));
+	hybrid_tree_read(index, &tree);
+	if (tree.leaves <= MOST_LEAVES && tree.height >= 2)
+	{
+		HybridLink *lists = hybrid_tree_lists(index, open, &tree, 2, &count);
+
+		for (i = 0; i < count; i++)
+			regroup_inner(index, open, lists[i]);
+	}
 	while (next_list(index, open, &done, &list))
 	{
-		int count = regroup_below(index, open, list, made), i;
-
+		count = regroup_below(index, open, list, made);
 		hybrid_links_add(&done, list);
 		for (i = 0; i < count; i++)
 			hybrid_links_add(&done, made[i]);
@@ -67,6 +87,92 @@ hybrid_regroup(Relation index, const HybridIndex *open)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return regrouped;
+}
+
+/*
+ * regroup_inner: the lists of leaves below a list of level 2 are made anew, each of leaves that are near
+ * each other.  The leaves stay.
+ */
+static void
+regroup_inner(Relation index, const HybridIndex *open, HybridLink list)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup inner", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridLink above = {InvalidBlockNumber, 0}, *links;
+	FullTransactionId now = InvalidFullTransactionId;
+	HybridCopy copies[HYBRID_COPIES];
+	HybridCentroids groups;
+	HybridContents leaves;
+	HybridRegroup regroup;
+	HybridLevel lists;
+	HybridTree tree;
+	bool replaced = false, due;
+	int64 i;
+
+	memset(&regroup, 0, sizeof(regroup));
+	memset(&lists, 0, sizeof(lists));
+	memset(&groups, 0, sizeof(groups));
+	regroup.index = index;
+	regroup.open = open;
+	regroup.context = context;
+	hybrid_tree_read(index, &tree);
+	hybrid_frame_open(&regroup.frame, index, open, tree.centre);
+	LockPage(index, HYBRID_GATE, ExclusiveLock);
+	LockPage(index, list.head, ExclusiveLock);
+	if (hybrid_list_lives(index, &list))
+		hybrid_walk_below(index, &open->layout, &list, 2, &lists);
+	links = palloc(Max(lists.count, 1) * sizeof(HybridLink));
+	for (i = 0; i < lists.count; i++)
+		links[i] = lists.lists[i].link;
+	if (lists.count > 1 && hybrid_copy_load(index, open, &regroup.frame, links, (int) lists.count,
+	                                        1, &leaves))
+	{
+		Size bytes = (Size) leaves.count * open->layout.dims * sizeof(float);
+		int *order = palloc(leaves.count * sizeof(int));
+
+		groups.dims = open->layout.dims;
+		groups.count = leaves.count;
+		groups.places = MemoryContextAllocHuge(context, bytes);
+		memcpy(groups.places, leaves.places, bytes);
+		hybrid_group(&groups, (int) ceil(leaves.count / (HYBRID_INNER_SIZE * INNER_FILL)), order,
+		             context);
+		write_groups(&regroup, &leaves, &groups, order);
+		hybrid_copy_distribute(open, &regroup.made, 1, copies);
+		replaced = hybrid_copies_replace(index, open, &regroup.frame, &list, 1, 2, copies, 1, NULL,
+		                                 &above, &due);
+	}
+	if (replaced)
+		now = mark_lists(&regroup, &lists);
+	UnlockPage(index, list.head, ExclusiveLock);
+	UnlockPage(index, HYBRID_GATE, ExclusiveLock);
+	if (replaced)
+		remember_lists(&regroup, &lists, now, 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* write_groups: each becomes an inner list. */
+static void
+write_groups(HybridRegroup *regroup, const HybridContents *leaves, const HybridCentroids *groups,
+             int *order)
+{
+	int dims = groups->dims, g;
+	float *mean = palloc(dims * sizeof(float));
+
+	for (g = 0; g < groups->groups; g++)
+	{
+		int begin = groups->group_begin[g], count = groups->group_begin[g + 1] - begin;
+		HybridCopy copy;
+
+		if (count == 0)
+			continue;
+		hybrid_mean(leaves->places, order + begin, count, dims, mean);
+		hybrid_copy_of(regroup->open, leaves, order + begin, count, mean, &copy);
+		hybrid_copy_write(regroup->index, &regroup->frame, 1, &copy, false);
+		hybrid_regroup_keep(regroup, &copy);
+	}
+	pfree(mean);
 }
 
 /* next_list: an inner list above leaves that was not looked at. */
@@ -104,7 +210,7 @@ regroup_below(Relation index, const HybridIndex *open, HybridLink list, HybridLi
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup below", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext links = MemoryContextSwitchTo(context);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	FullTransactionId now = InvalidFullTransactionId;
 	HybridRegroup regroup;
 	HybridLevel leaves;
@@ -132,19 +238,13 @@ regroup_below(Relation index, const HybridIndex *open, HybridLink list, HybridLi
 	if (hybrid_list_lives(index, &list))
 		replaced = replace_below(&regroup, list, &leaves, made);
 	if (replaced > 0)
-		now = mark_leaves(&regroup, &leaves);
+		now = mark_lists(&regroup, &leaves);
 	UnlockPage(index, list.head, ExclusiveLock);
 	UnlockPage(index, HYBRID_GATE, ExclusiveLock);
 
-	for (i = 0; replaced > 0 && i < leaves.count; i++)
-	{
-		hybrid_moved_remember(index, &leaves.lists[i].link, now,
-		                      i == 0 ? regroup.made.count - (int) leaves.count : 0);
-		/* there is not room for a note on each */
-		if (i % RECLAIM == RECLAIM - 1)
-			reuse_pages(index, open);
-	}
-	MemoryContextSwitchTo(links);
+	if (replaced > 0)
+		remember_lists(&regroup, &leaves, now, regroup.made.count - (int) leaves.count);
+	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return replaced;
 }
@@ -180,19 +280,19 @@ replace_below(HybridRegroup *regroup, HybridLink list, HybridLevel *leaves, Hybr
 }
 
 /*
- * mark_leaves: the old ones are moved.  An error here, or a crash, leaves some that say they are live and
+ * mark_lists: the old ones are moved.  An error here, or a crash, leaves some that say they are live and
  * that nobody names, which VACUUM finds; who comes by their names sees that the list above was moved.
  */
 static FullTransactionId
-mark_leaves(const HybridRegroup *regroup, const HybridLevel *leaves)
+mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 {
 	static const HybridLink nowhere = {InvalidBlockNumber, 0};
 	FullTransactionId now = ReadNextFullTransactionId();
 	int64 i;
 
-	for (i = 0; i < leaves->count; i++)
+	for (i = 0; i < lists->count; i++)
 	{
-		Buffer buffer = ReadBuffer(regroup->index, leaves->lists[i].link.head);
+		Buffer buffer = ReadBuffer(regroup->index, lists->lists[i].link.head);
 		GenericXLogState *record;
 		Page page;
 
@@ -204,6 +304,23 @@ mark_leaves(const HybridRegroup *regroup, const HybridLevel *leaves)
 		UnlockReleaseBuffer(buffer);
 	}
 	return now;
+}
+
+/* remember_lists: for their pages to be used again. */
+static void
+remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, FullTransactionId now,
+               int more_leaves)
+{
+	int64 i;
+
+	for (i = 0; i < lists->count; i++)
+	{
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now,
+		                      i == 0 ? more_leaves : 0);
+		/* there is not room for a note on each */
+		if (i % RECLAIM == RECLAIM - 1)
+			reuse_pages(regroup->index, regroup->open);
+	}
 }
 
 /* reuse_pages: those of lists that were moved serve lists that are yet to be written. */

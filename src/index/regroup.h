@@ -15,7 +15,7 @@ typedef struct HybridRegroup
 	const HybridIndex *open;
 	HybridFrame frame;
 	MemoryContext context; /* of what follows */
-	HybridContents made;   /* new leaves, as entries of an inner list */
+	HybridContents made;   /* new lists, as entries of the one above */
 	int made_allocated;
 	int64 *copied; /* positions of the rows that they have, sorted */
 	int64 copied_count;
@@ -30,6 +30,9 @@ typedef struct HybridRegroup
  */
 extern int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry);
+
+/* hybrid_regroup_keep: a new list becomes one of those made. */
+extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /* regroup.c */
 

@@ -65,7 +65,6 @@ static void load_rows(Generation *generation, HybridContents *rows, int count);
 static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
 static void
 write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
-static void keep_leaf(HybridRegroup *regroup, const HybridCopy *copy);
 static void note_copied(HybridRegroup *regroup, int64 position);
 
 int64
@@ -101,6 +100,45 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurr
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return rows;
+}
+
+void
+hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
+{
+	const HybridLayout *layout = &regroup->open->layout;
+	HybridContents *made = &regroup->made;
+	Size place_bytes = layout->dims * sizeof(float), i = made->count;
+
+	if (made->count == regroup->made_allocated)
+	{
+		MemoryContext old = MemoryContextSwitchTo(regroup->context);
+		Size allocated = Max(64, made->count * 2);
+
+		if (made->count == 0)
+		{
+			made->tids = palloc(allocated * sizeof(ItemPointerData));
+			made->stored = palloc(allocated * sizeof(HybridStored));
+			made->radii = palloc(allocated * sizeof(float));
+			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
+			made->places = MemoryContextAllocHuge(regroup->context, allocated * place_bytes);
+		}
+		else
+		{
+			made->tids = repalloc_huge(made->tids, allocated * sizeof(ItemPointerData));
+			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
+			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
+			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
+			made->places = repalloc_huge(made->places, allocated * place_bytes);
+		}
+		regroup->made_allocated = (int) allocated;
+		MemoryContextSwitchTo(old);
+	}
+	made->tids[i] = hybrid_link_tid(copy->link);
+	made->stored[i] = copy->stored;
+	made->radii[i] = copy->radius;
+	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
+	memcpy(made->places + i * layout->dims, copy->place, place_bytes);
+	made->count++;
 }
 
 /* walk: all rows that were not copied before are sampled, or assigned. */
@@ -391,48 +429,8 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 	hybrid_mean(rows->places, order, count, dims, mean);
 	hybrid_copy_of(regroup->open, rows, order, count, mean, &copy);
 	hybrid_copy_write(regroup->index, &regroup->frame, 0, &copy, false);
-	keep_leaf(regroup, &copy);
+	hybrid_regroup_keep(regroup, &copy);
 	pfree(mean);
-}
-
-/* keep_leaf: as an entry of the inner list to be. */
-static void
-keep_leaf(HybridRegroup *regroup, const HybridCopy *copy)
-{
-	const HybridLayout *layout = &regroup->open->layout;
-	HybridContents *made = &regroup->made;
-	Size place_bytes = layout->dims * sizeof(float), i = made->count;
-
-	if (made->count == regroup->made_allocated)
-	{
-		MemoryContext old = MemoryContextSwitchTo(regroup->context);
-		Size allocated = Max(64, made->count * 2);
-
-		if (made->count == 0)
-		{
-			made->tids = palloc(allocated * sizeof(ItemPointerData));
-			made->stored = palloc(allocated * sizeof(HybridStored));
-			made->radii = palloc(allocated * sizeof(float));
-			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
-			made->places = MemoryContextAllocHuge(regroup->context, allocated * place_bytes);
-		}
-		else
-		{
-			made->tids = repalloc_huge(made->tids, allocated * sizeof(ItemPointerData));
-			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
-			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
-			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
-			made->places = repalloc_huge(made->places, allocated * place_bytes);
-		}
-		regroup->made_allocated = (int) allocated;
-		MemoryContextSwitchTo(old);
-	}
-	made->tids[i] = hybrid_link_tid(copy->link);
-	made->stored[i] = copy->stored;
-	made->radii[i] = copy->radius;
-	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
-	memcpy(made->places + i * layout->dims, copy->place, place_bytes);
-	made->count++;
 }
 
 /* note_copied: among those that are yet to be sorted. */
