@@ -16,8 +16,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/generic_xlog.h"
 #include "access/transam.h"
 #include "commands/vacuum.h"
@@ -26,6 +24,10 @@
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "core/kmeans.h"
+#include "server/memory.h"
+#include "server/report.h"
 
 #include "index/build.h"
 #include "index/merge.h"
@@ -38,12 +40,12 @@
 #define ROUNDS 8 /* of copying what came in, at most */
 #define RECLAIM 128
 #define MOST_LEAVES 16384 /* that are put into other inner lists while nobody may add to them */
-#define INNER_FILL 0.6    /* of an inner list */
+#define SHARE 0.4         /* of the leaves that the smaller half has at least */
+#define SEED 1
 
 static void regroup_inner(Relation index, const HybridIndex *open, HybridLink list);
 static void
-write_groups(HybridRegroup *regroup, const HybridContents *leaves, const HybridCentroids *groups,
-             int *order);
+write_groups(HybridRegroup *regroup, const HybridContents *leaves, int *order, int count);
 static bool next_list(Relation index, const HybridIndex *open, HybridLinks *done, HybridLink *list);
 static int
 regroup_below(Relation index, const HybridIndex *open, HybridLink list, HybridLink *made);
@@ -102,7 +104,6 @@ regroup_inner(Relation index, const HybridIndex *open, HybridLink list)
 	HybridLink above = {InvalidBlockNumber, 0}, *links;
 	FullTransactionId now = InvalidFullTransactionId;
 	HybridCopy copies[HYBRID_COPIES];
-	HybridCentroids groups;
 	HybridContents leaves;
 	HybridRegroup regroup;
 	HybridLevel lists;
@@ -112,7 +113,6 @@ regroup_inner(Relation index, const HybridIndex *open, HybridLink list)
 
 	memset(&regroup, 0, sizeof(regroup));
 	memset(&lists, 0, sizeof(lists));
-	memset(&groups, 0, sizeof(groups));
 	regroup.index = index;
 	regroup.open = open;
 	regroup.context = context;
@@ -128,16 +128,11 @@ regroup_inner(Relation index, const HybridIndex *open, HybridLink list)
 	if (lists.count > 1 && hybrid_copy_load(index, open, &regroup.frame, links, (int) lists.count,
 	                                        1, &leaves))
 	{
-		Size bytes = (Size) leaves.count * open->layout.dims * sizeof(float);
-		int *order = palloc(leaves.count * sizeof(int));
+		int *order = palloc(Max(leaves.count, 1) * sizeof(int));
 
-		groups.dims = open->layout.dims;
-		groups.count = leaves.count;
-		groups.places = MemoryContextAllocHuge(context, bytes);
-		memcpy(groups.places, leaves.places, bytes);
-		hybrid_group(&groups, (int) ceil(leaves.count / (HYBRID_INNER_SIZE * INNER_FILL)), order,
-		             context);
-		write_groups(&regroup, &leaves, &groups, order);
+		for (i = 0; i < leaves.count; i++)
+			order[i] = (int) i;
+		write_groups(&regroup, &leaves, order, leaves.count);
 		hybrid_copy_distribute(open, &regroup.made, 1, copies);
 		replaced = hybrid_copies_replace(index, open, &regroup.frame, &list, 1, 2, copies, 1, NULL,
 		                                 &above, &due);
@@ -152,27 +147,61 @@ regroup_inner(Relation index, const HybridIndex *open, HybridLink list)
 	MemoryContextDelete(context);
 }
 
-/* write_groups: each becomes an inner list. */
+/*
+ * write_groups: the leaves with these numbers, which come in another order, become one inner list if they
+ * are few enough; else they are split, about evenly.  (Groups by k-means are one large one, and small ones.)
+ */
 static void
-write_groups(HybridRegroup *regroup, const HybridContents *leaves, const HybridCentroids *groups,
-             int *order)
+write_groups(HybridRegroup *regroup, const HybridContents *leaves, int *order, int count)
 {
-	int dims = groups->dims, g;
-	float *mean = palloc(dims * sizeof(float));
+	int dims = regroup->open->layout.dims, first = 0, i;
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	float *centroids = palloc(2 * dims * sizeof(float)), *places;
+	uint8 *side;
+	int *sorted;
+	HyMatrix rows;
+	HybridCopy copy;
 
-	for (g = 0; g < groups->groups; g++)
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (count <= HYBRID_INNER_SIZE)
 	{
-		int begin = groups->group_begin[g], count = groups->group_begin[g + 1] - begin;
-		HybridCopy copy;
-
-		if (count == 0)
-			continue;
-		hybrid_mean(leaves->places, order + begin, count, dims, mean);
-		hybrid_copy_of(regroup->open, leaves, order + begin, count, mean, &copy);
+		hybrid_mean(leaves->places, order, count, dims, centroids);
+		hybrid_copy_of(regroup->open, leaves, order, count, centroids, &copy);
 		hybrid_copy_write(regroup->index, &regroup->frame, 1, &copy, false);
 		hybrid_regroup_keep(regroup, &copy);
+		pfree(centroids);
+		return;
 	}
-	pfree(mean);
+	places = MemoryContextAllocHuge(CurrentMemoryContext, (Size) count * dims * sizeof(float));
+	side = palloc(count);
+	sorted = palloc(count * sizeof(int));
+	for (i = 0; i < count; i++)
+		memcpy(places + (Size) i * dims, leaves->places + (Size) order[i] * dims,
+		       dims * sizeof(float));
+	rows = hybrid_places_matrix(places, count, dims);
+	hybrid_check(
+		hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
+		"split an inner list");
+	for (i = 0; i < count; i++)
+	{
+		if (side[i] == 0)
+			sorted[first++] = order[i];
+	}
+	for (i = 0; i < count; i++)
+	{
+		if (side[i] == 1)
+			sorted[first++] = order[i];
+	}
+	for (i = 0, first = 0; i < count; i++)
+		first += side[i] == 0;
+	memcpy(order, sorted, count * sizeof(int));
+	pfree(places);
+	pfree(side);
+	pfree(sorted);
+	pfree(centroids);
+	write_groups(regroup, leaves, order, first);
+	write_groups(regroup, leaves, order + first, count - first);
 }
 
 /* next_list: an inner list above leaves that was not looked at. */
@@ -242,6 +271,8 @@ regroup_below(Relation index, const HybridIndex *open, HybridLink list, HybridLi
 	UnlockPage(index, list.head, ExclusiveLock);
 	UnlockPage(index, HYBRID_GATE, ExclusiveLock);
 
+	elog(DEBUG1, "index regroup: " INT64_FORMAT " leaves become %d, " INT64_FORMAT " rows, blocks %u",
+	     leaves.count, regroup.made.count, regroup.copied_count, RelationGetNumberOfBlocks(index));
 	if (replaced > 0)
 		remember_lists(&regroup, &leaves, now, regroup.made.count - (int) leaves.count);
 	MemoryContextSwitchTo(old);
