@@ -26,7 +26,7 @@
 
 /*
  * HYBRID_GATE: a page lock of no page: shared by who adds an entry or splits a list, exclusive by who
- * makes other leaves of those below an inner list.
+ * puts another tree in the place of the one there is.
  */
 #define HYBRID_GATE MaxBlockNumber
 

@@ -8,7 +8,7 @@
 #include "index/copy.h"
 #include "index/walk.h"
 
-/* HybridRegroup: the leaves below an inner list, and what their rows go to. */
+/* HybridRegroup: new lists of a level. */
 typedef struct HybridRegroup
 {
 	Relation index;
@@ -17,6 +17,7 @@ typedef struct HybridRegroup
 	MemoryContext context; /* of what follows */
 	HybridContents made;   /* new lists, as entries of the one above */
 	int made_allocated;
+	int leaves;    /* below new inner lists */
 	int64 *copied; /* positions of the rows that they have, sorted */
 	int64 copied_count;
 	int64 copied_allocated;
@@ -37,9 +38,10 @@ extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 /* regroup.c */
 
 /*
- * hybrid_regroup: all leaves of the index are made anew, below one inner list after another; returns
- * whether any were.  The caller holds the meta page's page lock, shared, which is given up now and then.
+ * hybrid_regroup: all leaves of an index with so many rows are made anew, and the lists above them;
+ * returns whether they were: not where memory does not suffice.  The caller holds the meta page's page
+ * lock, shared, which is given up in the end.
  */
-extern bool hybrid_regroup(Relation index, const HybridIndex *open);
+extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows);
 
 #endif

@@ -37,6 +37,9 @@ typedef struct Moved
 	HybridLink to[2];
 } Moved;
 
+/* nowhere: what a list was moved to whose entries no list has. */
+static const HybridLink nowhere = {InvalidBlockNumber, 0};
+
 static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
 static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count);
@@ -64,7 +67,7 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 
 		hybrid_moved_reclaim(index, &open->layout);
 		LockPage(index, HYBRID_GATE, ShareLock);
-		/* the leaf may have gone with the list above */
+		/* the leaf may have gone with the tree, which those above it say first */
 		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
 		{
 			UnlockPage(index, HYBRID_GATE, ShareLock);
@@ -152,6 +155,9 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	moved.list = lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
+	/* nothing on its own level has what it had */
+	if (tree.height != level)
+		moved.to[0] = moved.to[1] = nowhere;
 	if (centre != NULL)
 		centre_block = write_centre(index, open, centre);
 	replace_root(index, open, &moved, 1,
@@ -249,7 +255,7 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
 {
-	const BlockNumber nowhere = InvalidBlockNumber;
+	static const BlockNumber no_centre = InvalidBlockNumber;
 	HybridContents contents;
 	HybridCopy copy;
 	HybridFrame frame;
@@ -267,10 +273,9 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;
 	/* nothing on its own level has what it had */
-	moved[1].to[0].head = moved[1].to[1].head = InvalidBlockNumber;
-	moved[1].to[0].generation = moved[1].to[1].generation = 0;
+	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
-	             contents.count == 0 && tree->height == 1 ? &nowhere : NULL);
+	             contents.count == 0 && tree->height == 1 ? &no_centre : NULL);
 	return true;
 }
 

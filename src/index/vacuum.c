@@ -40,7 +40,6 @@ typedef struct VacuumState
 
 static bool vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
                          IndexBulkDeleteCallback callback, void *callback_state);
-static void regroup(Relation index, const HybridIndex *open);
 static bool visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits);
 static int mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer);
 
@@ -73,26 +72,15 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (hybrid_learn_due(info->index, &open, &grown))
 	{
 		if (grown)
-			regroup(info->index, &open);
+		{
+			LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples);
+			UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+		}
 		hybrid_learn(info->index, &open, stats->num_index_tuples);
 	}
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;
-}
-
-/* regroup: the leaves of an index that has grown. */
-static void
-regroup(Relation index, const HybridIndex *open)
-{
-	HybridLinks none;
-
-	memset(&none, 0, sizeof(none));
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
-	/* the more leaves there are below an inner list, the better the new ones are */
-	hybrid_merge(index, open, &none);
-	if (hybrid_regroup(index, open))
-		hybrid_merge(index, open, &none);
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
 }
 
 /*
