@@ -69,6 +69,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 	HybridLevel levels[LEVELS];
 	HybridTree tree;
 	bool replaced = false;
+	int64 first = 0;
 	int made, i;
 
 	memset(levels, 0, sizeof(levels));
@@ -82,6 +83,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 			read_levels(&leaves, &tree, levels);
 			if (hybrid_regroup_rows(&leaves, &levels[0], false) <= FEW)
 				break;
+			first = i == 0 ? leaves.copied_count : first;
 			hybrid_tree_read(index, &tree);
 		}
 		/* as many as there can be are in inner lists before the gate is shut */
@@ -106,9 +108,11 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 		if (replaced)
 			reuse_pages(index, open);
 		if (replaced)
-			ereport(DEBUG1, (errmsg_internal("index regroup: " INT64_FORMAT
-			                                 " lists of " INT64_FORMAT " rows became %d",
-			                                 levels[0].count, leaves.copied_count, made)));
+			ereport(DEBUG1,
+			        (errmsg_internal("index regroup: " INT64_FORMAT " lists become %d; " INT64_FORMAT
+			                         " rows, " INT64_FORMAT " of them came meanwhile",
+			                         levels[0].count, made, leaves.copied_count,
+			                         first > 0 ? leaves.copied_count - first : 0)));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
