@@ -108,6 +108,53 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 }
 
 void
+hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places, int64 rows,
+                    double tuples)
+{
+	int dims = open->layout.dims, lists, groups;
+	Size row = dims * sizeof(float), sums = 2 * row;
+	HybridSampleChunk whole = {0, 0, 0};
+	HybridTeam *team = hybrid_team_alone();
+	HybridBuildPlan *plan = &team->shared->plan;
+	HybridSample sample;
+	HybridBuild build;
+	float largest = 0;
+	int64 i;
+
+	plan->tuples = tuples;
+	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
+	lists = plan->lists = Max(plan->lists, 2);
+	plan->window = (int) Max(Min((Size) lists, (Size) maintenance_work_mem * 1024 / 8 / sums), 1);
+	groups = (int) ceil(sqrt(lists));
+	team->places = MemoryContextAllocHuge(CurrentMemoryContext, lists * row);
+	team->groups = palloc(groups * row + (groups + 1) * sizeof(int));
+	team->sums = MemoryContextAllocHuge(CurrentMemoryContext, plan->window * sums);
+	memset(team->sums, 0, plan->window * sums);
+	team->sum_rows = palloc0(lists * sizeof(int64));
+
+	for (i = 0; i < rows * dims; i++)
+	{
+		if (fabsf(places[i]) > largest)
+			largest = fabsf(places[i]);
+		if (i % (1 << 20) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	memset(&sample, 0, sizeof(sample));
+	sample.places = places;
+	sample.rows = rows;
+	sample.total = rows;
+	sample.grid = hy_kmeans_grid(largest, rows);
+	sample.chunk = &whole;
+	sample.chunks = 1;
+	memset(&build, 0, sizeof(build));
+	build.definition = *open;
+	build.team = team;
+	hybrid_cluster(&build, &sample);
+	pfree(team->sums);
+	*centroids = build.centroids;
+}
+
+void
 hybrid_cut(HybridCentroids *centroids, const float *places, int count, int dims, int list_size,
            MemoryContext context)
 {

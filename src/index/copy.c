@@ -75,8 +75,7 @@ void
 hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents, int into,
                        HybridCopy *copies)
 {
-	const HybridLayout *layout = &open->layout;
-	int dims = layout->dims, i;
+	int dims = open->layout.dims, i;
 	float *centroids = palloc(HYBRID_COPIES * dims * sizeof(float));
 	uint8 *side = palloc(Max(contents->count, 1));
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
@@ -97,24 +96,32 @@ hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents, 
 		mean_of(contents, dims, centroids);
 	for (i = 0; i < into; i++)
 	{
-		HybridCopy *copy = &copies[i];
-		int j;
+		int *order = palloc(Max(contents->count, 1) * sizeof(int)), count = 0, j;
 
-		memset(copy, 0, sizeof(*copy));
-		copy->contents = contents;
-		copy->layout = layout;
-		copy->order = palloc(Max(contents->count, 1) * sizeof(int));
 		for (j = 0; j < contents->count; j++)
 		{
 			if (side[j] == i)
-				copy->order[copy->count++] = j;
+				order[count++] = j;
 		}
-		copy->place = palloc(dims * sizeof(float));
-		copy->vector = palloc(layout->stride);
-		hybrid_store_vector(layout->storage, centroids + i * dims, dims, copy->vector,
-		                    &copy->stored);
-		hybrid_widen_vector(layout->storage, &copy->stored, copy->vector, dims, copy->place);
+		hybrid_copy_of(open, contents, order, count, centroids + i * dims, &copies[i]);
 	}
+}
+
+void
+hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order, int count,
+               const float *centroid, HybridCopy *copy)
+{
+	const HybridLayout *layout = &open->layout;
+
+	memset(copy, 0, sizeof(*copy));
+	copy->contents = contents;
+	copy->layout = layout;
+	copy->order = order;
+	copy->count = count;
+	copy->place = palloc(layout->dims * sizeof(float));
+	copy->vector = palloc(layout->stride);
+	hybrid_store_vector(layout->storage, centroid, layout->dims, copy->vector, &copy->stored);
+	hybrid_widen_vector(layout->storage, &copy->stored, copy->vector, layout->dims, copy->place);
 }
 
 void

@@ -50,6 +50,10 @@ extern float *hybrid_copy_centre(const HybridIndex *open, HybridContents *conten
 extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents,
                                    int into, HybridCopy *copies);
 
+/* hybrid_copy_of: a copy of the entries with these numbers, which stay the caller's, around a centroid. */
+extern void hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order,
+                           int count, const float *centroid, HybridCopy *copy);
+
 /* hybrid_copy_write: a copy becomes a list that nobody names; central: around the centre. */
 extern void
 hybrid_copy_write(Relation index, HybridFrame *frame, int level, HybridCopy *copy, bool central);

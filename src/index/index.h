@@ -11,6 +11,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/tidbitmap.h"
+#include "storage/block.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
@@ -22,6 +23,12 @@
 #define HYBRID_SPHERE_STRATEGY 2   /* within a sphere around a vector, by the same distance */
 #define HYBRID_STRATEGIES 2
 #define HYBRID_METRIC_PROC 1 /* (internal) returns internal: const HybridOpclass * */
+
+/*
+ * HYBRID_GATE: a page lock of no page: shared by who adds an entry or splits a list, exclusive by who
+ * puts another tree in the place of the one there is.
+ */
+#define HYBRID_GATE MaxBlockNumber
 
 #define HYBRID_LIST_SIZE 192 /* entries of a leaf before it is split, unless WITH (list_size) */
 #define HYBRID_LIST_SIZE_MIN 32

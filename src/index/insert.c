@@ -3,8 +3,9 @@
  *		One new entry: into a free slot of the leaf list it belongs in.
  *
  * Whoever adds to a list holds its heavyweight page lock in share mode, which a splitter takes
- * exclusively, so that nothing is added to a list that is being copied.  A list found moved by then is
- * given up for another way down.
+ * exclusively, so that nothing is added to a list that is being copied; and the gate, which VACUUM
+ * takes when it replaces the tree.  A list found moved by then, or in a tree that is another now, is given
+ * up for another way down.
  */
 #include "postgres.h"
 
@@ -55,6 +56,7 @@ typedef struct Target
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
 static bool add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull);
+static bool is_old(Relation index, const InsertState *state);
 static bool find_slot(Relation index, const InsertState *state, Target *target);
 static int free_slot(const HybridListLayout *shape, Page page);
 static int place_in(const InsertState *state, Page page, HybridPiece *piece);
@@ -150,8 +152,10 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 
 	memset(&target, 0, sizeof(target));
 	target.list = leaf->link;
+	if (state->open.coded)
+		LockPage(index, HYBRID_GATE, ShareLock);
 	LockPage(index, leaf->link.head, ShareLock);
-	found = find_slot(index, state, &target);
+	found = !is_old(index, state) && find_slot(index, state, &target);
 	if (found)
 	{
 		write_entry(index, state, leaf, &target);
@@ -164,7 +168,23 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 		UnlockReleaseBuffer(target.head);
 	}
 	UnlockPage(index, leaf->link.head, ShareLock);
+	if (state->open.coded)
+		UnlockPage(index, HYBRID_GATE, ShareLock);
 	return found;
+}
+
+/* is_old: whether the tree that the leaf was found in has another root now: it may be another tree. */
+static bool
+is_old(Relation index, const InsertState *state)
+{
+	HybridTree now;
+
+	if (state->search == NULL)
+		return false;
+	/* when leaves go with the tree they do not say so at once */
+	hybrid_tree_read(index, &now);
+	return now.root.head != state->search->scorer.tree.root.head ||
+	       now.root.generation != state->search->scorer.tree.root.generation;
 }
 
 /*

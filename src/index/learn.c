@@ -24,7 +24,6 @@
 #define TRIES 64 /* for each of them; many lists are short */
 #define SEED 1
 
-static bool is_due(const HybridTree *tree);
 static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
                          const HybridTree *tree, int most);
 static void sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
@@ -32,6 +31,18 @@ static void sample_list(HybridQueries *sample, Relation index, const HybridIndex
 static void take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
                      const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid);
 static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
+
+bool
+hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	*grown = tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2;
+	/* one list alone is searched whole */
+	return open->coded && tree.height > 0 &&
+	       (*grown || (uint64) tree.leaves * 2 <= tree.curve_leaves);
+}
 
 void
 hybrid_learn(Relation index, const HybridIndex *open, double rows)
@@ -47,7 +58,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
 	LockPage(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
-	if (open->coded && is_due(&tree))
+	if (open->coded && tree.height > 0)
 	{
 		HybridTeam *team = hybrid_team_alone();
 
@@ -62,15 +73,6 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		write_curve(index, curve, size, tree.leaves);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-}
-
-/* is_due: one list alone is searched whole. */
-static bool
-is_due(const HybridTree *tree)
-{
-	return tree->height > 0 &&
-	       (tree->curve_size == 0 || tree->leaves >= (uint64) tree->curve_leaves * 2 ||
-	        (uint64) tree->leaves * 2 <= tree->curve_leaves);
 }
 
 /* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */

@@ -8,8 +8,13 @@
 #include "index/index.h"
 
 /*
- * hybrid_learn: measures the curve again, by searching for some of the index's own rows, if the index
- * has twice as many leaves as when that was done, or half as many, or has none yet.  rows: that it
+ * hybrid_learn_due: whether the index has twice as many leaves as when its curve was measured, or half as
+ * many, or has none yet; *grown: whether it is not because there are fewer.
+ */
+extern bool hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown);
+
+/*
+ * hybrid_learn: measures the curve again, by searching for some of the index's own rows.  rows: that it
  * has.
  */
 extern void hybrid_learn(Relation index, const HybridIndex *open, double rows);

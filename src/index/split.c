@@ -12,8 +12,8 @@
  * The root has no list above: a new root is written over the two, and the record changes the meta
  * page.  The first split of an index that grew from nothing gives it its centre, too.
  *
- * The page lock of the meta page, shared, is taken before those of lists, and locks of lists before
- * those of the lists above them, never the other way round.
+ * The gate and the page lock of the meta page, shared, are taken before those of lists, and locks of
+ * lists before those of the lists above them, never the other way round.
  */
 #include "postgres.h"
 
@@ -36,6 +36,9 @@ typedef struct Moved
 	HybridLink list;
 	HybridLink to[2];
 } Moved;
+
+/* nowhere: what a list was moved to whose entries no list has. */
+static const HybridLink nowhere = {InvalidBlockNumber, 0};
 
 static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
 static HybridLink
@@ -63,6 +66,13 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 		int into;
 
 		hybrid_moved_reclaim(index, &open->layout);
+		LockPage(index, HYBRID_GATE, ShareLock);
+		/* the leaf may have gone with the tree, which those above it say first */
+		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
+		{
+			UnlockPage(index, HYBRID_GATE, ShareLock);
+			break;
+		}
 		/* VACUUM takes pages that were named, and not yet written, for lost ones */
 		LockPage(index, HYBRID_META_BLOCK, ShareLock);
 		if (ConditionalLockPage(index, list.head, ExclusiveLock))
@@ -74,6 +84,7 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 			UnlockPage(index, list.head, ExclusiveLock);
 		}
 		UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+		UnlockPage(index, HYBRID_GATE, ShareLock);
 		if (!due)
 			break;
 		list = above;
@@ -89,15 +100,12 @@ bool
 hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
                   int level, int into, HybridLink *above, bool *due, HybridLink *made)
 {
-	HybridPart parts[HYBRID_COPIES];
 	HybridCopy copies[HYBRID_COPIES];
 	HybridContents contents;
 	HybridFrame frame;
 	HybridTree tree;
-	BlockNumber centre_block = InvalidBlockNumber;
 	float *centre = NULL;
-	Moved moved;
-	bool root, empty;
+	bool root, replaced;
 	int i;
 
 	*due = false;
@@ -113,23 +121,47 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
 		hybrid_frame_init(&frame, open, centre);
 	}
 	hybrid_copy_distribute(open, &contents, into, copies);
+	replaced = hybrid_copies_replace(index, open, &frame, lists, count, level, copies, into, centre,
+	                                 above, due);
+	for (i = 0; i < into; i++)
+		made[i] = copies[i].link;
+	return replaced;
+}
+
+bool
+hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
+                      const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
+                      const float *centre, HybridLink *above, bool *due)
+{
+	HybridPart parts[HYBRID_COPIES];
+	BlockNumber centre_block = InvalidBlockNumber;
+	HybridTree tree;
+	Moved moved;
+	bool root, empty;
+	int i;
+
+	*due = false;
+	hybrid_tree_read(index, &tree);
+	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
 	for (i = 0; i < into; i++)
 	{
-		hybrid_copy_write(index, &frame, level, &copies[i], root && into == 1);
+		hybrid_copy_write(index, frame, level, &copies[i], root && into == 1);
 		parts[i] = hybrid_copy_part(&copies[i]);
-		made[i] = copies[i].link;
 	}
 	if (!root)
-		return hybrid_link_parts(index, open, &frame, lists, count, level, parts, into, above, due);
+		return hybrid_link_parts(index, open, frame, lists, count, level, parts, into, above, due);
 	/* rows that come into an empty index need not be where those were that it had */
-	empty = contents.count == 0 && level == 0;
+	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
+	/* nothing on its own level has what it had */
+	if (tree.height != level)
+		moved.to[0] = moved.to[1] = nowhere;
 	if (centre != NULL)
 		centre_block = write_centre(index, open, centre);
 	replace_root(index, open, &moved, 1,
-	             into == 1 ? copies[0].link : write_root(index, &frame, level + 1, copies, into),
+	             into == 1 ? copies[0].link : write_root(index, frame, level + 1, copies, into),
 	             level + into - 1, centre != NULL || empty ? &centre_block : NULL);
 	return true;
 }
@@ -223,7 +255,7 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
 {
-	const BlockNumber nowhere = InvalidBlockNumber;
+	static const BlockNumber no_centre = InvalidBlockNumber;
 	HybridContents contents;
 	HybridCopy copy;
 	HybridFrame frame;
@@ -241,10 +273,9 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;
 	/* nothing on its own level has what it had */
-	moved[1].to[0].head = moved[1].to[1].head = InvalidBlockNumber;
-	moved[1].to[0].generation = moved[1].to[1].generation = 0;
+	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
-	             contents.count == 0 && tree->height == 1 ? &nowhere : NULL);
+	             contents.count == 0 && tree->height == 1 ? &no_centre : NULL);
 	return true;
 }
 

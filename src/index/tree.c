@@ -120,6 +120,20 @@ hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink
 	return changes;
 }
 
+bool
+hybrid_list_lives(Relation index, const HybridLink *list)
+{
+	Buffer buffer = hybrid_buffer_read(index, list->head, NULL);
+	Page page = BufferGetPage(buffer);
+	bool lives;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	lives = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list) &&
+	        hybrid_list_page(page)->state == HYBRID_LIST_LIVE;
+	UnlockReleaseBuffer(buffer);
+	return lives;
+}
+
 HybridLink *
 hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
                   int *count)

@@ -37,6 +37,9 @@ extern void hybrid_chain_step(Relation index, const HybridLink *list, uint32 *pa
 extern uint64
 hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink *list, int level);
 
+/* hybrid_list_lives: whether this list, which may be none any more, was not moved. */
+extern bool hybrid_list_lives(Relation index, const HybridLink *list);
+
 /* hybrid_tree_lists: all lists of a level, in the current memory context. */
 extern HybridLink *hybrid_tree_lists(Relation index, const HybridIndex *open,
                                      const HybridTree *tree, int level, int *count);

@@ -8,7 +8,8 @@
  * list.
  *
  * Then pages that nobody needs are found (sweep.c), lists that have lost a quarter of their entries are
- * merged or written anew (merge.c), and an index that has grown measures its recall again (learn.c).
+ * merged or written anew (merge.c), and an index that has grown gets other leaves (regroup.c) and measures
+ * its recall again (learn.c).
  */
 #include "postgres.h"
 
@@ -23,6 +24,7 @@
 
 #include "index/learn.h"
 #include "index/merge.h"
+#include "index/regroup.h"
 #include "index/sweep.h"
 #include "index/tree.h"
 
@@ -55,6 +57,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
+	bool grown;
 
 	if (info->analyze_only)
 		return stats;
@@ -66,7 +69,16 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
 		hybrid_sweep(info, stats);
-	hybrid_learn(info->index, &open, stats->num_index_tuples);
+	if (hybrid_learn_due(info->index, &open, &grown))
+	{
+		if (grown)
+		{
+			LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples);
+			UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+		}
+		hybrid_learn(info->index, &open, stats->num_index_tuples);
+	}
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;
 }

@@ -1,0 +1,329 @@
+/*
+ * regroup.c
+ *		VACUUM makes the leaves of an index that has grown anew.
+ *
+ * A split looks at one list alone.  What came in before stays where it was, though a list that was
+ * made later is nearer: a quarter of the rows of an index that grew from nothing lies in a list that is
+ * not the nearest, and a search looks into ten times as many lists.  So when the index has twice
+ * as many leaves as when that was done last, all of them become other ones, which are to the rows of
+ * the index what those of CREATE INDEX are to the rows of the table.  (Some dozens of neighbouring
+ * leaves at a time would take less room.  It gains next to nothing: in hundreds of dimensions a row's
+ * nearest list is one of very many.)
+ *
+ * Rows are copied while others come in, and what came in meanwhile is copied in turn.  Only the last few
+ * are copied behind the gate, when nobody adds an entry or splits a list.  The new tree is written
+ * where nobody looks, and one record makes its root that of the index, and the old root moved.  Who has
+ * read the old root goes on reading what is below it, which never changes any more.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/kmeans.h"
+#include "server/memory.h"
+#include "server/report.h"
+
+#include "index/build.h"
+#include "index/regroup.h"
+#include "index/space.h"
+#include "index/split.h"
+#include "index/tree.h"
+
+#define FEW 256     /* rows that came in meanwhile may be copied behind the gate */
+#define ROUNDS 8    /* of copying what came in, at most */
+#define RECLAIM 128 /* lists that are noted before the notes are read */
+#define SHARE 0.4   /* of the leaves of an inner list that is split, that the smaller half has at least */
+#define SEED 1
+#define LEVELS 32 /* more than there can be: a list has two entries at least, as a rule */
+
+static bool fits(const HybridIndex *open, const HybridTree *tree, double rows);
+static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
+                         const HybridTree *tree);
+static bool
+replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
+static void read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels);
+static void write_inner(HybridRegroup *inner, const HybridContents *leaves);
+static void
+write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
+static int
+halve(const HybridContents *leaves, int *order, int count, int dims);
+static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
+static void
+remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves);
+static void reuse_pages(Relation index, const HybridIndex *open);
+
+bool
+hybrid_regroup(Relation index, const HybridIndex *open, double rows)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridRegroup leaves, inner;
+	HybridLevel levels[LEVELS];
+	HybridTree tree;
+	bool replaced = false;
+	int64 first = 0;
+	int made, i;
+
+	memset(levels, 0, sizeof(levels));
+	hybrid_tree_read(index, &tree);
+	if (tree.height > 0 && fits(open, &tree, rows))
+	{
+		init_regroup(&leaves, index, open, &tree);
+		init_regroup(&inner, index, open, &tree);
+		for (i = 0; i < ROUNDS; i++)
+		{
+			read_levels(&leaves, &tree, levels);
+			if (hybrid_regroup_rows(&leaves, &levels[0], false) <= FEW)
+				break;
+			first = i == 0 ? leaves.copied_count : first;
+			hybrid_tree_read(index, &tree);
+		}
+		/* as many as there can be are in inner lists before the gate is shut */
+		made = leaves.made.count;
+		if (made > HYBRID_INNER_SIZE)
+			write_inner(&inner, &leaves.made);
+
+		LockPage(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_tree_read(index, &tree);
+		LockPage(index, tree.root.head, ExclusiveLock);
+		replaced = replace_tree(&leaves, &inner, &tree, levels);
+		/* the old root is moved already */
+		for (i = tree.height - 1; replaced && i > 0; i--)
+			mark_lists(&leaves, &levels[i]);
+		UnlockPage(index, tree.root.head, ExclusiveLock);
+		UnlockPage(index, HYBRID_GATE, ExclusiveLock);
+		made = inner.made.count > 0 ? inner.leaves + leaves.made.count : leaves.made.count;
+		if (replaced)
+			mark_lists(&leaves, &levels[0]);
+		for (i = tree.height - 1; replaced && i >= 0; i--)
+			remember_lists(&leaves, &levels[i], i == 0 ? made - (int) levels[i].count : 0);
+		if (replaced)
+			reuse_pages(index, open);
+		if (replaced)
+			ereport(DEBUG1,
+			        (errmsg_internal("index regroup: " INT64_FORMAT " lists become %d; " INT64_FORMAT
+			                         " rows, " INT64_FORMAT " of them came meanwhile",
+			                         levels[0].count, made, leaves.copied_count,
+			                         first > 0 ? leaves.copied_count - first : 0)));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return replaced;
+}
+
+/* fits: whether memory suffices for a note on each row, and the centroid of each leaf, twice. */
+static bool
+fits(const HybridIndex *open, const HybridTree *tree, double rows)
+{
+	double leaf = open->layout.stride + open->layout.dims * sizeof(float) + sizeof(HybridStored);
+
+	return 2 * (rows * sizeof(int64) + tree->leaves * leaf) <= (double) maintenance_work_mem * 1024;
+}
+
+static void
+init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
+             const HybridTree *tree)
+{
+	memset(regroup, 0, sizeof(*regroup));
+	regroup->index = index;
+	regroup->open = open;
+	regroup->context = CurrentMemoryContext;
+	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
+}
+
+/*
+ * replace_tree: what came in last is copied, and a new root takes the place of the old one, which is
+ * locked, like the gate; levels become what the old tree has.
+ */
+static bool
+replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+{
+	HybridLink above = {InvalidBlockNumber, 0};
+	const HybridContents *top = &leaves->made;
+	HybridCopy copies[HYBRID_COPIES];
+	int level = 1, into;
+	bool due;
+
+	/* it has lost all it had: nothing is below a leaf */
+	if (tree->height == 0)
+		return false;
+	/* what has come into inner lists is not to come there again */
+	if (inner->made.count > 0)
+		leaves->made.count = 0;
+	read_levels(leaves, tree, levels);
+	(void) hybrid_regroup_rows(leaves, &levels[0], true);
+	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
+	{
+		if (leaves->made.count > 0)
+			write_inner(inner, &leaves->made);
+		leaves->made.count = 0;
+		top = &inner->made;
+		level = 2;
+	}
+	/* no inner list is empty */
+	if (top->count == 0)
+		return false;
+	into = top->count > HYBRID_INNER_SIZE ? 2 : 1;
+	hybrid_copy_distribute(leaves->open, top, into, copies);
+	return hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1, level,
+	                             copies, into, NULL, &above, &due);
+}
+
+/* read_levels: all lists of the tree, level by level; 0 are the leaves. */
+static void
+read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels)
+{
+	int level;
+	int64 i;
+
+	if (tree->height >= LEVELS)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has more levels than it can have",
+		                       RelationGetRelationName(regroup->index)),
+		                errhint("REINDEX it.")));
+	for (level = 0; level < LEVELS; level++)
+		hybrid_walk_free(&levels[level]);
+	hybrid_walk_root(tree, &levels[tree->height]);
+	for (level = tree->height; level > 0; level--)
+	{
+		for (i = 0; i < levels[level].count; i++)
+			hybrid_walk_below(regroup->index, &regroup->open->layout, &levels[level].lists[i].link,
+			                  level, &levels[level - 1]);
+	}
+}
+
+/* write_inner: the leaves come into inner lists, each of some that are near each other. */
+static void
+write_inner(HybridRegroup *inner, const HybridContents *leaves)
+{
+	int *order = palloc(leaves->count * sizeof(int)), i;
+
+	for (i = 0; i < leaves->count; i++)
+		order[i] = i;
+	write_group(inner, leaves, order, leaves->count);
+	inner->leaves += leaves->count;
+	pfree(order);
+}
+
+/* write_group: of the leaves with these numbers, in whatever order; they are halved until they are few enough. */
+static void
+write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
+{
+	int dims = inner->open->layout.dims, first;
+	float *mean;
+	HybridCopy copy;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (count > HYBRID_INNER_SIZE)
+	{
+		first = halve(leaves, order, count, dims);
+		write_group(inner, leaves, order, first);
+		write_group(inner, leaves, order + first, count - first);
+		return;
+	}
+	mean = palloc(dims * sizeof(float));
+	hybrid_mean(leaves->places, order, count, dims, mean);
+	hybrid_copy_of(inner->open, leaves, order, count, mean, &copy);
+	hybrid_copy_write(inner->index, &inner->frame, 1, &copy, false);
+	hybrid_regroup_keep(inner, &copy);
+	pfree(mean);
+}
+
+/* halve: order comes to have one half of the leaves after the other; returns how many are in the first. */
+static int
+halve(const HybridContents *leaves, int *order, int count, int dims)
+{
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	Size row_bytes = dims * sizeof(float);
+	float *centroids = palloc(2 * row_bytes);
+	float *places = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
+	uint8 *side = palloc(count);
+	int *second = palloc(count * sizeof(int)), ends[2] = {0, 0}, i;
+	HyMatrix rows;
+
+	for (i = 0; i < count; i++)
+		memcpy((char *) places + i * row_bytes, (char *) leaves->places + order[i] * row_bytes,
+		       row_bytes);
+	rows = hybrid_places_matrix(places, count, dims);
+	hybrid_check(hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
+	             "place the inner lists of an index");
+	for (i = 0; i < count; i++)
+	{
+		if (side[i] == 0)
+			order[ends[0]++] = order[i];
+		else
+			second[ends[1]++] = order[i];
+	}
+	memcpy(order + ends[0], second, ends[1] * sizeof(int));
+	pfree(second);
+	pfree(side);
+	pfree(places);
+	pfree(centroids);
+	return ends[0];
+}
+
+/*
+ * mark_lists: the old ones are moved.  An error here, or a crash, leaves some that say they are live and
+ * that nobody names, which VACUUM finds; who comes by their names sees that the root is another.
+ */
+static void
+mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
+{
+	static const HybridLink nowhere = {InvalidBlockNumber, 0};
+	FullTransactionId now = ReadNextFullTransactionId();
+	int64 i;
+
+	for (i = 0; i < lists->count; i++)
+	{
+		Buffer buffer = ReadBuffer(regroup->index, lists->lists[i].link.head);
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		/* a split may have come first */
+		if (hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE)
+		{
+			GenericXLogState *record = GenericXLogStart(regroup->index);
+			Page page = GenericXLogRegisterBuffer(record, buffer, 0);
+
+			hybrid_mark_moved(hybrid_list_page(page), nowhere, nowhere, now);
+			GenericXLogFinish(record);
+		}
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* remember_lists: so that their pages are used again. */
+static void
+remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves)
+{
+	FullTransactionId now = ReadNextFullTransactionId();
+	int64 i;
+
+	for (i = 0; i < lists->count; i++)
+	{
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now,
+		                      i == 0 ? more_leaves : 0);
+		/* there is not room for a note on each */
+		if (i % RECLAIM == RECLAIM - 1)
+			reuse_pages(regroup->index, regroup->open);
+	}
+}
+
+/* reuse_pages: those of lists that were moved serve lists that are yet to be written. */
+static void
+reuse_pages(Relation index, const HybridIndex *open)
+{
+	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_moved_reclaim(index, &open->layout);
+	vacuum_delay_point();
+	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+}

@@ -1,0 +1,447 @@
+/*
+ * regroup_rows.c
+ *		Rows of some leaves go to new leaves, as CREATE INDEX would make them of these rows.
+ *
+ * A sample says where the new leaves are, each row goes to the nearest, and rows sorted by leaf are
+ * written leaf by leaf.  Nobody is kept from adding to the old leaves meanwhile: a row that was copied is
+ * known by its position, which no other row has as long as VACUUM does not come by, and that is us.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "commands/vacuum.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "server/position.h"
+
+#include "index/build.h"
+#include "index/regroup.h"
+#include "index/tree.h"
+
+#define BATCH_ROWS 4096 /* that are assigned at a time */
+#define BATCH_LEAST 64
+#define SEED 1
+
+/* Generation: the rows of one call. */
+typedef struct Generation
+{
+	HybridRegroup *regroup;
+	bool hurry;
+	int64 rows; /* not copied before, so far */
+	/* what is known before rows are assigned */
+	HybridSample sample;
+	int64 sample_allocated;
+	int64 most; /* rows of it */
+	pg_prng_state random;
+	/* and then */
+	bool assigning;
+	HybridCentroids centroids; /* none: one leaf */
+	int64 *leaf_rows;
+	HybridRowSort sort;
+	HybridEntry *batch;
+	float *batch_places;
+	int *batch_leaves;
+	int batch_rows;
+	int batch_size;
+	/* room for one */
+	char *vector;
+	float *widened;
+} Generation;
+
+static void walk(Generation *generation, const HybridLevel *leaves);
+static void walk_list(Generation *generation, const HybridLink *list);
+static bool was_copied(const HybridRegroup *regroup, int64 position);
+static void sample_row(Generation *generation, Page page, int slot);
+static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
+static void assign_batch(Generation *generation);
+static void place_leaves(Generation *generation);
+static void begin_assigning(Generation *generation);
+static void write_leaves(Generation *generation);
+static void load_rows(Generation *generation, HybridContents *rows, int count);
+static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
+static void
+write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
+static void note_copied(HybridRegroup *regroup, int64 position);
+
+int64
+hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup rows", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const HybridLayout *layout = &regroup->open->layout;
+	Size row_bytes = layout->dims * sizeof(float) + sizeof(int64);
+	Generation generation;
+	int64 rows;
+
+	memset(&generation, 0, sizeof(generation));
+	generation.regroup = regroup;
+	generation.hurry = hurry;
+	generation.most = Max((Size) maintenance_work_mem * 1024 / 2 / row_bytes, BATCH_LEAST);
+	generation.vector = palloc(layout->stride);
+	generation.widened = palloc(layout->dims * sizeof(float));
+	pg_prng_seed(&generation.random, SEED);
+	walk(&generation, leaves);
+	if (generation.rows > 0)
+	{
+		place_leaves(&generation);
+		begin_assigning(&generation);
+		walk(&generation, leaves);
+		assign_batch(&generation);
+		tuplesort_performsort(generation.sort.state);
+		write_leaves(&generation);
+		hybrid_row_sort_end(&generation.sort);
+	}
+	rows = generation.rows;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return rows;
+}
+
+void
+hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
+{
+	const HybridLayout *layout = &regroup->open->layout;
+	HybridContents *made = &regroup->made;
+	Size place_bytes = layout->dims * sizeof(float), i = made->count;
+
+	if (made->count == regroup->made_allocated)
+	{
+		MemoryContext old = MemoryContextSwitchTo(regroup->context);
+		Size allocated = Max(64, made->count * 2);
+
+		if (made->count == 0)
+		{
+			made->tids = palloc(allocated * sizeof(ItemPointerData));
+			made->stored = palloc(allocated * sizeof(HybridStored));
+			made->radii = palloc(allocated * sizeof(float));
+			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
+			made->places = MemoryContextAllocHuge(regroup->context, allocated * place_bytes);
+		}
+		else
+		{
+			made->tids = repalloc_huge(made->tids, allocated * sizeof(ItemPointerData));
+			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
+			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
+			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
+			made->places = repalloc_huge(made->places, allocated * place_bytes);
+		}
+		regroup->made_allocated = (int) allocated;
+		MemoryContextSwitchTo(old);
+	}
+	made->tids[i] = hybrid_link_tid(copy->link);
+	made->stored[i] = copy->stored;
+	made->radii[i] = copy->radius;
+	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
+	memcpy(made->places + i * layout->dims, copy->place, place_bytes);
+	made->count++;
+}
+
+/* walk: all rows that were not copied before are sampled, or assigned. */
+static void
+walk(Generation *generation, const HybridLevel *leaves)
+{
+	int64 i;
+
+	generation->rows = 0;
+	for (i = 0; i < leaves->count; i++)
+	{
+		if (!generation->hurry)
+			vacuum_delay_point();
+		walk_list(generation, &leaves->lists[i].link);
+	}
+}
+
+/* walk_list: a list that was moved meanwhile still has what it had. */
+static void
+walk_list(Generation *generation, const HybridLink *list)
+{
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
+	BlockNumber block = list->head;
+	uint32 pages = 0;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer buffer = hybrid_list_read(regroup->index, layout, list, 0, block, NULL);
+		Page page = BufferGetPage(buffer);
+		int slot;
+
+		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
+		{
+			const HybridBlock *entries = hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS);
+			const ItemPointerData *tid = &entries->tid[slot % HY_CODE_ROWS];
+
+			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0 ||
+			    was_copied(regroup, hybrid_position(tid)))
+				continue;
+			generation->rows++;
+			if (generation->assigning)
+				assign_row(generation, page, slot, tid);
+			else
+				sample_row(generation, page, slot);
+		}
+		block = hybrid_list_page(page)->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(regroup->index, list, &pages);
+		if (generation->assigning && generation->batch_rows > generation->batch_size - layout->leaf.rows)
+			assign_batch(generation);
+	}
+}
+
+static bool
+was_copied(const HybridRegroup *regroup, int64 position)
+{
+	int64 low = 0, high = regroup->copied_count;
+
+	while (low < high)
+	{
+		int64 middle = low + (high - low) / 2;
+
+		if (regroup->copied[middle] < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < regroup->copied_count && regroup->copied[low] == position;
+}
+
+/* sample_row: keeps the first rows, and then others in their place, each row as probably as another. */
+static void
+sample_row(Generation *generation, Page page, int slot)
+{
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
+	HybridSample *sample = &generation->sample;
+	int64 place = sample->rows;
+	HybridStored stored;
+
+	if (place == generation->most)
+	{
+		place = (int64) pg_prng_uint64_range(&generation->random, 0, generation->rows - 1);
+		if (place >= generation->most)
+			return;
+	}
+	else if (place == generation->sample_allocated)
+	{
+		Size bytes;
+
+		generation->sample_allocated = Min(Max(place * 2, 1024), generation->most);
+		bytes = generation->sample_allocated * layout->dims * sizeof(float);
+		sample->places = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+		                            : repalloc_huge(sample->places, bytes);
+	}
+	hybrid_vector_read(regroup->index, layout, page, 0, slot, &stored, generation->vector, NULL);
+	hybrid_widen_vector(layout->storage, &stored, generation->vector, layout->dims,
+	                    generation->widened);
+	hybrid_frame_place(&regroup->frame, generation->widened, stored.norm,
+	                   sample->places + place * layout->dims);
+	if (place == sample->rows)
+		sample->rows++;
+}
+
+/* assign_row: it waits until the locked page has been left. */
+static void
+assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid)
+{
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
+	int i = generation->batch_rows++;
+	HybridEntry *entry = &generation->batch[i];
+
+	entry->tid = *tid;
+	hybrid_vector_read(regroup->index, layout, page, 0, slot, &entry->stored, entry->vector, NULL);
+	hybrid_widen_vector(layout->storage, &entry->stored, entry->vector, layout->dims,
+	                    generation->widened);
+	hybrid_frame_place(&regroup->frame, generation->widened, entry->stored.norm,
+	                   generation->batch_places + (Size) i * layout->dims);
+}
+
+/* assign_batch: the waiting rows go to the sort. */
+static void
+assign_batch(Generation *generation)
+{
+	int i;
+
+	memset(generation->batch_leaves, 0, generation->batch_size * sizeof(int));
+	if (generation->centroids.count > 0 && generation->batch_rows > 0)
+		hybrid_assign(&generation->centroids, generation->batch_places, generation->batch_rows,
+		              generation->batch_leaves);
+	for (i = 0; i < generation->batch_rows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hybrid_row_sort_put(&generation->sort, generation->batch_leaves[i], &generation->batch[i]);
+		generation->leaf_rows[generation->batch_leaves[i]]++;
+	}
+	generation->batch_rows = 0;
+}
+
+/* place_leaves: where they are to be, by the sample. */
+static void
+place_leaves(Generation *generation)
+{
+	HybridSample *sample = &generation->sample;
+
+	hybrid_cluster_rows(&generation->centroids, generation->regroup->open, sample->places,
+	                    sample->rows, (double) generation->rows);
+	pfree(sample->places);
+}
+
+static void
+begin_assigning(Generation *generation)
+{
+	const HybridLayout *layout = &generation->regroup->open->layout;
+	/* places are there twice while they are assigned */
+	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
+	int64 fit = (Size) maintenance_work_mem * 1024 / 4 / row_bytes;
+	int i;
+
+	generation->assigning = true;
+	generation->leaf_rows = palloc0(Max(generation->centroids.count, 1) * sizeof(int64));
+	/* what a list page adds has room in any case */
+	generation->batch_size =
+		(int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
+	generation->batch = palloc(generation->batch_size * sizeof(HybridEntry));
+	for (i = 0; i < generation->batch_size; i++)
+		generation->batch[i].vector = palloc(layout->stride);
+	generation->batch_places =
+		MemoryContextAllocHuge(CurrentMemoryContext,
+	                           (Size) generation->batch_size * layout->dims * sizeof(float));
+	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
+	hybrid_row_sort_begin(&generation->sort, layout, maintenance_work_mem / 2, NULL);
+}
+
+/* write_leaves: each leaf's rows are loaded, as many as memory allows, and written. */
+static void
+write_leaves(Generation *generation)
+{
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
+	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
+	int64 most = Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
+	                 (Size) regroup->open->list_size * 2);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int leaf;
+
+	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)
+	{
+		int64 left = generation->leaf_rows[leaf];
+
+		while (left > 0)
+		{
+			int count = (int) Min(left, most);
+			HybridContents rows;
+
+			if (!generation->hurry)
+				vacuum_delay_point();
+			load_rows(generation, &rows, count);
+			write_rows(regroup, &rows);
+			left -= count;
+			MemoryContextReset(context);
+		}
+	}
+	if (regroup->copied_count > 1)
+		qsort(regroup->copied, regroup->copied_count, sizeof(int64), hybrid_compare_positions);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* load_rows: the next ones of the sort. */
+static void
+load_rows(Generation *generation, HybridContents *rows, int count)
+{
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
+	MemoryContext context = CurrentMemoryContext;
+	int i;
+
+	rows->count = count;
+	rows->tids = palloc(count * sizeof(ItemPointerData));
+	rows->stored = palloc(count * sizeof(HybridStored));
+	rows->radii = palloc0(count * sizeof(float));
+	rows->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	rows->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
+	for (i = 0; i < count; i++)
+	{
+		char *vector = rows->vectors + i * layout->stride;
+		int64 position;
+
+		hybrid_row_sort_next(&generation->sort, &position, &rows->stored[i], vector);
+		note_copied(regroup, position);
+		rows->tids[i] = hybrid_position_tid(position);
+		hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims,
+		                    generation->widened);
+		hybrid_frame_place(&regroup->frame, generation->widened, rows->stored[i].norm,
+		                   rows->places + (Size) i * layout->dims);
+	}
+}
+
+/* write_rows: one leaf, or as many as are needed where there are more rows than one should have. */
+static void
+write_rows(HybridRegroup *regroup, const HybridContents *rows)
+{
+	int dims = regroup->open->layout.dims, *order = palloc(rows->count * sizeof(int));
+	int *nearest, part, count, i;
+	HybridCentroids parts;
+
+	for (i = 0; i < rows->count; i++)
+		order[i] = i;
+	hybrid_cut(&parts, rows->places, rows->count, dims, regroup->open->list_size,
+	           CurrentMemoryContext);
+	if (parts.count <= 1)
+	{
+		write_leaf(regroup, rows, order, rows->count);
+		return;
+	}
+	nearest = palloc(rows->count * sizeof(int));
+	hybrid_assign(&parts, rows->places, rows->count, nearest);
+	for (part = 0; part < parts.count; part++)
+	{
+		count = 0;
+		for (i = 0; i < rows->count; i++)
+		{
+			if (nearest[i] == part)
+				order[count++] = i;
+		}
+		if (count > 0)
+			write_leaf(regroup, rows, order, count);
+	}
+}
+
+/* write_leaf: of the rows with these numbers. */
+static void
+write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count)
+{
+	int dims = regroup->open->layout.dims;
+	float *mean = palloc(dims * sizeof(float));
+	HybridCopy copy;
+
+	hybrid_mean(rows->places, order, count, dims, mean);
+	hybrid_copy_of(regroup->open, rows, order, count, mean, &copy);
+	hybrid_copy_write(regroup->index, &regroup->frame, 0, &copy, false);
+	hybrid_regroup_keep(regroup, &copy);
+	pfree(mean);
+}
+
+/* note_copied: among those that are yet to be sorted. */
+static void
+note_copied(HybridRegroup *regroup, int64 position)
+{
+	if (regroup->copied_count == regroup->copied_allocated)
+	{
+		Size bytes;
+
+		regroup->copied_allocated = Max(1024, regroup->copied_allocated * 2);
+		bytes = regroup->copied_allocated * sizeof(int64);
+		regroup->copied = regroup->copied == NULL
+		                      ? MemoryContextAllocHuge(regroup->context, bytes)
+		                      : repalloc_huge(regroup->copied, bytes);
+	}
+	regroup->copied[regroup->copied_count++] = position;
+}

@@ -1,0 +1,150 @@
+# VACUUM gives an index that has grown another tree: beside those who write and read, and after a crash.
+use strict;
+use warnings;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('regroup');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+autovacuum = off
+jit = off
+checkpoint_timeout = 1h
+max_wal_size = 2GB
+wal_level = replica
+max_wal_senders = 2
+full_page_writes = off
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION hybrid;
+	SELECT setseed(0.5);
+	CREATE TABLE source AS SELECT i, (SELECT array_agg(random()) FROM generate_series(1, 16) WHERE i > 0)::vector(16) AS v
+		FROM generate_series(1, 30000) i;
+	CREATE TABLE item (id int, v vector(16)) WITH (vacuum_truncate = off);
+	CREATE INDEX item_v ON item USING hybrid (v) WITH (list_size = 32);
+	CREATE PROCEDURE fill(which int) LANGUAGE plpgsql AS $$
+	BEGIN
+		FOR n IN 0 .. 299 LOOP
+			INSERT INTO item SELECT i, v FROM source WHERE i > n * 100 AND i <= n * 100 + 100 AND i % 2 = which ORDER BY i;
+			COMMIT;
+		END LOOP;
+	END $$;
+	CREATE PROCEDURE look(OUT looks int, OUT wrong int) LANGUAGE plpgsql AS $$
+	DECLARE
+		here int;
+		total int;
+		others int;
+	BEGIN
+		SET enable_seqscan = off;
+		SET hybrid.target_recall = 1;
+		looks := 0;
+		wrong := 0;
+		LOOP
+			COMMIT;
+			SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+			SELECT count(*) - count(DISTINCT id), count(*) INTO others, total FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM source WHERE i = 1)) s;
+			SELECT count(*) INTO here FROM item;
+			looks := looks + 1;
+			wrong := wrong + (others <> 0 OR total <> here)::int;
+			EXIT WHEN here = 30000;
+		END LOOP;
+	END $$;
+});
+
+# writers and a reader, whose every look has each row of its snapshot once
+my @others;
+for my $sql ('CALL fill(0)', 'CALL fill(1)', 'CALL look(NULL, NULL)')
+{
+	my %other = (in => '', out => '', err => '');
+	$other{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', $sql ],
+		'<', \$other{in}, '>', \$other{out}, '2>', \$other{err});
+	push @others, \%other;
+}
+my ($trees, $meanwhile) = (0, 0);
+for (1 .. 1000)
+{
+	my $err;
+	$node->psql('postgres', "SET client_min_messages = debug1; VACUUM item", stderr => \$err, on_error_die => 1);
+	($trees, $meanwhile) = ($trees + 1, $meanwhile + $1)
+		if $err =~ /index regroup: \d+ lists become \d+; \d+ rows, (\d+) of them came meanwhile/;
+	last if $node->safe_psql('postgres', 'SELECT count(*) FROM item') == 30000;
+}
+for my $other (@others)
+{
+	$other->{run}->finish;
+	is($other->{err}, '', 'no error beside VACUUM');
+}
+my ($looks, $wrong) = split /\|/, $others[2]{out};
+chomp $wrong;
+note("$trees other trees; looked $looks times");
+cmp_ok($trees, '>=', 2, 'VACUUM has made other trees');
+cmp_ok($meanwhile, '>', 0, "while rows came: $meanwhile");
+cmp_ok($looks, '>', 3, 'and somebody looked');
+is($wrong, 0, 'who always found each row once');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '30000', 'all rows are in the index');
+
+# recovery that ends before the record that makes another root that of the index, with it, and before
+# the old lists say that they were moved
+$node->safe_psql('postgres', q{
+	CREATE TABLE cut (id int, v vector(16)) WITH (vacuum_truncate = off);
+	CREATE INDEX cut_v ON cut USING hybrid (v) WITH (list_size = 32);
+	INSERT INTO cut SELECT * FROM source WHERE i <= 3000;
+});
+$node->backup('base');
+my ($path) = $node->safe_psql('postgres', q{SELECT pg_relation_filepath('cut_v')}) =~ m{([^/]+)$};
+my $from = $node->lsn('insert');
+my $err;
+$node->psql('postgres', 'SET client_min_messages = debug1; VACUUM cut', stderr => \$err, on_error_die => 1);
+like($err, qr/index regroup: /, 'VACUUM makes another tree');
+my $to = $node->lsn('insert');
+$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
+my ($dump) = run_command([ 'pg_waldump', '--path', $node->data_dir . '/pg_wal', '--start', $from, '--end', $to,
+	'--rmgr', 'Generic', '--bkp-details' ]);
+my @records;
+for my $line (split /\n/, $dump)
+{
+	push @records, { lsn => $1, blocks => [] } if $line =~ /lsn: ([0-9A-F]+\/[0-9A-F]+)/;
+	push @{ $records[-1]{blocks} }, $1 if $line =~ m{blkref #\d+: rel \d+/\d+/$path (?:fork main )?blk (\d+)};
+}
+@records = grep { @{ $_->{blocks} } } @records;
+is(scalar(grep { @{ $_->{blocks} } > 4 } @records), 0, 'no record has more than four pages');
+# the old root and the meta page
+my ($swap) = grep { @{ $records[$_]{blocks} } == 2 && grep { $_ == 0 } @{ $records[$_]{blocks} } } 0 .. $#records;
+ok(defined $swap && $swap > 100 && $swap < $#records - 20, 'the new root comes after the lists, and before the end of the old ones');
+
+# lost SERVER: how many pages the check notices
+sub lost
+{
+	my ($server) = @_;
+	my $said;
+
+	$server->psql('postgres', q{SELECT hybrid_index_check('cut_v')}, stderr => \$said, on_error_die => 1);
+	return $said =~ /has (\d+) pages that belong to nothing/ ? $1 : 0;
+}
+
+my %at = ('in the middle of the new lists' => $swap / 2, 'before the new root' => $swap - 1, 'with the new root' => $swap,
+	'before all old lists are marked' => $swap + 10);
+for my $when (sort keys %at)
+{
+	my $server = PostgreSQL::Test::Cluster->new('cut_' . $when =~ tr/ /_/r);
+	$server->init_from_backup($node, 'base');
+	$server->append_conf('postgresql.conf', "restore_command = 'cp \"" . $node->data_dir . "/pg_wal/%f\" \"%p\"'
+recovery_target_lsn = '$records[$at{$when}]{lsn}'
+recovery_target_action = 'promote'");
+	$server->set_recovery_mode;
+	$server->start;
+	$server->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	cmp_ok(lost($server), '>', 0, "$when: pages are lost");
+	my $all = q{SET enable_seqscan = off; SET hybrid.target_recall = 1;
+		SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM cut ORDER BY v <-> (SELECT v FROM source WHERE i = 1)) s};
+	is($server->safe_psql('postgres', $all), '3000|3000', "$when: each row is found once");
+	$server->safe_psql('postgres', 'INSERT INTO cut SELECT * FROM source WHERE i > 3000 AND i <= 3500; VACUUM cut; VACUUM cut');
+	is(lost($server), 0, "$when: VACUUM finds them");
+	is($server->safe_psql('postgres', $all), '3500|3500', "$when: and rows come");
+	is($server->safe_psql('postgres', q{SELECT hybrid_index_check('cut_v')}), '3500', "$when: each has its entry");
+	$server->stop;
+}
+done_testing();
