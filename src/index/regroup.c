@@ -39,7 +39,8 @@
 #define FEW 256     /* rows that came in meanwhile may be copied behind the gate */
 #define ROUNDS 8    /* of copying what came in, at most */
 #define RECLAIM 128 /* lists that are noted before the notes are read */
-#define SHARE 0.4   /* of the leaves of an inner list that is split, that the smaller half has at least */
+#define SHARE                                                                                      \
+	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
 #define SEED 1
 #define LEVELS 32 /* more than there can be: a list has two entries at least, as a rule */
 
@@ -50,13 +51,10 @@ static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
 static void read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels);
 static void write_inner(HybridRegroup *inner, const HybridContents *leaves);
-static void
-write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
-static int
-halve(const HybridContents *leaves, int *order, int count, int dims);
+static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
+static int halve(const HybridContents *leaves, int *order, int count, int dims);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
-static void
-remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves);
+static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves);
 static void reuse_pages(Relation index, const HybridIndex *open);
 
 bool
@@ -108,11 +106,11 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 		if (replaced)
 			reuse_pages(index, open);
 		if (replaced)
-			ereport(DEBUG1,
-			        (errmsg_internal("index regroup: " INT64_FORMAT " lists become %d; " INT64_FORMAT
-			                         " rows, " INT64_FORMAT " of them came meanwhile",
-			                         levels[0].count, made, leaves.copied_count,
-			                         first > 0 ? leaves.copied_count - first : 0)));
+			ereport(DEBUG1, (errmsg_internal("index regroup: " INT64_FORMAT
+			                                 " lists become %d; " INT64_FORMAT
+			                                 " rows, " INT64_FORMAT " of them came meanwhile",
+			                                 levels[0].count, made, leaves.copied_count,
+			                                 first > 0 ? leaves.copied_count - first : 0)));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -310,8 +308,7 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_
 
 	for (i = 0; i < lists->count; i++)
 	{
-		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now,
-		                      i == 0 ? more_leaves : 0);
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now, i == 0 ? more_leaves : 0);
 		/* there is not room for a note on each */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);

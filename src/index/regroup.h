@@ -29,8 +29,7 @@ typedef struct HybridRegroup
  * hybrid_regroup_rows: rows of these leaves that were not copied yet go to new leaves, which nobody names;
  * returns how many they were.  Rows that come meanwhile may be among them.  hurry: without naps.
  */
-extern int64
-hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry);
+extern int64 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry);
 
 /* hybrid_regroup_keep: a new list becomes one of those made. */
 extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);

@@ -63,8 +63,7 @@ static void begin_assigning(Generation *generation);
 static void write_leaves(Generation *generation);
 static void load_rows(Generation *generation, HybridContents *rows, int count);
 static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
-static void
-write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
+static void write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
 static void note_copied(HybridRegroup *regroup, int64 position);
 
 int64
@@ -188,7 +187,8 @@ walk_list(Generation *generation, const HybridLink *list)
 		block = hybrid_list_page(page)->next;
 		UnlockReleaseBuffer(buffer);
 		hybrid_chain_step(regroup->index, list, &pages);
-		if (generation->assigning && generation->batch_rows > generation->batch_size - layout->leaf.rows)
+		if (generation->assigning &&
+		    generation->batch_rows > generation->batch_size - layout->leaf.rows)
 			assign_batch(generation);
 	}
 }
@@ -303,14 +303,12 @@ begin_assigning(Generation *generation)
 	generation->assigning = true;
 	generation->leaf_rows = palloc0(Max(generation->centroids.count, 1) * sizeof(int64));
 	/* what a list page adds has room in any case */
-	generation->batch_size =
-		(int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
+	generation->batch_size = (int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
 	generation->batch = palloc(generation->batch_size * sizeof(HybridEntry));
 	for (i = 0; i < generation->batch_size; i++)
 		generation->batch[i].vector = palloc(layout->stride);
-	generation->batch_places =
-		MemoryContextAllocHuge(CurrentMemoryContext,
-	                           (Size) generation->batch_size * layout->dims * sizeof(float));
+	generation->batch_places = MemoryContextAllocHuge(
+		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
 	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
 	hybrid_row_sort_begin(&generation->sort, layout, maintenance_work_mem / 2, NULL);
 }
@@ -439,9 +437,8 @@ note_copied(HybridRegroup *regroup, int64 position)
 
 		regroup->copied_allocated = Max(1024, regroup->copied_allocated * 2);
 		bytes = regroup->copied_allocated * sizeof(int64);
-		regroup->copied = regroup->copied == NULL
-		                      ? MemoryContextAllocHuge(regroup->context, bytes)
-		                      : repalloc_huge(regroup->copied, bytes);
+		regroup->copied = regroup->copied == NULL ? MemoryContextAllocHuge(regroup->context, bytes)
+		                                          : repalloc_huge(regroup->copied, bytes);
 	}
 	regroup->copied[regroup->copied_count++] = position;
 }

@@ -27,10 +27,9 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
  * hybrid_copies_replace: one or two copies that are yet to be written take the place of lists, as above;
  * frame: with the centre, which is a new one unless it is NULL.
  */
-extern bool
-hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
-                      const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
-                      const float *centre, HybridLink *above, bool *due);
+extern bool hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
+                                  const HybridLink *lists, int count, int level, HybridCopy *copies,
+                                  int into, const float *centre, HybridLink *above, bool *due);
 
 /*
  * hybrid_shrink_root: the tree loses a level if the root names one list only; returns whether it does.
