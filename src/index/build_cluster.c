@@ -15,9 +15,7 @@
 
 #include <math.h>
 
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "core/kmeans.h"
@@ -390,7 +388,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	int lists = build->centroids.count,
 		count = choose_rows(sample, build->queries.kept, step, rows), *begin, first, i;
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, sample->total / step);
+	hybrid_team_expect(team, sample->total / step);
 	assign_rows(build, sample, rows, count, nearest);
 	begin = sort_by_part(rows, nearest, count, lists);
 	/* the sums of some lists at a time */

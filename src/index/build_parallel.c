@@ -25,7 +25,7 @@ hybrid_build_scan(HybridBuild *build)
 	HybridTeam *team = build->team;
 	SortCoordinateData coordinate;
 
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, 0);
+	hybrid_team_expect(team, 0);
 	hybrid_team_meet(team);
 	if (team->participants == 1)
 	{

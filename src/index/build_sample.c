@@ -12,9 +12,7 @@
 #include <math.h>
 
 #include "access/tableam.h"
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/sampling.h"
@@ -75,6 +73,7 @@ hybrid_sample_plan(const HybridBuild *build, int queries, HybridBuildPlan *plan)
 	enough = Max(plan->tuples / definition->list_size * ROWS_A_LIST, ENOUGH);
 	enough = Min(enough, 2 * plan->tuples + 1024);
 	plan->room = Max((int64) Min((double) (memory / 2 / row), enough * (1 + BESIDE)), 1);
+	plan->room = Min(plan->room, PG_INT32_MAX);
 	enough = Max(Min(enough, plan->room - DEVIATIONS * sqrt((double) plan->room)), 1);
 
 	plan->sampled = (BlockNumber) Min(2 * enough / density + 16, (double) plan->blocks);
@@ -107,9 +106,8 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid sample row", ALLOCSET_DEFAULT_SIZES);
 	sampling.entry.vector = palloc(build->definition.layout.stride);
 	memset(sample, 0, sizeof(*sample));
-	pgstat_progress_update_param(
-		PROGRESS_CREATEIDX_TUPLES_TOTAL,
-		(int64) (plan->share * plan->tuples * plan->sampled / Max(plan->blocks, 1)));
+	hybrid_team_expect(team,
+	                   (int64) (plan->share * plan->tuples * plan->sampled / Max(plan->blocks, 1)));
 	for (;;)
 	{
 		take_rows(&sampling);

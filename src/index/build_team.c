@@ -321,12 +321,19 @@ hybrid_team_next(HybridTeam *team)
 }
 
 void
+hybrid_team_expect(HybridTeam *team, int64 rows)
+{
+	if (team->me == 0 && OidIsValid(team->shared->index))
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, rows);
+}
+
+void
 hybrid_team_done(HybridTeam *team, int64 rows)
 {
 	int64 done = (int64) pg_atomic_add_fetch_u64(&team->shared->done, rows);
 
-	/* what a worker says is not heard */
-	if (team->me == 0)
+	/* what a worker says is not heard, and VACUUM counts other things */
+	if (team->me == 0 && OidIsValid(team->shared->index))
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 

@@ -23,9 +23,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "utils/backend_progress.h"
 #include "utils/memutils.h"
 
 #include "index/build.h"
@@ -153,7 +151,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	measuring.x = palloc(open->layout.dims * sizeof(float));
 	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
 	/* truths take about as long as all that is tried */
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, queries->count);
+	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring);
 	gather_thresholds(&measuring);
 	if (measuring.neighbours > 0)

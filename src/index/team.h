@@ -113,6 +113,9 @@ extern void hybrid_team_meet(HybridTeam *team);
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);
 
+/* hybrid_team_expect: what hybrid_team_done will count up to; 0: unknown. */
+extern void hybrid_team_expect(HybridTeam *team, int64 rows);
+
 /* hybrid_team_done: so many rows more, or what else the progress of this step counts. */
 extern void hybrid_team_done(HybridTeam *team, int64 rows);
 
