@@ -15,7 +15,8 @@
 #include "access/genam.h"
 #include "nodes/execnodes.h"
 
-#define HYBRID_FEW 0.5 /* share of the rows that meet a condition, below which it is asked beforehand */
+#define HYBRID_FEW                                                                                 \
+	0.5 /* share of the rows that meet a condition, below which it is asked beforehand */
 
 typedef struct HybridFilter HybridFilter;
 

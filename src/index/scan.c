@@ -2,7 +2,7 @@
  * scan.c
  *		Rows in the order of their distance from a query, and rows within one.
  *
- * By codes lookup.c finds them, a lot at a time, and goes on when the executor wants more.
+ * By codes lookup.c finds them, a lot at a time (scan_lots.c), and goes on when the executor wants more.
  *
  * An exact scan has bounded memory: a pass reads the whole store once, copies it in batches, has the dispatcher compute the
  * distances, and keeps the nearest M candidates that lie beyond the last one returned, in the total
@@ -42,17 +42,9 @@
 #include "server/position.h"
 #include "types/sphere.h"
 
-#include "index/filter.h"
-#include "index/limit.h"
-#include "index/read.h"
-#include "index/lookup.h"
+#include "index/scan.h"
 #include "index/settings.h"
 
-#define CANDIDATES_GROWTH 4
-#define CROWDED 64      /* rows of which one more may have to be compared */
-#define FURTHER 16      /* part of the rows that is looked for when they were not enough */
-#define FURTHER_LEAST 4 /* but not fewer */
-#define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
 #define MAX_BATCH_ROWS 4096
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
@@ -62,70 +54,18 @@
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
-/* Batch: live rows copied from the index. */
-typedef struct Batch
-{
-	int rows;
-	int capacity;
-	HybridStoreRows store;
-	double *distances;
-} Batch;
-
-typedef struct HybridScan
-{
-	HybridIndex index;
-	MemoryContext scan_context;
-	MemoryContext context; /* of the query: reset at rescan; a child of that of the scan */
-	MemoryContext scratch; /* of one dispatch */
-	bool first;
-	bool null_query; /* ORDER BY distance to NULL: every row, in heap order */
-	bool ordered;    /* there is an ORDER BY */
-	HybridProbe query;
-	const void *value; /* the query itself, of a type that is not dense */
-	/* of the conditions */
-	double radius; /* rows farther from the query than this are not wanted; infinite: all are */
-	bool within;   /* there are conditions: a row whose distance is NaN meets none */
-	bool nothing;  /* no row meets them */
-	bool recheck;  /* the executor is to check them */
-	bool exact;    /* every stored vector is looked at, not the codes */
-	Batch batch;
-	HybridStore store;
-	HybridLookup *search;
-	HybridAsked asked;
-	HybridFilter *filter;
-	int filtered; /* passes that have asked it */
-	HyScanLimit limit_reached;
-	int pass;
-	int first_candidates; /* of the first pass */
-	HyTopK candidates;
-	int next;                /* candidates handed out of this pass */
-	bool exhausted;          /* nothing lies beyond this pass */
-	bool bounded;            /* last is set */
-	HyNeighbor last;         /* last candidate handed out */
-	const HybridFind *finds; /* by codes: the candidates of this pass */
-	double farthest;         /* upper bound of the distances of all that were handed out */
-	Oid *orderby_types;
-	IndexOrderByDistance *distances;
-} HybridScan;
-
 static const HyNeighbor *next_candidate(IndexScanDesc scan);
 static void begin_query(IndexScanDesc scan);
 static void take_query(HybridScan *state, const HybridType *type, const void *value);
 static void take_conditions(IndexScanDesc scan);
 static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
 static void run_stream(IndexScanDesc scan);
-static void measure_batch(HybridScan *state, Batch *batch);
+static void measure_batch(HybridScan *state, HybridScanBatch *batch);
 static void run_pass(IndexScanDesc scan);
-static int first_lot(const HybridScan *state);
-static int lot_size(const HybridScan *state);
-static void search_by_codes(HybridScan *state, int k);
-static bool filters(const HybridScan *state);
-static int judge(void *arg, const int64 *positions, int count, bool *wanted);
-static bool reached_limit(HybridScan *state);
 static void score_batch(IndexScanDesc scan);
 static void report(IndexScanDesc scan, const HyNeighbor *candidate);
 static bool in_place(HybridScan *state, const HyNeighbor *candidate);
-static Batch allocate_batch(const HybridStore *store);
+static HybridScanBatch allocate_batch(const HybridStore *store);
 
 IndexScanDesc
 hybridbeginscan(Relation index, int keys, int orderbys)
@@ -218,18 +158,6 @@ hybridendscan(IndexScanDesc scan)
 	scan->opaque = NULL;
 }
 
-int
-hybrid_scan_candidates(int pass, int first)
-{
-	Size memory = (Size) (work_mem * 1024.0 * hybrid_scan_mem_multiplier);
-	Size limit = Min(memory, MaxAllocSize) / sizeof(HyNeighbor);
-	Size candidates = first;
-
-	while (pass-- > 0 && candidates < limit)
-		candidates *= CANDIDATES_GROWTH;
-	return (int) Min(candidates, limit);
-}
-
 /* next_candidate: the next row, or NULL. */
 static const HyNeighbor *
 next_candidate(IndexScanDesc scan)
@@ -310,7 +238,7 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_filter_new(
 			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
-	state->first_candidates = first_lot(state);
+	state->first_candidates = hybrid_scan_first_lot(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
 	{
@@ -397,18 +325,16 @@ run_pass(IndexScanDesc scan)
 		run_stream(scan);
 		return;
 	}
-	k = lot_size(state);
-	state->pass++;
-	if (state->candidates.items != NULL)
-		pfree(state->candidates.items);
-	state->candidates.items = NULL;
-	state->next = 0;
 	if (!state->exact)
 	{
-		search_by_codes(state, k);
+		hybrid_scan_next_lot(state);
 		return;
 	}
+	k = hybrid_scan_candidates(state->pass++, state->first_candidates);
+	if (state->candidates.items != NULL)
+		pfree(state->candidates.items);
 	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
+	state->next = 0;
 	hybrid_store_rewind(&state->store);
 	while ((state->batch.rows =
 	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
@@ -423,7 +349,7 @@ static void
 run_stream(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	Batch *batch = &state->batch;
+	HybridScanBatch *batch = &state->batch;
 
 	if (state->pass++ == 0)
 	{
@@ -438,133 +364,12 @@ run_stream(IndexScanDesc scan)
 	score_batch(scan);
 }
 
-/*
- * first_lot: how many candidates the first pass is to have: those that are wanted, as far as it is known, and
- * some beside.  Where few rows meet the conditions each is dear, and they are so far apart that one
- * is enough to know of the last that it is.
- */
-static int
-first_lot(const HybridScan *state)
-{
-	int64 limit = state->asked.limit;
-	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
-
-	if (limit <= 0)
-		return least;
-	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
-		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
-	/* the more are wanted, the nearer they are to one another */
-	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
-}
-
-/*
- * lot_size: how many candidates the next pass is to have.  Where no row is lost to conditions, those that
- * were wanted have been found: what is missing are the few that make their order sure.
- */
-static int
-lot_size(const HybridScan *state)
-{
-	const IndexScanState *node = state->asked.node;
-	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
-
-	if (state->exact || state->asked.limit <= 0)
-		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
-	if (state->filtered > 0)
-		return hybrid_scan_candidates(state->filtered - 1, further);
-	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
-		return hybrid_scan_candidates(state->pass - 1, further);
-	return hybrid_scan_candidates(state->pass, first);
-}
-
-/* search_by_codes: the next candidates, sorted: the search goes on where it stopped. */
-static void
-search_by_codes(HybridScan *state, int k)
-{
-	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
-	                   ? state->last.distance
-	                   : -INFINITY;
-	HybridLookupWork work;
-	int count, i;
-
-	if (state->filtered > 0 || filters(state))
-	{
-		hybrid_lookup_judge(state->search, judge, state);
-		state->filtered++;
-	}
-	state->finds = hybrid_lookup_next(state->search, k, after, &count);
-	if (state->filtered > 0)
-		hybrid_filter_rest(state->filter);
-	work = hybrid_lookup_work(state->search);
-	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
-	     (long long) work.lists, (long long) work.rows, (long long) work.rescored,
-	     (long long) work.rejected);
-	state->exhausted =
-		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF || reached_limit(state);
-	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
-	for (i = 0; i < count; i++)
-	{
-		/* what follows is farther still */
-		if (!(state->finds[i].distance <= state->radius))
-		{
-			state->exhausted = true;
-			state->limit_reached = HY_SCAN_NO_LIMIT;
-			break;
-		}
-		state->candidates.items[i].distance = state->finds[i].distance;
-		state->candidates.items[i].row = state->finds[i].position;
-	}
-	state->candidates.count = i;
-}
-
-/*
- * filters: whether a search asks for conditions before it counts rows.  Where most rows meet them that is
- * work for nothing, unless the first lot was not enough; where nobody searches on, it is asked whether rows
- * are there at all, so that dead ones do not count.
- */
-static bool
-filters(const HybridScan *state)
-{
-	double share;
-
-	if (state->filter == NULL)
-		return false;
-	if (hybrid_iterative_scan == HYBRID_ITERATIVE_OFF)
-		return true;
-	share = hybrid_filter_share(state->filter);
-	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
-}
-
-/* judge: a HybridJudge. */
-static int
-judge(void *arg, const int64 *positions, int count, bool *wanted)
-{
-	HybridScan *state = arg;
-
-	if (reached_limit(state))
-		return 0;
-	hybrid_filter_passes(state->filter, positions, count, wanted);
-	return count;
-}
-
-/* reached_limit: whether this scan has done all that it may do. */
-static bool
-reached_limit(HybridScan *state)
-{
-	HybridLookupWork work = hybrid_lookup_work(state->search);
-
-	if (work.rescored + work.rejected >= hybrid_max_scan_tuples)
-		state->limit_reached = HY_SCAN_TUPLES;
-	else if (hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier)
-		state->limit_reached = HY_SCAN_MEMORY;
-	return state->limit_reached != HY_SCAN_NO_LIMIT;
-}
-
 /* score_batch: offers the rows of the batch as candidates and empties it. */
 static void
 score_batch(IndexScanDesc scan)
 {
 	HybridScan *state = (HybridScan *) scan->opaque;
-	Batch *batch = &state->batch;
+	HybridScanBatch *batch = &state->batch;
 	int i;
 
 	CHECK_FOR_INTERRUPTS();
@@ -598,7 +403,7 @@ score_batch(IndexScanDesc scan)
 
 /* measure_batch: the distances of the rows of the batch from the query. */
 static void
-measure_batch(HybridScan *state, Batch *batch)
+measure_batch(HybridScan *state, HybridScanBatch *batch)
 {
 	const HybridIndex *index = &state->index;
 	const HybridLayout *layout = &index->layout;
@@ -680,11 +485,11 @@ in_place(HybridScan *state, const HyNeighbor *candidate)
 }
 
 /* allocate_batch: as many rows as pay for a dispatch, within work_mem. */
-static Batch
+static HybridScanBatch
 allocate_batch(const HybridStore *store)
 {
 	Size bytes = Min((Size) work_mem * 1024, MAX_BATCH_BYTES);
-	Batch batch;
+	HybridScanBatch batch;
 
 	memset(&batch, 0, sizeof(batch));
 	batch.capacity = (int) Min(bytes / store->stride, MAX_BATCH_ROWS);

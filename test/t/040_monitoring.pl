@@ -31,7 +31,7 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION hybrid;
 CREATE ROLE watcher LOGIN;
 GRANT pg_monitor TO watcher;
--- something to show: both sides, a failure, a fallback, gathered rows
+-- something to show: both sides, a failure, a fallback, gathered rows, a scan that a limit ends
 CREATE TABLE item AS SELECT format('[%s,%s]', n, n)::vector(2) AS v FROM generate_series(1, 500) AS n;
 SET hybrid.execution = prefer_gpu;
 SET hybrid.gpu_min_batch = 1;
@@ -47,6 +47,10 @@ SELECT count(*) FROM hybrid_knn('item', 'v', ARRAY['[1,1]'::vector], 3);
 SET hybrid.plugins = hybrid_emulated;
 RESET hybrid.simd;
 SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[format('[%s,1]', n)::vector], 3);
+CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
+SET enable_seqscan = off;
+SET hybrid.max_scan_tuples = 1;
+SELECT count(*) FROM (SELECT v FROM item ORDER BY v <-> '[1,1]') AS s;
 SQL
 
 # watch_devices QUERY: it raises no alarm where there is no card, and does for a plug-in that does not work
