@@ -101,9 +101,12 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	}
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
 	load->k = hy_op_has_k(shape->op) ? shape->k : 0;
-	/* an entry of a byte for each of 16 codes of four dimensions; a bit a dimension, and factors */
+	/* of four dimensions one entry is added; a bit a dimension goes up, and factors */
 	if (shape->op == HY_OP_SCORE_CODES)
+	{
+		load->flop = pairs * ((double) dims / 4 + 10);
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
+	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
 	if (hy_op_has_k(shape->op))
 		load->bytes_down = (uint64_t) shape->queries * (uint64_t) shape->k * sizeof(HyNeighbor);

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -18,9 +17,9 @@
 
 #include "index/build.h"
 #include "index/lookup.h"
+#include "index/truths.h"
 
 #define WANTED 10       /* neighbours that are to be found */
-#define SURE 4          /* deviations of estimates */
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
@@ -45,7 +44,8 @@ typedef struct Measuring
 	int neighbours;
 } Measuring;
 
-static void find_truths(Measuring *measuring);
+static void find_truths(Measuring *measuring, Relation index);
+static int64 place_query(const Measuring *measuring, int query, float *x);
 static int64 ask(Measuring *measuring, int query);
 static HybridCurvePoint try_threshold(Measuring *measuring, float threshold, float eps);
 static int compare_floats(const void *a, const void *b);
@@ -72,7 +72,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	measuring.x = palloc(open->layout.dims * sizeof(float));
 	measuring.truths = palloc(measuring.queries * sizeof(Truth));
 	measuring.thresholds = palloc(measuring.queries * WANTED * sizeof(float));
-	find_truths(&measuring);
+	find_truths(&measuring, index);
 	for (i = 0; i < (int) lengthof(shares) && measuring.neighbours > 0; i++)
 	{
 		int at = Min((int) ceil(shares[i] * measuring.neighbours), measuring.neighbours) - 1;
@@ -99,55 +99,62 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 
 /* find_truths: by searches in all lists. */
 static void
-find_truths(Measuring *measuring)
+find_truths(Measuring *measuring, Relation index)
 {
-	HybridLookupLimits limits = {0, SURE, INT_MAX};
-	int q, i;
+	int queries = measuring->queries, dims = measuring->open->layout.dims, q, i;
+	float *x = palloc((Size) queries * dims * sizeof(float));
+	int64 *self = palloc(queries * sizeof(int64));
+	int *counts = palloc(queries * sizeof(int));
+	HybridTruth *found = palloc(queries * HYBRID_FIRST_NEAREST * sizeof(HybridTruth));
 
-	for (q = 0; q < measuring->queries; q++)
+	for (q = 0; q < queries; q++)
+		self[q] = place_query(measuring, q, x + (Size) q * dims);
+	hybrid_truths(index, measuring->open, x, self, queries, HYBRID_FIRST_NEAREST, found, counts);
+	for (q = 0; q < queries; q++)
 	{
-		int64 self = ask(measuring, q);
+		const HybridTruth *truths = found + q * HYBRID_FIRST_NEAREST;
 		Truth *truth = &measuring->truths[q];
-		const HybridFind *finds;
-		double farthest = 0;
-		float promise;
-		int count;
 
-		hybrid_lookup_limit(measuring->search, &limits);
-		finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-		truth->count = 0;
-		for (i = 0; i < count; i++)
+		truth->count = Min(counts[q], WANTED);
+		for (i = 0; i < truth->count; i++)
 		{
-			if (finds[i].position != self)
-				farthest = finds[i].distance;
-		}
-		for (i = 0; i < count && truth->count < WANTED; i++)
-		{
-			if (finds[i].position == self)
-				continue;
-			truth->positions[truth->count++] = finds[i].position;
-			promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
+			truth->positions[i] = truths[i].position;
 			/* beyond the range of single precision nothing short of all lists will do */
-			measuring->thresholds[measuring->neighbours++] = isnan(promise) ? INFINITY : promise;
+			measuring->thresholds[measuring->neighbours++] =
+				isnan(truths[i].promise) ? INFINITY : truths[i].promise;
 		}
 	}
+	pfree(found);
+	pfree(counts);
+	pfree(self);
+	pfree(x);
 	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
+}
+
+/* place_query: where a query is; the position of its own row. */
+static int64
+place_query(const Measuring *measuring, int query, float *x)
+{
+	const HybridSample *sample = measuring->sample;
+	int64 row = (int64) query * sample->rows / measuring->queries;
+	int dims = measuring->open->layout.dims, j;
+
+	for (j = 0; j < dims; j++)
+		x[j] = sample->places[row * dims + j] + sample->centre[j];
+	return sample->positions[row];
 }
 
 /* ask: the search begins for this query; returns the position of its own row. */
 static int64
 ask(Measuring *measuring, int query)
 {
-	const HybridSample *sample = measuring->sample;
-	int64 row = (int64) query * sample->rows / measuring->queries;
-	int dims = measuring->open->layout.dims, j;
+	int64 self = place_query(measuring, query, measuring->x);
+	int dims = measuring->open->layout.dims;
 
 	CHECK_FOR_INTERRUPTS();
-	for (j = 0; j < dims; j++)
-		measuring->x[j] = sample->places[row * dims + j] + sample->centre[j];
 	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x, dims);
 	hybrid_lookup_query(measuring->search, &measuring->probe);
-	return sample->positions[row];
+	return self;
 }
 
 /* try_threshold: what searches with these limits find and cost. */
