@@ -42,8 +42,8 @@ virtual_cpu_ns(const HyShape *shape)
 		return ns + 300 +
 		       pairs * 10 * (1 + 20 * virtual_cpu_element_ns(12.0 * (double) shape->targets));
 	if (shape->op == HY_OP_SCORE_CODES)
-		return ns +
-		       pairs * (3 + shape->dims * 0.3 * virtual_cpu_element_ns(bytes / 32)) +
+		/* codes stay in a cache while all queries meet them */
+		return ns + pairs * (3 + shape->dims * 0.012) +
 		       12.0 * (double) shape->queries * shape->k * log(2 + (double) shape->targets);
 	ns += pairs * (6 + shape->dims * virtual_cpu_element_ns(bytes));
 	if (shape->op == HY_OP_TOPK)
