@@ -14,8 +14,8 @@
 #define POLL_BYTES (1024 * 1024) /* of codes, between two looks at cancel */
 
 static int32_t list_of(const HyScoreRows *rows, int32_t block);
-static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int32_t first,
-                 int32_t end, HyTopK *least);
+static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
+                 int32_t first, int32_t end, HyTopK *least);
 static void meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits,
                       int32_t first, int32_t end, HyTopK *least);
 
@@ -121,9 +121,9 @@ meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limit
 	{
 		blocks.count = end - first < PIECE ? end - first : PIECE;
 		blocks.codes = rows->codes + (size_t) first * rows->code_stride;
-		blocks.factors = (const HyCodeFactors *) (const void *) ((const char *) rows->factors +
-		                                                         (size_t) first *
-		                                                             rows->factor_stride);
+		blocks.factors =
+			(const HyCodeFactors *) (const void *) ((const char *) rows->factors +
+		                                            (size_t) first * rows->factor_stride);
 		/* a bound as low as the worst may still come before it by its row */
 		if (least->count == least->k)
 			limits->threshold = (float) least->items[0].distance;

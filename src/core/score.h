@@ -34,9 +34,9 @@ typedef struct HyScoreRows
 	const uint8_t *codes;
 	size_t code_stride; /* bytes from one block's codes to the next */
 	const HyCodeFactors *factors;
-	size_t factor_stride;       /* bytes, a multiple of 4 */
-	const uint32_t *live;       /* of each block: bit i: row i counts */
-	int32_t first, blocks;      /* that are scored, among those of the lists */
+	size_t factor_stride;  /* bytes, a multiple of 4 */
+	const uint32_t *live;  /* of each block: bit i: row i counts */
+	int32_t first, blocks; /* that are scored, among those of the lists */
 } HyScoreRows;
 
 /* HyScoreReach: how far the centroid of a list is from a query. */
@@ -63,8 +63,7 @@ hy_score_rows(const HyScoreRows *rows)
 }
 
 /* hy_score_check: HY_INVALID unless these are as said above and k is 1 .. HY_SCORE_MOST. */
-extern HyStatus
-hy_score_check(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k);
+extern HyStatus hy_score_check(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k);
 
 /*
  * hy_score: for each query the k live rows with the least lower bounds, ascending by bound and row.

@@ -238,7 +238,8 @@ score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	{
 		for (j = 0; j < HY_CODE_ROWS; j++)
 		{
-			factors[i].add[j] = (float) (random_of(i * HY_CODE_ROWS + (uint64_t) j) >> 44) * 0x1p-20f;
+			factors[i].add[j] =
+				(float) (random_of(i * HY_CODE_ROWS + (uint64_t) j) >> 44) * 0x1p-20f;
 			factors[i].rescale[j] = -0.1f;
 			factors[i].error[j] = 0.1f;
 		}

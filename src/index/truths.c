@@ -25,11 +25,11 @@
 #include "index/tree.h"
 #include "index/truths.h"
 
-#define SURE 4                    /* deviations of estimates */
-#define KEPT 512                  /* rows that a query keeps by their bounds */
+#define SURE 4                       /* deviations of estimates */
+#define KEPT 512                     /* rows that a query keeps by their bounds */
 #define LOT_BYTES (16 * 1024 * 1024) /* of codes, scored at a time */
-#define BLOCKS_A_LIST 2           /* of a lot: no more lists than this would give */
-#define LOOKED_AT 16              /* rows whose vectors are fetched together */
+#define BLOCKS_A_LIST 2              /* of a lot: no more lists than this would give */
+#define LOOKED_AT 16                 /* rows whose vectors are fetched together */
 
 /* Leaf: a list, and who has its centroid. */
 typedef struct Leaf
@@ -101,6 +101,7 @@ typedef struct Search
 	HyTopK nearest;
 	Find *finds;
 	int finds_count;
+	float widest; /* by which the distance of a find may be more than it says */
 	HybridLookup *lookup;
 } Search;
 
@@ -111,8 +112,8 @@ static void begin_lot(Lot *lot, const HybridLayout *layout, int queries);
 static void gather_leaf(Search *search, int which);
 static void begin_list(Search *search, int which);
 static void gather_page(Search *search, int which, Page page, BlockNumber block);
-static void copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from,
-                       char *to);
+static void
+copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to);
 static void note_block(Search *search, const Gathered *gathered);
 static void score_lot(Search *search);
 static int answer(Search *search, int query, int64 self, HybridTruth *truths);
@@ -244,7 +245,8 @@ begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 	lot->begin = palloc((lot->most_lists + 1) * sizeof(int32_t));
 	lot->reach = MemoryContextAllocHuge(CurrentMemoryContext,
 	                                    (Size) queries * lot->most_lists * sizeof(HyScoreReach));
-	lot->out = MemoryContextAllocHuge(CurrentMemoryContext, (Size) queries * KEPT * sizeof(HyNeighbor));
+	lot->out =
+		MemoryContextAllocHuge(CurrentMemoryContext, (Size) queries * KEPT * sizeof(HyNeighbor));
 	lot->counts = palloc(queries * sizeof(int32_t));
 }
 
@@ -453,6 +455,7 @@ look_at_kept(Search *search, int query)
 	hy_topk_sort(kept);
 	hy_topk_init(&search->nearest, search->nearest.items, search->k);
 	search->finds_count = 0;
+	search->widest = 0;
 	for (first = 0; first < kept->count; first += LOOKED_AT)
 	{
 		int count = Min(kept->count - first, LOOKED_AT);
@@ -484,10 +487,11 @@ find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 	{
 		const Gathered *gathered = &search->gathered[kept[i].row / HY_CODE_ROWS];
 		int row = (int) (kept[i].row % HY_CODE_ROWS);
-		Buffer buffer = hybrid_list_read(search->index, layout,
-		                                 &search->leaves[gathered->leaf].link, 0, gathered->page, NULL);
+		Buffer buffer = hybrid_list_read(
+			search->index, layout, &search->leaves[gathered->leaf].link, 0, gathered->page, NULL);
 		Page page = BufferGetPage(buffer);
-		const HybridBlock *block = hybrid_block(&layout->leaf, page, gathered->first / HY_CODE_ROWS);
+		const HybridBlock *block =
+			hybrid_block(&layout->leaf, page, gathered->first / HY_CODE_ROWS);
 
 		rows[i].lower = (float) kept[i].distance;
 		rows[i].leaf = gathered->leaf;
@@ -510,18 +514,24 @@ look_at(Search *search, int query, const Row *row)
 	/* what has no distance comes last, as in a sort */
 	if (isnan(find->distance))
 		find->distance = INFINITY;
+	if (isfinite(width))
+		search->widest = Max(search->widest, width);
 	find->position = row->position;
 	find->leaf = row->leaf;
 	(void) hy_topk_push(&search->nearest, find->distance, find->position);
 }
 
-/* worst: of the k nearest, in the unit of the estimates; infinite while there are fewer. */
+/*
+ * worst: of the k nearest, in the unit of the estimates; infinite while there are fewer.  Distances of
+ * finds say what rounding may have added to stored vectors, of which codes know nothing.
+ */
 static float
 worst(const Search *search, int query)
 {
 	return search->nearest.count < search->nearest.k
 	           ? INFINITY
-	           : hybrid_scorer_unit(&search->scorers[query], search->nearest.items[0].distance);
+	           : hybrid_scorer_unit(&search->scorers[query],
+	                                search->nearest.items[0].distance + search->widest);
 }
 
 static int

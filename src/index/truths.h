@@ -12,7 +12,8 @@ typedef struct HybridTruth
 {
 	int64 position; /* server/position.h */
 	double distance;
-	float promise; /* of its list: the threshold from which on a search for all of these looks there */
+	float
+		promise; /* of its list: the threshold from which on a search for all of these looks there */
 } HybridTruth;
 
 /*

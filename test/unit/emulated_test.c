@@ -155,7 +155,8 @@ test_under_the_dispatcher(void)
 
 				memset(least, 0, sizeof(least));
 				task.u.score = (HyScoreTask){stage.rows, stage.queries, 20, least[1], kept[1]};
-				CHECK_INT(hy_score(&stage.rows, &stage.queries, 20, least[0], kept[0], NULL), HY_OK);
+				CHECK_INT(hy_score(&stage.rows, &stage.queries, 20, least[0], kept[0], NULL),
+				          HY_OK);
 				CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
 				CHECK_INT(memcmp(least[0], least[1], sizeof(least[0])), 0);
 				CHECK_INT(memcmp(kept[0], kept[1], sizeof(kept[0])), 0);

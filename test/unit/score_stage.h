@@ -51,8 +51,8 @@ score_stage_init(ScoreStage *stage, UnitRandom *random, bool odd)
 		int left = SCORE_BLOCKS - stage->begin[i - 1];
 		int most = left < 7 ? left : 7;
 
-		stage->begin[i] =
-			stage->begin[i - 1] + (int) unit_random_below(random, (uint64_t) most + 1) * (i % 3 > 0);
+		stage->begin[i] = stage->begin[i - 1] +
+		                  (int) unit_random_below(random, (uint64_t) most + 1) * (i % 3 > 0);
 	}
 	stage->begin[SCORE_LISTS] = SCORE_BLOCKS;
 	for (b = 0; b < SCORE_BLOCKS; b++)

@@ -109,8 +109,8 @@ test_the_least_on_every_level(void)
 				continue;
 			hy_kernels_force((HySimd) level);
 			for (i = 0; i < (int) (sizeof(ks) / sizeof(ks[0])); i++)
-				CHECK_MSG(differences(&stage, ks[i]) == 0, "%s, k = %d", hy_simd_name((HySimd) level),
-				          (int) ks[i]);
+				CHECK_MSG(differences(&stage, ks[i]) == 0, "%s, k = %d",
+				          hy_simd_name((HySimd) level), (int) ks[i]);
 		}
 		hy_kernels_force(hy_simd_best());
 	}
@@ -129,8 +129,8 @@ test_few_rows(void)
 	for (first = SCORE_AHEAD; first < SCORE_BLOCKS; first += 5)
 	{
 		stage.rows.first = first;
-		for (stage.rows.blocks = 0; stage.rows.blocks < 4 && first + stage.rows.blocks < SCORE_BLOCKS;
-		     stage.rows.blocks++)
+		for (stage.rows.blocks = 0;
+		     stage.rows.blocks < 4 && first + stage.rows.blocks < SCORE_BLOCKS; stage.rows.blocks++)
 			CHECK_INT(differences(&stage, 150), 0);
 	}
 	for (b = 0; b < SCORE_BLOCKS; b++)
