@@ -28,7 +28,8 @@ CUDA_LIBS = $(CUDART) -lpthread -ldl -lrt -lm
 
 CUDA_C = $(wildcard cuda/*.c)
 # of the pure folders, what the plug-in calls
-CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/status.c src/dispatch/backend.c
+CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/score_check.c \
+	src/core/status.c src/dispatch/backend.c
 CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) build/cuda/cuda/distance.cu.o
 
 ifneq ($(NVCC),)

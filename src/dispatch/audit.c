@@ -14,6 +14,7 @@
 #define LONGEST_NS 1e7
 #define NS_PER_WORK 0.2 /* a guess that only says how much to cut */
 #define SPREAD_NS_PER_WORK 30.0
+#define CODE_NS_PER_WORK 0.02
 
 static const HyOp grid_ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_ASSIGN, HY_OP_SCORE_CODES,
                                 HY_OP_SPREAD};
@@ -29,7 +30,6 @@ static HyStatus compare(HyExecutor *executor, HyWorkload *workload, double longe
                         const HyChoice *choice, HyAuditRow *row);
 static HyStatus measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t device,
                         const HyShape *shape, double *ns, bool *scaled);
-static bool has_task(HyOp op);
 static bool device_open(const HyExecutor *executor);
 
 int32_t
@@ -45,8 +45,6 @@ hy_audit_grid(HyShape *shapes)
 	{
 		bool plain = grid_ops[o] == HY_OP_SPREAD; /* no dims */
 
-		if (!has_task(grid_ops[o]))
-			continue;
 		for (d = 0; d < (plain ? 1 : LENGTH(grid_dims)); d++)
 		{
 			for (q = 0; q < LENGTH(grid_queries); q++)
@@ -62,7 +60,7 @@ hy_audit_grid(HyShape *shapes)
 					shape->dims = plain ? 0 : grid_dims[d];
 					shape->queries = grid_queries[q];
 					shape->targets = grid_counts[n];
-					shape->k = grid_ops[o] == HY_OP_TOPK ? 10 : 0;
+					shape->k = hy_op_has_k(grid_ops[o]) ? 10 : 0;
 				}
 			}
 		}
@@ -181,7 +179,9 @@ measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t devi
         const HyShape *shape, double *ns, bool *scaled)
 {
 	const HyMember *member = &executor->member[device];
-	double per_work = shape->op == HY_OP_SPREAD ? SPREAD_NS_PER_WORK : NS_PER_WORK;
+	double per_work = shape->op == HY_OP_SPREAD        ? SPREAD_NS_PER_WORK
+	                  : shape->op == HY_OP_SCORE_CODES ? CODE_NS_PER_WORK
+	                                                   : NS_PER_WORK;
 	double expected = hy_cost_terms(shape, true).work * per_work;
 	HyShape piece = *shape;
 	HyTask task;
@@ -229,12 +229,6 @@ measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t devi
 	if (*ns < 1)
 		*ns = 1;
 	return HY_OK;
-}
-
-static bool
-has_task(HyOp op)
-{
-	return op != HY_OP_SCORE_CODES;
 }
 
 static bool

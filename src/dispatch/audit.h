@@ -15,7 +15,7 @@
 
 #include "dispatch/dispatcher.h"
 
-#define HY_AUDIT_SHAPES 378
+#define HY_AUDIT_SHAPES 486
 #define HY_AUDIT_TIE 1.05 /* a side that takes at most so many times the best is right as well */
 
 typedef struct HyAuditLimits

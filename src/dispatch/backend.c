@@ -55,7 +55,10 @@ hy_task_shape(const HyTask *task)
 			shape.targets = centroids_met(&task->u.assign);
 			break;
 		case HY_OP_SCORE_CODES:
-			/* HyTask has no arguments for it yet: an empty shape, that no backend can run */
+			shape.dims = task->u.score.rows.padded;
+			shape.queries = task->u.score.queries.count;
+			shape.targets = hy_score_rows(&task->u.score.rows);
+			shape.k = task->u.score.k;
 			break;
 	}
 	if (targets != NULL)
@@ -122,7 +125,13 @@ hy_task_check(const HyTask *task)
 			break;
 		}
 		case HY_OP_SCORE_CODES:
+		{
+			const HyScoreTask *s = &task->u.score;
+
+			sane = hy_score_check(&s->rows, &s->queries, s->k) == HY_OK &&
+			       (s->queries.count == 0 || (s->out != NULL && s->counts != NULL));
 			break;
+		}
 	}
 	return sane ? HY_OK : HY_INVALID;
 }

@@ -25,10 +25,11 @@
 #include "core/batch.h"
 #include "core/cancel.h"
 #include "core/clock.h"
+#include "core/score.h"
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 4
+#define HY_BACKEND_ABI 5
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -37,7 +38,7 @@ typedef enum HyOp
 	HY_OP_DISTANCE = 0, /* Q x N distances */
 	HY_OP_TOPK,         /* the k nearest of N for each of Q, fused */
 	HY_OP_ASSIGN,       /* the nearest of C centroids for each of N */
-	HY_OP_SCORE_CODES,  /* estimates and bounds from quantised codes */
+	HY_OP_SCORE_CODES,  /* the k least lower bounds of N codes for each of Q */
 	HY_OP_SPREAD        /* activation spreading over a CSR, S seed sets */
 } HyOp;
 
@@ -78,6 +79,15 @@ typedef struct HyAssignTask
 	int32_t *nearest; /* rows.rows, host */
 } HyAssignTask;
 
+typedef struct HyScoreTask
+{
+	HyScoreRows rows; /* host; so are all */
+	HyScoreQueries queries;
+	int32_t k;       /* 1 .. HY_SCORE_MOST */
+	HyNeighbor *out; /* queries.count * k, host: lower bounds and numbers of rows */
+	int32_t *counts; /* queries.count, host */
+} HyScoreTask;
+
 typedef struct HySpreadTask
 {
 	const HyCsr *graph;
@@ -97,6 +107,7 @@ typedef struct HyTask
 		HyDistanceTask distance;
 		HyTopKTask topk;
 		HyAssignTask assign;
+		HyScoreTask score;
 		HySpreadTask spread;
 	} u;
 	const HyAllocator *allocator; /* scratch for host-side work; outlives the task */
@@ -109,7 +120,7 @@ typedef struct HyShape
 	HyOp op;
 	HyDtype dtype;
 	HyMetric metric; /* HY_METRIC_L2 where the operation has none */
-	int32_t dims;    /* 0 for spread */
+	int32_t dims;    /* 0 for spread; padded ones of codes */
 	int64_t queries; /* Q, or seed sets, or rows to be assigned */
 	int64_t targets; /* N, or edges, or centroids and centers that a row meets */
 	int32_t k;       /* 0 where the operation has none */
@@ -229,6 +240,13 @@ typedef const HyBackend *(*HyPluginEntry)(const HyHost *host);
 
 /* hy_op_name: 'distance', 'topk', 'assign', 'score_codes', 'spread'. */
 extern const char *hy_op_name(HyOp op);
+
+/* hy_op_has_k: whether the k best are kept for each query. */
+static inline bool
+hy_op_has_k(HyOp op)
+{
+	return op == HY_OP_TOPK || op == HY_OP_SCORE_CODES;
+}
 
 /* hy_task_shape: the shape of a task. */
 extern HyShape hy_task_shape(const HyTask *task);

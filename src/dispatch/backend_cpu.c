@@ -130,7 +130,11 @@ cpu_caps(const HyDevice *device, const HyShape *shape)
 			caps = (HyCaps){.reason = "rows are assigned in float32, by Euclidean distance"};
 	}
 	else if (shape->op == HY_OP_SCORE_CODES)
-		caps = (HyCaps){.reason = "the CPU does not have this operation"};
+	{
+		caps.max_k = HY_SCORE_MOST;
+		if (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2)
+			caps = (HyCaps){.reason = "codes are scored in float32, alike for all metrics"};
+	}
 	return caps;
 }
 
@@ -282,7 +286,11 @@ run_task(const HyTask *task)
 			                 a->nearest, task->cancel);
 		}
 		case HY_OP_SCORE_CODES:
-			break;
+		{
+			const HyScoreTask *s = &task->u.score;
+
+			return hy_score(&s->rows, &s->queries, s->k, s->out, s->counts, task->cancel);
+		}
 	}
 	return HY_UNSUPPORTED;
 }

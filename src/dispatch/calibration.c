@@ -165,7 +165,7 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 		HyShape shape = prior->shape;
 
 		if (size->queries < 1 || size->targets < 1 || size->k < 0 ||
-		    (size->k > 0) != (shape.op == HY_OP_TOPK))
+		    (size->k > 0) != hy_op_has_k(shape.op))
 			continue;
 		shape.queries = size->queries;
 		shape.targets = size->targets;

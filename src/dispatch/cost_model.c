@@ -75,14 +75,17 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 		return terms;
 	}
 	terms.bytes = 4 * queries * dims;
-	if (shape->op == HY_OP_TOPK)
+	if (hy_op_has_k(shape->op))
 		terms.bytes += queries * 16 * k;
 	else
 		terms.bytes += queries * (shape->op == HY_OP_ASSIGN ? 4 : targets * 8);
-	if (!shape->resident)
+	/* a bit a dimension, and factors */
+	if (shape->op == HY_OP_SCORE_CODES)
+		terms.bytes += targets * (dims / 8 + sizeof(HyCode));
+	else if (!shape->resident)
 		terms.bytes += targets * dims * (double) hy_dtype_size(shape->dtype);
 	terms.serial = cpu ? queries * targets : dims;
-	if (cpu && shape->op == HY_OP_TOPK)
+	if (cpu && hy_op_has_k(shape->op))
 		terms.serial += INSERTION * queries * (targets > k ? k * (1 + log(targets / k)) : targets);
 	return terms;
 }

@@ -25,6 +25,7 @@ static HyStatus give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 static bool conclude(HyExecutor *executor, HyFlight *flight, HyStatus status);
 static uint64_t queue_now(const HyExecutor *executor);
 static bool answer_in_range(const HyTask *task);
+static bool scores_in_range(const HyScoreTask *score);
 static void ask_leftovers(HyMember *member);
 
 void
@@ -328,6 +329,8 @@ answer_in_range(const HyTask *task)
 	int64_t q;
 	int32_t i;
 
+	if (task->op == HY_OP_SCORE_CODES)
+		return scores_in_range(&task->u.score);
 	if (task->op == HY_OP_ASSIGN)
 	{
 		const HyAssignTask *a = &task->u.assign;
@@ -350,6 +353,31 @@ answer_in_range(const HyTask *task)
 			int64_t row = t->out[q * t->k + i].row;
 
 			if (row < 0 || row >= t->targets.rows)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* scores_in_range: the same of codes: nor may dead rows be named. */
+static bool
+scores_in_range(const HyScoreTask *score)
+{
+	const HyScoreRows *rows = &score->rows;
+	int64_t low = (int64_t) rows->first * HY_CODE_ROWS;
+	int64_t q;
+	int32_t i;
+
+	for (q = 0; q < score->queries.count; q++)
+	{
+		if (score->counts[q] < 0 || score->counts[q] > score->k)
+			return false;
+		for (i = 0; i < score->counts[q]; i++)
+		{
+			int64_t row = score->out[q * score->k + i].row;
+
+			if (row < low || row >= low + hy_score_rows(rows) ||
+			    (rows->live[row / HY_CODE_ROWS] >> row % HY_CODE_ROWS & 1) == 0)
 				return false;
 		}
 	}

@@ -119,11 +119,11 @@ is_sane(const HyShape *shape)
 		return shape->dims == 0 && is_addressable(shape->targets, 1, 8) &&
 		       is_addressable(shape->queries, 1, 16);
 	if (shape->dims < 1 || shape->dims > HY_MAX_DIMS ||
-	    (shape->op == HY_OP_TOPK ? shape->k < 1 : shape->k != 0) ||
+	    (hy_op_has_k(shape->op) ? shape->k < 1 : shape->k != 0) ||
 	    !is_addressable(shape->queries, shape->dims, sizeof(float)) ||
 	    !is_addressable(shape->targets, shape->dims, hy_dtype_size(shape->dtype)))
 		return false;
-	if (shape->op == HY_OP_TOPK)
+	if (hy_op_has_k(shape->op))
 		return is_addressable(shape->queries, shape->k, sizeof(HyNeighbor));
 	return shape->op != HY_OP_DISTANCE ||
 	       is_addressable(shape->queries, shape->targets, sizeof(double));

@@ -10,6 +10,18 @@
 
 #define FEW 16 /* so many are put in one by one */
 
+/* Answers: those of a task that has the k best of each query. */
+typedef struct Answers
+{
+	int64_t queries;
+	int32_t k;
+	HyNeighbor *out;
+	int32_t *counts;
+	bool numbered; /* rows of a slice have the numbers that they have in the whole */
+} Answers;
+
+static Answers answers_of(const HyTask *task);
+static void slice_codes(HyScoreTask *score, int64_t first, int64_t count);
 static void merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part,
                   int32_t part_count, HyNeighbor *spare);
 static int32_t before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit);
@@ -23,40 +35,39 @@ hy_slicing_init(HySlicing *slicing, const HyTask *task)
 
 	slicing->task = task;
 	slicing->by_targets = cut_by_targets(&shape);
-	slicing->merges = slicing->by_targets && task->op == HY_OP_TOPK;
+	slicing->merges = slicing->by_targets && hy_op_has_k(task->op);
 	slicing->extent = hy_shape_extent(&shape);
 }
 
 void
 hy_slicing_begin(const HySlicing *slicing)
 {
-	const HyTopKTask *topk = &slicing->task->u.topk;
+	Answers whole = answers_of(slicing->task);
 
-	if (slicing->merges && topk->queries.rows > 0)
-		memset(topk->counts, 0, (size_t) topk->queries.rows * sizeof(int32_t));
+	if (slicing->merges && whole.queries > 0)
+		memset(whole.counts, 0, (size_t) whole.queries * sizeof(int32_t));
 }
 
 uint64_t
 hy_slice_output_bytes(const HySlicing *slicing)
 {
-	const HyTopKTask *topk = &slicing->task->u.topk;
+	Answers whole = answers_of(slicing->task);
 
 	if (!slicing->merges)
 		return 0;
-	return (uint64_t) topk->queries.rows *
-	       ((uint64_t) topk->k * sizeof(HyNeighbor) + sizeof(int32_t));
+	return (uint64_t) whole.queries * ((uint64_t) whole.k * sizeof(HyNeighbor) + sizeof(int32_t));
 }
 
 HySliceOutput
 hy_slice_output_at(const HySlicing *slicing, void *memory)
 {
-	const HyTopKTask *topk = &slicing->task->u.topk;
+	Answers whole = answers_of(slicing->task);
 	HySliceOutput output = {NULL, NULL};
 
 	if (slicing->merges)
 	{
 		output.out = memory;
-		output.counts = (int32_t *) (output.out + topk->queries.rows * topk->k);
+		output.counts = (int32_t *) (output.out + whole.queries * whole.k);
 	}
 	return output;
 }
@@ -124,7 +135,26 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 			break;
 		}
 		case HY_OP_SCORE_CODES:
+		{
+			HyScoreTask *s = &slice.u.score;
+
+			if (slicing->by_targets)
+			{
+				slice_codes(s, first, count);
+				s->out = output->out;
+				s->counts = output->counts;
+			}
+			else
+			{
+				s->queries.count = (int32_t) count;
+				s->queries.query += first;
+				if (s->queries.reach != NULL)
+					s->queries.reach += first * s->queries.reach_stride;
+				s->out += first * s->k;
+				s->counts += first;
+			}
 			break;
+		}
 	}
 	return slice;
 }
@@ -133,32 +163,37 @@ void
 hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                HyNeighbor *spare)
 {
-	const HyTopKTask *topk = &slicing->task->u.topk;
-	int32_t k = topk->k;
+	Answers answers = answers_of(slicing->task);
+	int32_t k = answers.k;
 	int64_t q;
 
 	if (!slicing->merges)
 		return;
-	for (q = 0; q < topk->queries.rows; q++)
+	if (answers.numbered)
+		first = 0;
+	for (q = 0; q < answers.queries; q++)
 	{
-		HyNeighbor *whole = topk->out + q * k;
+		HyNeighbor *whole = answers.out + q * k;
 		HyNeighbor *part = output->out + q * k;
 		int32_t count = output->counts[q];
 		int32_t p;
 
 		/* Once the first parts are in, most have little to say: what is not near enough goes. */
-		if (topk->counts[q] == k)
+		if (answers.counts[q] == k)
 			count = before(part, count, first, &whole[k - 1]);
 		for (p = 0; p < count; p++)
 			part[p].row += first;
-		merge(whole, &topk->counts[q], k, part, count, spare);
+		merge(whole, &answers.counts[q], k, part, count, spare);
 	}
 }
 
 int64_t
 hy_shape_extent(const HyShape *shape)
 {
-	return cut_by_targets(shape) ? shape->targets : shape->queries;
+	if (!cut_by_targets(shape))
+		return shape->queries;
+	return shape->op == HY_OP_SCORE_CODES ? (shape->targets + HY_CODE_ROWS - 1) / HY_CODE_ROWS
+	                                      : shape->targets;
 }
 
 HyShape
@@ -166,11 +201,44 @@ hy_shape_slice(const HyShape *shape, int64_t count)
 {
 	HyShape slice = *shape;
 
-	if (cut_by_targets(shape))
-		slice.targets = count;
-	else
+	if (!cut_by_targets(shape))
 		slice.queries = count;
+	else if (shape->op != HY_OP_SCORE_CODES)
+		slice.targets = count;
+	else if (count <= shape->targets / HY_CODE_ROWS)
+		slice.targets = count * HY_CODE_ROWS;
 	return slice;
+}
+
+static Answers
+answers_of(const HyTask *task)
+{
+	const HyTopKTask *t = &task->u.topk;
+	const HyScoreTask *s = &task->u.score;
+
+	if (task->op == HY_OP_SCORE_CODES)
+		return (Answers){s->queries.count, s->k, s->out, s->counts, true};
+	if (task->op == HY_OP_TOPK)
+		return (Answers){t->queries.rows, t->k, t->out, t->counts, false};
+	return (Answers){.queries = 0};
+}
+
+/* slice_codes: some of the blocks that count, and of the lists those that have them. */
+static void
+slice_codes(HyScoreTask *score, int64_t first, int64_t count)
+{
+	HyScoreRows *rows = &score->rows;
+
+	rows->first += (int32_t) first;
+	rows->blocks = (int32_t) count;
+	while (rows->lists > 1 && rows->begin[1] <= rows->first)
+	{
+		rows->begin++;
+		rows->lists--;
+		score->queries.reach++;
+	}
+	while (rows->lists > 1 && rows->begin[rows->lists - 1] >= rows->first + rows->blocks)
+		rows->lists--;
 }
 
 /* merge: folds sorted part into sorted whole, of which k are kept. */
@@ -236,15 +304,19 @@ cut_by_targets(const HyShape *shape)
 	double query_bytes;
 	double target_bytes;
 
-	if (shape->op != HY_OP_DISTANCE && shape->op != HY_OP_TOPK)
+	if (shape->op != HY_OP_DISTANCE && !hy_op_has_k(shape->op))
 		return false;
 	if (shape->queries < 2 || shape->targets < 2)
 		return shape->queries < 2;
+	if (shape->op == HY_OP_SCORE_CODES && shape->targets <= HY_CODE_ROWS)
+		return false;
 	query_bytes = (double) shape->queries *
 	              (4.0 * shape->dims +
-	               (shape->op == HY_OP_TOPK ? (double) shape->k * sizeof(HyNeighbor) : 0.0));
+	               (hy_op_has_k(shape->op) ? (double) shape->k * sizeof(HyNeighbor) : 0.0));
 	target_bytes =
 		(double) shape->targets * (double) shape->dims * (double) hy_dtype_size(shape->dtype);
+	if (shape->op == HY_OP_SCORE_CODES)
+		target_bytes = (double) shape->targets * (shape->dims / 8.0 + sizeof(HyCode));
 	return query_bytes <= target_bytes;
 }
 

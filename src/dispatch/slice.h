@@ -6,9 +6,9 @@
  * each slice needs all of the other side, so the side is cut of which that costs less to repeat.
  * Distances and activations go straight to their place in the whole's outputs, so slices may be
  * computed in any order, on any backend, more than once.  Only a topk cut by targets has answers of
- * its own for each slice; hy_slice_merge folds them into the whole's.  Since neighbours are totally
- * ordered by (distance, row), the bits and the order of ties are those of the uncut task, in
- * whatever order slices end.
+ * its own for each slice, and scored codes cut likewise; hy_slice_merge folds them into the whole's.
+ * Since neighbours are totally ordered by (distance, row), the bits and the order of ties are those of
+ * the uncut task, in whatever order slices end.  Codes are cut between blocks, wherever lists end.
  */
 #ifndef HY_SLICE_H
 #define HY_SLICE_H
@@ -20,10 +20,10 @@ typedef struct HySlicing
 	const HyTask *task; /* the whole; outlives its slices */
 	bool by_targets;
 	bool merges;    /* slices have outputs of their own */
-	int64_t extent; /* rows of the side that is cut; below 2 there is nothing to cut */
+	int64_t extent; /* rows, or blocks, of the side that is cut; below 2 there is nothing to cut */
 } HySlicing;
 
-/* HySliceOutput: where one slice of a topk cut by targets leaves its answers. */
+/* HySliceOutput: where one slice that merges leaves its answers. */
 typedef struct HySliceOutput
 {
 	HyNeighbor *out; /* queries * k */
@@ -42,7 +42,7 @@ extern uint64_t hy_slice_output_bytes(const HySlicing *slicing);
 /* hy_slice_output_at: a HySliceOutput over hy_slice_output_bytes bytes of memory. */
 extern HySliceOutput hy_slice_output_at(const HySlicing *slicing, void *memory);
 
-/* hy_slice: rows first .. first + count - 1 of the side that is cut; output where it merges. */
+/* hy_slice: rows, or blocks, first .. first + count - 1 of the side that is cut; output where it merges. */
 extern HyTask
 hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output);
 
@@ -53,10 +53,10 @@ hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOu
 extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                            HyNeighbor *spare);
 
-/* hy_shape_extent: rows of the side along which a task of this shape is cut. */
+/* hy_shape_extent: rows, or blocks, of the side along which a task of this shape is cut. */
 extern int64_t hy_shape_extent(const HyShape *shape);
 
-/* hy_shape_slice: the shape of a slice of count rows. */
+/* hy_shape_slice: the shape of a slice of count of them. */
 extern HyShape hy_shape_slice(const HyShape *shape, int64_t count);
 
 #endif

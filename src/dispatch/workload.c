@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/rotation.h"
 #include "dispatch/executor_state.h"
 
 #define LEAST_MEMORY UINT64_C(1048576)
@@ -22,11 +23,13 @@ struct HyWorkload
 	char *block;
 	HyCsr graph;
 	int64_t start[65];
+	int32_t begin[2];
 };
 
 static void *carve(HyWorkload *workload, uint64_t count, uint64_t size);
 static void fill(HyWorkload *workload);
 static bool vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
+static bool score_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
 static bool spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task);
 static uint64_t random_of(uint64_t seed);
 
@@ -80,7 +83,7 @@ hy_workload_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		case HY_OP_SPREAD:
 			return spread_task(workload, shape, task) && hy_task_check(task) == HY_OK;
 		case HY_OP_SCORE_CODES:
-			break;
+			return score_task(workload, shape, task) && hy_task_check(task) == HY_OK;
 	}
 	return false;
 }
@@ -191,6 +194,77 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		                            .k = shape->k,
 		                            .out = out,
 		                            .counts = counts};
+	return true;
+}
+
+/* score_task: of whole blocks, in one list; the rows beyond the shape's are dead. */
+static bool
+score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
+{
+	HyScoreTask *score = &task->u.score;
+	HyScoreRows *rows = &score->rows;
+	uint64_t blocks = ((uint64_t) shape->targets + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+	uint64_t queries = (uint64_t) shape->queries;
+	HyCodeFactors *factors;
+	HyCodeQuery *query;
+	HyScoreReach *reach;
+	uint32_t *live;
+	float *vector;
+	uint8_t *tables;
+	uint64_t i;
+	int j;
+
+	if (shape->dtype != HY_F32 || shape->dims < 1 || shape->dims % HY_ROTATION_STEP != 0 ||
+	    blocks > INT32_MAX || queries > INT32_MAX)
+		return false;
+	/* what takes the place of codes matters to nobody */
+	rows->codes = carve(workload, blocks, hy_code_block_size(shape->dims));
+	vector = carve(workload, (uint64_t) shape->dims, sizeof(float));
+	if (rows->codes == NULL || vector == NULL)
+		return false;
+	fill(workload);
+	factors = carve(workload, blocks, sizeof(HyCodeFactors));
+	live = carve(workload, blocks, sizeof(uint32_t));
+	query = carve(workload, queries, sizeof(HyCodeQuery));
+	tables = carve(workload, queries, hy_code_tables_size(shape->dims));
+	reach = carve(workload, queries, sizeof(HyScoreReach));
+	score->out = carve(workload, queries * (uint64_t) shape->k, sizeof(HyNeighbor));
+	score->counts = carve(workload, queries, sizeof(int32_t));
+	if (factors == NULL || live == NULL || query == NULL || tables == NULL || reach == NULL ||
+	    score->out == NULL || score->counts == NULL)
+		return false;
+
+	for (i = 0; i < blocks; i++)
+	{
+		for (j = 0; j < HY_CODE_ROWS; j++)
+		{
+			factors[i].add[j] =
+				(float) (random_of(i * HY_CODE_ROWS + (uint64_t) j) >> 44) * 0x1p-20f;
+			factors[i].rescale[j] = -0.1f;
+			factors[i].error[j] = 0.1f;
+		}
+		live[i] = UINT32_MAX;
+	}
+	if (shape->targets % HY_CODE_ROWS != 0)
+		live[blocks - 1] = (UINT32_C(1) << shape->targets % HY_CODE_ROWS) - 1;
+	for (i = 0; i < queries; i++)
+	{
+		hy_code_query_init(&query[i], vector, shape->dims,
+		                   tables + i * hy_code_tables_size(shape->dims));
+		reach[i] = (HyScoreReach){1, 1};
+	}
+	workload->begin[0] = 0;
+	workload->begin[1] = (int32_t) blocks;
+	rows->padded = shape->dims;
+	rows->lists = 1;
+	rows->begin = workload->begin;
+	rows->code_stride = hy_code_block_size(shape->dims);
+	rows->factors = factors;
+	rows->factor_stride = sizeof(HyCodeFactors);
+	rows->live = live;
+	rows->blocks = (int32_t) blocks;
+	score->queries = (HyScoreQueries){(int32_t) queries, query, reach, 1, 2};
+	score->k = shape->k;
 	return true;
 }
 

@@ -27,6 +27,9 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	if (task->op == HY_OP_ASSIGN)
 		return hy_assign(&task->u.assign.rows, &task->u.assign.centroids, &task->u.assign.groups,
 		                 task->allocator, task->u.assign.nearest, task->cancel);
+	if (task->op == HY_OP_SCORE_CODES)
+		return hy_score(&task->u.score.rows, &task->u.score.queries, task->u.score.k,
+		                task->u.score.out, task->u.score.counts, task->cancel);
 	if (!distance && task->op != HY_OP_TOPK)
 		return HY_UNSUPPORTED;
 	st = emulated_on_host(device, distance ? &d->queries : &t->queries, &queries);
@@ -77,6 +80,12 @@ emulated_scribble(const HyTask *task)
 				memset(task->u.assign.nearest, 0xcc, (size_t) shape.queries * sizeof(int32_t));
 			break;
 		case HY_OP_SCORE_CODES:
+			if (shape.queries > 0)
+			{
+				memset(task->u.score.out, 0xcc,
+				       (size_t) shape.queries * (size_t) shape.k * sizeof(HyNeighbor));
+				memset(task->u.score.counts, 0xcc, (size_t) shape.queries * sizeof(int32_t));
+			}
 			break;
 	}
 }

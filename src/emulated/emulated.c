@@ -130,8 +130,8 @@ emulated_caps(const HyDevice *device, const HyShape *shape)
 	(void) device;
 	if (shape->op == HY_OP_ASSIGN && (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2))
 		caps = (HyCaps){.reason = "rows are assigned in float32, by Euclidean distance"};
-	if (shape->op == HY_OP_SCORE_CODES)
-		caps = (HyCaps){.reason = "the emulated device does not have this operation"};
+	if (shape->op == HY_OP_SCORE_CODES && (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2))
+		caps = (HyCaps){.reason = "codes are scored in float32, alike for all metrics"};
 	return caps;
 }
 

@@ -100,9 +100,15 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 		return;
 	}
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
-	load->k = shape->op == HY_OP_TOPK ? shape->k : 0;
+	load->k = hy_op_has_k(shape->op) ? shape->k : 0;
+	/* of four dimensions one entry is added; a bit a dimension goes up, and factors */
+	if (shape->op == HY_OP_SCORE_CODES)
+	{
+		load->flop = pairs * ((double) dims / 4 + 10);
+		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
+	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
-	if (shape->op == HY_OP_TOPK)
+	if (hy_op_has_k(shape->op))
 		load->bytes_down = (uint64_t) shape->queries * (uint64_t) shape->k * sizeof(HyNeighbor);
 	else if (shape->op == HY_OP_ASSIGN)
 		load->bytes_down = (uint64_t) shape->queries * sizeof(int32_t);

@@ -142,8 +142,13 @@ hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distanc
 {
 	const HybridWaiting *list = &frontier->lists[which];
 
-	return (list->reach.base + spread_of(frontier, list->radius) - distance) /
-	       (width_of(frontier, list->radius) + FLT_MIN);
+	return hybrid_frontier_promise_of(frontier, list->reach.base, list->radius, distance);
+}
+
+float
+hybrid_frontier_promise_of(const HybridFrontier *frontier, float base, float radius, float distance)
+{
+	return (base + spread_of(frontier, radius) - distance) / (width_of(frontier, radius) + FLT_MIN);
 }
 
 Size

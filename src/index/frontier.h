@@ -78,6 +78,10 @@ extern float hybrid_frontier_key(const HybridFrontier *frontier, int which);
  */
 extern float hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distance);
 
+/* hybrid_frontier_promise_of: the same of any list, by its base and its radius. */
+extern float hybrid_frontier_promise_of(const HybridFrontier *frontier, float base, float radius,
+                                        float distance);
+
 /* hybrid_frontier_memory: bytes of what waits. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);
 

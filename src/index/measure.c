@@ -20,7 +20,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
 #include <math.h>
 
 #include "miscadmin.h"
@@ -28,9 +27,10 @@
 
 #include "index/build.h"
 #include "index/lookup.h"
+#include "index/truths.h"
 
 #define WANTED 10       /* neighbours that are to be found */
-#define SURE 4          /* deviations of estimates */
+#define TOGETHER 64     /* queries whose neighbours are looked for at a time */
 #define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
@@ -86,8 +86,8 @@ typedef struct Measuring
 	int neighbours;
 } Measuring;
 
-static void find_truths(Measuring *measuring);
-static void find_truth(Measuring *measuring, int query);
+static void find_truths(Measuring *measuring, Relation index);
+static int64 place_query(const Measuring *measuring, int query, float *x);
 static int64 ask(Measuring *measuring, int query);
 static void gather_thresholds(Measuring *measuring);
 static float threshold_of(const Measuring *measuring, int point);
@@ -152,7 +152,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
 	/* truths take about as long as all that is tried */
 	hybrid_team_expect(team, queries->count);
-	find_truths(&measuring);
+	find_truths(&measuring, index);
 	gather_thresholds(&measuring);
 	if (measuring.neighbours > 0)
 		try_thresholds(&measuring);
@@ -163,64 +163,67 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	return points;
 }
 
-/* find_truths: by searches in all lists. */
+/* find_truths: in all lists, for some queries at a time. */
 static void
-find_truths(Measuring *measuring)
+find_truths(Measuring *measuring, Relation index)
 {
-	int64 query;
+	const HybridQueries *queries = measuring->queries;
+	int dims = measuring->open->layout.dims, q, i;
+	float *x = palloc(TOGETHER * dims * sizeof(float));
+	HybridTruth *found = palloc(TOGETHER * HYBRID_FIRST_NEAREST * sizeof(HybridTruth));
+	int64 first, self[TOGETHER];
 
-	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	while ((first = hybrid_team_next(measuring->team) * TOGETHER) < queries->count)
 	{
-		find_truth(measuring, (int) query);
-		hybrid_team_done(measuring->team, 1);
+		int some = (int) Min(queries->count - first, TOGETHER), counts[TOGETHER];
+
+		for (q = 0; q < some; q++)
+			self[q] = place_query(measuring, (int) first + q, x + (Size) q * dims);
+		hybrid_truths(index, measuring->open, x, self, some, HYBRID_FIRST_NEAREST, found, counts);
+		for (q = 0; q < some; q++)
+		{
+			const HybridTruth *truths = found + q * HYBRID_FIRST_NEAREST;
+			Truth *truth = &measuring->measured->truths[first + q];
+
+			truth->count = Min(counts[q], WANTED);
+			for (i = 0; i < truth->count; i++)
+			{
+				truth->positions[i] = truths[i].position;
+				/* beyond the range of single precision nothing short of all lists will do */
+				truth->thresholds[i] = isnan(truths[i].promise) ? INFINITY : truths[i].promise;
+			}
+		}
+		hybrid_team_done(measuring->team, some);
 	}
 	hybrid_team_meet(measuring->team);
+	pfree(found);
+	pfree(x);
 }
 
-static void
-find_truth(Measuring *measuring, int query)
+/* place_query: where a query is; the position of its own row. */
+static int64
+place_query(const Measuring *measuring, int query, float *x)
 {
-	HybridLookupLimits limits = {0, SURE, INT_MAX};
-	int64 self = ask(measuring, query);
-	Truth *truth = &measuring->measured->truths[query];
-	const HybridFind *finds;
-	double farthest = 0;
-	float promise;
-	int count, i;
+	const HybridQueries *queries = measuring->queries;
+	Size row = (Size) query * queries->kept / queries->count;
+	int dims = measuring->open->layout.dims, j;
 
-	hybrid_lookup_limit(measuring->search, &limits);
-	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
-	truth->count = 0;
-	for (i = 0; i < count; i++)
-	{
-		if (finds[i].position != self)
-			farthest = finds[i].distance;
-	}
-	for (i = 0; i < count && truth->count < WANTED; i++)
-	{
-		if (finds[i].position == self)
-			continue;
-		promise = hybrid_lookup_promise(measuring->search, finds[i].list, farthest);
-		/* beyond the range of single precision nothing short of all lists will do */
-		truth->thresholds[truth->count] = isnan(promise) ? INFINITY : promise;
-		truth->positions[truth->count++] = finds[i].position;
-	}
+	for (j = 0; j < dims; j++)
+		x[j] = queries->places[row * dims + j] + queries->centre[j];
+	return queries->positions[row];
 }
 
 /* ask: the search begins for this query; returns the position of its own row. */
 static int64
 ask(Measuring *measuring, int query)
 {
-	const HybridQueries *queries = measuring->queries;
-	Size row = (Size) query * queries->kept / queries->count;
-	int dims = measuring->open->layout.dims, j;
+	int64 self = place_query(measuring, query, measuring->x);
 
 	CHECK_FOR_INTERRUPTS();
-	for (j = 0; j < dims; j++)
-		measuring->x[j] = queries->places[row * dims + j] + queries->centre[j];
-	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x, dims);
+	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x,
+	                  measuring->open->layout.dims);
 	hybrid_lookup_query(measuring->search, &measuring->probe);
-	return queries->positions[row];
+	return self;
 }
 
 /* gather_thresholds: everybody has them all. */

@@ -211,6 +211,12 @@ hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored, const void
 	return reach_of(scorer, view, dtype, copy);
 }
 
+HybridReach
+hybrid_scorer_reach_place(HybridScorer *scorer, const float *place)
+{
+	return reach_of(scorer, place, HY_F32, NULL);
+}
+
 /* reach_of: a centroid, as the distance kernels take it. */
 static HybridReach
 reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)

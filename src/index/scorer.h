@@ -88,6 +88,9 @@ extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, in
 extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored,
                                        const void *vector, float *copy);
 
+/* hybrid_scorer_reach_place: how far a place is, given as dims floats. */
+extern HybridReach hybrid_scorer_reach_place(HybridScorer *scorer, const float *place);
+
 /*
  * hybrid_scorer_row: the lower bound of a row's distance by its stored vector; *width: how much more
  * the distance may be, at most.

@@ -194,7 +194,7 @@ parse_shape(TupleTableSlot *slot, HyShape *shape)
 	shape->dims = dims;
 	shape->queries = 1;
 	shape->targets = 1;
-	shape->k = shape->op == HY_OP_TOPK ? 1 : 0;
+	shape->k = hy_op_has_k(shape->op) ? 1 : 0;
 	return true;
 }
 

@@ -75,7 +75,7 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 		for (op = 0; op < HY_OP_SPREAD; op++)
 		{
 			shape.op = (HyOp) op;
-			shape.k = shape.op == HY_OP_TOPK ? 1 : 0;
+			shape.k = hy_op_has_k(shape.op) ? 1 : 0;
 			for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
 			{
 				shape.dtype = (HyDtype) dtype;
@@ -165,7 +165,7 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	/* beyond this only memory is a limit */
 	hybrid_row_put_if(&row, caps.ok && caps.max_targets < INT64_MAX,
 	                  Int64GetDatum(caps.max_targets));
-	hybrid_row_put_if(&row, caps.ok && shape->op == HY_OP_TOPK && caps.max_k < INT32_MAX,
+	hybrid_row_put_if(&row, caps.ok && hy_op_has_k(shape->op) && caps.max_k < INT32_MAX,
 	                  Int32GetDatum(caps.max_k));
 	hybrid_row_put_if(&row, caps.ok, BoolGetDatum(caps.numeric_class == HY_CLASS_EXACT));
 	hybrid_row_put_text(&row, caps.ok ? NULL : caps.reason);

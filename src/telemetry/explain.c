@@ -65,7 +65,7 @@ shape_from(FunctionCallInfo fcinfo)
 	shape.dims = dims;
 	shape.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	shape.dtype = parse_dtype(text_to_cstring(PG_GETARG_TEXT_PP(6)));
-	if (shape.op != HY_OP_TOPK)
+	if (!hy_op_has_k(shape.op))
 		return shape;
 	if (k < 1)
 		ereport(ERROR,

@@ -77,8 +77,24 @@ is( $node->safe_psql('postgres', q{
 	SET hybrid.execution = prefer_gpu;
 	DROP INDEX item_v;
 	CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
-	SELECT sum(calls) > 0 FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'assign'}),
-	't', 'which is where they were');
+	SELECT string_agg(operation, ' ' ORDER BY operation) FROM hybrid_stats WHERE backend = 'emulated' AND calls > 0}),
+	'assign score_codes', 'which is where they were, and codes were scored');
+
+# Codes scored there in pieces, by a device that fails each time, and by one that fails now and then.
+for my $way ('emulated_memory_mb = 1', q{emulated_faults = 'op=score_codes,fail_every=1'},
+	q{emulated_faults = 'op=score_codes,in=poll,fail_every=2'})
+{
+	($said, $bytes) = build("SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; SET hybrid.$way");
+	is($bytes, $alone, "codes scored on a device: $way");
+}
+is( $node->safe_psql('postgres', q{
+	SET hybrid.plugins = 'hybrid_emulated';
+	SET hybrid.execution = prefer_gpu;
+	SET hybrid.emulated_faults = 'op=score_codes,fail_every=1';
+	DROP INDEX item_v;
+	CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
+	SELECT sum(fallbacks) > 0 FROM hybrid_stats WHERE backend = 'emulated' AND operation = 'score_codes'}),
+	't', 'it did fail');
 
 # 4 MB: too little for workers, and enough.
 ($said, $bytes) = build('SET maintenance_work_mem = 4096');

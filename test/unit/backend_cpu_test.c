@@ -158,8 +158,9 @@ test_failures(void)
 	task.u.distance.targets.stride = 1;
 	CHECK_INT(cpu->submit(device, &task, &ticket), HY_INVALID);
 	task = distance_task();
+	memset(&task.u, 0, sizeof(task.u));
 	task.op = HY_OP_SCORE_CODES;
-	CHECK_INT(cpu->submit(device, &task, &ticket), HY_UNSUPPORTED);
+	CHECK_INT(cpu->submit(device, &task, &ticket), HY_INVALID);
 	task = distance_task();
 	task.u.distance.targets.data = NULL;
 	task.u.distance.targets.buffer = (HyBuffer *) vectors;
@@ -192,6 +193,9 @@ test_caps_and_probe(void)
 	CHECK(!cpu->caps(NULL, &shape).ok);
 	shape.dtype = HY_F32;
 	shape.op = HY_OP_SCORE_CODES;
+	CHECK(cpu->caps(NULL, &shape).ok);
+	CHECK_INT(cpu->caps(NULL, &shape).max_k, HY_SCORE_MOST);
+	shape.metric = HY_METRIC_COSINE;
 	CHECK(!cpu->caps(NULL, &shape).ok && cpu->caps(NULL, &shape).reason != NULL);
 	CHECK_INT(cpu->device_count(&count), HY_OK);
 	CHECK_INT(count, 1);

@@ -3,6 +3,7 @@
  *		What can be said of a task without running it.
  */
 #include "dispatch/backend.h"
+#include "score_stage.h"
 #include "unit.h"
 
 static float numbers[64];
@@ -44,6 +45,19 @@ static double value[2] = {1, 1};
 static double activation[6];
 static int32_t hop[6];
 
+static ScoreStage stage;
+
+static HyTask
+score_task(void)
+{
+	HyTask task = {.op = HY_OP_SCORE_CODES};
+	UnitRandom random = {8};
+
+	score_stage_init(&stage, &random, false);
+	task.u.score = (HyScoreTask){stage.rows, stage.queries, 3, neighbors, counts};
+	return task;
+}
+
 static HyTask
 spread_task(void)
 {
@@ -72,6 +86,13 @@ test_shapes(void)
 	task = topk_task();
 	shape = hy_task_shape(&task);
 	CHECK(shape.op == HY_OP_TOPK && shape.metric == HY_METRIC_L1 && shape.k == 3);
+	task = score_task();
+	shape = hy_task_shape(&task);
+	CHECK(shape.op == HY_OP_SCORE_CODES && shape.metric == HY_METRIC_L2 && shape.dtype == HY_F32);
+	CHECK(shape.dims == SCORE_PADDED && shape.queries == SCORE_QUERIES && shape.k == 3);
+	CHECK_INT(shape.targets, (SCORE_BLOCKS - SCORE_AHEAD) * HY_CODE_ROWS);
+	CHECK_INT(hy_shape_items(&shape), SCORE_QUERIES * shape.targets);
+	CHECK(!shape.resident);
 	task = spread_task();
 	shape = hy_task_shape(&task);
 	CHECK(shape.op == HY_OP_SPREAD && shape.dims == 0 && shape.queries == 2 && shape.targets == 4);
@@ -128,6 +149,12 @@ test_vector_tasks(void)
 	refused(topk_task, task.u.topk.k = 0);
 	refused(topk_task, task.u.topk.out = NULL);
 	refused(topk_task, task.u.topk.counts = NULL);
+
+	refused(score_task, task.u.score.k = HY_SCORE_MOST + 1);
+	refused(score_task, task.u.score.rows.live = NULL);
+	refused(score_task, task.u.score.queries.reach = NULL);
+	refused(score_task, task.u.score.out = NULL);
+	refused(score_task, task.u.score.counts = NULL);
 
 	/* nothing to do needs nothing */
 	task.u.distance.targets.rows = 0;

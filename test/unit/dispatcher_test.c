@@ -136,9 +136,9 @@ test_tasks_that_contradict_themselves(void)
 	task.u.distance.targets.buffer = (HyBuffer *) &stage; /* whose it is cannot be known */
 	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);
 	task = stage_task(100);
-	task.op = HY_OP_SCORE_CODES; /* no device, no CPU has it yet */
-	stage.unsupported = true;
-	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_UNSUPPORTED);
+	memset(&task.u, 0, sizeof(task.u));
+	task.op = HY_OP_SCORE_CODES; /* without a list, without a query, for none of the best */
+	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_INVALID);
 	CHECK_INT(stage.submits, 0);
 	stage_end();
 }

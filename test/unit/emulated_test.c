@@ -5,6 +5,7 @@
 #include "core/topk.h"
 #include "dispatch/dispatcher.h"
 #include "emulated_stage.h"
+#include "score_stage.h"
 
 /* Contexts of a device that does not hear are left behind on purpose; this keeps them in sight. */
 static void *left_behind[4];
@@ -48,7 +49,11 @@ test_devices_and_caps(void)
 	shape.op = HY_OP_ASSIGN;
 	CHECK(device_of->caps(NULL, &shape).ok);
 	shape.op = HY_OP_SCORE_CODES;
+	CHECK(device_of->caps(NULL, &shape).ok);
+	shape.metric = HY_METRIC_IP;
 	CHECK(!device_of->caps(NULL, &shape).ok && device_of->caps(NULL, &shape).reason != NULL);
+	shape.metric = HY_METRIC_L2;
+	CHECK_INT(device_of->estimate(NULL, &shape).device_bytes, 8 * 4 + 10 * (1 + 12) + 3 * 16);
 	shape.op = HY_OP_DISTANCE;
 	CHECK_INT(device_of->estimate(NULL, &shape).device_bytes, 8 * 4 + 80 * 4 + 80);
 }
@@ -70,6 +75,8 @@ test_under_the_dispatcher(void)
 	                                     "status=sticky",
 	                                     "cannot be read"};
 	static HyEdge edges[200];
+	static ScoreStage stage;
+	UnitRandom random = {5};
 	HyCsr graph;
 	double gain[50];
 	int64_t start[3] = {0, 1, 2};
@@ -86,6 +93,7 @@ test_under_the_dispatcher(void)
 	CHECK_INT(hy_csr_build(edges, 200, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
 	          HY_OK);
 	hy_spread_gain(&graph, 0.85, 1, gain);
+	score_stage_init(&stage, &random, true);
 	for (f = 0; f < sizeof(faults) / sizeof(faults[0]); f++)
 	{
 		HyExecutor *executor;
@@ -140,6 +148,20 @@ test_under_the_dispatcher(void)
 				CHECK_INT(memcmp(nearest[0], nearest[1], sizeof(nearest[0])), 0);
 			}
 
+			task.op = HY_OP_SCORE_CODES;
+			{
+				static HyNeighbor least[2][SCORE_QUERIES * 20];
+				int32_t kept[2][SCORE_QUERIES];
+
+				memset(least, 0, sizeof(least));
+				task.u.score = (HyScoreTask){stage.rows, stage.queries, 20, least[1], kept[1]};
+				CHECK_INT(hy_score(&stage.rows, &stage.queries, 20, least[0], kept[0], NULL),
+				          HY_OK);
+				CHECK_INT(hy_dispatch(executor, &task, NULL), HY_OK);
+				CHECK_INT(memcmp(least[0], least[1], sizeof(least[0])), 0);
+				CHECK_INT(memcmp(kept[0], kept[1], sizeof(kept[0])), 0);
+			}
+
 			task.op = HY_OP_SPREAD;
 			memset(&task.u, 0, sizeof(task.u));
 			task.u.spread.graph = &graph;
@@ -156,7 +178,10 @@ test_under_the_dispatcher(void)
 			CHECK_INT(memcmp(hop[0], hop[1], sizeof(hop[0])), 0);
 		}
 		if (f == 0)
+		{
 			CHECK_INT(hy_executor_counters(executor, 1, HY_OP_SPREAD)->calls, 12);
+			CHECK_INT(hy_executor_counters(executor, 1, HY_OP_SCORE_CODES)->calls, 12);
+		}
 		hy_executor_destroy(executor);
 		CHECK_INT(memory.outstanding, 0);
 	}

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/rotation.h"
 #include "dispatch/cost_model.h"
 #include "dispatch/dispatcher.h"
 #include "unit.h"
@@ -19,6 +20,7 @@ extern const HyBackend *hy_plugin_entry(const HyHost *host);
 static const char *const mixed_profiles[] = {"pcie", "integrated", "bad"};
 
 #define MIXED_PROFILES 3
+#define CODE_WORK 16 /* of codes, in the time of one of vectors */
 
 /* mixed_setting: of the host; arg is the profile's name. */
 static const char *
@@ -45,23 +47,29 @@ mixed_config(HyConfig *config)
 
 /*
  * mixed_shape: such as users have: sizes evenly over the powers, dims of common models, and no more
- * than most units of work, most_spread in spread, whose edges take longer, so that thousands end.
+ * than most units of work, most_spread in spread, whose edges take longer, and more in codes, so that
+ * thousands end.
  */
 static HyShape
 mixed_shape(UnitRandom *random, double most, double most_spread)
 {
 	static const int32_t dims[] = {64, 100, 768, 1000, 4096, 5000};
-	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD};
+	static const HyOp ops[] = {HY_OP_DISTANCE, HY_OP_TOPK, HY_OP_SPREAD, HY_OP_SCORE_CODES};
 	HyShape shape = {.dtype = HY_F32, .metric = HY_METRIC_L2};
 
 	do
 	{
-		shape.op = ops[unit_random(random) % 3];
+		shape.op = ops[unit_random(random) % 4];
 		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
+		/* codes are of padded dimensions */
+		if (shape.op == HY_OP_SCORE_CODES)
+			shape.dims = hy_rotation_padded(shape.dims);
 		shape.queries = unit_random(random) % 2 ? 1 : 1 + (int64_t) (unit_random(random) % 32);
 		shape.targets = (int64_t) (8 * exp(unit_random_unit(random) * log(125000)));
-		shape.k = shape.op == HY_OP_TOPK ? 10 : 0;
-	} while (hy_cost_terms(&shape, true).work > (shape.op == HY_OP_SPREAD ? most_spread : most));
+		shape.k = hy_op_has_k(shape.op) ? 10 : 0;
+	} while (hy_cost_terms(&shape, true).work > (shape.op == HY_OP_SPREAD        ? most_spread
+	                                             : shape.op == HY_OP_SCORE_CODES ? CODE_WORK * most
+	                                                                             : most));
 	return shape;
 }
 

@@ -27,6 +27,7 @@
 #define _mm512_cvtepi32_epi16 emulated_cvtepi32_epi16
 #define _mm512_cvttps_epi32 emulated_cvttps_epi32
 #define _mm512_cvtepi32_epi8 emulated_cvtepi32_epi8
+#define _mm512_cvtepu16_epi32 emulated_cvtepu16_epi32
 
 static inline simde__m512
 emulated_cvtph_ps(__m256i halves)
@@ -49,6 +50,19 @@ emulated_cvtps_ph(simde__m512 v, int rounding)
 	_mm_storeu_si128((__m128i *) halves, _mm256_cvtps_ph(_mm256_loadu_ps(lanes), 0));
 	_mm_storeu_si128((__m128i *) (halves + 8), _mm256_cvtps_ph(_mm256_loadu_ps(lanes + 8), 0));
 	return _mm256_loadu_si256((const __m256i *) halves);
+}
+
+static inline simde__m512i
+emulated_cvtepu16_epi32(__m256i v)
+{
+	unsigned short words[16];
+	unsigned int wide[16];
+	int i;
+
+	_mm256_storeu_si256((__m256i *) words, v);
+	for (i = 0; i < 16; i++)
+		wide[i] = words[i];
+	return simde_mm512_loadu_si512(wide);
 }
 
 static inline __m256

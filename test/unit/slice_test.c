@@ -6,6 +6,7 @@
 #include "core/topk.h"
 #include "dispatch/backend_cpu.h"
 #include "dispatch/slice.h"
+#include "score_stage.h"
 #include "unit.h"
 
 #define DIMS 24
@@ -72,7 +73,7 @@ run_in_slices(const HyTask *task, bool by_targets, bool merges)
 	CHECK_INT(slicing.merges, merges);
 	memory = malloc(hy_slice_output_bytes(&slicing) + 1);
 	output = hy_slice_output_at(&slicing, memory);
-	spare = malloc((slicing.merges ? (size_t) task->u.topk.k : 1) * sizeof(HyNeighbor));
+	spare = malloc((slicing.merges ? (size_t) hy_task_shape(task).k : 1) * sizeof(HyNeighbor));
 	hy_slicing_begin(&slicing);
 	for (at = 0; at < slicing.extent; pieces++)
 	{
@@ -247,6 +248,59 @@ test_topk(void)
 	}
 }
 
+/* Between blocks, wherever lists begin, whatever blocks count; or between queries. */
+static void
+test_score_codes(void)
+{
+	static const int32_t ks[] = {1, 10, HY_SCORE_MOST};
+	static HyNeighbor out[2][SCORE_QUERIES * HY_SCORE_MOST];
+	static ScoreStage stage;
+	int round;
+
+	for (round = 0; round < 40; round++)
+	{
+		int32_t counts[2][SCORE_QUERIES];
+		HyTask task = {.op = HY_OP_SCORE_CODES};
+		HyScoreTask *score = &task.u.score;
+		int q;
+		int i;
+
+		score_stage_init(&stage, &random_, round % 2 == 1);
+		score->rows = stage.rows;
+		score->queries = stage.queries;
+		score->k = ks[round % 3];
+		if (round % 4 == 1)
+		{
+			score->rows.first += 7;
+			score->rows.blocks -= 20;
+		}
+		/* one query's answers are less than any block */
+		if (round % 5 == 2)
+			score->queries.count = 1;
+		score->out = out[0];
+		score->counts = counts[0];
+		CHECK_INT(run(&task), HY_OK);
+		memset(out[1], 0xee, sizeof(out[1]));
+		memset(counts[1], 0xee, sizeof(counts[1]));
+		score->out = out[1];
+		score->counts = counts[1];
+		run_in_slices(&task, score->k < HY_SCORE_MOST || score->queries.count == 1,
+		              score->k < HY_SCORE_MOST || score->queries.count == 1);
+		for (q = 0; q < score->queries.count; q++)
+		{
+			CHECK_INT(counts[0][q], counts[1][q]);
+			for (i = 0; i < counts[0][q]; i++)
+			{
+				const HyNeighbor *whole = &out[0][q * score->k + i];
+				const HyNeighbor *parts = &out[1][q * score->k + i];
+
+				CHECK_SAME_F64(parts->distance, whole->distance);
+				CHECK_INT(parts->row, whole->row);
+			}
+		}
+	}
+}
+
 static void
 test_norms_and_half(void)
 {
@@ -345,6 +399,20 @@ test_the_cheaper_side_is_cut(void)
 	CHECK_INT(hy_shape_extent(&shape), 1000);
 	shape.targets = 1;
 	CHECK_INT(hy_shape_extent(&shape), 10);
+	/* codes are cut between blocks: 10 x (400 + 160) bytes against 1000 x (12.5 + 12) */
+	shape.op = HY_OP_SCORE_CODES;
+	shape.targets = 1000;
+	CHECK_INT(hy_shape_extent(&shape), 32);
+	CHECK_INT(hy_shape_slice(&shape, 7).targets, 224);
+	CHECK_INT(hy_shape_slice(&shape, 32).targets, 1000);
+	shape.k = 1000;
+	CHECK_INT(hy_shape_extent(&shape), 10);
+	shape.k = 10;
+	shape.queries = 2;
+	shape.targets = 32;
+	CHECK_INT(hy_shape_extent(&shape), 2);
+	CHECK_INT(hy_shape_slice(&shape, 1).queries, 1);
+	shape.queries = 10;
 	shape.op = HY_OP_SPREAD;
 	shape.targets = 100000;
 	CHECK_INT(hy_shape_extent(&shape), 10);
@@ -357,6 +425,7 @@ main(void)
 	UNIT_RUN(test_assign);
 	UNIT_RUN(test_a_window_leaves_the_rest_alone);
 	UNIT_RUN(test_topk);
+	UNIT_RUN(test_score_codes);
 	UNIT_RUN(test_norms_and_half);
 	UNIT_RUN(test_spread);
 	UNIT_RUN(test_the_cheaper_side_is_cut);

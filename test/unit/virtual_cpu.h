@@ -41,6 +41,10 @@ virtual_cpu_ns(const HyShape *shape)
 	if (shape->op == HY_OP_SPREAD)
 		return ns + 300 +
 		       pairs * 10 * (1 + 20 * virtual_cpu_element_ns(12.0 * (double) shape->targets));
+	if (shape->op == HY_OP_SCORE_CODES)
+		/* codes stay in a cache while all queries meet them */
+		return ns + pairs * (3 + shape->dims * 0.012) +
+		       12.0 * (double) shape->queries * shape->k * log(2 + (double) shape->targets);
 	ns += pairs * (6 + shape->dims * virtual_cpu_element_ns(bytes));
 	if (shape->op == HY_OP_TOPK)
 		ns += 1.5 * pairs +
@@ -68,6 +72,8 @@ virtual_cpu_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	/* nothing was found: who joins the answers of pieces must not read what is not there */
 	if (task->op == HY_OP_TOPK)
 		memset(task->u.topk.counts, 0, (size_t) shape.queries * sizeof(int32_t));
+	if (task->op == HY_OP_SCORE_CODES)
+		memset(task->u.score.counts, 0, (size_t) shape.queries * sizeof(int32_t));
 	virtual_cpu_state = virtual_cpu_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
 	shake = (double) (virtual_cpu_state >> 11) * 0x1p-53;
 	ns *= 0.9 + 0.2 * shake;

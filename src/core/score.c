@@ -1,0 +1,146 @@
+/*
+ * score.c
+ *		Queries against codes, some blocks at a time, which stay in the cache while every query meets
+ *		them.
+ */
+#include "core/score.h"
+
+#include <math.h>
+
+#include "core/topk.h"
+
+#define CHUNK_BYTES (256 * 1024) /* of codes that all queries meet before others */
+#define PIECE 16                 /* blocks of a list that are scored before the heap is told */
+#define POLL_BYTES (1024 * 1024) /* of codes, between two looks at cancel */
+
+static int32_t list_of(const HyScoreRows *rows, int32_t block);
+static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
+                 int32_t first, int32_t end, HyTopK *least);
+static void meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits,
+                      int32_t first, int32_t end, HyTopK *least);
+
+HyStatus
+hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNeighbor *out,
+         int32_t *counts, const HyCancel *cancel)
+{
+	HyStatus status = hy_score_check(rows, queries, k);
+	int32_t at_a_time;
+	int32_t left;
+	size_t work = 0;
+	int32_t q;
+
+	if (status != HY_OK)
+		return status;
+	for (q = 0; q < queries->count; q++)
+		counts[q] = 0;
+	at_a_time = (int32_t) (CHUNK_BYTES / hy_code_block_size(rows->padded));
+	at_a_time = at_a_time > 1 ? at_a_time : 1;
+	/* The answers serve as heaps until all rows have passed. */
+	for (left = rows->blocks; left > 0; left -= at_a_time)
+	{
+		int32_t first = rows->first + rows->blocks - left;
+		int32_t count = left < at_a_time ? left : at_a_time;
+
+		for (q = 0; q < queries->count; q++)
+		{
+			HyTopK least = {out + (int64_t) q * k, k, counts[q]};
+
+			meet(rows, queries, q, first, first + count, &least);
+			counts[q] = least.count;
+			work += (size_t) count * hy_code_block_size(rows->padded);
+			if (work >= POLL_BYTES)
+			{
+				work = 0;
+				if (hy_cancelled(cancel))
+					return HY_CANCELLED;
+			}
+		}
+	}
+	for (q = 0; q < queries->count; q++)
+	{
+		HyTopK least = {out + (int64_t) q * k, k, counts[q]};
+
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
+		hy_topk_sort(&least);
+	}
+	return HY_OK;
+}
+
+/* list_of: the list that has this block. */
+static int32_t
+list_of(const HyScoreRows *rows, int32_t block)
+{
+	int32_t low = 0;
+	int32_t high = rows->lists;
+
+	/* list `low` begins at or before it, list `high` after it */
+	while (high - low > 1)
+	{
+		int32_t middle = low + (high - low) / 2;
+
+		if (rows->begin[middle] <= block)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* meet: a query meets blocks first .. end - 1. */
+static void
+meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int32_t first,
+     int32_t end, HyTopK *least)
+{
+	int32_t list = list_of(rows, first);
+
+	while (first < end)
+	{
+		const HyScoreReach *reach = &queries->reach[query * queries->reach_stride + list];
+		int32_t until = rows->begin[list + 1] < end ? rows->begin[list + 1] : end;
+		HyCodeLimits limits = {reach->base, reach->reach, queries->eps, INFINITY};
+
+		meet_list(rows, &queries->query[query], &limits, first, until, least);
+		first = until;
+		list++;
+	}
+}
+
+/* meet_list: blocks of one list. */
+static void
+meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits, int32_t first,
+          int32_t end, HyTopK *least)
+{
+	float estimates[PIECE * HY_CODE_ROWS];
+	float lowers[PIECE * HY_CODE_ROWS];
+	uint32_t masks[PIECE];
+	HyCodeBlocks blocks = {.code_stride = rows->code_stride, .factor_stride = rows->factor_stride};
+	int b;
+
+	for (; first < end; first += blocks.count)
+	{
+		blocks.count = end - first < PIECE ? end - first : PIECE;
+		blocks.codes = rows->codes + (size_t) first * rows->code_stride;
+		blocks.factors =
+			(const HyCodeFactors *) (const void *) ((const char *) rows->factors +
+		                                            (size_t) first * rows->factor_stride);
+		/* a bound as low as the worst may still come before it by its row */
+		if (least->count == least->k)
+			limits->threshold = (float) least->items[0].distance;
+		hy_code_score(query, &blocks, limits, estimates, lowers, masks);
+		for (b = 0; b < blocks.count; b++)
+		{
+			uint32_t mask = masks[b] & rows->live[first + b];
+
+			while (mask != 0)
+			{
+				int i = __builtin_ctz(mask);
+				float lower = lowers[b * HY_CODE_ROWS + i];
+
+				mask &= mask - 1;
+				hy_topk_push(least, isnan(lower) ? -INFINITY : (double) lower,
+				             (int64_t) (first + b) * HY_CODE_ROWS + i);
+			}
+		}
+	}
+}

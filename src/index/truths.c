@@ -1,0 +1,595 @@
+/*
+ * truths.c
+ *		The nearest rows to many queries, by codes of all lists at once.
+ *
+ * Codes of whole lists are gathered, and by way of the dispatcher each query keeps the rows with the
+ * least bounds (core/score.h), from one lot of lists to the next.  Vectors are then looked at in this
+ * order until the next bound is above the worst of those that are wanted.  A query that has come to
+ * the end of what it kept is searched for as scans are, by lookup.c.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/topk.h"
+#include "server/executor.h"
+#include "server/position.h"
+
+#include "index/buffers.h"
+#include "index/frontier.h"
+#include "index/tree.h"
+#include "index/truths.h"
+
+#define SURE 4                      /* deviations of estimates */
+#define KEPT 512                    /* rows that a query keeps by their bounds */
+#define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time */
+#define BLOCKS_A_LIST 2             /* of a lot: no more lists than this would give */
+#define LOOKED_AT 16                /* rows whose vectors are fetched together */
+
+/* Leaf: a list, and who has its centroid. */
+typedef struct Leaf
+{
+	HybridLink link;
+	const HybridInner *above; /* NULL: the root, whose centroid is the centre */
+	int entry;
+} Leaf;
+
+/* Gathered: where a block was found. */
+typedef struct Gathered
+{
+	BlockNumber page;
+	int first; /* slot of its first row */
+	int leaf;
+} Gathered;
+
+/* Row: whose vector is looked at next. */
+typedef struct Row
+{
+	HybridPlace at;
+	int leaf;
+	int64 position;
+	float lower;
+} Row;
+
+/* Find: whose vector was looked at. */
+typedef struct Find
+{
+	double distance;
+	int64 position;
+	int leaf;
+} Find;
+
+/* Lot: codes of some lists. */
+typedef struct Lot
+{
+	int blocks;
+	int most_blocks;
+	char *content; /* of each block the codes, then the factors */
+	Size stride;
+	uint32 *live;
+	int lists;
+	int most_lists;
+	int32_t *begin;
+	HyScoreReach *reach; /* queries * most_lists */
+	HyNeighbor *out;     /* queries * KEPT */
+	int32_t *counts;
+} Lot;
+
+typedef struct Search
+{
+	Relation index;
+	const HybridIndex *open;
+	int queries;
+	int k; /* wanted, and the query itself */
+	HybridProbe *probes;
+	HybridScorer *scorers; /* of each query; all but what is the query's own is shared */
+	HyCodeQuery *prepared;
+	HybridFrontier frontier; /* which knows all lists */
+	Leaf *leaves;
+	int leaves_count;
+	float *centroid; /* room for one */
+	Lot lot;
+	Gathered *gathered; /* all blocks so far */
+	int64 gathered_count;
+	int64 gathered_allocated;
+	HyTopK *kept;
+	HyTopK nearest;
+	Find *finds;
+	int finds_count;
+	float widest; /* by which the distance of a find may be more than it says */
+	HybridLookup *lookup;
+} Search;
+
+static void begin_queries(Search *search, const float *x);
+static void list_leaves(Search *search);
+static Leaf *add_leaf(Search *search, const HybridLink *link);
+static void begin_lot(Lot *lot, const HybridLayout *layout, int queries);
+static void gather_leaf(Search *search, int which);
+static void begin_list(Search *search, int which);
+static void gather_page(Search *search, int which, Page page, BlockNumber block);
+static void
+copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to);
+static void note_block(Search *search, const Gathered *gathered);
+static void score_lot(Search *search);
+static int answer(Search *search, int query, int64 self, HybridTruth *truths);
+static bool look_at_kept(Search *search, int query);
+static void find_places(Search *search, const HyNeighbor *kept, int count, Row *rows);
+static void look_at(Search *search, int query, const Row *row);
+static float worst(const Search *search, int query);
+static int compare_finds(const void *a, const void *b);
+static float promise_of(Search *search, int query, int leaf, double farthest);
+static int answer_by_lookup(Search *search, int query, int64 self, HybridTruth *truths);
+
+void
+hybrid_truths(Relation index, const HybridIndex *open, const float *x, const int64 *self,
+              int queries, int k, HybridTruth *truths, int *counts)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid truths", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Search search;
+	int i;
+
+	Assert(open->coded);
+	if (queries > 0)
+	{
+		memset(&search, 0, sizeof(search));
+		search.index = index;
+		search.open = open;
+		search.queries = queries;
+		search.k = k + 1;
+		begin_queries(&search, x);
+		list_leaves(&search);
+		begin_lot(&search.lot, &open->layout, queries);
+		for (i = 0; i < search.leaves_count; i++)
+			gather_leaf(&search, i);
+		score_lot(&search);
+		for (i = 0; i < queries; i++)
+			counts[i] = answer(&search, i, self[i], truths + (Size) i * k);
+		if (search.lookup != NULL)
+			hybrid_lookup_end(search.lookup);
+		hybrid_frontier_clear(&search.frontier);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* begin_queries: all are made ready, in the same frame. */
+static void
+begin_queries(Search *search, const float *x)
+{
+	const HybridLayout *layout = &search->open->layout;
+	HybridScorer *shared = palloc(sizeof(HybridScorer));
+	Size place = layout->dims * sizeof(float), tables = hy_code_tables_size(layout->padded);
+	int i;
+
+	search->probes = palloc(search->queries * sizeof(HybridProbe));
+	search->scorers = palloc(search->queries * sizeof(HybridScorer));
+	search->prepared = palloc(search->queries * sizeof(HyCodeQuery));
+	search->kept = palloc(search->queries * sizeof(HyTopK));
+	search->finds = palloc(KEPT * sizeof(Find));
+	search->nearest.items = palloc(search->k * sizeof(HyNeighbor));
+	search->centroid = palloc0(place);
+	hybrid_scorer_init(shared, search->index, search->open);
+	for (i = 0; i < search->queries; i++)
+	{
+		HybridScorer *scorer = &search->scorers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		hybrid_probe_init(&search->probes[i], search->open->metric, x + (Size) i * layout->dims,
+		                  layout->dims);
+		hybrid_scorer_query(shared, &search->probes[i]);
+		*scorer = *shared;
+		scorer->place = memcpy(palloc(place), shared->place, place);
+		scorer->absolute = memcpy(palloc(place), shared->absolute, place);
+		scorer->tables = memcpy(palloc(tables), shared->tables, tables);
+		scorer->query.tables = scorer->tables;
+		search->prepared[i] = scorer->query;
+		hy_topk_init(&search->kept[i], palloc(KEPT * sizeof(HyNeighbor)), KEPT);
+	}
+	hybrid_frontier_init(&search->frontier, shared, CurrentMemoryContext);
+}
+
+/* list_leaves: all leaf lists of the tree as it is now. */
+static void
+list_leaves(Search *search)
+{
+	HybridLookupLimits limits = {0, SURE, 0};
+	HybridFrontier *frontier = &search->frontier;
+	int count = frontier->scorer->tree.height == 0, i, j;
+
+	hybrid_frontier_begin(frontier, &limits);
+	for (i = 0; i < frontier->inner.count; i++)
+		count += frontier->inner.items[i]->count;
+	search->leaves = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Leaf));
+	if (frontier->scorer->tree.height == 0)
+		add_leaf(search, &frontier->scorer->tree.root);
+	for (i = 0; i < frontier->inner.count; i++)
+	{
+		const HybridInner *inner = frontier->inner.items[i];
+
+		for (j = 0; j < inner->count; j++)
+		{
+			Leaf *leaf = add_leaf(search, &inner->below[j]);
+
+			leaf->above = inner;
+			leaf->entry = j;
+		}
+	}
+}
+
+static Leaf *
+add_leaf(Search *search, const HybridLink *link)
+{
+	Leaf *leaf = &search->leaves[search->leaves_count++];
+
+	memset(leaf, 0, sizeof(*leaf));
+	leaf->link = *link;
+	return leaf;
+}
+
+/* begin_lot: room for one. */
+static void
+begin_lot(Lot *lot, const HybridLayout *layout, int queries)
+{
+	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
+	lot->most_blocks = (int) Max(LOT_BYTES / lot->stride, layout->leaf.blocks);
+	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
+	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
+	lot->live = palloc(lot->most_blocks * sizeof(uint32));
+	lot->begin = palloc((lot->most_lists + 1) * sizeof(int32_t));
+	lot->reach = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                    (Size) queries * lot->most_lists * sizeof(HyScoreReach));
+	lot->out =
+		MemoryContextAllocHuge(CurrentMemoryContext, (Size) queries * KEPT * sizeof(HyNeighbor));
+	lot->counts = palloc(queries * sizeof(int32_t));
+}
+
+/* gather_leaf: the blocks of a list come to the lot. */
+static void
+gather_leaf(Search *search, int which)
+{
+	const HybridLayout *layout = &search->open->layout;
+	const HybridLink *link = &search->leaves[which].link;
+	BlockNumber block = link->head;
+	uint32 pages = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	if (search->lot.lists == search->lot.most_lists)
+		score_lot(search);
+	begin_list(search, which);
+	do
+	{
+		Buffer buffer;
+		BlockNumber next;
+
+		/* what is left of the list is one in the next lot */
+		if (search->lot.blocks + layout->leaf.blocks > search->lot.most_blocks)
+		{
+			score_lot(search);
+			begin_list(search, which);
+		}
+		buffer = hybrid_list_read(search->index, layout, link, 0, block, NULL);
+		gather_page(search, which, BufferGetPage(buffer), block);
+		next = hybrid_list_page(BufferGetPage(buffer))->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(search->index, link, &pages);
+		block = next;
+	} while (BlockNumberIsValid(block));
+	search->lot.begin[search->lot.lists] = search->lot.blocks;
+}
+
+/* begin_list: a list, or the rest of one, in the lot: how far it is from every query. */
+static void
+begin_list(Search *search, int which)
+{
+	const Leaf *leaf = &search->leaves[which];
+	Lot *lot = &search->lot;
+	int i;
+
+	if (leaf->above != NULL)
+		(void) hybrid_inner_reach(search->frontier.scorer, leaf->above, 1, leaf->entry,
+		                          search->centroid);
+	for (i = 0; i < search->queries; i++)
+	{
+		HybridReach reach = hybrid_scorer_reach_place(&search->scorers[i], search->centroid);
+
+		lot->reach[(Size) i * lot->most_lists + lot->lists] =
+			(HyScoreReach){reach.base, reach.reach};
+	}
+	lot->begin[lot->lists++] = lot->blocks;
+}
+
+/* gather_page: the blocks of a locked list page. */
+static void
+gather_page(Search *search, int which, Page page, BlockNumber block)
+{
+	const HybridListLayout *shape = &search->open->layout.leaf;
+	Lot *lot = &search->lot;
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+	for (b = 0; b < blocks; b++)
+	{
+		HybridBlock *from = hybrid_block(shape, page, b);
+		Gathered gathered = {block, b * HY_CODE_ROWS, which};
+		char *to = lot->content + lot->blocks * lot->stride;
+
+		copy_codes(search, &search->leaves[which].link, page, from, to);
+		memcpy(to + search->open->layout.code_bytes, &from->factors, sizeof(HyCodeFactors));
+		lot->live[lot->blocks++] = from->live;
+		note_block(search, &gathered);
+	}
+}
+
+/* copy_codes: of a block of a locked list page. */
+static void
+copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to)
+{
+	const HybridLayout *layout = &search->open->layout;
+	int i;
+
+	if (layout->leaf.code_pages == 0)
+		memcpy(to, hybrid_block_codes(&layout->leaf, from), layout->code_bytes);
+	for (i = 0; i < layout->leaf.code_pages; i++)
+	{
+		Buffer buffer = hybrid_part_read(search->index, list, HYBRID_PAGE_CODES,
+		                                 hybrid_directory(page)[i], NULL);
+		Size begin, length;
+
+		hybrid_codes_range(layout, i, &begin, &length);
+		memcpy(to + begin, PageGetContents(BufferGetPage(buffer)), length);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+static void
+note_block(Search *search, const Gathered *gathered)
+{
+	if (search->gathered_count == search->gathered_allocated)
+	{
+		Size bytes;
+
+		search->gathered_allocated = Max(1024, search->gathered_allocated * 2);
+		bytes = search->gathered_allocated * sizeof(Gathered);
+		search->gathered = search->gathered == NULL
+		                       ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+		                       : repalloc_huge(search->gathered, bytes);
+	}
+	search->gathered[search->gathered_count++] = *gathered;
+}
+
+/* score_lot: all queries meet the lot, and keep what is among the least of all lots so far. */
+static void
+score_lot(Search *search)
+{
+	Lot *lot = &search->lot;
+	int64 before = (search->gathered_count - lot->blocks) * HY_CODE_ROWS;
+	HyScoreTask *score;
+	HyTask task;
+	int i, j;
+
+	if (lot->blocks > 0)
+	{
+		lot->begin[lot->lists] = lot->blocks;
+		memset(&task, 0, sizeof(task));
+		task.op = HY_OP_SCORE_CODES;
+		task.numeric_class = HY_CLASS_EXACT;
+		score = &task.u.score;
+		score->rows.padded = search->open->layout.padded;
+		score->rows.lists = lot->lists;
+		score->rows.begin = lot->begin;
+		score->rows.codes = (const uint8_t *) lot->content;
+		score->rows.code_stride = lot->stride;
+		score->rows.factors =
+			(const HyCodeFactors *) (lot->content + search->open->layout.code_bytes);
+		score->rows.factor_stride = lot->stride;
+		score->rows.live = lot->live;
+		score->rows.blocks = lot->blocks;
+		score->queries.count = search->queries;
+		score->queries.query = search->prepared;
+		score->queries.reach = lot->reach;
+		score->queries.reach_stride = lot->most_lists;
+		score->queries.eps = SURE;
+		score->k = KEPT;
+		score->out = lot->out;
+		score->counts = lot->counts;
+		hybrid_run(&task, "score codes of an index");
+		for (i = 0; i < search->queries; i++)
+		{
+			const HyNeighbor *out = lot->out + (Size) i * KEPT;
+
+			/* they ascend: what comes after one that is not kept is not kept either */
+			for (j = 0; j < lot->counts[i]; j++)
+			{
+				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))
+					break;
+			}
+		}
+	}
+	lot->blocks = 0;
+	lot->lists = 0;
+}
+
+/* answer: what is near a query; how many there are. */
+static int
+answer(Search *search, int query, int64 self, HybridTruth *truths)
+{
+	double farthest = 0;
+	int count = 0, i;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!look_at_kept(search, query))
+		return answer_by_lookup(search, query, self, truths);
+	qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
+	search->finds_count = Min(search->finds_count, search->k);
+	for (i = 0; i < search->finds_count; i++)
+	{
+		if (search->finds[i].position != self)
+			farthest = search->finds[i].distance;
+	}
+	for (i = 0; i < search->finds_count && count < search->k - 1; i++)
+	{
+		const Find *find = &search->finds[i];
+
+		if (find->position == self)
+			continue;
+		truths[count].position = find->position;
+		truths[count].distance = find->distance;
+		truths[count++].promise = promise_of(search, query, find->leaf, farthest);
+	}
+	return count;
+}
+
+/* look_at_kept: vectors, until no other row can be nearer; false: it may be one that was not kept. */
+static bool
+look_at_kept(Search *search, int query)
+{
+	HyTopK *kept = &search->kept[query];
+	int first, i;
+
+	hy_topk_sort(kept);
+	hy_topk_init(&search->nearest, search->nearest.items, search->k);
+	search->finds_count = 0;
+	search->widest = 0;
+	for (first = 0; first < kept->count; first += LOOKED_AT)
+	{
+		int count = Min(kept->count - first, LOOKED_AT);
+		Row rows[LOOKED_AT];
+
+		if (!((float) kept->items[first].distance < worst(search, query)))
+			return true;
+		find_places(search, kept->items + first, count, rows);
+		for (i = 0; i < count; i++)
+		{
+			/* those before it were nearer than they looked */
+			if (!(rows[i].lower < worst(search, query)))
+				return true;
+			look_at(search, query, &rows[i]);
+		}
+	}
+	return kept->count < KEPT;
+}
+
+/* find_places: of rows, whose vectors are fetched meanwhile. */
+static void
+find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
+{
+	const HybridLayout *layout = &search->open->layout;
+	const HybridScorer *scorer = search->frontier.scorer;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		const Gathered *gathered = &search->gathered[kept[i].row / HY_CODE_ROWS];
+		int row = (int) (kept[i].row % HY_CODE_ROWS);
+		Buffer buffer = hybrid_list_read(
+			search->index, layout, &search->leaves[gathered->leaf].link, 0, gathered->page, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridBlock *block =
+			hybrid_block(&layout->leaf, page, gathered->first / HY_CODE_ROWS);
+
+		rows[i].lower = (float) kept[i].distance;
+		rows[i].leaf = gathered->leaf;
+		rows[i].position = hybrid_position(&block->tid[row]);
+		rows[i].at = hybrid_scorer_place(scorer, page, gathered->page, 0, gathered->first + row);
+		UnlockReleaseBuffer(buffer);
+		hybrid_scorer_expect(scorer, rows[i].at);
+	}
+}
+
+/* look_at: the stored vector of a row. */
+static void
+look_at(Search *search, int query, const Row *row)
+{
+	Find *find = &search->finds[search->finds_count++];
+	float width;
+
+	find->distance = hybrid_scorer_row(&search->scorers[query], &search->leaves[row->leaf].link,
+	                                   row->at, &width);
+	/* what has no distance comes last, as in a sort */
+	if (isnan(find->distance))
+		find->distance = INFINITY;
+	if (isfinite(width))
+		search->widest = Max(search->widest, width);
+	find->position = row->position;
+	find->leaf = row->leaf;
+	(void) hy_topk_push(&search->nearest, find->distance, find->position);
+}
+
+/*
+ * worst: of the k nearest, in the unit of the estimates; infinite while there are fewer.  Distances of
+ * finds say what rounding may have added to stored vectors, of which codes know nothing.
+ */
+static float
+worst(const Search *search, int query)
+{
+	return search->nearest.count < search->nearest.k
+	           ? INFINITY
+	           : hybrid_scorer_unit(&search->scorers[query],
+	                                search->nearest.items[0].distance + search->widest);
+}
+
+static int
+compare_finds(const void *a, const void *b)
+{
+	const Find *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+static float
+promise_of(Search *search, int query, int leaf, double farthest)
+{
+	const HybridInner *above = search->leaves[leaf].above;
+	HybridScorer *scorer = &search->scorers[query];
+	float unit = hybrid_scorer_unit(scorer, farthest), radius = 0;
+	HybridReach reach;
+
+	if (above == NULL)
+		reach = hybrid_scorer_reach_place(scorer, search->centroid);
+	else
+	{
+		reach = hybrid_inner_reach(scorer, above, 1, search->leaves[leaf].entry, NULL);
+		radius = above->radii[search->leaves[leaf].entry];
+	}
+	if (search->open->metric == HY_METRIC_IP)
+		search->frontier.scale = scorer->length;
+	return hybrid_frontier_promise_of(&search->frontier, reach.base, radius, unit);
+}
+
+/* answer_by_lookup: the same, list by list. */
+static int
+answer_by_lookup(Search *search, int query, int64 self, HybridTruth *truths)
+{
+	HybridLookupLimits limits = {0, SURE, INT_MAX};
+	const HybridFind *finds;
+	double farthest = 0;
+	int found, count = 0, i;
+
+	if (search->lookup == NULL)
+		search->lookup = hybrid_lookup_new(search->index, search->open);
+	hybrid_lookup_query(search->lookup, &search->probes[query]);
+	hybrid_lookup_limit(search->lookup, &limits);
+	finds = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &found);
+	for (i = 0; i < found; i++)
+	{
+		if (finds[i].position != self)
+			farthest = finds[i].distance;
+	}
+	for (i = 0; i < found && count < search->k - 1; i++)
+	{
+		if (finds[i].position == self)
+			continue;
+		truths[count].position = finds[i].position;
+		truths[count].distance = finds[i].distance;
+		truths[count++].promise = hybrid_lookup_promise(search->lookup, finds[i].list, farthest);
+	}
+	return count;
+}
