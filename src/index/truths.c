@@ -238,7 +238,7 @@ static void
 begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 {
 	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
-	lot->most_blocks = (int) Max(LOT_BYTES / lot->stride, layout->leaf.blocks);
+	lot->most_blocks = Max((int) (LOT_BYTES / lot->stride), layout->leaf.blocks);
 	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
 	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
 	lot->live = palloc(lot->most_blocks * sizeof(uint32));

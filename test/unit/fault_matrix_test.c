@@ -492,7 +492,7 @@ plugins_that_cannot_be_had(void)
 		CHECK_STR(why, "missing.so is not installed");
 		without_a_device(wishes[w], why);
 		CHECK(hy_plugin_load(directory, "other", &host, why, sizeof(why)) == NULL);
-		CHECK_MSG(strstr(why, "other.so was built for backend interface 5, this is 4") != NULL,
+		CHECK_MSG(strstr(why, "other.so was built for backend interface 6, this is 5") != NULL,
 		          "%s", why);
 		without_a_device(wishes[w], why);
 	}

@@ -187,7 +187,7 @@ test_refuses_this_host(void)
 {
 	build_backend("refuses", "return 0;");
 	CHECK(load("refuses") == NULL);
-	CHECK_STR(why, "refuses.so cannot serve backend interface 4");
+	CHECK_STR(why, "refuses.so cannot serve backend interface 5");
 }
 
 static void
@@ -195,7 +195,7 @@ test_wrong_abi(void)
 {
 	build_backend("wrong_abi", "b.abi = 7;");
 	CHECK(load("wrong_abi") == NULL);
-	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 4");
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 5");
 }
 
 static void
