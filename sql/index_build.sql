@@ -121,3 +121,18 @@ RESET enable_seqscan;
 
 -- phases by number, as pg_stat_progress_create_index asks for them
 SELECT n, pg_indexam_progress_phasename((SELECT oid FROM pg_am WHERE amname = 'hybrid'), n) FROM generate_series(0, 9) n;
+
+-- tables so small that all rows are the sample, and a third of them queries
+CREATE TABLE few (n int, id int, v vector(3));
+INSERT INTO few SELECT n, i, ARRAY[sin(i), cos(i * 1.7), sin(i * 2.9)]::vector FROM unnest(ARRAY[1200, 1201, 1799, 1800, 1801, 2400]) n, generate_series(1, n) i;
+CREATE FUNCTION lists_of(rows int, OUT several boolean, OUT missing int) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE INDEX few_v ON few USING hybrid (v) WHERE n = %s', rows);
+	several := (SELECT lists > 5 FROM hybrid_index_stats('few_v'));
+	PERFORM hybrid_index_check('few_v');
+	missing := rows - (SELECT entries FROM hybrid_index_stats('few_v'));
+	DROP INDEX few_v;
+END $$;
+SELECT rows, (lists_of(rows)).* FROM unnest(ARRAY[1200, 1201, 1799, 1800, 1801, 2400]) rows;
+DROP TABLE few;
+DROP FUNCTION lists_of;

@@ -49,3 +49,21 @@ SELECT v FROM pairs ORDER BY v <-> '[5,5]' LIMIT 1;
 SELECT hybrid_index_check('pairs_v');
 DROP TABLE item, pairs;
 DROP DOMAIN pair;
+
+-- lists that are counted are looked into again for each lot, and their rows come once
+CREATE TABLE lot (id int, v vector(8)) WITH (autovacuum_enabled = off);
+INSERT INTO lot SELECT i, (SELECT array_agg(sin(i * (k * k + 0.7))) FROM generate_series(1, 8) k)::vector(8) FROM generate_series(1, 6000) i;
+CREATE INDEX lot_v ON lot USING hybrid (v vector_l2_ops);
+DELETE FROM lot WHERE id % 2 = 0;
+BEGIN;
+SET LOCAL enable_seqscan = off;
+SET LOCAL jit = off;
+SET LOCAL hybrid.probes = 20;
+SELECT sum(dup) FROM generate_series(1, 60) q, LATERAL (SELECT count(*) - count(DISTINCT id) AS dup FROM
+	(SELECT id FROM lot ORDER BY v <-> (SELECT v FROM lot WHERE id = q * 2 + 1) LIMIT 100) s) d;
+-- more than all
+RESET hybrid.probes;
+SELECT count(*) FROM (SELECT id FROM lot WHERE id % 100 = 7 ORDER BY v <-> (SELECT v FROM lot WHERE id = 77) LIMIT 9223372036854775807) s;
+SELECT count(*) FROM (SELECT id FROM lot WHERE id % 100 = 7 ORDER BY v <-> (SELECT v FROM lot WHERE id = 77) LIMIT 9223372036854775807 OFFSET 5) s;
+ROLLBACK;
+DROP TABLE lot;

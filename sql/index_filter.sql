@@ -161,6 +161,11 @@ SELECT limits();
 RESET hybrid.scan_mem_multiplier;
 RESET work_mem;
 
+-- what is volatile in a subquery is asked once a row, too
+ALTER SEQUENCE times RESTART;
+SELECT count(*) FROM (SELECT id FROM item WHERE category = 7 AND (SELECT nextval('times') + 0 * item.id) > 0 ORDER BY v <-> (SELECT v FROM asked LIMIT 1) LIMIT 3) s;
+SELECT currval('times');
+
 -- rows that are dead and not yet vacuumed are not counted where nobody searches on
 SET hybrid.iterative_scan = off;
 SELECT count(*) FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM asked LIMIT 1) LIMIT 10) s;

@@ -89,6 +89,9 @@ SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM item WHERE v <<=>> hybrid_sphere('[0,0,0,0]', 'Infinity');
 SELECT id FROM item WHERE v <<=>> hybrid_sphere('[0,0,0,0]', 'Infinity');
 SELECT id FROM item WHERE v <<=>> hybrid_sphere('[0,0,0,0]', 'Infinity') ORDER BY v <=> '[0,0,0,0]';
+RESET hybrid.target_recall;
+SELECT id FROM item WHERE v <<=>> hybrid_sphere('[0,0,0,0]', 'Infinity') ORDER BY v <=> '[0,0,0,0]';
+SET hybrid.target_recall = 1;
 RESET enable_seqscan;
 DROP INDEX item_i;
 

@@ -42,6 +42,15 @@ SELECT count(*), count(b.id), sum(b.id) FROM unread a LEFT JOIN (SELECT id FROM 
 RESET enable_hashjoin; RESET enable_mergejoin;
 SELECT n, b.id FROM generate_series(3, 5) n, LATERAL (SELECT id FROM unread ORDER BY v <-> ARRAY[n, n % 3]::vector LIMIT 1) b ORDER BY 1;
 
+-- a subquery that is asked for all its columns passes on hidden ones
+ALTER TABLE unread ADD odd boolean GENERATED ALWAYS AS (id % 2 = 1) STORED;
+SELECT count(*) FROM (SELECT id, odd FROM unread ORDER BY v <-> '[7,1]' LIMIT 5) s WHERE odd;
+SELECT a.id, n.id FROM unread a, LATERAL (SELECT id, odd FROM unread ORDER BY v <-> a.v LIMIT 3) n WHERE n.odd AND a.id < 4 ORDER BY 1, 2;
+CREATE VIEW near AS SELECT id, odd FROM unread ORDER BY v <-> '[7,1]' LIMIT 5;
+SELECT sum(id) OVER (ORDER BY id) FROM near WHERE odd;
+SELECT odd, count(*) FROM near WHERE id > 0 GROUP BY odd ORDER BY odd;
+DROP VIEW near;
+
 -- who stores what was found
 CREATE TABLE found AS SELECT id FROM unread ORDER BY v <-> '[7,1]' LIMIT 2;
 INSERT INTO found SELECT id FROM unread ORDER BY v <-> '[20,1]' LIMIT 2;
@@ -65,7 +74,7 @@ EXPLAIN (VERBOSE, COSTS off) EXECUTE nearest('[7,1]');
 CREATE TABLE parted (id int, v vector(2)) PARTITION BY RANGE (id);
 CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (20);
 CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (20) TO (100);
-INSERT INTO parted SELECT * FROM unread;
+INSERT INTO parted SELECT id, v FROM unread;
 CREATE INDEX ON parted USING hybrid (v vector_l2_ops);
 EXPLAIN (VERBOSE, COSTS off) SELECT id FROM parted ORDER BY v <-> '[19,1]' LIMIT 3;
 SELECT id FROM parted ORDER BY v <-> '[19,1]' LIMIT 3;

@@ -411,7 +411,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 }
 
 /*
- * choose_rows: one in `step`, by their numbers in the whole sample; how many are ours.  Queries to be are
+ * choose_rows: about one in `step`, by their numbers in the whole sample; how many are ours.  Queries to be are
  * not among them: those of users have no part in where lists are, either.
  */
 static int
@@ -428,7 +428,9 @@ choose_rows(const HybridSample *sample, int queries, int step, int *rows)
 		{
 			int64 number = chunk->number_of_first + row - chunk->first;
 
-			if (number % step == 0 && !hybrid_sample_is_query(sample, queries, number))
+			/* at random: queries are evenly spaced, too */
+			if (hy_random(SEED, (uint64) number) % (uint64) step == 0 &&
+			    !hybrid_sample_is_query(sample, queries, number))
 				rows[count++] = (int) row;
 		}
 	}
@@ -502,13 +504,18 @@ static void
 leave_out_empty(HybridTeam *team, int dims)
 {
 	int lists = team->shared->lists, kept = 0, i;
+	bool none = true;
 
-	for (i = 0; i < lists; i++)
+	for (i = 0; i < lists && none; i++)
+		none = team->sum_rows[i] == 0;
+	/* so few rows that none was chosen: lists stay where they are */
+	for (i = 0; i < lists && !none; i++)
 	{
 		if (team->sum_rows[i] > 0)
 			memmove(team->places + (Size) kept++ * dims, team->places + (Size) i * dims,
 			        dims * sizeof(float));
 		team->sum_rows[i] = 0;
 	}
-	team->shared->lists = kept;
+	if (!none)
+		team->shared->lists = kept;
 }

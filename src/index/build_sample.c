@@ -156,8 +156,9 @@ take_rows(Sampling *sampling)
 		{
 			CHECK_FOR_INTERRUPTS();
 			block = BlockSampler_Next(&sampler);
-			table_index_build_range_scan(build->heap, build->index, build->info, false, true, false,
-			                             block, 1, sample_row, sampling, NULL);
+			table_index_build_range_scan(build->heap, build->index, build->info, false,
+			                             !build->info->ii_Concurrent, false, block, 1, sample_row,
+			                             sampling, NULL);
 		}
 		build->team->chunk_rows[chunk] = (int32) sampling->seen;
 		hybrid_team_done(build->team, sampling->seen);

@@ -12,6 +12,7 @@
 #include "access/sysattr.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -38,6 +39,7 @@ struct HybridFilter
 };
 
 static bool may_be_asked(const IndexScanState *node, Relation index);
+static bool has_subplan(Node *node, void *context);
 static double share_of(const IndexScanState *node);
 static void expect_rows(const HybridFilter *filter, const int64 *positions, int count);
 static bool fetch(HybridFilter *filter, ItemPointerData *tid);
@@ -109,7 +111,8 @@ may_be_asked(const IndexScanState *node, Relation index)
 	Bitmapset *columns = NULL;
 	QualCost cost;
 
-	if (contain_volatile_functions((Node *) plan->plan.qual))
+	if (contain_volatile_functions((Node *) plan->plan.qual) ||
+	    has_subplan((Node *) plan->plan.qual, NULL))
 		return false;
 	pull_varattnos((Node *) plan->plan.qual, plan->scanrelid, &columns);
 	if (bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns) ||
@@ -117,6 +120,16 @@ may_be_asked(const IndexScanState *node, Relation index)
 		return false;
 	cost_qual_eval(&cost, plan->plan.qual, NULL);
 	return cost.per_tuple <= MOST_OPERATORS * cpu_operator_cost;
+}
+
+/* has_subplan: an expression_tree_walker's; what is in one is not in the expression. */
+static bool
+has_subplan(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+	       expression_tree_walker(node, has_subplan, context);
 }
 
 /* share_of: by the planner's guess and the size that the table had when it was analyzed. */

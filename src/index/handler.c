@@ -33,7 +33,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->ampredlocks = false;
 	routine->amcanparallel = false;
 	routine->amcaninclude = false;
-	routine->amusemaintenanceworkmem = false;
+	routine->amusemaintenanceworkmem = true;
 	routine->amparallelvacuumoptions =
 		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
 	routine->amkeytype = InvalidOid;

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
@@ -74,7 +75,12 @@ hybrid_asked_of(IndexScanDesc scan)
 				continue;
 			asked.node = planned->scan;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
-				asked.limit = limit->offset + limit->count;
+			{
+				/* more is as good as all */
+				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
+				    asked.limit > PG_INT32_MAX)
+					asked.limit = PG_INT32_MAX;
+			}
 			return asked;
 		}
 	}

@@ -548,7 +548,8 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		search->work.lists++;
 		search->work.rows += rows;
 	}
-	list->seen = limit;
+	/* where lists are counted, the worst may be nearer than when this one was looked into last */
+	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
 }

@@ -44,7 +44,8 @@
 #define SEED 1
 #define LEVELS 32 /* more than there can be: a list has two entries at least, as a rule */
 
-static bool fits(const HybridIndex *open, const HybridTree *tree, double rows);
+static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
+                 int message_level);
 static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
                          const HybridTree *tree);
 static bool
@@ -54,11 +55,11 @@ static void write_inner(HybridRegroup *inner, const HybridContents *leaves);
 static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
 static int halve(const HybridContents *leaves, int *order, int count, int dims);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
-static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves);
+static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void reuse_pages(Relation index, const HybridIndex *open);
 
 bool
-hybrid_regroup(Relation index, const HybridIndex *open, double rows)
+hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup", ALLOCSET_DEFAULT_SIZES);
@@ -72,7 +73,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 
 	memset(levels, 0, sizeof(levels));
 	hybrid_tree_read(index, &tree);
-	if (tree.height > 0 && fits(open, &tree, rows))
+	if (tree.height > 0 && fits(index, open, &tree, rows, message_level))
 	{
 		init_regroup(&leaves, index, open, &tree);
 		init_regroup(&inner, index, open, &tree);
@@ -93,23 +94,19 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 		hybrid_tree_read(index, &tree);
 		LockPage(index, tree.root.head, ExclusiveLock);
 		replaced = replace_tree(&leaves, &inner, &tree, levels);
-		/* the old root is moved already */
-		for (i = tree.height - 1; replaced && i > 0; i--)
-			mark_lists(&leaves, &levels[i]);
 		UnlockPage(index, tree.root.head, ExclusiveLock);
 		UnlockPage(index, HYBRID_GATE, ExclusiveLock);
-		made = inner.made.count > 0 ? inner.leaves + leaves.made.count : leaves.made.count;
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
-			remember_lists(&leaves, &levels[i], i == 0 ? made - (int) levels[i].count : 0);
+			remember_lists(&leaves, &levels[i]);
 		if (replaced)
 			reuse_pages(index, open);
 		if (replaced)
 			ereport(DEBUG1, (errmsg_internal("index regroup: " INT64_FORMAT
 			                                 " lists become %d; " INT64_FORMAT
 			                                 " rows, " INT64_FORMAT " of them came meanwhile",
-			                                 levels[0].count, made, leaves.copied_count,
+			                                 levels[0].count, leaves.leaves, leaves.copied_count,
 			                                 first > 0 ? leaves.copied_count - first : 0)));
 	}
 	MemoryContextSwitchTo(old);
@@ -117,13 +114,33 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows)
 	return replaced;
 }
 
-/* fits: whether memory suffices for a note on each row, and the centroid of each leaf, twice. */
+/*
+ * fits: whether memory suffices for a note on each row, and the centroid of each leaf, twice; and the room
+ * that files may take for all rows.
+ */
 static bool
-fits(const HybridIndex *open, const HybridTree *tree, double rows)
+fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
+     int message_level)
 {
 	double leaf = open->layout.stride + open->layout.dims * sizeof(float) + sizeof(HybridStored);
+	double memory = 2 * (rows * sizeof(int64) + tree->leaves * leaf) / 1024;
+	double file = rows * (open->layout.stride + sizeof(HybridStored) + 64) / 1024;
 
-	return 2 * (rows * sizeof(int64) + tree->leaves * leaf) <= (double) maintenance_work_mem * 1024;
+	if (memory > maintenance_work_mem)
+		ereport(message_level,
+		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		         errdetail("That takes %.0f kB, which is more than \"maintenance_work_mem\".",
+		                   memory)));
+	else if (temp_file_limit >= 0 && file > temp_file_limit)
+		ereport(
+			message_level,
+			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		     errdetail(
+				 "That takes %.0f kB of temporary files, which is more than \"temp_file_limit\".",
+				 file)));
+	else
+		return true;
+	return false;
 }
 
 static void
@@ -139,7 +156,8 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 
 /*
  * replace_tree: what came in last is copied, and a new root takes the place of the old one, which is
- * locked, like the gate; levels become what the old tree has.
+ * locked, like the gate; levels become what the old tree has.  Who waits at the gate to split an old list
+ * has to find the lists above marked as moved: nobody cancels it half way.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
@@ -147,8 +165,8 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 	HybridLink above = {InvalidBlockNumber, 0};
 	const HybridContents *top = &leaves->made;
 	HybridCopy copies[HYBRID_COPIES];
-	int level = 1, into;
-	bool due;
+	int level = 1, into, made, i;
+	bool due, replaced;
 
 	/* it has lost all it had: nothing is below a leaf */
 	if (tree->height == 0)
@@ -158,6 +176,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 		leaves->made.count = 0;
 	read_levels(leaves, tree, levels);
 	(void) hybrid_regroup_rows(leaves, &levels[0], true);
+	made = (inner->made.count > 0 ? inner->leaves : 0) + leaves->made.count;
 	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
 	{
 		if (leaves->made.count > 0)
@@ -171,8 +190,17 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 		return false;
 	into = top->count > HYBRID_INNER_SIZE ? 2 : 1;
 	hybrid_copy_distribute(leaves->open, top, into, copies);
-	return hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1, level,
-	                             copies, into, NULL, &above, &due);
+	HOLD_INTERRUPTS();
+	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
+	                                 level, copies, into, NULL, &above, &due);
+	/* the old root is moved already */
+	for (i = tree->height - 1; replaced && i > 0; i--)
+		mark_lists(leaves, &levels[i]);
+	if (replaced)
+		hybrid_tree_count(leaves->index, made);
+	RESUME_INTERRUPTS();
+	leaves->leaves = made;
+	return replaced;
 }
 
 /* read_levels: all lists of the tree, level by level; 0 are the leaves. */
@@ -301,14 +329,14 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 /* remember_lists: so that their pages are used again. */
 static void
-remember_lists(const HybridRegroup *regroup, const HybridLevel *lists, int more_leaves)
+remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 {
 	FullTransactionId now = ReadNextFullTransactionId();
 	int64 i;
 
 	for (i = 0; i < lists->count; i++)
 	{
-		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now, i == 0 ? more_leaves : 0);
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now, 0);
 		/* there is not room for a note on each */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);

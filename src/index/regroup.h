@@ -5,6 +5,8 @@
 #ifndef HYBRID_INDEX_REGROUP_H
 #define HYBRID_INDEX_REGROUP_H
 
+#include "utils/hsearch.h"
+
 #include "index/copy.h"
 #include "index/walk.h"
 
@@ -21,6 +23,7 @@ typedef struct HybridRegroup
 	int64 *copied; /* positions of the rows that they have, sorted */
 	int64 copied_count;
 	int64 copied_allocated;
+	HTAB *seen; /* leaves as they were when their rows were copied */
 } HybridRegroup;
 
 /* regroup_rows.c */
@@ -38,9 +41,9 @@ extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /*
  * hybrid_regroup: all leaves of an index with so many rows are made anew, and the lists above them;
- * returns whether they were: not where memory does not suffice.  The caller holds the meta page's page
+ * returns whether they were: not where memory, or temp_file_limit, does not suffice, which a message says.  The caller holds the meta page's page
  * lock, shared, which is given up in the end.
  */
-extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows);
+extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level);
 
 #endif

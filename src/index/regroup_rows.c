@@ -14,6 +14,7 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "server/position.h"
@@ -25,6 +26,14 @@
 #define BATCH_ROWS 4096 /* that are assigned at a time */
 #define BATCH_LEAST 64
 #define SEED 1
+
+/* SeenLeaf: a leaf whose rows were copied, as it was when the first of its pages was read. */
+typedef struct SeenLeaf
+{
+	BlockNumber head;
+	uint16 generation;
+	uint64 changes;
+} SeenLeaf;
 
 /* Generation: the rows of one call. */
 typedef struct Generation
@@ -54,6 +63,8 @@ typedef struct Generation
 
 static void walk(Generation *generation, const HybridLevel *leaves);
 static void walk_list(Generation *generation, const HybridLink *list);
+static bool was_seen(const HybridRegroup *regroup, const HybridLink *list);
+static void note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 static bool was_copied(const HybridRegroup *regroup, int64 position);
 static void sample_row(Generation *generation, Page page, int slot);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
@@ -151,7 +162,8 @@ walk(Generation *generation, const HybridLevel *leaves)
 	{
 		if (!generation->hurry)
 			vacuum_delay_point();
-		walk_list(generation, &leaves->lists[i].link);
+		if (!was_seen(generation->regroup, &leaves->lists[i].link))
+			walk_list(generation, &leaves->lists[i].link);
 	}
 }
 
@@ -170,6 +182,8 @@ walk_list(Generation *generation, const HybridLink *list)
 		Page page = BufferGetPage(buffer);
 		int slot;
 
+		if (generation->assigning && block == list->head)
+			note_seen(regroup, list, hybrid_list_page(page)->changes);
 		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
 		{
 			const HybridBlock *entries = hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS);
@@ -191,6 +205,38 @@ walk_list(Generation *generation, const HybridLink *list)
 		    generation->batch_rows > generation->batch_size - layout->leaf.rows)
 			assign_batch(generation);
 	}
+}
+
+/* was_seen: whether nothing has come into a leaf since its rows were copied. */
+static bool
+was_seen(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen =
+		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
+
+	return seen != NULL && seen->generation == list->generation &&
+	       seen->changes == hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0);
+}
+
+static void
+note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
+{
+	SeenLeaf *seen;
+
+	if (regroup->seen == NULL)
+	{
+		HASHCTL control;
+
+		memset(&control, 0, sizeof(control));
+		control.keysize = sizeof(BlockNumber);
+		control.entrysize = sizeof(SeenLeaf);
+		control.hcxt = regroup->context;
+		regroup->seen = hash_create("leaves of a hybrid index that were copied", 1024, &control,
+		                            HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	seen = hash_search(regroup->seen, &list->head, HASH_ENTER, NULL);
+	seen->generation = list->generation;
+	seen->changes = changes;
 }
 
 static bool
@@ -344,7 +390,8 @@ write_leaves(Generation *generation)
 			MemoryContextReset(context);
 		}
 	}
-	if (regroup->copied_count > 1)
+	/* nobody asks again after the last of them */
+	if (regroup->copied_count > 1 && !generation->hurry)
 		qsort(regroup->copied, regroup->copied_count, sizeof(int64), hybrid_compare_positions);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

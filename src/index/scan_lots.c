@@ -89,8 +89,11 @@ hybrid_scan_next_lot(HybridScan *state)
 	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{
-		/* what follows is farther still */
-		if (!(state->finds[i].distance <= state->radius))
+		const HybridFind *find = &state->finds[i];
+		bool unknown = isinf(find->distance) && isinf(find->width);
+
+		/* what follows is farther still; what has no distance meets no condition */
+		if (!(find->distance <= state->radius) || (unknown && state->within))
 		{
 			state->exhausted = true;
 			state->limit_reached = HY_SCAN_NO_LIMIT;

@@ -142,7 +142,14 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->leaves += more_leaves;
+	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION &&
+	    more_leaves == 0)
+	{
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		return;
+	}
+	meta->leaves = (uint32) Max((int64) meta->leaves + more_leaves, 1);
 	/* VACUUM finds lists without a note */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
 		meta->moved_count--;
@@ -156,6 +163,18 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 		moved->generation = list->generation;
 		moved->unused = 0;
 	}
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_tree_count(Relation index, int leaves)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0))->leaves = (uint32) leaves;
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }

@@ -14,8 +14,10 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/sysattr.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -29,7 +31,8 @@ static PlannedStmt *
 plan_query(Query *query, const char *text, int options, ParamListInfo parameters);
 static void visit(Plan *plan);
 static void visit_all(List *plans);
-static void leave_out(Plan *top);
+static void leave_out(Plan *top, int kept);
+static int columns_read(const SubqueryScan *scan);
 static bool is_ours(const IndexScan *scan);
 static bool is_order(const IndexScan *scan, const TargetEntry *entry);
 static bool is_passed_on(const TargetEntry *entry, const TargetEntry *below);
@@ -53,13 +56,13 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 	ListCell *each;
 
 	if (planned->commandType == CMD_SELECT && planned->planTree != NULL)
-		leave_out(planned->planTree);
+		leave_out(planned->planTree, 1);
 	visit(planned->planTree);
 	foreach (each, planned->subplans)
 	{
 		/* a hole is left where one was not needed in the end */
 		if (lfirst(each) != NULL)
-			leave_out((Plan *) lfirst(each));
+			leave_out((Plan *) lfirst(each), 1);
 		visit((Plan *) lfirst(each));
 	}
 	return planned;
@@ -74,14 +77,14 @@ visit(Plan *plan)
 	check_stack_depth();
 	if (IsA(plan, SubqueryScan))
 	{
-		leave_out(((SubqueryScan *) plan)->subplan);
+		leave_out(((SubqueryScan *) plan)->subplan, columns_read((SubqueryScan *) plan));
 		visit(((SubqueryScan *) plan)->subplan);
 	}
 	else if (IsA(plan, NestLoop) || IsA(plan, MergeJoin) || IsA(plan, HashJoin))
 	{
 		/* they pick columns, of a subquery those that are no secret of its own */
-		leave_out(outerPlan(plan));
-		leave_out(innerPlan(plan));
+		leave_out(outerPlan(plan), 1);
+		leave_out(innerPlan(plan), 1);
 	}
 	else if (IsA(plan, Append))
 		visit_all(((Append *) plan)->appendplans);
@@ -100,9 +103,9 @@ visit_all(List *plans)
 		visit((Plan *) lfirst(each));
 }
 
-/* leave_out: the last columns, while they are nothing but what our index orders by. */
+/* leave_out: the last columns, while they are nothing but what our index orders by; the first ones are kept. */
 static void
-leave_out(Plan *top)
+leave_out(Plan *top, int kept)
 {
 	Plan *below = IsA(top, Limit) ? outerPlan(top) : top;
 
@@ -111,7 +114,7 @@ leave_out(Plan *top)
 	    (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
 		return;
-	while (list_length(below->targetlist) > 1 &&
+	while (list_length(below->targetlist) > kept &&
 	       is_order((IndexScan *) below, llast_node(TargetEntry, below->targetlist)) &&
 	       (top == below || is_passed_on(llast_node(TargetEntry, top->targetlist),
 	                                     llast_node(TargetEntry, below->targetlist))))
@@ -120,6 +123,21 @@ leave_out(Plan *top)
 			top->targetlist = list_delete_last(top->targetlist);
 		below->targetlist = list_delete_last(below->targetlist);
 	}
+}
+
+/* columns_read: a scan that passes on all columns passes on hidden ones, too. */
+static int
+columns_read(const SubqueryScan *scan)
+{
+	Bitmapset *columns = NULL;
+	int last = -1, most = 1;
+
+	pull_varattnos((Node *) scan->scan.plan.targetlist, scan->scan.scanrelid, &columns);
+	pull_varattnos((Node *) scan->scan.plan.qual, scan->scan.scanrelid, &columns);
+	while ((last = bms_next_member(columns, last)) >= 0)
+		most = Max(most, last + FirstLowInvalidHeapAttributeNumber);
+	bms_free(columns);
+	return most;
 }
 
 static bool

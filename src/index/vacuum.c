@@ -74,10 +74,11 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		if (grown)
 		{
 			LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
-			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples);
+			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
 			UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
 		}
 		hybrid_learn(info->index, &open, stats->num_index_tuples);
+		stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	}
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;
