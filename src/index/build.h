@@ -79,6 +79,9 @@ hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
 	       hybrid_sample_query(sample, queries, query) == number;
 }
 
+/* hybrid_sample_largest: of the magnitudes of all numbers of this process's rows. */
+extern float hybrid_sample_largest(const HybridSample *sample, int dims);
+
 #define HYBRID_LISTS_A_LIST 1.6 /* for as many rows as one may have, at first */
 
 /* HybridCentroids: of lists to be, and neighbouring ones in groups. */

@@ -116,8 +116,6 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	HybridBuildPlan *plan = &team->shared->plan;
 	HybridSample sample;
 	HybridBuild build;
-	float largest = 0;
-	int64 i;
 
 	plan->tuples = tuples;
 	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
@@ -130,18 +128,11 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	memset(team->sums, 0, plan->window * sums);
 	team->sum_rows = palloc0(lists * sizeof(int64));
 
-	for (i = 0; i < rows * dims; i++)
-	{
-		if (fabsf(places[i]) > largest)
-			largest = fabsf(places[i]);
-		if (i % (1 << 20) == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
 	memset(&sample, 0, sizeof(sample));
 	sample.places = places;
 	sample.rows = rows;
 	sample.total = rows;
-	sample.grid = hy_kmeans_grid(largest, rows);
+	sample.grid = hy_kmeans_grid(hybrid_sample_largest(&sample, dims), rows);
 	sample.chunk = &whole;
 	sample.chunks = 1;
 	memset(&build, 0, sizeof(build));

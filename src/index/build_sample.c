@@ -276,6 +276,22 @@ hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk)
 	return -1;
 }
 
+float
+hybrid_sample_largest(const HybridSample *sample, int dims)
+{
+	float largest = 0;
+	int64 i;
+
+	for (i = 0; i < sample->rows * dims; i++)
+	{
+		if (fabsf(sample->places[i]) > largest)
+			largest = fabsf(sample->places[i]);
+		if (i % (1 << 20) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return largest;
+}
+
 /*
  * take_centre: the mean of the sample becomes the centre, and places are relative to it.  Sums are exact,
  * in whatever order: see hy_kmeans_grid.
@@ -287,17 +303,10 @@ take_centre(HybridBuild *build, HybridSample *sample)
 	HybridTeamShared *shared = team->shared;
 	int dims = build->definition.layout.dims, j;
 	double *sums = palloc0(dims * sizeof(double)), grid;
-	float largest = 0;
+	float largest = hybrid_sample_largest(sample, dims);
 	uint32 bits;
 	int64 i;
 
-	for (i = 0; i < sample->rows * dims; i++)
-	{
-		if (fabsf(sample->places[i]) > largest)
-			largest = fabsf(sample->places[i]);
-		if (i % (1 << 20) == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
 	memcpy(&bits, &largest, sizeof(bits));
 	SpinLockAcquire(&shared->mutex);
 	shared->largest = Max(shared->largest, bits);
