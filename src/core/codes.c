@@ -25,8 +25,13 @@
 
 _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
 
+/* EARLY_LEAST: tables that are worth a look at what they say, before as many others. */
+#define EARLY_LEAST 64
+
+static void begin_early(HyCodeQuery *query, const float *rotated);
 static double fold(double *lanes);
 static HyCodeBounds bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits);
+static HyCodeEarly early_of(const HyCodeQuery *query, const HyCodeLimits *limits);
 
 const HyCodeKernels *
 hy_code_kernels(void)
@@ -157,6 +162,37 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	/* over all codes the mean of <s,q'> is 0 */
 	query->offset = (float) (-(double) query->scale * (double) entries / 16.0);
 	query->slack = (float) ((double) query->scale * sqrt(loss / 16.0));
+	begin_early(query, rotated);
+}
+
+/* begin_early: what the first half of the tables says of the query. */
+static void
+begin_early(HyCodeQuery *query, const float *rotated)
+{
+	int count = query->padded / 4;
+	int first = count / 32 * 16;
+	double head[LANES] = {0};
+	double tail[LANES] = {0};
+	double part;
+	double error;
+	uint32_t entries = 0;
+	int i;
+
+	if (first < EARLY_LEAST)
+		return;
+	for (i = 0; i < first * 16; i++)
+		entries += query->tables[i];
+	for (i = 0; i < first * 4; i++)
+		head[i % LANES] += (double) rotated[i] * rotated[i];
+	for (; i < query->padded; i++)
+		tail[i % LANES] += (double) rotated[i] * rotated[i];
+	part = (double) count / first;
+	error = ((part - 1.0) * (part - 1.0) * fold(head) + fold(tail)) / 4.0;
+	query->early_count = first;
+	query->early_scale = (float) (query->scale * part);
+	query->early_offset = (float) (-(double) query->early_scale * entries / 16.0);
+	/* the tables that were looked at lost their part of the slack, and it is multiplied, too */
+	query->early_slack = (float) sqrt(part * query->slack * query->slack + error);
 }
 
 void
@@ -165,6 +201,7 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 {
 	const HyCodeKernels *kernels = hy_code_kernels();
 	HyCodeBounds bounds = bounds_of(query, limits);
+	HyCodeEarly early = early_of(query, limits);
 	int count = query->padded / 4;
 	int b;
 	int i;
@@ -182,11 +219,11 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 			__builtin_prefetch(next + (factors - (const char *) codes) + i);
 		next = next != NULL ? next : codes;
 		if (count <= HY_CODE_CHUNK)
-			masks[b] =
-				kernels->score(query->tables, codes, next, count, &bounds, own, about, least);
+			masks[b] = kernels->score(query->tables, codes, next, count, &bounds, &early, own,
+			                          about, least);
 		else
-			masks[b] = hy_code_score_block(kernels, query->tables, codes, next, count, &bounds, own,
-			                               about, least);
+			masks[b] = hy_code_score_block(kernels, query->tables, codes, next, count, &bounds,
+			                               &early, own, about, least);
 	}
 }
 
@@ -227,6 +264,25 @@ bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits)
 		bounds.slack = (float) (by * tables * (double) query->slack);
 	}
 	return bounds;
+}
+
+/* early_of: by which tables, and how, a block is given up; all of them: it never is. */
+static HyCodeEarly
+early_of(const HyCodeQuery *query, const HyCodeLimits *limits)
+{
+	HyCodeEarly early = {.count = query->padded / 4};
+	HyCodeQuery first = *query;
+	HyCodeLimits allowed = *limits;
+
+	if (!(limits->early > 0.0f) || query->early_count == 0)
+		return early;
+	first.scale = query->early_scale;
+	first.offset = query->early_offset;
+	first.slack = query->early_slack;
+	allowed.eps = limits->early;
+	early.count = query->early_count;
+	early.bounds = bounds_of(&first, &allowed);
+	return early;
 }
 
 static double

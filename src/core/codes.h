@@ -48,6 +48,15 @@
  * Where q' is as long as q' - c', b is 2 or 3% of a, and lost in the square; in a tight list far from
  * the root it grows by |q - root| / |q - c|.
  *
+ * Most blocks have no row that is near, and half of their tables say so.  P is random, so what the first F of T
+ * tables sum, times f = T / F, is <s,q'> with an error of mean 0: f - 1 times the one part of it less the
+ * other, whose entries are as good as random signs, so that the square of its deviation is
+ *
+ *		((f - 1)^2 |q'_first|^2 + |q'_rest|^2) / 4
+ *
+ * It adds to slack^2, and the bound by these tables alone (`early`) is made like the other.  (ADSampling, J. Gao
+ * and C. Long, arXiv 2303.09855, does so with the dimensions of vectors.)
+ *
  * Integer sums are exact, and the fp32 operations after them are a fixed sequence without fused ones:
  * estimates, bounds and masks are the same bits on every instruction set, and on a device that keeps
  * to hy_code_bounds below.  Nothing here needs any alignment beyond that of a float.
@@ -125,6 +134,11 @@ typedef struct HyCodeQuery
 	float offset;
 	float slack;           /* deviation of what the rounding of the tables does to <s,q'> */
 	const uint8_t *tables; /* the caller's */
+	/* the same by the first of the tables, a multiple of 16; 0: there are too few to tell by some */
+	int early_count;
+	float early_scale;
+	float early_offset;
+	float early_slack;
 } HyCodeQuery;
 
 /*
@@ -141,6 +155,7 @@ typedef struct HyCodeLimits
 	float reach;     /* |q - c| */
 	float eps;       /* deviations to allow for: 1.9 .. 4 */
 	float threshold; /* in the unit of the estimates */
+	float early;     /* deviations to allow for by the first tables; 0: nothing is decided by them */
 } HyCodeLimits;
 
 /* HyCodeBlocks: `count` blocks of one list. */
@@ -158,7 +173,8 @@ typedef struct HyCodeBlocks
 /*
  * hy_code_score: estimate[i] and lower[i] of all rows, HY_CODE_ROWS a block, and in masks[block] bit i
  * where not lower > threshold, so that what is not a number is never lost.  Rows that a block does
- * not have are scored like the others: the caller knows which are there.
+ * not have are scored like the others: the caller knows which are there.  A block that is given up early has the
+ * mask 0, and estimate and lower by the first tables.
  */
 extern void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
@@ -186,6 +202,13 @@ typedef struct HyCodeBounds
 	float threshold;
 } HyCodeBounds;
 
+/* HyCodeEarly: the bounds by the first `count` tables, a multiple of 16; all: by none before the others. */
+typedef struct HyCodeEarly
+{
+	int count;
+	HyCodeBounds bounds;
+} HyCodeEarly;
+
 #define HY_CODE_LANES 8
 
 /* HyCodeSums: in fp64, where a product of two floats is exact. */
@@ -212,10 +235,13 @@ typedef struct HyCodeKernels
 	uint32_t (*bounds)(const HyCodeBounds *bounds, const uint32_t *sums,
 	                   const HyCodeFactors *factors, float *estimate, float *lower);
 
-	/* both at once, of a whole block with at most HY_CODE_CHUNK tables */
+	/*
+	 * both at once, of a whole block with at most HY_CODE_CHUNK tables; by the first tables alone, if these
+	 * give the mask 0
+	 */
 	uint32_t (*score)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
-	                  const HyCodeBounds *bounds, const HyCodeFactors *factors, float *estimate,
-	                  float *lower);
+	                  const HyCodeBounds *bounds, const HyCodeEarly *early,
+	                  const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
 	 * the most of (|q0| + |q1|) + (|q2| + |q3|) over `count` times four dimensions, a multiple of 16:

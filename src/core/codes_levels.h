@@ -20,11 +20,19 @@ extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
 static inline uint32_t
 hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uint8_t *codes,
                     const uint8_t *next, int count, const HyCodeBounds *bounds,
-                    const HyCodeFactors *factors, float *estimate, float *lower)
+                    const HyCodeEarly *early, const HyCodeFactors *factors, float *estimate,
+                    float *lower)
 {
 	uint32_t sums[HY_CODE_ROWS] = {0};
+	int first = early->count, after = first * 16;
 
-	level->sums(tables, codes, next, count, sums);
+	level->sums(tables, codes, next, first, sums);
+	if (first < count)
+	{
+		if (level->bounds(&early->bounds, sums, factors, estimate, lower) == 0)
+			return 0;
+		level->sums(tables + after, codes + after, next + after, count - first, sums);
+	}
 	return level->bounds(bounds, sums, factors, estimate, lower);
 }
 

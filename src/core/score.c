@@ -98,7 +98,7 @@ meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int3
 	{
 		const HyScoreReach *reach = &queries->reach[query * queries->reach_stride + list];
 		int32_t until = rows->begin[list + 1] < end ? rows->begin[list + 1] : end;
-		HyCodeLimits limits = {reach->base, reach->reach, queries->eps, INFINITY};
+		HyCodeLimits limits = {reach->base, reach->reach, queries->eps, INFINITY, 0};
 
 		meet_list(rows, &queries->query[query], &limits, first, until, least);
 		first = until;

@@ -119,7 +119,7 @@ hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridR
                    float eps, float *lowers)
 {
 	const HybridLayout *layout = &scorer->open.layout;
-	HyCodeLimits limits = {reach->base, reach->reach, eps, INFINITY};
+	HyCodeLimits limits = {reach->base, reach->reach, eps, INFINITY, 0};
 	int most = Max(layout->inner.rows, layout->leaf.rows) / HY_CODE_ROWS, b;
 
 	for (b = 0; b < inner->blocks; b += most)

@@ -15,6 +15,7 @@
 #include "index/scorer.h"
 #include "index/tree.h"
 
+#define EARLY 3.0f     /* deviations, at least, that half of a block's codes are allowed */
 #define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
@@ -98,11 +99,13 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink 
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	HyCodeLimits limits = {reach->base, reach->reach, eps, threshold};
+	HyCodeLimits limits = {reach->base, reach->reach, eps, threshold, 0};
 	HybridBlock *first = hybrid_block(shape, page, 0);
 	uint32 sums[HY_CODE_ROWS];
 	int i;
 
+	if (isfinite(threshold))
+		limits.early = Max(eps, EARLY);
 	if (shape->code_pages == 0)
 	{
 		const char *fetched = hybrid_buffer_guess(scorer->index, next);
