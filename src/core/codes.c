@@ -170,7 +170,7 @@ static void
 begin_early(HyCodeQuery *query, const float *rotated)
 {
 	int count = query->padded / 4;
-	int first = count / 32 * 16;
+	int first = count / 48 * 16;
 	double head[LANES] = {0};
 	double tail[LANES] = {0};
 	double part;
