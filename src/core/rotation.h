@@ -38,12 +38,16 @@
  * law of large numbers.
  */
 #define HY_ROTATION_STEP 64
+#define HY_ROTATION_LEAST 256
 #define HY_ROTATION_ROUNDS 4
 
 /* hy_rotation_padded: dims, 1 .. HY_MAX_DIMS, rounded up; 16,000 stay 16,000. */
 static inline int
 hy_rotation_padded(int dims)
 {
+	int least = 2 * dims < HY_ROTATION_LEAST ? 2 * dims : HY_ROTATION_LEAST;
+
+	dims = dims > least ? dims : least;
 	return (dims + HY_ROTATION_STEP - 1) / HY_ROTATION_STEP * HY_ROTATION_STEP;
 }
 
