@@ -18,6 +18,7 @@
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "server/position.h"
 
@@ -184,6 +185,7 @@ fetch_from_heap(HybridFilter *filter, ItemPointerData *tid)
 	(void) ExecClearTuple(filter->slot);
 	buffer = hybrid_buffer_read(heap, ItemPointerGetBlockNumber(tid), NULL);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	TestForOldSnapshot(filter->scan->xs_snapshot, heap, BufferGetPage(buffer));
 	found = heap_hot_search_buffer(tid, heap, buffer, filter->scan->xs_snapshot, tuple, NULL, true);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (found)

@@ -25,7 +25,7 @@
 #define HYBRID_METRIC_PROC 1 /* (internal) returns internal: const HybridOpclass * */
 
 /*
- * HYBRID_GATE: a page lock of no page: shared by who adds an entry or splits a list, exclusive by who
+ * HYBRID_GATE: the lock (lock.h) of no page: shared by who adds an entry or splits a list, exclusive by who
  * puts another tree in the place of the one there is.
  */
 #define HYBRID_GATE MaxBlockNumber

@@ -11,13 +11,13 @@
 #include "access/generic_xlog.h"
 #include "common/pg_prng.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "server/position.h"
 
 #include "index/build.h"
 #include "index/learn.h"
+#include "index/lock.h"
 #include "index/tree.h"
 
 #define QUERIES 600
@@ -56,7 +56,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	int size = 0;
 
 	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
 	{
@@ -68,7 +68,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		hybrid_measure_begin(team);
 		size = hybrid_measure(curve, index, open, team, &sample, rows);
 	}
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)
 		write_curve(index, curve, size, tree.leaves);
 	MemoryContextSwitchTo(old);
@@ -81,7 +81,7 @@ sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, con
              int most)
 {
 	int dims = open->layout.dims, count, i;
-	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, &count);
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
 	pg_prng_state random;
 	HybridFrame frame;
 

@@ -22,7 +22,6 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -31,6 +30,7 @@
 #include "server/report.h"
 
 #include "index/build.h"
+#include "index/lock.h"
 #include "index/regroup.h"
 #include "index/space.h"
 #include "index/split.h"
@@ -90,12 +90,12 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		if (made > HYBRID_INNER_SIZE)
 			write_inner(&inner, &leaves.made);
 
-		LockPage(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 		hybrid_tree_read(index, &tree);
-		LockPage(index, tree.root.head, ExclusiveLock);
+		hybrid_lock(index, tree.root.head, ExclusiveLock);
 		replaced = replace_tree(&leaves, &inner, &tree, levels);
-		UnlockPage(index, tree.root.head, ExclusiveLock);
-		UnlockPage(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_unlock(index, tree.root.head, ExclusiveLock);
+		hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
@@ -347,8 +347,8 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 static void
 reuse_pages(Relation index, const HybridIndex *open)
 {
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_moved_reclaim(index, &open->layout);
 	vacuum_delay_point();
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }

@@ -215,7 +215,8 @@ was_seen(const HybridRegroup *regroup, const HybridLink *list)
 		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
 
 	return seen != NULL && seen->generation == list->generation &&
-	       seen->changes == hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0);
+	       seen->changes ==
+	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
 }
 
 static void

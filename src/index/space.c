@@ -8,7 +8,7 @@
  * transaction that moved it is as old as the move as long as it runs, so that a long one would leave
  * all lists that it moves; where nobody else has a snapshot, and nothing else in this process has the
  * index open, nobody is reading, whatever is running.  (VACUUM, whose snapshot does not count, holds
- * the meta page's page lock while it reads lists.)
+ * the meta page's lock while it reads lists.)
  */
 #include "postgres.h"
 
@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "index/lock.h"
 #include "index/space.h"
 #include "index/tree.h"
 
@@ -207,7 +208,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	bool all;
 
 	/* VACUUM, or somebody else, does it already */
-	if (!ConditionalLockPage(index, HYBRID_META_BLOCK, ExclusiveLock))
+	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
 	all = hybrid_nobody_reads(index);
 	while (pop_moved(index, all, &list))
@@ -217,7 +218,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 		else
 			(void) hybrid_list_free(index, layout, list, all);
 	}
-	UnlockPage(index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
 bool

@@ -24,7 +24,7 @@ typedef struct HybridLoggedSink
 extern void hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index);
 
 /*
- * hybrid_list_extend: a new, empty page at the end of a list whose page lock the caller holds
+ * hybrid_list_extend: a new, empty page at the end of a list whose lock the caller holds
  * exclusively; returns its block.
  */
 extern BlockNumber hybrid_list_extend(Relation index, const HybridLayout *layout,
@@ -55,7 +55,7 @@ extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
  * hybrid_nobody_reads: whether nobody else has a snapshot, and nothing else here has the index open; who
- * holds the meta page's page lock exclusively then knows that nobody reads lists moved so far.
+ * holds the meta page's lock exclusively then knows that nobody reads lists moved so far.
  */
 extern bool hybrid_nobody_reads(Relation index);
 

@@ -574,7 +574,7 @@ answer_by_lookup(Search *search, int query, int64 self, HybridTruth *truths)
 	int found, count = 0, i;
 
 	if (search->lookup == NULL)
-		search->lookup = hybrid_lookup_new(search->index, search->open);
+		search->lookup = hybrid_lookup_new(search->index, search->open, NULL);
 	hybrid_lookup_query(search->lookup, &search->probes[query]);
 	hybrid_lookup_limit(search->lookup, &limits);
 	finds = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &found);
