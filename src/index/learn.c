@@ -33,15 +33,15 @@ static void take_row(HybridQueries *sample, Relation index, const HybridLayout *
 static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
 
 bool
-hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown)
+hybrid_learn_due(Relation index, const HybridIndex *open)
 {
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	*grown = tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2;
 	/* one list alone is searched whole */
 	return open->coded && tree.height > 0 &&
-	       (*grown || (uint64) tree.leaves * 2 <= tree.curve_leaves);
+	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
+	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
 }
 
 void
@@ -158,6 +158,8 @@ write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leav
 	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
+	/* one that shrank has not to become what it was */
+	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
 	GenericXLogFinish(record);
 	UnlockReleaseBuffer(buffer);
 }

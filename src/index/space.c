@@ -173,9 +173,12 @@ hybrid_tree_count(Relation index, int leaves)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0))->leaves = (uint32) leaves;
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->leaves = (uint32) leaves;
+	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }

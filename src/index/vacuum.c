@@ -57,7 +57,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
-	bool grown;
+	bool regrouped = false;
 
 	if (info->analyze_only)
 		return stats;
@@ -69,14 +69,15 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
 		hybrid_sweep(info, stats);
-	if (hybrid_learn_due(info->index, &open, &grown))
+	if (hybrid_regroup_due(info->index, &open))
 	{
-		if (grown)
-		{
-			hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
-			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
-			hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
-		}
+		hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
+		regrouped =
+			hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
+		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
+	}
+	if (regrouped || hybrid_learn_due(info->index, &open))
+	{
 		hybrid_learn(info->index, &open, stats->num_index_tuples);
 		stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	}
