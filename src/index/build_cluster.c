@@ -463,7 +463,7 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	slock_t *lock = &team->shared->stripes[list % HYBRID_STRIPES];
 	double *sums = team->sums + (Size) (list - first) * dims;
 	double own[HY_MAX_DIMS];
-	int i, j;
+	int i;
 
 	if (count == 0)
 		return;
@@ -471,9 +471,8 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	memset(own, 0, dims * sizeof(double));
 	for (i = 0; i < count; i++)
 		hy_kmeans_add_on_grid(own, sample->places + (Size) rows[i] * dims, dims, sample->grid);
+	hybrid_team_add(lock, sums, own, dims);
 	SpinLockAcquire(lock);
-	for (j = 0; j < dims; j++)
-		sums[j] += own[j];
 	team->sum_rows[list] += count;
 	SpinLockRelease(lock);
 }
