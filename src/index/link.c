@@ -341,9 +341,10 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		GenericXLogFinish(second);
 	while (change.count > 0)
 		UnlockReleaseBuffer(change.buffers[--change.count]);
+	if (level == 1 && count != lists_count)
+		hybrid_tree_grow(index, count - lists_count);
 	for (i = 0; i < lists_count; i++)
-		hybrid_moved_remember(index, &lists[i], now,
-		                      level == 1 && i == 0 ? count - lists_count : 0);
+		hybrid_moved_remember(index, &lists[i], now);
 	pfree(directory);
 	pfree(bits);
 	return due;

@@ -382,7 +382,7 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 	for (i = 0; i < lists->count; i++)
 	{
-		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now, 0);
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
 		/* there is not room for a note on each */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);

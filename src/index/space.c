@@ -134,8 +134,7 @@ hybrid_page_write(Relation index, BlockNumber block, Page image)
 }
 
 void
-hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
-                      int more_leaves)
+hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
@@ -143,14 +142,12 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
-	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION &&
-	    more_leaves == 0)
+	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION)
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
 		return;
 	}
-	meta->leaves = (uint32) Max((int64) meta->leaves + more_leaves, 1);
 	/* VACUUM finds lists without a note */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
 		meta->moved_count--;
@@ -164,6 +161,20 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 		moved->generation = list->generation;
 		moved->unused = 0;
 	}
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_tree_grow(Relation index, int leaves)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->leaves = (uint32) Max((int64) meta->leaves + leaves, 1);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }

@@ -38,11 +38,12 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 
 /*
  * hybrid_moved_remember: a list was moved: whoever needs pages later may take its own, once nobody
- * reads them; and there are so many more leaves.  Nothing is lost but time where there is no room for
- * the note: VACUUM finds it.
+ * reads them.  Nothing is lost but time where there is no room for the note: VACUUM finds it.
  */
-extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
-                                  int more_leaves);
+extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
+
+/* hybrid_tree_grow: so many leaves more are in the tree, or fewer. */
+extern void hybrid_tree_grow(Relation index, int leaves);
 
 /*
  * hybrid_tree_count: so many leaves are in a tree that is new, as who knows says that keeps others from

@@ -325,12 +325,12 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	for (i = 0; i <= count; i++)
 		UnlockReleaseBuffer(buffers[i]);
 	for (i = 0; i < count; i++)
-		hybrid_moved_remember(index, &moved[i].list, now, 0);
+		hybrid_moved_remember(index, &moved[i].list, now);
 	while (centre != NULL && BlockNumberIsValid(old_centre))
 	{
 		HybridLink page = {old_centre, HYBRID_CENTRE_GENERATION};
 
-		hybrid_moved_remember(index, &page, now, 0);
+		hybrid_moved_remember(index, &page, now);
 		old_centre = --centre_pages > 0 ? old_centre + 1 : InvalidBlockNumber;
 	}
 }

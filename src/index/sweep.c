@@ -296,7 +296,7 @@ give_up_list(Sweep *sweep, const HybridLink *list)
 	}
 	UnlockReleaseBuffer(buffer);
 	if (lost)
-		hybrid_moved_remember(sweep->index, list, now, 0);
+		hybrid_moved_remember(sweep->index, list, now);
 }
 
 /* give_up_centres: pages that were written for a centre, or were one, are noted to be freed. */
@@ -316,7 +316,7 @@ give_up_centres(Sweep *sweep)
 		if ((!BlockNumberIsValid(tree.centre) || page->head < tree.centre ||
 		     page->head >= tree.centre + pages) &&
 		    !hybrid_moved_known(sweep->index, page))
-			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId(), 0);
+			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId());
 	}
 	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 }
