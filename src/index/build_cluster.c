@@ -172,7 +172,7 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	int dims = centroids->dims, count = centroids->count, i;
 	int *rows = palloc(count * sizeof(int)), *part = palloc(count * sizeof(int));
 	Size row_bytes = dims * sizeof(float);
-	float *sorted = MemoryContextAllocHuge(context, count * row_bytes);
+	float *sorted;
 	MemoryContext old;
 
 	ungroup(centroids);
@@ -184,6 +184,8 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	old = MemoryContextSwitchTo(context);
 	centroids->group_begin = sort_by_part(rows, part, count, centroids->groups);
 	MemoryContextSwitchTo(old);
+	/* not before: k_means has a copy, too, for a while */
+	sorted = MemoryContextAllocHuge(context, count * row_bytes);
 	for (i = 0; i < count; i++)
 		memcpy((char *) sorted + i * row_bytes, (char *) centroids->places + rows[i] * row_bytes,
 		       row_bytes);
