@@ -86,6 +86,29 @@ like(vacuum("SET maintenance_work_mem = '$takes kB'"), qr/index regroup: /, 'wit
 unlike(vacuum(), qr/index regroup: /, 'and not once more');
 is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '2000', 'all rows are in the index');
 
+# in autovacuum the memory is another
+$node->safe_psql('postgres', q{
+	CREATE TABLE other (id int, v vector(1024)) WITH (autovacuum_vacuum_insert_threshold = 1, autovacuum_vacuum_insert_scale_factor = 0);
+	CREATE INDEX other_v ON other USING hybrid (v) WITH (list_size = 32);
+	INSERT INTO other SELECT i, v FROM source WHERE i <= 2500;
+});
+$node->append_conf('postgresql.conf', q{
+autovacuum = on
+autovacuum_naptime = 1s
+autovacuum_work_mem = 1MB
+});
+$node->restart;
+my $warned = 0;
+for (1 .. 300)
+{
+	$warned = slurp_file($node->logfile) =~ /lists of index "other_v" are not made anew\n.*DETAIL:  That takes \d+ kB, which is more than "autovacuum_work_mem"/;
+	last if $warned;
+	select undef, undef, undef, 0.2;
+}
+ok($warned, 'autovacuum goes by its own memory');
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->restart;
+
 # an index that has lost half of its lists needs no more than twice as many as then
 $node->safe_psql('postgres', q{DELETE FROM item WHERE id > 700; VACUUM item; VACUUM item});
 $node->safe_psql('postgres', 'INSERT INTO item SELECT i, v FROM source WHERE i > 700 AND i <= 2200');
