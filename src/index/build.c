@@ -224,6 +224,7 @@ measure(HybridBuild *build, HybridMeta *meta)
 	memcpy(meta->curve, curve, points * sizeof(HybridCurvePoint));
 	meta->curve_size = points;
 	meta->curve_leaves = meta->leaves;
+	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 }
 
 /* write_meta: the meta page as it is now. */

@@ -172,7 +172,7 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	int dims = centroids->dims, count = centroids->count, i;
 	int *rows = palloc(count * sizeof(int)), *part = palloc(count * sizeof(int));
 	Size row_bytes = dims * sizeof(float);
-	float *sorted = MemoryContextAllocHuge(context, count * row_bytes);
+	float *sorted;
 	MemoryContext old;
 
 	ungroup(centroids);
@@ -184,6 +184,8 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	old = MemoryContextSwitchTo(context);
 	centroids->group_begin = sort_by_part(rows, part, count, centroids->groups);
 	MemoryContextSwitchTo(old);
+	/* not before: k_means has a copy, too, for a while */
+	sorted = MemoryContextAllocHuge(context, count * row_bytes);
 	for (i = 0; i < count; i++)
 		memcpy((char *) sorted + i * row_bytes, (char *) centroids->places + rows[i] * row_bytes,
 		       row_bytes);
@@ -463,7 +465,7 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	slock_t *lock = &team->shared->stripes[list % HYBRID_STRIPES];
 	double *sums = team->sums + (Size) (list - first) * dims;
 	double own[HY_MAX_DIMS];
-	int i, j;
+	int i;
 
 	if (count == 0)
 		return;
@@ -471,9 +473,8 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	memset(own, 0, dims * sizeof(double));
 	for (i = 0; i < count; i++)
 		hy_kmeans_add_on_grid(own, sample->places + (Size) rows[i] * dims, dims, sample->grid);
+	hybrid_team_add(lock, sums, own, dims);
 	SpinLockAcquire(lock);
-	for (j = 0; j < dims; j++)
-		sums[j] += own[j];
 	team->sum_rows[list] += count;
 	SpinLockRelease(lock);
 }

@@ -319,10 +319,7 @@ take_centre(HybridBuild *build, HybridSample *sample)
 		CHECK_FOR_INTERRUPTS();
 		hy_kmeans_add_on_grid(sums, sample->places + i * dims, dims, grid);
 	}
-	SpinLockAcquire(&shared->mutex);
-	for (j = 0; j < dims; j++)
-		team->sums[j] += sums[j];
-	SpinLockRelease(&shared->mutex);
+	hybrid_team_add(&shared->mutex, team->sums, sums, dims);
 	hybrid_team_meet(team);
 
 	sample->centre = palloc(dims * sizeof(float));

@@ -33,6 +33,7 @@
 #define KEY_SCAN UINT64CONST(0xB100000000000008)
 
 #define TELL_MS 200 /* between two looks at how far the others are */
+#define ADDED 16    /* numbers, under a spinlock */
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
@@ -318,6 +319,22 @@ int64
 hybrid_team_next(HybridTeam *team)
 {
 	return (int64) pg_atomic_fetch_add_u64(&team->shared->next, 1);
+}
+
+void
+hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count)
+{
+	int first, i;
+
+	for (first = 0; first < count; first += ADDED)
+	{
+		int end = Min(first + ADDED, count);
+
+		SpinLockAcquire(lock);
+		for (i = first; i < end; i++)
+			sums[i] += ours[i];
+		SpinLockRelease(lock);
+	}
 }
 
 void

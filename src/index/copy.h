@@ -36,7 +36,7 @@ typedef struct HybridCopy
 } HybridCopy;
 
 /*
- * hybrid_copy_load: the live entries of `count` lists of a level, whose page locks the caller holds
+ * hybrid_copy_load: the live entries of `count` lists of a level, whose locks the caller holds
  * exclusively.  false: one of them was moved.
  */
 extern bool

@@ -18,6 +18,7 @@
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "server/position.h"
 
@@ -34,6 +35,8 @@ struct HybridFilter
 	ExprContext *context;
 	double share;
 	bool heap; /* the table is one of PostgreSQL's own kind */
+	/* once it is asked, in that memory context */
+	MemoryContext memory;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
 };
@@ -41,6 +44,7 @@ struct HybridFilter
 static bool may_be_asked(const IndexScanState *node, Relation index);
 static bool has_subplan(Node *node, void *context);
 static double share_of(const IndexScanState *node);
+static void begin(HybridFilter *filter);
 static void expect_rows(const HybridFilter *filter, const int64 *positions, int count);
 static bool fetch(HybridFilter *filter, ItemPointerData *tid);
 static bool fetch_from_heap(HybridFilter *filter, ItemPointerData *tid);
@@ -54,13 +58,11 @@ hybrid_filter_new(IndexScanDesc scan, IndexScanState *node)
 	filter->scan = scan;
 	filter->share = 1;
 	filter->heap = scan->heapRelation->rd_tableam == GetHeapamTableAmRoutine();
-	filter->fetch = table_index_fetch_begin(scan->heapRelation);
-	filter->slot = table_slot_create(scan->heapRelation, NULL);
+	filter->memory = CurrentMemoryContext;
 	if (node == NULL || node->ss.ps.qual == NULL || !may_be_asked(node, scan->indexRelation))
 		return filter;
 	filter->node = node;
 	filter->conditions = node->ss.ps.qual;
-	filter->context = CreateExprContext(node->ss.ps.state);
 	filter->share = share_of(node);
 	return filter;
 }
@@ -76,6 +78,8 @@ hybrid_filter_passes(HybridFilter *filter, const int64 *positions, int count, bo
 {
 	int i;
 
+	if (filter->slot == NULL)
+		begin(filter);
 	if (filter->heap)
 		expect_rows(filter, positions, count);
 	for (i = 0; i < count; i++)
@@ -89,6 +93,8 @@ hybrid_filter_passes(HybridFilter *filter, const int64 *positions, int count, bo
 void
 hybrid_filter_rest(HybridFilter *filter)
 {
+	if (filter->slot == NULL)
+		return;
 	(void) ExecClearTuple(filter->slot);
 	table_index_fetch_reset(filter->fetch);
 }
@@ -96,6 +102,8 @@ hybrid_filter_rest(HybridFilter *filter)
 void
 hybrid_filter_end(HybridFilter *filter)
 {
+	if (filter->slot == NULL)
+		return;
 	ExecDropSingleTupleTableSlot(filter->slot);
 	table_index_fetch_end(filter->fetch);
 	if (filter->context != NULL)
@@ -143,6 +151,19 @@ share_of(const IndexScanState *node)
 	return Min(node->ss.ps.plan->plan_rows / rows, 1);
 }
 
+/* begin: what rows are fetched with; most filters are never asked. */
+static void
+begin(HybridFilter *filter)
+{
+	MemoryContext old = MemoryContextSwitchTo(filter->memory);
+
+	filter->fetch = table_index_fetch_begin(filter->scan->heapRelation);
+	if (filter->conditions != NULL)
+		filter->context = CreateExprContext(filter->node->ss.ps.state);
+	filter->slot = table_slot_create(filter->scan->heapRelation, NULL);
+	MemoryContextSwitchTo(old);
+}
+
 /* expect_rows: where they are said to be on their pages, and then where they are. */
 static void
 expect_rows(const HybridFilter *filter, const int64 *positions, int count)
@@ -184,6 +205,7 @@ fetch_from_heap(HybridFilter *filter, ItemPointerData *tid)
 	(void) ExecClearTuple(filter->slot);
 	buffer = hybrid_buffer_read(heap, ItemPointerGetBlockNumber(tid), NULL);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	TestForOldSnapshot(filter->scan->xs_snapshot, heap, BufferGetPage(buffer));
 	found = heap_hot_search_buffer(tid, heap, buffer, filter->scan->xs_snapshot, tuple, NULL, true);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (found)

@@ -25,7 +25,7 @@
 #define HYBRID_METRIC_PROC 1 /* (internal) returns internal: const HybridOpclass * */
 
 /*
- * HYBRID_GATE: a page lock of no page: shared by who adds an entry or splits a list, exclusive by who
+ * HYBRID_GATE: the lock (lock.h) of no page: shared by who adds an entry or splits a list, exclusive by who
  * puts another tree in the place of the one there is.
  */
 #define HYBRID_GATE MaxBlockNumber
@@ -55,9 +55,17 @@ typedef struct HybridTree
 	int height;
 	uint32 leaves;
 	int curve_size;
-	uint32 curve_leaves; /* that there were when the curve was measured */
+	uint32 curve_leaves;   /* that there were when the curve was measured */
+	uint32 regroup_leaves; /* from so many on VACUUM makes another tree */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 } HybridTree;
+
+/* hybrid_regroup_next: how many leaves there will be when the next tree is made after one of so many. */
+static inline uint32
+hybrid_regroup_next(uint32 leaves)
+{
+	return (uint32) Min((uint64) leaves * 2, PG_UINT32_MAX);
+}
 
 #define HYBRID_STORAGE_UNSET (-1) /* float16, or the only one of a type that is not dense */
 

@@ -12,6 +12,7 @@
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "index/inner.h"
 #include "index/tree.h"
@@ -189,7 +190,8 @@ find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 	if (slot != NULL)
 	{
 		/* of a moment that came after the last change, and before the next */
-		if (slot->list->changes == hybrid_list_changes(index, &scorer->open.layout, list, level))
+		if (slot->list->changes ==
+		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
 			return slot->list;
 		/* the relation may have been forgotten meanwhile, and all with it */
 		slot = hash_search(table, &key, HASH_FIND, NULL);
@@ -257,6 +259,7 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 			Buffer buffer = hybrid_list_read(scorer->index, layout, link, level, block, NULL);
 			Page page = BufferGetPage(buffer);
 
+			TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 			if (block == link->head)
 				entries.list->changes = hybrid_list_page(page)->changes;
 			add_page(&entries, page, block);
@@ -264,8 +267,8 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 			UnlockReleaseBuffer(buffer);
 			hybrid_chain_step(scorer->index, link, &pages);
 		} while (BlockNumberIsValid(block));
-		if (pages == 1 ||
-		    hybrid_list_changes(scorer->index, layout, link, level) == entries.list->changes)
+		if (pages == 1 || hybrid_list_changes(scorer->index, layout, link, level,
+		                                      scorer->snapshot) == entries.list->changes)
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}

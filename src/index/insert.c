@@ -2,7 +2,7 @@
  * insert.c
  *		One new entry: into a free slot of the leaf list it belongs in.
  *
- * Whoever adds to a list holds its heavyweight page lock in share mode, which a splitter takes
+ * Whoever adds to a list holds its heavyweight lock in share mode, which a splitter takes
  * exclusively, so that nothing is added to a list that is being copied; and the gate, which VACUUM
  * takes when it replaces the tree.  A list found moved by then, or in a tree that is another now, is given
  * up for another way down.
@@ -14,7 +14,6 @@
 #include "nodes/execnodes.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -22,6 +21,7 @@
 
 #include "index/buffers.h"
 #include "index/leaf.h"
+#include "index/lock.h"
 #include "index/packed.h"
 #include "index/parts.h"
 #include "index/space.h"
@@ -153,8 +153,8 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 	memset(&target, 0, sizeof(target));
 	target.list = leaf->link;
 	if (state->open.coded)
-		LockPage(index, HYBRID_GATE, ShareLock);
-	LockPage(index, leaf->link.head, ShareLock);
+		hybrid_lock(index, HYBRID_GATE, ShareLock);
+	hybrid_lock(index, leaf->link.head, ShareLock);
 	found = !is_old(index, state) && find_slot(index, state, &target);
 	if (found)
 	{
@@ -167,9 +167,9 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 			UnlockReleaseBuffer(target.page);
 		UnlockReleaseBuffer(target.head);
 	}
-	UnlockPage(index, leaf->link.head, ShareLock);
+	hybrid_unlock(index, leaf->link.head, ShareLock);
 	if (state->open.coded)
-		UnlockPage(index, HYBRID_GATE, ShareLock);
+		hybrid_unlock(index, HYBRID_GATE, ShareLock);
 	return found;
 }
 

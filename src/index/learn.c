@@ -11,13 +11,13 @@
 #include "access/generic_xlog.h"
 #include "common/pg_prng.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "server/position.h"
 
 #include "index/build.h"
 #include "index/learn.h"
+#include "index/lock.h"
 #include "index/tree.h"
 
 #define QUERIES 600
@@ -33,15 +33,15 @@ static void take_row(HybridQueries *sample, Relation index, const HybridLayout *
 static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
 
 bool
-hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown)
+hybrid_learn_due(Relation index, const HybridIndex *open)
 {
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	*grown = tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2;
 	/* one list alone is searched whole */
 	return open->coded && tree.height > 0 &&
-	       (*grown || (uint64) tree.leaves * 2 <= tree.curve_leaves);
+	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
+	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
 }
 
 void
@@ -56,7 +56,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	int size = 0;
 
 	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
 	{
@@ -68,7 +68,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 		hybrid_measure_begin(team);
 		size = hybrid_measure(curve, index, open, team, &sample, rows);
 	}
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)
 		write_curve(index, curve, size, tree.leaves);
 	MemoryContextSwitchTo(old);
@@ -81,7 +81,7 @@ sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, con
              int most)
 {
 	int dims = open->layout.dims, count, i;
-	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, &count);
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
 	pg_prng_state random;
 	HybridFrame frame;
 
@@ -158,6 +158,8 @@ write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leav
 	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
+	/* one that shrank has not to become what it was */
+	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
 	GenericXLogFinish(record);
 	UnlockReleaseBuffer(buffer);
 }

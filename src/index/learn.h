@@ -9,9 +9,9 @@
 
 /*
  * hybrid_learn_due: whether the index has twice as many leaves as when its curve was measured, or half as
- * many, or has none yet; *grown: whether it is not because there are fewer.
+ * many, or has none yet.
  */
-extern bool hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown);
+extern bool hybrid_learn_due(Relation index, const HybridIndex *open);
 
 /*
  * hybrid_learn: measures the curve again, by searching for some of the index's own rows.  rows: that it

@@ -13,10 +13,10 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 #include "index/link.h"
+#include "index/lock.h"
 #include "index/parts.h"
 #include "index/space.h"
 #include "index/tree.h"
@@ -86,18 +86,18 @@ hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 		if ((i > 0 || !BlockNumberIsValid(at.link.head)) &&
 		    !find_above(index, open, lists[0], level, &at.link))
 			continue;
-		LockPage(index, at.link.head, ExclusiveLock);
+		hybrid_lock(index, at.link.head, ExclusiveLock);
 		found = find_entries(index, open, lists, lists_count, count, &at);
 		/* no inner list becomes empty */
 		if (found == lists_count && at.total + count > (uint32) lists_count)
 			break;
-		UnlockPage(index, at.link.head, ExclusiveLock);
+		hybrid_unlock(index, at.link.head, ExclusiveLock);
 		/* or the list above was split between the two */
 		if (found > 0)
 			return false;
 	}
 	*due = replace(index, open, frame, lists, lists_count, parts, count, &at);
-	UnlockPage(index, at.link.head, ExclusiveLock);
+	hybrid_unlock(index, at.link.head, ExclusiveLock);
 	*above = at.link;
 	return true;
 }
@@ -135,7 +135,7 @@ find_above(Relation index, const HybridIndex *open, HybridLink list, int level, 
 	int count, i;
 
 	hybrid_tree_read(index, &tree);
-	lists = hybrid_tree_lists(index, open, &tree, level + 1, &count);
+	lists = hybrid_tree_lists(index, open, &tree, level + 1, NULL, &count);
 	for (i = 0; i < count; i++)
 	{
 		Above at;
@@ -264,7 +264,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 }
 
 /*
- * replace: see hybrid_link_parts; the page lock of the list above is held.  Returns whether that is due.
+ * replace: see hybrid_link_parts; the lock of the list above is held.  Returns whether that is due.
  *
  * The record that changes the list above comes first.  The old lists' heads are in it where there is
  * room.  Two old lists have theirs in a second one, which follows at once, with all pages locked and
@@ -341,9 +341,10 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 		GenericXLogFinish(second);
 	while (change.count > 0)
 		UnlockReleaseBuffer(change.buffers[--change.count]);
+	if (level == 1 && count != lists_count)
+		hybrid_tree_grow(index, count - lists_count);
 	for (i = 0; i < lists_count; i++)
-		hybrid_moved_remember(index, &lists[i], now,
-		                      level == 1 && i == 0 ? count - lists_count : 0);
+		hybrid_moved_remember(index, &lists[i], now);
 	pfree(directory);
 	pfree(bits);
 	return due;

@@ -19,7 +19,7 @@ typedef struct HybridPart
 
 /*
  * hybrid_link_parts: up to two parts take the place of one or two lists of this level, not the root,
- * whose page locks the caller holds; they are moved then.  No part (count 0): an empty list goes, and
+ * whose locks the caller holds; they are moved then.  No part (count 0): an empty list goes, and
  * parts[0].link is where who comes by it is sent.  *above is the list above as far as it is known,
  * and as it was found; *due, whether that should be copied now.  false: two lists are not in the same
  * list above any more, and nothing happened.

@@ -23,6 +23,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "core/topk.h"
 #include "server/position.h"
@@ -99,7 +100,7 @@ static int compare_finds(const void *a, const void *b);
 static void *room(HybridLookup *search, void *array, int count, Size size);
 
 HybridLookup *
-hybrid_lookup_new(Relation index, const HybridIndex *open)
+hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 {
 	HybridLookup *search = spare;
 	MemoryContext context, old;
@@ -112,6 +113,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open)
 		MemoryContextSetParent(search->context, CurrentMemoryContext);
 		search->scorer.index = index;
 		search->scorer.open = *open;
+		search->scorer.snapshot = snapshot;
 		search->scorer.framed = false;
 		return search;
 	}
@@ -120,6 +122,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open)
 	search = palloc0(sizeof(HybridLookup));
 	search->context = context;
 	hybrid_scorer_init(&search->scorer, index, open);
+	search->scorer.snapshot = snapshot;
 	hybrid_frontier_init(&search->frontier, &search->scorer, context);
 	MemoryContextSwitchTo(old);
 	return search;
@@ -139,6 +142,7 @@ hybrid_lookup_end(HybridLookup *search)
 	if (spare != NULL)
 		MemoryContextDelete(spare->context);
 	search->scorer.probe = NULL;
+	search->scorer.snapshot = NULL;
 	MemoryContextSetParent(search->context, TopMemoryContext);
 	spare = search;
 }
@@ -517,6 +521,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		const HybridListPage *content = hybrid_list_page(page);
 		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
 
+		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
 		hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach, search->frontier.limits.eps,

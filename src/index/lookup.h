@@ -41,8 +41,11 @@ typedef struct HybridFind
 
 typedef struct HybridLookup HybridLookup;
 
-/* hybrid_lookup_new: memory for searches in this index, below the current memory context. */
-extern HybridLookup *hybrid_lookup_new(Relation index, const HybridIndex *open);
+/*
+ * hybrid_lookup_new: memory for searches in this index, below the current memory context.  With snapshot,
+ * which may be NULL, they raise snapshot_too_old where rows that it sees may have gone.
+ */
+extern HybridLookup *hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot);
 
 /* hybrid_lookup_end: its memory is kept for the next one; after an error it has gone by itself. */
 extern void hybrid_lookup_end(HybridLookup *search);

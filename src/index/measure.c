@@ -147,7 +147,7 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	measuring.rows = rows;
 	measuring.team = team;
 	measuring.measured = (Measured *) team->measured;
-	measuring.search = hybrid_lookup_new(index, open);
+	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
 	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
 	/* truths take about as long as all that is tried */

@@ -18,11 +18,11 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "core/distance.h"
 
+#include "index/lock.h"
 #include "index/merge.h"
 #include "index/space.h"
 #include "index/split.h"
@@ -138,10 +138,10 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 static void
 reuse_pages(Relation index, const HybridIndex *open)
 {
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_moved_reclaim(index, &open->layout);
 	vacuum_delay_point();
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
 
 /* list_of_level: number `which` of the lists of a level, as they are now. */
@@ -153,7 +153,7 @@ list_of_level(Relation index, const HybridIndex *open, int level, int which, Hyb
 	int count;
 
 	hybrid_tree_read(index, &tree);
-	lists = hybrid_tree_lists(index, open, &tree, level, &count);
+	lists = hybrid_tree_lists(index, open, &tree, level, NULL, &count);
 	if (which < count)
 		*list = lists[which];
 	pfree(lists);
@@ -326,12 +326,12 @@ merge_pair(Family *family, int which, int with)
 	bool merged, due;
 
 	/* nobody else holds one list and waits for another of its level */
-	LockPage(family->index, a->link.head, ExclusiveLock);
-	LockPage(family->index, b->link.head, ExclusiveLock);
+	hybrid_lock(family->index, a->link.head, ExclusiveLock);
+	hybrid_lock(family->index, b->link.head, ExclusiveLock);
 	merged = hybrid_copy_lists(family->index, family->open, lists, 2, family->level, 1, &above,
 	                           &due, copies);
-	UnlockPage(family->index, b->link.head, ExclusiveLock);
-	UnlockPage(family->index, a->link.head, ExclusiveLock);
+	hybrid_unlock(family->index, b->link.head, ExclusiveLock);
+	hybrid_unlock(family->index, a->link.head, ExclusiveLock);
 	if (!merged)
 		return false;
 	a->gone = b->gone = true;
@@ -354,10 +354,10 @@ copy_alone(Family *family, int which)
 	HybridLink above = family->above, copies[HYBRID_COPIES];
 	bool copied, due;
 
-	LockPage(family->index, child->link.head, ExclusiveLock);
+	hybrid_lock(family->index, child->link.head, ExclusiveLock);
 	copied = hybrid_copy_lists(family->index, family->open, &child->link, 1, family->level, 1,
 	                           &above, &due, copies);
-	UnlockPage(family->index, child->link.head, ExclusiveLock);
+	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
 	return copied;
 }
 
@@ -375,11 +375,11 @@ remove_empty(Family *family, int which)
 	memset(&forward, 0, sizeof(forward));
 	memset(&none, 0, sizeof(none));
 	forward.link = family->children[nearest(family, which, PG_UINT32_MAX)].link;
-	LockPage(family->index, child->link.head, ExclusiveLock);
+	hybrid_lock(family->index, child->link.head, ExclusiveLock);
 	if (read_head(family, &now, &none) && now.total == 0)
 		removed = hybrid_link_parts(family->index, family->open, NULL, &child->link, 1,
 		                            family->level, &forward, 0, &above, &due);
-	UnlockPage(family->index, child->link.head, ExclusiveLock);
+	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
 	if (removed)
 		family->left--;
 	return removed;
@@ -393,7 +393,7 @@ copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
 	HybridLink above = {InvalidBlockNumber, 0}, copies[HYBRID_COPIES];
 	bool due;
 
-	LockPage(index, root.head, ExclusiveLock);
+	hybrid_lock(index, root.head, ExclusiveLock);
 	if (height == 0)
 		due = hybrid_links_has(sparse, &root);
 	else
@@ -405,7 +405,7 @@ copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
 	}
 	if (due)
 		(void) hybrid_copy_lists(index, open, &root, 1, height, 1, &above, &due, copies);
-	UnlockPage(index, root.head, ExclusiveLock);
+	hybrid_unlock(index, root.head, ExclusiveLock);
 }
 
 static int

@@ -25,7 +25,7 @@ extern bool hybrid_links_has(const HybridLinks *links, const HybridLink *link);
 /*
  * hybrid_merge: leaf lists that are named in `sparse`, sorted, or are empty are merged with neighbours,
  * written anew or removed, and so are the lists above; and the tree becomes lower where it can.  The
- * caller holds the meta page's page lock, shared, which is given up now and then.
+ * caller holds the meta page's lock, shared, which is given up now and then.
  */
 extern void hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse);
 

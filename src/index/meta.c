@@ -151,6 +151,7 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->leaves = meta->leaves;
 	tree->curve_size = (int) Min(meta->curve_size, HYBRID_CURVE_POINTS);
 	tree->curve_leaves = meta->curve_leaves;
+	tree->regroup_leaves = meta->regroup_leaves;
 	memcpy(tree->curve, meta->curve, sizeof(tree->curve));
 	UnlockReleaseBuffer(buffer);
 }

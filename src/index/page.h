@@ -127,8 +127,8 @@ typedef struct HybridMeta
 	uint32 moved_first; /* of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
-	uint32 curve_leaves; /* how many there were when the curve was measured */
-	uint32 unused;
+	uint32 curve_leaves;   /* how many there were when the curve was measured */
+	uint32 regroup_leaves; /* from so many on VACUUM makes another tree; 0: always */
 } HybridMeta;
 
 StaticAssertDecl(sizeof(HybridMeta) == 352 + HYBRID_MOVED_LISTS * 16,

@@ -17,12 +17,14 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/generic_xlog.h"
 #include "access/transam.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -31,21 +33,26 @@
 #include "server/report.h"
 
 #include "index/build.h"
+#include "index/lock.h"
 #include "index/regroup.h"
 #include "index/space.h"
 #include "index/split.h"
 #include "index/tree.h"
 
 #define FEW 256     /* rows that came in meanwhile may be copied behind the gate */
-#define ROUNDS 8    /* of copying what came in, at most */
 #define RECLAIM 128 /* lists that are noted before the notes are read */
 #define SHARE                                                                                      \
 	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
 #define SEED 1
-#define LEVELS 32 /* more than there can be: a list has two entries at least, as a rule */
+#define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
+#define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
+#define AGAIN 4         /* part of the leaves that come before what failed is tried again */
+#define AT_ONCE 1       /* leaves: when there is memory for it */
+#define LEVELS 32       /* more than there can be: a list has two entries at least, as a rule */
 
 static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
                  int message_level);
+static void set_next(Relation index, uint32 leaves);
 static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
                          const HybridTree *tree);
 static bool
@@ -57,6 +64,22 @@ static int halve(const HybridContents *leaves, int *order, int count, int dims);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void reuse_pages(Relation index, const HybridIndex *open);
+
+int
+hybrid_regroup_memory(void)
+{
+	return IsAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
+	                                                               : maintenance_work_mem;
+}
+
+bool
+hybrid_regroup_due(Relation index, const HybridIndex *open)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	return open->coded && tree.height > 0 && tree.leaves >= tree.regroup_leaves;
+}
 
 bool
 hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level)
@@ -73,11 +96,15 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 
 	memset(levels, 0, sizeof(levels));
 	hybrid_tree_read(index, &tree);
-	if (tree.height > 0 && fits(index, open, &tree, rows, message_level))
+	if (tree.height > 0 && !fits(index, open, &tree, rows, message_level))
+		set_next(index, AT_ONCE);
+	else if (tree.height > 0)
 	{
+		/* unless it succeeds: an error leaves pages that are had again only when nobody reads them */
+		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree);
 		init_regroup(&inner, index, open, &tree);
-		for (i = 0; i < ROUNDS; i++)
+		for (i = 0; i < HYBRID_REGROUP_ROUNDS; i++)
 		{
 			read_levels(&leaves, &tree, levels);
 			if (hybrid_regroup_rows(&leaves, &levels[0], false) <= FEW)
@@ -90,12 +117,12 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		if (made > HYBRID_INNER_SIZE)
 			write_inner(&inner, &leaves.made);
 
-		LockPage(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 		hybrid_tree_read(index, &tree);
-		LockPage(index, tree.root.head, ExclusiveLock);
+		hybrid_lock(index, tree.root.head, ExclusiveLock);
 		replaced = replace_tree(&leaves, &inner, &tree, levels);
-		UnlockPage(index, tree.root.head, ExclusiveLock);
-		UnlockPage(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_unlock(index, tree.root.head, ExclusiveLock);
+		hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
@@ -123,24 +150,43 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
      int message_level)
 {
 	double leaf = open->layout.stride + open->layout.dims * sizeof(float) + sizeof(HybridStored);
-	double memory = 2 * (rows * sizeof(int64) + tree->leaves * leaf) / 1024;
-	double file = rows * (open->layout.stride + sizeof(HybridStored) + 64) / 1024;
+	double memory = (rows * NOTE + 2 * tree->leaves * leaf) / 1024;
+	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
+	/* once, not with each VACUUM */
+	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
-	if (memory > maintenance_work_mem)
-		ereport(message_level,
-		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
-		         errdetail("That takes %.0f kB, which is more than \"maintenance_work_mem\".",
-		                   memory)));
+	if (memory > hybrid_regroup_memory())
+		ereport(
+			level,
+			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		     errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
+		               hybrid_regroup_memory() != maintenance_work_mem ? "autovacuum_work_mem"
+		                                                               : "maintenance_work_mem"),
+		     errhint("Searches look into more lists than they would have to.  Increase it "
+		             "for a VACUUM, or REINDEX.")));
 	else if (temp_file_limit >= 0 && file > temp_file_limit)
 		ereport(
-			message_level,
+			level,
 			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
 		     errdetail(
 				 "That takes %.0f kB of temporary files, which is more than \"temp_file_limit\".",
-				 file)));
+				 ceil(file))));
 	else
 		return true;
 	return false;
+}
+
+/* set_next: how many leaves there are to be when this is tried again. */
+static void
+set_next(Relation index, uint32 leaves)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *record = GenericXLogStart(index);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0))->regroup_leaves = leaves;
+	GenericXLogFinish(record);
+	UnlockReleaseBuffer(buffer);
 }
 
 static void
@@ -336,7 +382,7 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 	for (i = 0; i < lists->count; i++)
 	{
-		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now, 0);
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
 		/* there is not room for a note on each */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);
@@ -347,8 +393,8 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 static void
 reuse_pages(Relation index, const HybridIndex *open)
 {
-	UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_moved_reclaim(index, &open->layout);
 	vacuum_delay_point();
-	LockPage(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }

@@ -5,10 +5,13 @@
 #ifndef HYBRID_INDEX_REGROUP_H
 #define HYBRID_INDEX_REGROUP_H
 
+#include "lib/integerset.h"
 #include "utils/hsearch.h"
 
 #include "index/copy.h"
 #include "index/walk.h"
+
+#define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, at most */
 
 /* HybridRegroup: new lists of a level. */
 typedef struct HybridRegroup
@@ -19,10 +22,10 @@ typedef struct HybridRegroup
 	MemoryContext context; /* of what follows */
 	HybridContents made;   /* new lists, as entries of the one above */
 	int made_allocated;
-	int leaves;    /* below new inner lists */
-	int64 *copied; /* positions of the rows that they have, sorted */
+	int leaves;                                /* below new inner lists */
+	IntegerSet *copied[HYBRID_REGROUP_ROUNDS]; /* positions of the rows that they have, by rounds */
+	int rounds;
 	int64 copied_count;
-	int64 copied_allocated;
 	HTAB *seen; /* leaves as they were when their rows were copied */
 } HybridRegroup;
 
@@ -38,6 +41,15 @@ extern int64 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leav
 extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /* regroup.c */
+
+/* hybrid_regroup_memory: kB that this VACUUM may use. */
+extern int hybrid_regroup_memory(void);
+
+/*
+ * hybrid_regroup_due: whether the index has twice as many leaves as when all were made together; or where
+ * that failed since, as by cancel or on a full disk, a quarter more than then.
+ */
+extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 
 /*
  * hybrid_regroup: all leaves of an index with so many rows are made anew, and the lists above them;

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
 #include "commands/vacuum.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
@@ -51,6 +53,7 @@ typedef struct Generation
 	HybridCentroids centroids; /* none: one leaf */
 	int64 *leaf_rows;
 	HybridRowSort sort;
+	Tuplesortstate *positions; /* of the rows; NULL: nobody will ask for them */
 	HybridEntry *batch;
 	float *batch_places;
 	int *batch_leaves;
@@ -71,11 +74,13 @@ static void assign_row(Generation *generation, Page page, int slot, const ItemPo
 static void assign_batch(Generation *generation);
 static void place_leaves(Generation *generation);
 static void begin_assigning(Generation *generation);
+static void forget_centroids(HybridCentroids *centroids);
 static void write_leaves(Generation *generation);
 static void load_rows(Generation *generation, HybridContents *rows, int count);
 static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
 static void write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
-static void note_copied(HybridRegroup *regroup, int64 position);
+static void note_copied(Generation *generation, int64 position);
+static void keep_copied(Generation *generation);
 
 int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry)
@@ -91,7 +96,7 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurr
 	memset(&generation, 0, sizeof(generation));
 	generation.regroup = regroup;
 	generation.hurry = hurry;
-	generation.most = Max((Size) maintenance_work_mem * 1024 / 2 / row_bytes, BATCH_LEAST);
+	generation.most = Max((Size) hybrid_regroup_memory() * 1024 / 2 / row_bytes, BATCH_LEAST);
 	generation.vector = palloc(layout->stride);
 	generation.widened = palloc(layout->dims * sizeof(float));
 	pg_prng_seed(&generation.random, SEED);
@@ -102,6 +107,7 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurr
 		begin_assigning(&generation);
 		walk(&generation, leaves);
 		assign_batch(&generation);
+		forget_centroids(&generation.centroids);
 		tuplesort_performsort(generation.sort.state);
 		write_leaves(&generation);
 		hybrid_row_sort_end(&generation.sort);
@@ -215,7 +221,8 @@ was_seen(const HybridRegroup *regroup, const HybridLink *list)
 		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
 
 	return seen != NULL && seen->generation == list->generation &&
-	       seen->changes == hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0);
+	       seen->changes ==
+	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
 }
 
 static void
@@ -242,18 +249,14 @@ note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
 static bool
 was_copied(const HybridRegroup *regroup, int64 position)
 {
-	int64 low = 0, high = regroup->copied_count;
+	int i;
 
-	while (low < high)
+	for (i = 0; i < regroup->rounds; i++)
 	{
-		int64 middle = low + (high - low) / 2;
-
-		if (regroup->copied[middle] < position)
-			low = middle + 1;
-		else
-			high = middle;
+		if (intset_is_member(regroup->copied[i], (uint64) position))
+			return true;
 	}
-	return low < regroup->copied_count && regroup->copied[low] == position;
+	return false;
 }
 
 /* sample_row: keeps the first rows, and then others in their place, each row as probably as another. */
@@ -343,7 +346,7 @@ begin_assigning(Generation *generation)
 	const HybridLayout *layout = &generation->regroup->open->layout;
 	/* places are there twice while they are assigned */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
-	int64 fit = (Size) maintenance_work_mem * 1024 / 4 / row_bytes;
+	int64 fit = (Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
@@ -356,7 +359,20 @@ begin_assigning(Generation *generation)
 	generation->batch_places = MemoryContextAllocHuge(
 		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
 	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
-	hybrid_row_sort_begin(&generation->sort, layout, maintenance_work_mem / 2, NULL);
+	hybrid_row_sort_begin(&generation->sort, layout, hybrid_regroup_memory() / 2, NULL);
+}
+
+/* forget_centroids: their number is what is wanted from now on. */
+static void
+forget_centroids(HybridCentroids *centroids)
+{
+	if (centroids->count == 0)
+		return;
+	pfree(centroids->places);
+	pfree(centroids->group_places);
+	centroids->places = NULL;
+	centroids->group_places = NULL;
+	centroids->groups = 0;
 }
 
 /* write_leaves: each leaf's rows are loaded, as many as memory allows, and written. */
@@ -366,12 +382,19 @@ write_leaves(Generation *generation)
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
 	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
-	int64 most = Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
+	int64 most = Max(Min((Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes, 65536),
 	                 (Size) regroup->open->list_size * 2);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext old;
 	int leaf;
+
+	/* nobody asks again after the last of them */
+	if (regroup->rounds < HYBRID_REGROUP_ROUNDS && !generation->hurry)
+		generation->positions =
+			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
+		                          hybrid_regroup_memory() / 8, NULL, TUPLESORT_NONE);
+	old = MemoryContextSwitchTo(context);
 
 	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)
 	{
@@ -390,11 +413,10 @@ write_leaves(Generation *generation)
 			MemoryContextReset(context);
 		}
 	}
-	/* nobody asks again after the last of them */
-	if (regroup->copied_count > 1 && !generation->hurry)
-		qsort(regroup->copied, regroup->copied_count, sizeof(int64), hybrid_compare_positions);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	if (generation->positions != NULL)
+		keep_copied(generation);
 }
 
 /* load_rows: the next ones of the sort. */
@@ -418,7 +440,7 @@ load_rows(Generation *generation, HybridContents *rows, int count)
 		int64 position;
 
 		hybrid_row_sort_next(&generation->sort, &position, &rows->stored[i], vector);
-		note_copied(regroup, position);
+		note_copied(generation, position);
 		rows->tids[i] = hybrid_position_tid(position);
 		hybrid_widen_vector(layout->storage, &rows->stored[i], vector, layout->dims,
 		                    generation->widened);
@@ -474,18 +496,36 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 	pfree(mean);
 }
 
-/* note_copied: among those that are yet to be sorted. */
+/* note_copied: a row that is in a new leaf, or soon will be. */
 static void
-note_copied(HybridRegroup *regroup, int64 position)
+note_copied(Generation *generation, int64 position)
 {
-	if (regroup->copied_count == regroup->copied_allocated)
-	{
-		Size bytes;
+	generation->regroup->copied_count++;
+	if (generation->positions != NULL)
+		tuplesort_putdatum(generation->positions, Int64GetDatum(position), false);
+}
 
-		regroup->copied_allocated = Max(1024, regroup->copied_allocated * 2);
-		bytes = regroup->copied_allocated * sizeof(int64);
-		regroup->copied = regroup->copied == NULL ? MemoryContextAllocHuge(regroup->context, bytes)
-		                                          : repalloc_huge(regroup->copied, bytes);
+/* keep_copied: in order they take a byte or two each. */
+static void
+keep_copied(Generation *generation)
+{
+	HybridRegroup *regroup = generation->regroup;
+	MemoryContext old = MemoryContextSwitchTo(regroup->context);
+	IntegerSet *copied = intset_create();
+	int64 last = -1;
+	bool isnull;
+	Datum value;
+
+	MemoryContextSwitchTo(old);
+	tuplesort_performsort(generation->positions);
+	while (tuplesort_getdatum(generation->positions, true, &value, &isnull, NULL))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (DatumGetInt64(value) > last)
+			intset_add_member(copied, (uint64) DatumGetInt64(value));
+		last = DatumGetInt64(value);
 	}
-	regroup->copied[regroup->copied_count++] = position;
+	tuplesort_end(generation->positions);
+	generation->positions = NULL;
+	regroup->copied[regroup->rounds++] = copied;
 }

@@ -234,7 +234,7 @@ begin_query(IndexScanDesc scan)
 		state->batch = allocate_batch(&state->store);
 	}
 	if (!state->exact && state->search == NULL)
-		state->search = hybrid_lookup_new(scan->indexRelation, index);
+		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_filter_new(
 			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);

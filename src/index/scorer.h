@@ -26,7 +26,8 @@ typedef struct HybridScorer
 {
 	Relation index;
 	HybridIndex open;
-	HybridTree tree; /* as of the query */
+	Snapshot snapshot; /* of a scan, which is to miss nothing that this one sees; or NULL */
+	HybridTree tree;   /* as of the query */
 	HybridFrame frame;
 	BlockNumber centre; /* that the frame has */
 	bool framed;

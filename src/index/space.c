@@ -8,7 +8,7 @@
  * transaction that moved it is as old as the move as long as it runs, so that a long one would leave
  * all lists that it moves; where nobody else has a snapshot, and nothing else in this process has the
  * index open, nobody is reading, whatever is running.  (VACUUM, whose snapshot does not count, holds
- * the meta page's page lock while it reads lists.)
+ * the meta page's lock while it reads lists.)
  */
 #include "postgres.h"
 
@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "index/lock.h"
 #include "index/space.h"
 #include "index/tree.h"
 
@@ -133,8 +134,7 @@ hybrid_page_write(Relation index, BlockNumber block, Page image)
 }
 
 void
-hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
-                      int more_leaves)
+hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
@@ -142,14 +142,12 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
-	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION &&
-	    more_leaves == 0)
+	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION)
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
 		return;
 	}
-	meta->leaves = (uint32) Max((int64) meta->leaves + more_leaves, 1);
 	/* VACUUM finds lists without a note */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
 		meta->moved_count--;
@@ -168,13 +166,30 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 }
 
 void
+hybrid_tree_grow(Relation index, int leaves)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->leaves = (uint32) Max((int64) meta->leaves + leaves, 1);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
 hybrid_tree_count(Relation index, int leaves)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0))->leaves = (uint32) leaves;
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->leaves = (uint32) leaves;
+	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
@@ -207,7 +222,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	bool all;
 
 	/* VACUUM, or somebody else, does it already */
-	if (!ConditionalLockPage(index, HYBRID_META_BLOCK, ExclusiveLock))
+	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
 	all = hybrid_nobody_reads(index);
 	while (pop_moved(index, all, &list))
@@ -217,7 +232,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 		else
 			(void) hybrid_list_free(index, layout, list, all);
 	}
-	UnlockPage(index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_unlock(index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
 bool

@@ -24,7 +24,7 @@ typedef struct HybridLoggedSink
 extern void hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index);
 
 /*
- * hybrid_list_extend: a new, empty page at the end of a list whose page lock the caller holds
+ * hybrid_list_extend: a new, empty page at the end of a list whose lock the caller holds
  * exclusively; returns its block.
  */
 extern BlockNumber hybrid_list_extend(Relation index, const HybridLayout *layout,
@@ -38,13 +38,17 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 
 /*
  * hybrid_moved_remember: a list was moved: whoever needs pages later may take its own, once nobody
- * reads them; and there are so many more leaves.  Nothing is lost but time where there is no room for
- * the note: VACUUM finds it.
+ * reads them.  Nothing is lost but time where there is no room for the note: VACUUM finds it.
  */
-extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
-                                  int more_leaves);
+extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
 
-/* hybrid_tree_count: so many leaves are in the tree, as who knows says that keeps others from splitting. */
+/* hybrid_tree_grow: so many leaves more are in the tree, or fewer. */
+extern void hybrid_tree_grow(Relation index, int leaves);
+
+/*
+ * hybrid_tree_count: so many leaves are in a tree that is new, as who knows says that keeps others from
+ * splitting.
+ */
 extern void hybrid_tree_count(Relation index, int leaves);
 
 /* hybrid_moved_known: whether there is such a note. */
@@ -55,7 +59,7 @@ extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
  * hybrid_nobody_reads: whether nobody else has a snapshot, and nothing else here has the index open; who
- * holds the meta page's page lock exclusively then knows that nobody reads lists moved so far.
+ * holds the meta page's lock exclusively then knows that nobody reads lists moved so far.
  */
 extern bool hybrid_nobody_reads(Relation index);
 

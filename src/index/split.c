@@ -3,7 +3,7 @@
  *		A list that has grown too long becomes two, by copy; what takes the place of lists, and of the
  *		root.
  *
- * Who copies a list holds its heavyweight page lock exclusively: nobody adds to it, VACUUM waits,
+ * Who copies a list holds its heavyweight lock exclusively: nobody adds to it, VACUUM waits,
  * readers do not notice.  The new lists are written where nobody looks yet.  Then one record makes
  * them live in the list above, marks the old entries there dead and the old lists moved.  Who has
  * read the list above before goes on reading the old lists, which never change any more and have all
@@ -12,7 +12,7 @@
  * The root has no list above: a new root is written over the two, and the record changes the meta
  * page.  The first split of an index that grew from nothing gives it its centre, too.
  *
- * The gate and the page lock of the meta page, shared, are taken before those of lists, and locks of
+ * The gate and the lock of the meta page, shared, are taken before those of lists, and locks of
  * lists before those of the lists above them, never the other way round.
  */
 #include "postgres.h"
@@ -26,6 +26,7 @@
 #include "utils/rel.h"
 
 #include "index/copy.h"
+#include "index/lock.h"
 #include "index/space.h"
 #include "index/split.h"
 #include "index/tree.h"
@@ -66,25 +67,25 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 		int into;
 
 		hybrid_moved_reclaim(index, &open->layout);
-		LockPage(index, HYBRID_GATE, ShareLock);
+		hybrid_lock(index, HYBRID_GATE, ShareLock);
 		/* the leaf may have gone with the tree, which those above it say first */
 		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
 		{
-			UnlockPage(index, HYBRID_GATE, ShareLock);
+			hybrid_unlock(index, HYBRID_GATE, ShareLock);
 			break;
 		}
 		/* VACUUM takes pages that were named, and not yet written, for lost ones */
-		LockPage(index, HYBRID_META_BLOCK, ShareLock);
-		if (ConditionalLockPage(index, list.head, ExclusiveLock))
+		hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
+		if (hybrid_lock_now(index, list.head, ExclusiveLock))
 		{
 			above = hint;
 			into = copies_of(index, open, &list, level);
 			if (into > 0)
 				(void) hybrid_copy_lists(index, open, &list, 1, level, into, &above, &due, made);
-			UnlockPage(index, list.head, ExclusiveLock);
+			hybrid_unlock(index, list.head, ExclusiveLock);
 		}
-		UnlockPage(index, HYBRID_META_BLOCK, ShareLock);
-		UnlockPage(index, HYBRID_GATE, ShareLock);
+		hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+		hybrid_unlock(index, HYBRID_GATE, ShareLock);
 		if (!due)
 			break;
 		list = above;
@@ -176,13 +177,13 @@ hybrid_shrink_root(Relation index, const HybridIndex *open)
 	hybrid_tree_read(index, &tree);
 	if (tree.height == 0 || !only_child(index, open, &tree, &child))
 		return false;
-	LockPage(index, child.head, ExclusiveLock);
-	LockPage(index, tree.root.head, ExclusiveLock);
+	hybrid_lock(index, child.head, ExclusiveLock);
+	hybrid_lock(index, tree.root.head, ExclusiveLock);
 	hybrid_tree_read(index, &now);
 	if (now.root.head == tree.root.head && now.root.generation == tree.root.generation)
 		shrunk = raise_child(index, open, &now, child);
-	UnlockPage(index, tree.root.head, ExclusiveLock);
-	UnlockPage(index, child.head, ExclusiveLock);
+	hybrid_unlock(index, tree.root.head, ExclusiveLock);
+	hybrid_unlock(index, child.head, ExclusiveLock);
 	return shrunk;
 }
 
@@ -242,7 +243,7 @@ static bool
 only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child)
 {
 	int count;
-	HybridLink *lists = hybrid_tree_lists(index, open, tree, tree->height - 1, &count);
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, tree->height - 1, NULL, &count);
 	bool only = count == 1;
 
 	if (only)
@@ -319,17 +320,17 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 		meta->centre = *centre;
 	/* what was measured says nothing of an index that is another */
 	if (centre != NULL && !BlockNumberIsValid(*centre))
-		meta->curve_size = meta->curve_leaves = 0;
+		meta->curve_size = meta->curve_leaves = meta->regroup_leaves = 0;
 	GenericXLogFinish(record);
 	for (i = 0; i <= count; i++)
 		UnlockReleaseBuffer(buffers[i]);
 	for (i = 0; i < count; i++)
-		hybrid_moved_remember(index, &moved[i].list, now, 0);
+		hybrid_moved_remember(index, &moved[i].list, now);
 	while (centre != NULL && BlockNumberIsValid(old_centre))
 	{
 		HybridLink page = {old_centre, HYBRID_CENTRE_GENERATION};
 
-		hybrid_moved_remember(index, &page, now, 0);
+		hybrid_moved_remember(index, &page, now);
 		old_centre = --centre_pages > 0 ? old_centre + 1 : InvalidBlockNumber;
 	}
 }

@@ -16,7 +16,7 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 
 /*
  * hybrid_copy_lists: `into` copies take the place of one or two lists of a level.  The caller holds
- * their page locks exclusively, and the meta page's.  *above, *due: as hybrid_link_parts has them; made:
+ * their locks exclusively, and the meta page's.  *above, *due: as hybrid_link_parts has them; made:
  * the copies.  false: nothing happened, because a list was moved, or two are not in the same list above any more.
  */
 extern bool
@@ -33,7 +33,7 @@ extern bool hybrid_copies_replace(Relation index, const HybridIndex *open, Hybri
 
 /*
  * hybrid_shrink_root: the tree loses a level if the root names one list only; returns whether it does.
- * The caller holds the meta page's page lock, shared.
+ * The caller holds the meta page's lock, shared.
  */
 extern bool hybrid_shrink_root(Relation index, const HybridIndex *open);
 

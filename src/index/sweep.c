@@ -4,7 +4,7 @@
  *
  * In the order of the file: pages that were never written, that are free, or that were named by who
  * never came to write them; lists that were moved and that nobody reads any more.  That is done some
- * pages at a time under the page lock of the meta page, which those who write new lists hold in share
+ * pages at a time under the lock of the meta page, which those who write new lists hold in share
  * mode between naming pages and writing them.
  *
  * What a crash leaves, or an error, says that it is something, and nobody names it:
@@ -12,7 +12,7 @@
  * * A list that was written and not linked.  Its head is live and the tree does not have it, at a
  *   moment when nobody is writing a list.  It is moved now, to nowhere, and freed like one.
  * * A page of vectors or codes that no list page names, though its list is there or was.  Under the
- *   list's page lock, held exclusively, nobody is about to name it.
+ *   list's lock, held exclusively, nobody is about to name it.
  * * Pages of a centre that the meta page does not name.
  *
  * So heads, pages that belong to a list, and pages that list pages name are remembered on the way, and
@@ -24,11 +24,11 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "index/link.h"
+#include "index/lock.h"
 #include "index/merge.h"
 #include "index/space.h"
 #include "index/sweep.h"
@@ -119,18 +119,18 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	stats->pages_free = 0;
 	stats->pages_deleted = 0;
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
-	LockPage(sweep.index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(sweep.index, HYBRID_META_BLOCK, ShareLock);
 	read_known(&sweep, &sweep.known);
-	UnlockPage(sweep.index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ShareLock);
 	while (block < sweep.blocks)
 	{
 		BlockNumber end = Min(block + SWEEP_PAGES, sweep.blocks);
 
-		LockPage(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
+		hybrid_lock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
 		sweep.unread = hybrid_nobody_reads(sweep.index);
 		for (; block < end; block++)
 			sweep_page(&sweep, block);
-		UnlockPage(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
+		hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
 		vacuum_delay_point();
 	}
 	if (sweep.heads.count > 0)
@@ -145,7 +145,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	MemoryContextDelete(context);
 }
 
-/* read_known: all lists of the tree as it is now; the caller holds the meta page's page lock. */
+/* read_known: all lists of the tree as it is now; the caller holds the meta page's lock. */
 static void
 read_known(Sweep *sweep, HybridLinks *known)
 {
@@ -156,7 +156,8 @@ read_known(Sweep *sweep, HybridLinks *known)
 	hybrid_tree_read(sweep->index, &tree);
 	for (level = tree.height; level >= 0; level--)
 	{
-		HybridLink *lists = hybrid_tree_lists(sweep->index, &sweep->open, &tree, level, &count);
+		HybridLink *lists =
+			hybrid_tree_lists(sweep->index, &sweep->open, &tree, level, NULL, &count);
 
 		for (i = 0; i < count; i++)
 			hybrid_links_add(known, lists[i]);
@@ -165,7 +166,7 @@ read_known(Sweep *sweep, HybridLinks *known)
 	hybrid_links_sort(known);
 }
 
-/* sweep_page: the meta page's page lock is held exclusively. */
+/* sweep_page: the meta page's lock is held exclusively. */
 static void
 sweep_page(Sweep *sweep, BlockNumber block)
 {
@@ -257,7 +258,7 @@ give_up_lists(Sweep *sweep)
 	int i;
 
 	/* nobody is writing a list now: what is not in the tree will never be */
-	LockPage(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	read_known(sweep, &known);
 	for (i = 0; i < sweep->heads.count; i++)
 	{
@@ -265,7 +266,7 @@ give_up_lists(Sweep *sweep)
 		if (!hybrid_links_has(&known, &sweep->heads.links[i]))
 			give_up_list(sweep, &sweep->heads.links[i]);
 	}
-	UnlockPage(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
 /*
@@ -295,7 +296,7 @@ give_up_list(Sweep *sweep, const HybridLink *list)
 	}
 	UnlockReleaseBuffer(buffer);
 	if (lost)
-		hybrid_moved_remember(sweep->index, list, now, 0);
+		hybrid_moved_remember(sweep->index, list, now);
 }
 
 /* give_up_centres: pages that were written for a centre, or were one, are noted to be freed. */
@@ -306,7 +307,7 @@ give_up_centres(Sweep *sweep)
 	HybridTree tree;
 
 	/* who replaces the centre holds it in share mode */
-	LockPage(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	hybrid_tree_read(sweep->index, &tree);
 	for (i = 0; i < sweep->centre.count; i++)
 	{
@@ -315,9 +316,9 @@ give_up_centres(Sweep *sweep)
 		if ((!BlockNumberIsValid(tree.centre) || page->head < tree.centre ||
 		     page->head >= tree.centre + pages) &&
 		    !hybrid_moved_known(sweep->index, page))
-			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId(), 0);
+			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId());
 	}
-	UnlockPage(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
 /* free_strays: pages of vectors and codes that no list page names. */
@@ -340,9 +341,9 @@ free_strays(Sweep *sweep)
 			;
 		vacuum_delay_point();
 		/* who adds to the list holds it in share mode, who changes an inner list exclusively */
-		LockPage(sweep->index, list->head, ExclusiveLock);
+		hybrid_lock(sweep->index, list->head, ExclusiveLock);
 		free_strays_of(sweep, strays + first, last - first);
-		UnlockPage(sweep->index, list->head, ExclusiveLock);
+		hybrid_unlock(sweep->index, list->head, ExclusiveLock);
 	}
 }
 
@@ -383,7 +384,7 @@ find_strays(Sweep *sweep, Stray **strays)
 	return count;
 }
 
-/* free_strays_of: of one list, whose page lock is held, unless it names them by now. */
+/* free_strays_of: of one list, whose lock is held, unless it names them by now. */
 static void
 free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
 {

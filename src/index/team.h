@@ -113,6 +113,12 @@ extern void hybrid_team_meet(HybridTeam *team);
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);
 
+/*
+ * hybrid_team_add: numbers of ours to those that all add to, some at a time: who waits for a spinlock
+ * does nothing else.  Sums are exact, so it does not matter who comes between.
+ */
+extern void hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count);
+
 /* hybrid_team_expect: what hybrid_team_done will count up to; 0: unknown. */
 extern void hybrid_team_expect(HybridTeam *team, int64 rows);
 

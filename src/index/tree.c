@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "index/buffers.h"
 #include "index/packed.h"
@@ -27,7 +28,7 @@ typedef struct Found
 } Found;
 
 static void find_below(Relation index, const HybridLayout *layout, HybridLink list, int level,
-                       int wanted, Found *found);
+                       int wanted, Snapshot snapshot, Found *found);
 static void
 not_of_list(Relation index, const HybridLink *list, BlockNumber block) pg_attribute_noreturn();
 
@@ -111,11 +112,13 @@ hybrid_chain_step(Relation index, const HybridLink *list, uint32 *pages)
 }
 
 uint64
-hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink *list, int level)
+hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink *list, int level,
+                    Snapshot snapshot)
 {
 	Buffer buffer = hybrid_list_read(index, layout, list, level, list->head, NULL);
 	uint64 changes = hybrid_list_page(BufferGetPage(buffer))->changes;
 
+	TestForOldSnapshot(snapshot, index, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	return changes;
 }
@@ -136,7 +139,7 @@ hybrid_list_lives(Relation index, const HybridLink *list)
 
 HybridLink *
 hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
-                  int *count)
+                  Snapshot snapshot, int *count)
 {
 	Found found;
 
@@ -146,7 +149,7 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
 	if (tree->height == level)
 		found.links[found.count++] = tree->root;
 	else if (tree->height > level)
-		find_below(index, &open->layout, tree->root, tree->height, level, &found);
+		find_below(index, &open->layout, tree->root, tree->height, level, snapshot, &found);
 	*count = found.count;
 	return found.links;
 }
@@ -157,7 +160,7 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
  */
 static void
 find_below(Relation index, const HybridLayout *layout, HybridLink list, int level, int wanted,
-           Found *found)
+           Snapshot snapshot, Found *found)
 {
 	const HybridListLayout *shape = &layout->inner;
 	BlockNumber block = list.head;
@@ -177,6 +180,7 @@ find_below(Relation index, const HybridLayout *layout, HybridLink list, int leve
 		hybrid_chain_step(index, &list, &pages);
 		buffer = hybrid_list_read(index, layout, &list, level, block, NULL);
 		page = BufferGetPage(buffer);
+		TestForOldSnapshot(snapshot, index, page);
 		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
 		{
 			const HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
@@ -198,7 +202,7 @@ find_below(Relation index, const HybridLayout *layout, HybridLink list, int leve
 		block = hybrid_list_page(page)->next;
 		UnlockReleaseBuffer(buffer);
 		if (!BlockNumberIsValid(block) &&
-		    hybrid_list_changes(index, layout, &list, level) != changes)
+		    hybrid_list_changes(index, layout, &list, level, snapshot) != changes)
 		{
 			found->count = before;
 			below.count = 0;
@@ -207,7 +211,7 @@ find_below(Relation index, const HybridLayout *layout, HybridLink list, int leve
 		}
 	} while (BlockNumberIsValid(block));
 	for (i = 0; i < below.count; i++)
-		find_below(index, layout, below.links[i], level - 1, wanted, found);
+		find_below(index, layout, below.links[i], level - 1, wanted, snapshot, found);
 	if (below.links != NULL)
 		pfree(below.links);
 }

@@ -33,15 +33,22 @@ hybrid_vector_read(Relation index, const HybridLayout *layout, Page list_page, i
  */
 extern void hybrid_chain_step(Relation index, const HybridLink *list, uint32 *pages);
 
-/* hybrid_list_changes: the change counter of a list as it is now. */
-extern uint64
-hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink *list, int level);
+/*
+ * hybrid_list_changes: the change counter of a list as it is now.  Raises snapshot_too_old where a scan
+ * with this snapshot, unless NULL, may miss what the list has lost.
+ */
+extern uint64 hybrid_list_changes(Relation index, const HybridLayout *layout,
+                                  const HybridLink *list, int level, Snapshot snapshot);
 
 /* hybrid_list_lives: whether this list, which may be none any more, was not moved. */
 extern bool hybrid_list_lives(Relation index, const HybridLink *list);
 
-/* hybrid_tree_lists: all lists of a level, in the current memory context. */
-extern HybridLink *hybrid_tree_lists(Relation index, const HybridIndex *open,
-                                     const HybridTree *tree, int level, int *count);
+/*
+ * hybrid_tree_lists: all lists of a level, in the current memory context; for a scan with this snapshot, or
+ * NULL, as hybrid_list_changes.
+ */
+extern HybridLink *
+hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
+                  Snapshot snapshot, int *count);
 
 #endif

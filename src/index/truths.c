@@ -28,6 +28,7 @@
 #define SURE 4                      /* deviations of estimates */
 #define KEPT 512                    /* rows that a query keeps by their bounds */
 #define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time */
+#define LOT_SHARE 16                /* of the memory, that they may take */
 #define BLOCKS_A_LIST 2             /* of a lot: no more lists than this would give */
 #define LOOKED_AT 16                /* rows whose vectors are fetched together */
 
@@ -101,7 +102,8 @@ typedef struct Search
 	HyTopK nearest;
 	Find *finds;
 	int finds_count;
-	float widest; /* by which the distance of a find may be more than it says */
+	bool by_lookup; /* they are of the lookup, and so are the numbers of their leaves */
+	float widest;   /* by which the distance of a find may be more than it says */
 	HybridLookup *lookup;
 } Search;
 
@@ -123,7 +125,7 @@ static void look_at(Search *search, int query, const Row *row);
 static float worst(const Search *search, int query);
 static int compare_finds(const void *a, const void *b);
 static float promise_of(Search *search, int query, int leaf, double farthest);
-static int answer_by_lookup(Search *search, int query, int64 self, HybridTruth *truths);
+static void look_up(Search *search, int query);
 
 void
 hybrid_truths(Relation index, const HybridIndex *open, const float *x, const int64 *self,
@@ -135,7 +137,7 @@ hybrid_truths(Relation index, const HybridIndex *open, const float *x, const int
 	Search search;
 	int i;
 
-	Assert(open->coded);
+	Assert(open->coded && k < KEPT);
 	if (queries > 0)
 	{
 		memset(&search, 0, sizeof(search));
@@ -237,8 +239,10 @@ add_leaf(Search *search, const HybridLink *link)
 static void
 begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 {
+	Size bytes = Min((Size) maintenance_work_mem * 1024 / LOT_SHARE, LOT_BYTES);
+
 	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
-	lot->most_blocks = Max((int) (LOT_BYTES / lot->stride), layout->leaf.blocks);
+	lot->most_blocks = Max((int) (bytes / lot->stride), layout->leaf.blocks);
 	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
 	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
 	lot->live = palloc(lot->most_blocks * sizeof(uint32));
@@ -423,9 +427,11 @@ answer(Search *search, int query, int64 self, HybridTruth *truths)
 	int count = 0, i;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!look_at_kept(search, query))
-		return answer_by_lookup(search, query, self, truths);
-	qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
+	search->by_lookup = !look_at_kept(search, query);
+	if (search->by_lookup)
+		look_up(search, query);
+	else
+		qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
 	search->finds_count = Min(search->finds_count, search->k);
 	for (i = 0; i < search->finds_count; i++)
 	{
@@ -544,14 +550,18 @@ compare_finds(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
+/* promise_of: of the leaf of a find, where all finds are not beyond `farthest`. */
 static float
 promise_of(Search *search, int query, int leaf, double farthest)
 {
-	const HybridInner *above = search->leaves[leaf].above;
 	HybridScorer *scorer = &search->scorers[query];
 	float unit = hybrid_scorer_unit(scorer, farthest), radius = 0;
+	const HybridInner *above;
 	HybridReach reach;
 
+	if (search->by_lookup)
+		return hybrid_lookup_promise(search->lookup, leaf, farthest);
+	above = search->leaves[leaf].above;
 	if (above == NULL)
 		reach = hybrid_scorer_reach_place(scorer, search->centroid);
 	else
@@ -564,32 +574,24 @@ promise_of(Search *search, int query, int leaf, double farthest)
 	return hybrid_frontier_promise_of(&search->frontier, reach.base, radius, unit);
 }
 
-/* answer_by_lookup: the same, list by list. */
-static int
-answer_by_lookup(Search *search, int query, int64 self, HybridTruth *truths)
+/* look_up: finds, list by list, in order. */
+static void
+look_up(Search *search, int query)
 {
 	HybridLookupLimits limits = {0, SURE, INT_MAX};
-	const HybridFind *finds;
-	double farthest = 0;
-	int found, count = 0, i;
+	const HybridFind *found;
+	int count, i;
 
 	if (search->lookup == NULL)
-		search->lookup = hybrid_lookup_new(search->index, search->open);
+		search->lookup = hybrid_lookup_new(search->index, search->open, NULL);
 	hybrid_lookup_query(search->lookup, &search->probes[query]);
 	hybrid_lookup_limit(search->lookup, &limits);
-	finds = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &found);
-	for (i = 0; i < found; i++)
+	found = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &count);
+	search->finds_count = Min(count, search->k);
+	for (i = 0; i < search->finds_count; i++)
 	{
-		if (finds[i].position != self)
-			farthest = finds[i].distance;
+		search->finds[i].distance = found[i].distance;
+		search->finds[i].position = found[i].position;
+		search->finds[i].leaf = found[i].list;
 	}
-	for (i = 0; i < found && count < search->k - 1; i++)
-	{
-		if (finds[i].position == self)
-			continue;
-		truths[count].position = finds[i].position;
-		truths[count].distance = finds[i].distance;
-		truths[count++].promise = hybrid_lookup_promise(search->lookup, finds[i].list, farthest);
-	}
-	return count;
 }

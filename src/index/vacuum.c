@@ -2,7 +2,7 @@
  * vacuum.c
  *		Marks the entries of removed rows dead.
  *
- * The leaf lists are taken from the tree once; each is visited, under its page lock in share mode, so
+ * The leaf lists are taken from the tree once; each is visited, under its lock in share mode, so
  * that it is not being copied meanwhile, and so is every list that one of them was moved to, so that
  * every entry that existed at the start is met.  Entries are only marked: none ever moves within a
  * list.
@@ -19,10 +19,10 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
-#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 #include "index/learn.h"
+#include "index/lock.h"
 #include "index/merge.h"
 #include "index/regroup.h"
 #include "index/sweep.h"
@@ -57,7 +57,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
-	bool grown;
+	bool regrouped = false;
 
 	if (info->analyze_only)
 		return stats;
@@ -69,14 +69,15 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
 		hybrid_sweep(info, stats);
-	if (hybrid_learn_due(info->index, &open, &grown))
+	if (hybrid_regroup_due(info->index, &open))
 	{
-		if (grown)
-		{
-			LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
-			(void) hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
-			UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
-		}
+		hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
+		regrouped =
+			hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
+		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
+	}
+	if (regrouped || hybrid_learn_due(info->index, &open))
+	{
 		hybrid_learn(info->index, &open, stats->num_index_tuples);
 		stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	}
@@ -109,19 +110,19 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	stats->estimated_count = false;
 
 	/* VACUUM's own snapshot holds up nobody: so that lists on the way are not taken to pieces */
-	LockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(info->index, &tree);
-	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, &visits.count);
+	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
 	visits.allocated = visits.count;
 	while (visits.count > 0)
 	{
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point();
-		LockPage(info->index, list.head, ShareLock);
+		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))
 			hybrid_links_add(&sparse, list);
-		UnlockPage(info->index, list.head, ShareLock);
+		hybrid_unlock(info->index, list.head, ShareLock);
 	}
 	merged = sparse.count > 0 && vacuum.open.coded;
 	/* every entry has been met: now they may go to other lists */
@@ -130,7 +131,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		hybrid_links_sort(&sparse);
 		hybrid_merge(info->index, &vacuum.open, &sparse);
 	}
-	UnlockPage(info->index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
 	pfree(visits.links);
 	if (sparse.links != NULL)
 		pfree(sparse.links);

@@ -37,13 +37,13 @@ hybrid_walk_below(Relation index, const HybridLayout *layout, const HybridLink *
                   HybridLevel *below)
 {
 	int64 before = below->count;
-	uint64 changes = hybrid_list_changes(index, layout, list, level), now;
+	uint64 changes = hybrid_list_changes(index, layout, list, level, NULL), now;
 
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_names(index, layout, list, level, below);
-		now = hybrid_list_changes(index, layout, list, level);
+		now = hybrid_list_changes(index, layout, list, level, NULL);
 		if (now == changes)
 			return;
 		changes = now;

@@ -1,24 +1,13 @@
 # A hybrid index after a crash at a chosen record: VACUUM finds what nobody names, and it is used again.
-#
-# Recovery from a backup ends after a record of one statement's, as it would have if the server had
-# lost the rest.
 use strict;
 use warnings;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib $FindBin::RealBin;
+use HybridCut;
 
-my $node = PostgreSQL::Test::Cluster->new('leaks');
-$node->init;
-$node->append_conf('postgresql.conf', q{
-autovacuum = off
-checkpoint_timeout = 1h
-max_wal_size = 2GB
-wal_level = replica
-max_wal_senders = 2
-full_page_writes = off
-});
-$node->start;
+my $node = node_to_cut('leaks');
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION hybrid;
 	SELECT setseed(0.5);
@@ -36,16 +25,6 @@ $node->safe_psql('postgres', q{
 	VACUUM wide;
 });
 
-# lost INDEX [SERVER]: how many pages the check notices
-sub lost
-{
-	my ($index, $server) = @_;
-	my $err;
-	my $rc = $server->psql('postgres', "SELECT hybrid_index_check('$index')", stderr => \$err);
-	return "error: $err" if $rc != 0;
-	return $err =~ /has (\d+) pages that belong to nothing/ ? $1 : 0;
-}
-
 # pages INDEX SERVER: how many it uses, and how many its file has
 sub pages
 {
@@ -55,95 +34,53 @@ sub pages
 		"SELECT pages - free_pages, pages FROM hybrid_index_stats('$index')");
 }
 
-# The records of statements that are about an index: where each ends, and the blocks it changes.
-my $backups = 0;
-sub records
-{
-	my ($index, $sql) = @_;
-	my $name = 'base' . ++$backups;
-	my $path = $node->safe_psql('postgres', "SELECT pg_relation_filepath('$index')");
-	my (@records, $from, $to);
-
-	$path =~ s{.*/}{};
-	$node->backup($name);
-	$from = $node->lsn('insert');
-	$node->safe_psql('postgres', $sql);
-	$to = $node->lsn('insert');
-	$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
-	my ($dump) = run_command([ 'pg_waldump', '--path', $node->data_dir . '/pg_wal', '--start', $from, '--end', $to,
-		'--rmgr', 'Generic', '--bkp-details' ]);
-	for my $line (split /\n/, $dump)
-	{
-		push @records, { lsn => $1, blocks => [] } if $line =~ /lsn: ([0-9A-F]+\/[0-9A-F]+)/;
-		push @{ $records[-1]{blocks} }, $1 if $line =~ m{blkref #\d+: rel \d+/\d+/$path (?:fork main )?blk (\d+)};
-	}
-	return ($name, grep { @{ $_->{blocks} } } @records);
-}
-
-# A server that has recovered up to a record and with it.
-my $cuts = 0;
-sub cut
-{
-	my ($backup, $lsn) = @_;
-	my $server = PostgreSQL::Test::Cluster->new('cut' . ++$cuts);
-
-	$server->init_from_backup($node, $backup);
-	$server->append_conf('postgresql.conf', "restore_command = 'cp \"" . $node->data_dir . "/pg_wal/%f\" \"%p\"'
-recovery_target_lsn = '$lsn'
-recovery_target_action = 'promote'");
-	$server->set_recovery_mode;
-	$server->start;
-	$server->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-	return $server;
-}
-
 # What was lost is found, and written to before the file grows.
 sub found_again
 {
 	my ($server, $index, $table, $where, $insert) = @_;
-	my $lost = lost($index, $server);
+	my $lost = lost($server, $index);
 
 	cmp_ok($lost, '>', 0, "$where: $lost pages are lost");
 	$server->safe_psql('postgres', "VACUUM $table");
-	is(lost($index, $server), 0, "$where: VACUUM finds them");
+	is(lost($server, $index), 0, "$where: VACUUM finds them");
 	my ($used, $size) = pages($index, $server);
 	$server->safe_psql('postgres', $insert);
 	my ($used_then, $size_then) = pages($index, $server);
 	# what the new rows take beyond the pages that were lost
 	my $beyond = $used_then - $used > $lost ? $used_then - $used - $lost : 0;
 	cmp_ok($size_then - $size, '<=', $beyond, "$where: they are written to again");
-	is(lost($index, $server), 0, "$where: and none is lost then");
+	is(lost($server, $index), 0, "$where: and none is lost then");
 	is($server->safe_psql('postgres', "SELECT hybrid_index_check('$index') - count(*) FROM $table"), '0', "$where: the index has every row");
 	$server->stop;
 }
 
 # lists that a split wrote and did not link: the record that links them has the meta page's note next
-my ($backup, @records) = records('item_v', 'INSERT INTO item SELECT i, v FROM source WHERE i BETWEEN 2401 AND 2440');
+my ($backup, @records) = records($node, 'item_v', 'INSERT INTO item SELECT i, v FROM source WHERE i BETWEEN 2401 AND 2440');
 my ($note) = grep { "@{ $records[$_]{blocks} }" eq '0' && @{ $records[ $_ - 1 ]{blocks} } > 1 } 0 .. $#records;
 ok(defined $note && $note > 4, 'rows come, and a list is split');
 my $one = q{INSERT INTO item SELECT 5000, v FROM source WHERE i = 2500};
-found_again(cut($backup, $records[ $note - 2 ]{lsn}), 'item_v', 'item', 'a list written and not linked', $one);
+found_again(cut($node, $backup, $records[ $note - 2 ]{lsn}), 'item_v', 'item', 'a list written and not linked', $one);
 
 # of the same, the first page alone, after the record of the last entry: it names others that were not written
 my $old = $records[ $note - 1 ]{blocks}[0];
 my ($entry) = grep { grep { $_ == $old } @{ $records[$_]{blocks} } } reverse 0 .. $note - 2;
 my $first = $entry + 1;
-found_again(cut($backup, $records[$first]{lsn}), 'item_v', 'item', 'a list in part', $one);
+found_again(cut($node, $backup, $records[$first]{lsn}), 'item_v', 'item', 'a list in part', $one);
 
 # an entry's pages without the record that names them
-($backup, @records) = records('wide_v', 'INSERT INTO wide SELECT 33, array_fill(33, ARRAY[4500])::vector');
+($backup, @records) = records($node, 'wide_v', 'INSERT INTO wide SELECT 33, array_fill(33, ARRAY[4500])::vector');
 cmp_ok(scalar @records, '>', 1, 'an entry takes more than one record');
-found_again(cut($backup, $records[ $#records - 1 ]{lsn}), 'wide_v', 'wide', 'vectors and codes that no list names',
+found_again(cut($node, $backup, $records[ $#records - 1 ]{lsn}), 'wide_v', 'wide', 'vectors and codes that no list names',
 	'INSERT INTO wide SELECT 34, array_fill(34, ARRAY[4500])::vector');
 
 # two lists that became one, whose heads do not say so yet: the record with both heads comes second; what
 # VACUUM frees before it merges has gone already
 $node->safe_psql('postgres', 'VACUUM item');
-($backup, @records) = records('item_v', 'DELETE FROM item WHERE id % 5 > 0; VACUUM item');
+($backup, @records) = records($node, 'item_v', 'DELETE FROM item WHERE id % 5 > 0; VACUUM item');
 my ($heads) = grep { @{ $records[$_]{blocks} } == 2 && @{ $records[ $_ - 1 ]{blocks} } > 2
 	&& !grep { $_ == 0 } @{ $records[$_]{blocks} } } 1 .. $#records;
 ok(defined $heads, 'lists are merged in two records');
-found_again(cut($backup, $records[ $heads - 1 ]{lsn}), 'item_v', 'item', 'lists that were merged', $one);
+found_again(cut($node, $backup, $records[ $heads - 1 ]{lsn}), 'item_v', 'item', 'lists that were merged', $one);
 
-is(lost('item_v', $node) . lost('wide_v', $node), '00', 'nothing is lost where nothing was interrupted');
+is(lost($node, 'item_v') . lost($node, 'wide_v'), '00', 'nothing is lost where nothing was interrupted');
 done_testing();

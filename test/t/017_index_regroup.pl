@@ -2,22 +2,13 @@
 use strict;
 use warnings;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib $FindBin::RealBin;
+use HybridCut;
 
-my $node = PostgreSQL::Test::Cluster->new('regroup');
-$node->init;
-$node->append_conf('postgresql.conf', q{
-autovacuum = off
-jit = off
-checkpoint_timeout = 1h
-max_wal_size = 2GB
-wal_level = replica
-max_wal_senders = 2
-full_page_writes = off
-});
-$node->start;
+my $node = node_to_cut('regroup', 'jit = off');
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION hybrid;
 	SELECT setseed(0.5);
@@ -93,56 +84,28 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX cut_v ON cut USING hybrid (v) WITH (list_size = 32);
 	INSERT INTO cut SELECT * FROM source WHERE i <= 3000;
 });
-$node->backup('base');
-my ($path) = $node->safe_psql('postgres', q{SELECT pg_relation_filepath('cut_v')}) =~ m{([^/]+)$};
-my $from = $node->lsn('insert');
-my $err;
-$node->psql('postgres', 'SET client_min_messages = debug1; VACUUM cut', stderr => \$err, on_error_die => 1);
-like($err, qr/index regroup: /, 'VACUUM makes another tree');
-my $to = $node->lsn('insert');
-$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
-my ($dump) = run_command([ 'pg_waldump', '--path', $node->data_dir . '/pg_wal', '--start', $from, '--end', $to,
-	'--rmgr', 'Generic', '--bkp-details' ]);
-my @records;
-for my $line (split /\n/, $dump)
-{
-	push @records, { lsn => $1, blocks => [] } if $line =~ /lsn: ([0-9A-F]+\/[0-9A-F]+)/;
-	push @{ $records[-1]{blocks} }, $1 if $line =~ m{blkref #\d+: rel \d+/\d+/$path (?:fork main )?blk (\d+)};
-}
-@records = grep { @{ $_->{blocks} } } @records;
+my ($backup, @records) = records($node, 'cut_v', sub {
+	my $err;
+
+	$node->psql('postgres', 'SET client_min_messages = debug1; VACUUM cut', stderr => \$err, on_error_die => 1);
+	like($err, qr/index regroup: /, 'VACUUM makes another tree');
+});
 is(scalar(grep { @{ $_->{blocks} } > 4 } @records), 0, 'no record has more than four pages');
 # the old root and the meta page
 my ($swap) = grep { @{ $records[$_]{blocks} } == 2 && grep { $_ == 0 } @{ $records[$_]{blocks} } } 0 .. $#records;
 ok(defined $swap && $swap > 100 && $swap < $#records - 20, 'the new root comes after the lists, and before the end of the old ones');
 
-# lost SERVER: how many pages the check notices
-sub lost
-{
-	my ($server) = @_;
-	my $said;
-
-	$server->psql('postgres', q{SELECT hybrid_index_check('cut_v')}, stderr => \$said, on_error_die => 1);
-	return $said =~ /has (\d+) pages that belong to nothing/ ? $1 : 0;
-}
-
 my %at = ('in the middle of the new lists' => $swap / 2, 'before the new root' => $swap - 1, 'with the new root' => $swap,
 	'before all old lists are marked' => $swap + 10);
 for my $when (sort keys %at)
 {
-	my $server = PostgreSQL::Test::Cluster->new('cut_' . $when =~ tr/ /_/r);
-	$server->init_from_backup($node, 'base');
-	$server->append_conf('postgresql.conf', "restore_command = 'cp \"" . $node->data_dir . "/pg_wal/%f\" \"%p\"'
-recovery_target_lsn = '$records[$at{$when}]{lsn}'
-recovery_target_action = 'promote'");
-	$server->set_recovery_mode;
-	$server->start;
-	$server->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-	cmp_ok(lost($server), '>', 0, "$when: pages are lost");
+	my $server = cut($node, $backup, $records[ $at{$when} ]{lsn});
+	cmp_ok(lost($server, 'cut_v'), '>', 0, "$when: pages are lost");
 	my $all = q{SET enable_seqscan = off; SET hybrid.target_recall = 1;
 		SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM cut ORDER BY v <-> (SELECT v FROM source WHERE i = 1)) s};
 	is($server->safe_psql('postgres', $all), '3000|3000', "$when: each row is found once");
 	$server->safe_psql('postgres', 'INSERT INTO cut SELECT * FROM source WHERE i > 3000 AND i <= 3500; VACUUM cut; VACUUM cut');
-	is(lost($server), 0, "$when: VACUUM finds them");
+	is(lost($server, 'cut_v'), 0, "$when: VACUUM finds them");
 	is($server->safe_psql('postgres', $all), '3500|3500', "$when: and rows come");
 	is($server->safe_psql('postgres', q{SELECT hybrid_index_check('cut_v')}), '3500', "$when: each has its entry");
 	$server->stop;
