@@ -28,6 +28,8 @@ typedef struct HybridFrontier
 	HybridScorer *scorer;
 	HybridLookupLimits limits;
 	float scale; /* S of frontier.c */
+	float width; /* what a promise of 1 is, of a list of the mean radius */
+	float tired; /* is added to keys of lists that nobody has looked into */
 	/* lists that were not looked at */
 	HybridInnerSet inner;
 	HybridInnerSet upper; /* and the lists above those */
@@ -71,6 +73,12 @@ extern void hybrid_frontier_know(HybridFrontier *frontier, const int *which, int
 
 /* hybrid_frontier_key: of a list that was taken, by what is known of it now. */
 extern float hybrid_frontier_key(const HybridFrontier *frontier, int which);
+
+/* hybrid_frontier_tire: so many lists have been looked into, for each HYBRID_FIRST_NEAREST rows. */
+extern void hybrid_frontier_tire(HybridFrontier *frontier, double lists);
+
+/* hybrid_frontier_threshold: from which on a list that promises so much is looked into after so many others. */
+extern float hybrid_frontier_threshold(HyMetric metric, float promise, double lists);
 
 /*
  * hybrid_frontier_promise: of a known list: the threshold at which its key would be that distance, in

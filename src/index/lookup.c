@@ -70,7 +70,8 @@ struct HybridLookup
 	HybridFind *finds;
 	int finds_count;
 	int finds_allocated;
-	int returned; /* of the finds: the first */
+	int returned;   /* of the finds: the first */
+	int64 returned_before;
 	HyTopK nearest;
 	int nearest_allocated;
 	HybridJudge judge;
@@ -90,6 +91,7 @@ static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, fl
 static void look_at(HybridLookup *search, const Row *row, double after);
 static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search, int most);
+static void tire(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
 static int choose_nearest(HybridLookup *search, int *chosen, int most);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
@@ -157,6 +159,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	search->rows_waiting = 0;
 	search->finds_count = 0;
 	search->returned = 0;
+	search->returned_before = 0;
 	search->judge = NULL;
 	search->enough = false;
 }
@@ -188,6 +191,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	for (i = search->returned; i < search->finds_count; i++)
 		search->finds[kept++] = search->finds[i];
 	search->finds_count = kept;
+	search->returned_before += search->returned;
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < kept; i++)
@@ -407,6 +411,7 @@ look_into_lists(HybridLookup *search, int most)
 	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count, i;
 
+	tire(search);
 	count = search->frontier.limits.probes > 0 ? choose_nearest(search, chosen, most)
 	                                           : choose_lists(search, chosen, most);
 	if (count >= SORTED)
@@ -436,6 +441,22 @@ look_into_lists(HybridLookup *search, int most)
 		look_into(search, chosen[i], heads[i + 1]);
 	}
 	return count > 0;
+}
+
+/*
+ * tire: where more rows are wanted than the curve was measured for, more lists have some of them, and so it is
+ * where few rows are wanted of those that are near.
+ */
+static void
+tire(HybridLookup *search)
+{
+	const HybridLookupWork *work = &search->work;
+	double wanted = (double) search->returned_before + search->nearest.k, share = 1;
+
+	if (work->rejected > 0)
+		share = (double) work->rescored / (work->rescored + work->rejected);
+	hybrid_frontier_tire(&search->frontier,
+	                     work->lists * share * Min(HYBRID_FIRST_NEAREST / wanted, 1));
 }
 
 /* choose_lists: those that wait at less than the worst of the k nearest. */

@@ -62,6 +62,7 @@ typedef struct Truth
 	int count;
 	int64 positions[WANTED];
 	float thresholds[WANTED];
+	float surely; /* that finds all of them */
 } Truth;
 
 /* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
@@ -84,6 +85,7 @@ typedef struct Measuring
 	float *x;
 	float *thresholds; /* of all neighbours of all queries, ascending */
 	int neighbours;
+	float surely; /* that finds all of them */
 } Measuring;
 
 static void find_truths(Measuring *measuring, Relation index);
@@ -186,11 +188,15 @@ find_truths(Measuring *measuring, Relation index)
 			Truth *truth = &measuring->measured->truths[first + q];
 
 			truth->count = Min(counts[q], WANTED);
+			truth->surely = -INFINITY;
 			for (i = 0; i < truth->count; i++)
 			{
+				bool known = !isnan(truths[i].threshold) && !isnan(truths[i].surely);
+
 				truth->positions[i] = truths[i].position;
 				/* beyond the range of single precision nothing short of all lists will do */
-				truth->thresholds[i] = isnan(truths[i].promise) ? INFINITY : truths[i].promise;
+				truth->thresholds[i] = known ? truths[i].threshold : INFINITY;
+				truth->surely = Max(truth->surely, known ? truths[i].surely : INFINITY);
 			}
 		}
 		hybrid_team_done(measuring->team, some);
@@ -239,6 +245,7 @@ gather_thresholds(Measuring *measuring)
 		memcpy(measuring->thresholds + measuring->neighbours, truth->thresholds,
 		       truth->count * sizeof(float));
 		measuring->neighbours += truth->count;
+		measuring->surely = query == 0 ? truth->surely : Max(measuring->surely, truth->surely);
 	}
 	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
 }
@@ -248,6 +255,8 @@ threshold_of(const Measuring *measuring, int point)
 {
 	int at = Min((int) ceil(shares[point] * measuring->neighbours), measuring->neighbours) - 1;
 
+	if (shares[point] >= 1)
+		return measuring->surely;
 	return measuring->thresholds[Max(at, 0)];
 }
 

@@ -25,6 +25,7 @@
 #include "index/tree.h"
 #include "index/truths.h"
 
+#define SOME_LEAVES 1024 /* that are remembered of a query */
 #define SURE 4                      /* deviations of estimates */
 #define KEPT 512                    /* rows that a query keeps by their bounds */
 #define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time */
@@ -93,6 +94,10 @@ typedef struct Search
 	HybridFrontier frontier; /* which knows all lists */
 	Leaf *leaves;
 	int leaves_count;
+	/* how far some of the leaves are, each `step`-th, from each query: to tell how many come before one */
+	int step;
+	int some;
+	float *bases; /* queries * some */
 	float *centroid; /* room for one */
 	Lot lot;
 	Gathered *gathered; /* all blocks so far */
@@ -124,7 +129,11 @@ static void find_places(Search *search, const HyNeighbor *kept, int count, Row *
 static void look_at(Search *search, int query, const Row *row);
 static float worst(const Search *search, int query);
 static int compare_finds(const void *a, const void *b);
-static float promise_of(Search *search, int query, int leaf, double farthest);
+static void note_thresholds(Search *search, int query, int leaf, double farthest,
+                            HybridTruth *truth);
+static float promise_of(Search *search, int query, int leaf, float unit);
+static double lists_before(Search *search, int query, float promise, float unit);
+static float radius_of(const Leaf *leaf);
 static void look_up(Search *search, int query);
 
 void
@@ -223,6 +232,9 @@ list_leaves(Search *search)
 			leaf->entry = j;
 		}
 	}
+	search->step = (search->leaves_count + SOME_LEAVES - 1) / SOME_LEAVES;
+	search->some = (search->leaves_count + search->step - 1) / search->step;
+	search->bases = palloc0((Size) search->queries * search->some * sizeof(float));
 }
 
 static Leaf *
@@ -305,6 +317,8 @@ begin_list(Search *search, int which)
 
 		lot->reach[(Size) i * lot->most_lists + lot->lists] =
 			(HyScoreReach){reach.base, reach.reach};
+		if (which % search->step == 0)
+			search->bases[(Size) i * search->some + which / search->step] = reach.base;
 	}
 	lot->begin[lot->lists++] = lot->blocks;
 }
@@ -446,7 +460,7 @@ answer(Search *search, int query, int64 self, HybridTruth *truths)
 			continue;
 		truths[count].position = find->position;
 		truths[count].distance = find->distance;
-		truths[count++].promise = promise_of(search, query, find->leaf, farthest);
+		note_thresholds(search, query, find->leaf, farthest, &truths[count++]);
 	}
 	return count;
 }
@@ -550,28 +564,65 @@ compare_finds(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-/* promise_of: of the leaf of a find, where all finds are not beyond `farthest`. */
-static float
-promise_of(Search *search, int query, int leaf, double farthest)
+/* note_thresholds: for the leaf of a find, where all finds are not beyond `farthest`. */
+static void
+note_thresholds(Search *search, int query, int leaf, double farthest, HybridTruth *truth)
 {
 	HybridScorer *scorer = &search->scorers[query];
-	float unit = hybrid_scorer_unit(scorer, farthest), radius = 0;
-	const HybridInner *above;
-	HybridReach reach;
+	float unit = hybrid_scorer_unit(scorer, farthest), promise;
+	double before;
 
 	if (search->by_lookup)
-		return hybrid_lookup_promise(search->lookup, leaf, farthest);
-	above = search->leaves[leaf].above;
+	{
+		/* it looked into lists in this order, the nearest first */
+		promise = hybrid_lookup_promise(search->lookup, leaf, farthest);
+		before = leaf;
+	}
+	else
+	{
+		promise = promise_of(search, query, leaf, unit);
+		before = lists_before(search, query, promise, unit);
+	}
+	truth->threshold = hybrid_frontier_threshold(search->open->metric, promise, before);
+	truth->surely =
+		hybrid_frontier_threshold(search->open->metric, promise, search->leaves_count);
+}
+
+static float
+promise_of(Search *search, int query, int leaf, float unit)
+{
+	HybridScorer *scorer = &search->scorers[query];
+	const HybridInner *above = search->leaves[leaf].above;
+	HybridReach reach;
+
+	if (search->open->metric == HY_METRIC_IP)
+		search->frontier.scale = scorer->length;
 	if (above == NULL)
 		reach = hybrid_scorer_reach_place(scorer, search->centroid);
 	else
-	{
 		reach = hybrid_inner_reach(scorer, above, 1, search->leaves[leaf].entry, NULL);
-		radius = above->radii[search->leaves[leaf].entry];
-	}
-	if (search->open->metric == HY_METRIC_IP)
-		search->frontier.scale = scorer->length;
-	return hybrid_frontier_promise_of(&search->frontier, reach.base, radius, unit);
+	return hybrid_frontier_promise_of(&search->frontier, reach.base,
+	                                  radius_of(&search->leaves[leaf]), unit);
+}
+
+/* lists_before: which promise more than that, by some of all. */
+static double
+lists_before(Search *search, int query, float promise, float unit)
+{
+	const float *bases = search->bases + (Size) query * search->some;
+	int before = 0, i;
+
+	for (i = 0; i < search->some; i++)
+		before += hybrid_frontier_promise_of(&search->frontier, bases[i],
+		                                     radius_of(&search->leaves[i * search->step]),
+		                                     unit) < promise;
+	return (double) before * search->leaves_count / search->some;
+}
+
+static float
+radius_of(const Leaf *leaf)
+{
+	return leaf->above == NULL ? 0 : leaf->above->radii[leaf->entry];
 }
 
 /* look_up: finds, list by list, in order. */

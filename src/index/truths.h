@@ -12,8 +12,10 @@ typedef struct HybridTruth
 {
 	int64 position; /* server/position.h */
 	double distance;
-	float
-		promise; /* of its list: the threshold from which on a search for all of these looks there */
+	/* of its list: the threshold from which on a search for all of these looks there; and for sure, however
+	   many lists come before */
+	float threshold;
+	float surely;
 } HybridTruth;
 
 /*
