@@ -375,11 +375,13 @@ unit_of(HyMetric metric)
 	return metric == HY_METRIC_IP ? PRODUCTS : 1;
 }
 
-/* fresh_key: the least of those that nobody has looked at. */
+/* fresh_key: the least of those that nobody has looked at; infinite when there is none left. */
 static inline float
 fresh_key(const HybridFrontier *frontier)
 {
-	return Min(frontier->blocks[0].key + frontier->tired, FLT_MAX);
+	float key = frontier->blocks[0].key;
+
+	return key <= FLT_MAX ? Min(key + frontier->tired, FLT_MAX) : key;
 }
 
 /* take_from_block: the list with the least key of those that were not looked at becomes one that was. */
