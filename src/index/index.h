@@ -55,7 +55,7 @@ typedef struct HybridTree
 	int height;
 	uint32 leaves;
 	int curve_size;
-	uint32 curve_leaves; /* that there were when the curve was measured */
+	uint32 curve_leaves; /* that there were when the curve was measured, or all were made anew */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 } HybridTree;
 

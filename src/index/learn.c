@@ -38,10 +38,10 @@ hybrid_learn_due(Relation index, const HybridIndex *open, bool *grown)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	*grown = tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2;
+	*grown = tree.leaves >= (uint64) tree.curve_leaves * 2;
 	/* one list alone is searched whole */
 	return open->coded && tree.height > 0 &&
-	       (*grown || (uint64) tree.leaves * 2 <= tree.curve_leaves);
+	       (*grown || tree.curve_size == 0 || (uint64) tree.leaves * 2 <= tree.curve_leaves);
 }
 
 void

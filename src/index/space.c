@@ -51,9 +51,7 @@ hybrid_page_allocate(Relation index, uint16 *generation)
 			*generation = 1;
 			if (PageIsNew(page))
 				return buffer;
-			if (PageGetPageSize(page) == BLCKSZ &&
-			    hybrid_special(page)->page_id == HYBRID_PAGE_ID &&
-			    hybrid_special(page)->kind == HYBRID_PAGE_FREE)
+			if (hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_FREE)
 			{
 				*generation = Max((uint16) (hybrid_special(page)->heads + 1), 1);
 				return buffer;
@@ -172,9 +170,12 @@ hybrid_tree_count(Relation index, int leaves)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0))->leaves = (uint32) leaves;
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->leaves = meta->curve_leaves = (uint32) leaves;
+	meta->curve_size = 0;
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }

@@ -44,7 +44,10 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since,
                                   int more_leaves);
 
-/* hybrid_tree_count: so many leaves are in the tree, as who knows says that keeps others from splitting. */
+/*
+ * hybrid_tree_count: so many leaves are in the tree, which is new and yet to be measured, as who knows says that
+ * keeps others from splitting.
+ */
 extern void hybrid_tree_count(Relation index, int leaves);
 
 /* hybrid_moved_known: whether there is such a note. */
