@@ -127,8 +127,7 @@ typedef struct HybridMeta
 	uint32 moved_first; /* of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
-	uint32
-		curve_leaves; /* how many there were when the curve was measured, or all were made anew */
+	uint32 curve_leaves; /* leaves when the curve was measured, or all of them made anew */
 	uint32 unused;
 } HybridMeta;
 
