@@ -116,6 +116,7 @@ ANALYZE part;
 EXPLAIN (COSTS OFF) SELECT id FROM part ORDER BY v <-> '[500.2,0]' LIMIT 4;
 SELECT id FROM part ORDER BY v <-> '[500.2,0]' LIMIT 4;
 SELECT hybrid_index_check('part_1_v_idx'), hybrid_index_check('part_2_v_idx');
+SELECT hybrid_index_stats('part_v');
 DROP TABLE part;
 RESET enable_seqscan;
 

@@ -58,5 +58,19 @@ ALTER TABLE costs ADD exact numeric;
 UPDATE costs SET exact = startup();
 RESET hybrid.target_recall;
 SELECT few < usual, usual < every, usual < exact FROM costs;
-DROP TABLE item, small, costs;
+DROP TABLE costs;
+RESET enable_seqscan;
+
+-- many rows that are dead and not vacuumed yet: the index still gives all rows that are wanted, to whom it is given
+ALTER TABLE item SET (autovacuum_enabled = off);
+DELETE FROM item WHERE id % 10 <> 1;
+SELECT most, plan('true', most), filled('true', most) FROM unnest(ARRAY[1, 10, 100]) most;
+SELECT most, filled('true', most) FROM unnest(ARRAY[1000, 10000]) most;
+ANALYZE item;
+SELECT most, plan('true', most), filled('true', most) FROM unnest(ARRAY[1, 10, 100]) most;
+SELECT most, filled('true', most) FROM unnest(ARRAY[1000, 10000]) most;
+VACUUM ANALYZE item;
+SELECT most, plan('true', most), filled('true', most) FROM unnest(ARRAY[1, 10]) most;
+SELECT most, filled('true', most) FROM unnest(ARRAY[100, 1000, 10000]) most;
+DROP TABLE item, small;
 DROP FUNCTION plan, filled, startup;

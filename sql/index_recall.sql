@@ -54,3 +54,35 @@ END $$;
 SELECT target, recall(target) >= target - 0.01 AS found FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
 DROP TABLE item, truth;
 DROP FUNCTION recall;
+
+-- Where every row is promised, 1,000 queries get the distances of a sequential scan, in its order: by each distance,
+-- from copies of each kind.
+CREATE TABLE item (id int, v vector(12));
+INSERT INTO item SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13) * (1 + i % 7)) FROM generate_series(1, 12) d WHERE i IS NOT NULL)::vector
+FROM generate_series(1, 1500) i;
+CREATE INDEX item_l2 ON item USING hybrid (v) WITH (storage = float16);
+CREATE INDEX item_ip ON item USING hybrid (v vector_ip_ops) WITH (storage = int8);
+CREATE INDEX item_cosine ON item USING hybrid (v vector_cosine_ops) WITH (storage = float32);
+CREATE INDEX item_l1 ON item USING hybrid (v vector_l1_ops) WITH (storage = int8);
+CREATE FUNCTION differences(op text, first int, last int, OUT asked int, OUT other int) LANGUAGE plpgsql AS $$
+DECLARE
+	q vector;
+	by_index float8[];
+	by_table float8[];
+BEGIN
+	asked := 0;
+	other := 0;
+	PERFORM set_config('hybrid.target_recall', '1', true);
+	FOR i IN first .. last LOOP
+		q := (SELECT array_agg(cos(i * (d + 0.3) * 2.17) * (1 + i % 11)) FROM generate_series(1, 12) d WHERE i IS NOT NULL)::vector;
+		PERFORM set_config('enable_seqscan', 'off', true);
+		EXECUTE format('SELECT array_agg(d) FROM (SELECT v %1$s $1 AS d FROM item ORDER BY v %1$s $1 LIMIT 25) s', op) INTO by_index USING q;
+		PERFORM set_config('enable_seqscan', 'on', true);
+		EXECUTE format('SELECT array_agg(d) FROM (SELECT v %1$s $1 AS d FROM item ORDER BY (v %1$s $1) + 0 LIMIT 25) s', op) INTO by_table USING q;
+		asked := asked + 1;
+		other := other + (by_index IS DISTINCT FROM by_table)::int;
+	END LOOP;
+END $$;
+SELECT op, asked, other FROM unnest(ARRAY['<->', '<#>', '<=>', '<+>']) WITH ORDINALITY AS o(op, n), differences(op, (n::int - 1) * 250 + 1, n::int * 250);
+DROP TABLE item;
+DROP FUNCTION differences;

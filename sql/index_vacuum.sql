@@ -165,3 +165,17 @@ VACUUM item;
 SELECT pg_relation_size('item_v') <= :grown * 2.5 AS bounded FROM sizes LIMIT 1;
 SELECT hybrid_index_check('item_v');
 DROP TABLE item;
+
+-- a list of lists of several pages, whose directories are shorter than those of leaves, was freed by the latter: from
+-- then on VACUUM, and who split a list, asked for pages that are none
+CREATE TEMP TABLE item (id int, v vector(256));
+CREATE INDEX item_v ON item USING hybrid (v) WITH (list_size = 32);
+INSERT INTO item SELECT i, (SELECT array_agg(sin(i * (d + 0.7) * 1.13)) FROM generate_series(1, 256) d WHERE i > 0)::vector FROM generate_series(1, 4500) i;
+SELECT lists > 130 AS several_pages FROM hybrid_index_stats('item_v');
+VACUUM item;
+VACUUM item;
+DELETE FROM item WHERE id % 20 > 0;
+VACUUM item;
+INSERT INTO item SELECT id + 5000, v FROM item;
+SELECT hybrid_index_check('item_v');
+DROP TABLE item;

@@ -161,6 +161,11 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 {
 	Relation relation = relation_open(oid, lock);
 
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		                errmsg("\"%s\" is an index of a partitioned table",
+		                       RelationGetRelationName(relation)),
+		                errhint("Ask the indexes of the partitions.")));
 	/* the routine of an index is in its relcache entry: the name of the access method is not asked */
 	if (relation->rd_rel->relkind != RELKIND_INDEX || relation->rd_indam->ambuild != hybridbuild)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -52,9 +52,7 @@ hybrid_page_allocate(Relation index, uint16 *generation)
 			*generation = 1;
 			if (PageIsNew(page))
 				return buffer;
-			if (PageGetPageSize(page) == BLCKSZ &&
-			    hybrid_special(page)->page_id == HYBRID_PAGE_ID &&
-			    hybrid_special(page)->kind == HYBRID_PAGE_FREE)
+			if (hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_FREE)
 			{
 				*generation = Max((uint16) (hybrid_special(page)->heads + 1), 1);
 				return buffer;
@@ -261,15 +259,14 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 {
 	BlockNumber block = list.head, *blocks = NULL;
 	BlockNumber first_freed = InvalidBlockNumber, last_freed = 0;
-	int count = 0, allocated = 0, i;
+	int count = 0, allocated = 0, named = 0, i;
 
 	while (BlockNumberIsValid(block))
 	{
 		Buffer buffer = ReadBuffer(index, block);
 		Page page = BufferGetPage(buffer);
 		const HybridListPage *content = hybrid_list_page(page);
-		int named = Max(layout->leaf.code_pages + layout->leaf.vector_pages,
-		                layout->inner.code_pages + layout->inner.vector_pages);
+		int room;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		/* whoever freed it in part began at its end */
@@ -298,9 +295,9 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 			UnlockReleaseBuffer(buffer);
 			break;
 		}
-		named = Min(named, allocated - count - 1);
+		room = Min(named, allocated - count - 1);
 		blocks[count++] = block;
-		for (i = 0; i < named; i++)
+		for (i = 0; i < room; i++)
 		{
 			if (BlockNumberIsValid(hybrid_directory(page)[i]))
 				blocks[count++] = hybrid_directory(page)[i];

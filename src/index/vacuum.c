@@ -96,6 +96,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	VacuumState vacuum;
 	HybridTree tree;
 	HybridLinks visits, sparse;
+	uint32 visited = 0;
 	bool merged;
 
 	memset(&vacuum, 0, sizeof(vacuum));
@@ -119,6 +120,8 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point();
+		/* there are no more lists than pages, unless one was moved to where it came from */
+		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))
 			hybrid_links_add(&sparse, list);

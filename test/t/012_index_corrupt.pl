@@ -201,6 +201,8 @@ damage('other tail', 'item', [ at($leaf, $list{tail}), pack('L', 1) ], says("has
 damage('other number of pages', 'item', [ at($leaf, $list{pages}), pack('L', 9) ], says("has a list with wrong counts at block $leaf"), $check);
 damage('other level', 'item', [ at($leaf, $list{level}), pack('S', 3) ], says("has a list of another level than its name says at block $leaf"), $query{item}, $exact{item}, $check, $stats);
 damage('moved, but named', 'item', [ at($leaf, $list{state}), pack('S', 2) ], says("names a list that was moved at block $leaf"), $check);
+damage('moved to itself', 'item', [ [ at($leaf, $list{state}), pack('S', 2) ], [ at($leaf, $list{forward}), pack('LSS', $leaf, number('item', special($leaf) + 4, 'S'), 0) x 2 ] ],
+	says("has a list without end at block $leaf"), 'VACUUM item');
 damage('unknown state', 'item', [ at($leaf, $list{state}), pack('S', 5) ], says("has a list in an unknown state at block $leaf"), $check);
 damage('a chain without end', 'item', [ at($leaf, $list{next}), pack('L', $leaf) ], says("uses block $leaf twice"), $check);
 damage('a root without end', 'item', [ at($root, $list{next}), pack('L', $root) ], says("uses block $root twice"), $check);

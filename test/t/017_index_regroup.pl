@@ -77,6 +77,18 @@ cmp_ok($looks, '>', 3, 'and somebody looked');
 is($wrong, 0, 'who always found each row once');
 is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '30000', 'all rows are in the index');
 
+# what a VACUUM that ends before recall was measured leaves to the next is that, not another tree
+$node->safe_psql('postgres', q{
+	CREATE TABLE half (id int, v vector(16)) WITH (autovacuum_enabled = off);
+	CREATE INDEX half_v ON half USING hybrid (v) WITH (list_size = 32);
+	INSERT INTO half SELECT * FROM source WHERE i <= 2000});
+my (undef, undef, $said) = $node->psql('postgres', q{SET client_min_messages = debug1; SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = gpu;
+	SET hybrid.emulated_faults = 'op=score_codes,fail_every=1'; VACUUM half});
+like($said, qr/index regroup: .*ERROR:  could not score codes/s, 'another tree, that was not measured');
+(undef, undef, $said) = $node->psql('postgres', 'SET client_min_messages = debug1; VACUUM half');
+unlike($said, qr/index regroup: |ERROR/, 'is not made anew');
+is($node->safe_psql('postgres', q{SELECT count(*) > 1, hybrid_index_check('half_v') FROM hybrid_index_curve('half_v')}), 't|2000', 'but measured');
+
 # recovery that ends before the record that makes another root that of the index, with it, and before
 # the old lists say that they were moved
 $node->safe_psql('postgres', q{
