@@ -27,7 +27,9 @@
 
 #define SURE 4                      /* deviations of estimates */
 #define KEPT 512                    /* rows that a query keeps by their bounds */
-#define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time */
+#define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time, at least */
+#define LOT_MOST (32 * 1024 * 1024) /* each lot fills its queries' heaps anew */
+#define LOT_SHARE 16                /* of the memory, that a lot may take */
 #define BLOCKS_A_LIST 2             /* of a lot: no more lists than this would give */
 #define LOOKED_AT 16                /* rows whose vectors are fetched together */
 
@@ -237,8 +239,10 @@ add_leaf(Search *search, const HybridLink *link)
 static void
 begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 {
+	Size bytes = Min(Max((Size) maintenance_work_mem * 1024 / LOT_SHARE, LOT_BYTES), LOT_MOST);
+
 	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
-	lot->most_blocks = Max((int) (LOT_BYTES / lot->stride), layout->leaf.blocks);
+	lot->most_blocks = Max((int) (bytes / lot->stride), layout->leaf.blocks);
 	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
 	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
 	lot->live = palloc(lot->most_blocks * sizeof(uint32));
