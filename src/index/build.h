@@ -335,7 +335,7 @@ extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
                                 int64 rows, double tuples);
 
-#define HYBRID_FEW_CENTROIDS 256 /* that need no groups to be assigned to */
+#define HYBRID_FEW_CENTROIDS 1024 /* that need no groups to be assigned to */
 
 /*
  * hybrid_cut: centroids for the parts of a list of so many rows, none of which is to have more than
