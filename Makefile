@@ -54,7 +54,7 @@ endif
 endif
 
 # Loops over all elements of all rows, which are made vector instructions of; the bits are the same.
-src/index/frame.o src/index/storage.o src/index/build_sample.o: CFLAGS += -O3
+src/core/filter_rows.o src/index/frame.o src/index/storage.o src/index/build_sample.o: CFLAGS += -O3
 
 -include $(patsubst %.o,%.d,$(OBJS))
 
