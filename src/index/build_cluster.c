@@ -97,8 +97,8 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	for (i = 0; i < ROUNDS; i++)
 	{
 		share_groups(build);
-		/* at first some rows are enough */
-		refine(build, sample, ROUNDS - i, rows_of_round, nearest);
+		/* at first some rows are enough, and half of them in the end */
+		refine(build, sample, ROUNDS + 1 - i, rows_of_round, nearest);
 	}
 	pfree(nearest);
 	pfree(rows_of_round);
