@@ -29,7 +29,8 @@
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* that are not worth panels */
-#define MANY_TARGETS 128 /* of which products of integers are enough to pay for what they leave open */
+#define MANY_TARGETS                                                                               \
+	128 /* of which products of integers are enough to pay for what they leave open */
 
 /* Squared lengths beyond which fp32 arithmetic may leave its range. */
 #define SHORTEST 1e-30f
@@ -40,8 +41,8 @@
 
 static HyStatus
 assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest);
-static HyStatus assign_by_filter(Assignment *assignment, const HyAllocator *allocator,
-                                 int32_t *nearest);
+static HyStatus
+assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest);
 static HyStatus begin(Assignment *assignment, const HyAllocator *allocator);
 static void end(Assignment *assignment, const HyAllocator *allocator);
 static void find_middle(Assignment *assignment);

@@ -108,7 +108,7 @@ typedef struct HybridAppender
 	BlockNumber extent; /* of list pages: the next */
 	BlockNumber extent_end;
 	BlockNumber written;
-	BlockNumber highest; /* that was reserved */
+	BlockNumber highest;           /* that was reserved */
 	BufferAccessStrategy strategy; /* NULL: the file fits in shared buffers */
 } HybridAppender;
 
@@ -178,8 +178,8 @@ extern void hybrid_appender_finish(HybridAppender *appender);
  * hybrid_appender_place: a page anywhere in a file that has or will have so many, by one of several who
  * write it.
  */
-extern void hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block,
-                                  Page image);
+extern void
+hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image);
 
 /* build_keep.c */
 
@@ -302,13 +302,13 @@ extern int hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows);
  * hybrid_load_cut: order[i], which row is number i, part by part, of a list that needs parts; *sizes
  * becomes how many each has; returns how many parts there are.
  */
-extern int hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order,
-                           int **sizes);
+extern int
+hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes);
 
 /* hybrid_write_leaf: the rows with these numbers become a list; its mean, and its radius. */
-extern HybridLink hybrid_write_leaf(HybridBuild *build, HybridSink *sink,
-                                    HybridLoadedRows *rows, const int *order, int count,
-                                    bool central, float *mean, float *radius);
+extern HybridLink
+hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
+                  int count, bool central, float *mean, float *radius);
 
 /* hybrid_keep_list: one more of a level. */
 extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
@@ -335,7 +335,7 @@ extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
                                 int64 rows, double tuples);
 
-#define HYBRID_FEW_CENTROIDS 1024 /* that need no groups to be assigned to */
+#define HYBRID_FEW_CENTROIDS 2048 /* that need no groups to be assigned to */
 
 /*
  * hybrid_cut: centroids for the parts of a list of so many rows, none of which is to have more than

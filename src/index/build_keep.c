@@ -34,7 +34,7 @@ typedef struct Keeping
 {
 	HybridBuild *build;
 	Size row_bytes;
-	Size most; /* bytes, of all rows */
+	Size most;  /* bytes, of all rows */
 	char *rows; /* of the chunk */
 	int count;
 	int allocated;
@@ -57,7 +57,7 @@ typedef struct Finding
 	MemoryContext context; /* reset after each batch */
 } Finding;
 
-static bool has_room(Size bytes);
+static Size shared_room(void);
 static void keep_chunks(Keeping *keeping, double *tuples);
 static double read_blocks(Keeping *keeping, int chunk);
 static void
@@ -71,10 +71,10 @@ void
 hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
 {
 	Size row = hybrid_kept_row_bytes(&build->definition.layout) + sizeof(int32) + sizeof(uint64);
-	Size memory = (Size) maintenance_work_mem * 1024 / SHARE;
+	Size memory = Min((Size) maintenance_work_mem * 1024 / SHARE, shared_room());
 	double density = plan->blocks > 0 ? Max(plan->tuples / plan->blocks, 1) : 1;
 
-	if (!build->definition.coded || plan->tuples * row > memory || !has_room(memory))
+	if (!build->definition.coded || plan->tuples * row > memory)
 		return;
 	plan->keep_bytes = memory;
 	plan->keep_blocks = (int) Min(Max(CHUNK_BYTES / (density * row), 1), CHUNK_BLOCKS);
@@ -82,14 +82,15 @@ hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
 	plan->keep_chunks = (int) ((plan->blocks + plan->keep_blocks - 1) / plan->keep_blocks);
 }
 
-/* has_room: whether there may be so much shared memory, where that has a room of its own. */
-static bool
-has_room(Size bytes)
+/* shared_room: how much there may be in shared memory, where that has a room of its own. */
+static Size
+shared_room(void)
 {
 	struct statvfs room;
 
-	return dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0 ||
-	       (double) room.f_bavail * room.f_frsize > 2.0 * bytes;
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
+		return SIZE_MAX;
+	return (Size) room.f_bavail * room.f_frsize / 2;
 }
 
 bool
@@ -121,9 +122,17 @@ hybrid_keep_rows(HybridBuild *build)
 	SpinLockRelease(&shared->mutex);
 	hybrid_team_meet(team);
 	if (pg_atomic_read_u32(&shared->over) == 0)
+	{
+		if (team->me == 0)
+			ereport(DEBUG1, (errmsg_internal("index \"%s\": rows are kept in memory",
+			                                 RelationGetRelationName(build->index))));
 		return true;
+	}
 
-	/* all have seen that there are too many before the counts begin again */
+	if (team->me == 0)
+		ereport(DEBUG1, (errmsg_internal("index \"%s\": there are too many rows to keep",
+		                                 RelationGetRelationName(build->index))));
+	/* all have seen that before the counts begin again */
 	hybrid_keep_end(build);
 	if (team->me == 0)
 		shared->heap_tuples = 0;
@@ -204,7 +213,8 @@ make_room(Keeping *keeping)
 	int allocated = Max(256, keeping->allocated * 2);
 
 	if (pg_atomic_read_u64(&keeping->build->team->shared->kept) +
-	        keeping->count * keeping->row_bytes > keeping->most)
+	        keeping->count * keeping->row_bytes >
+	    keeping->most)
 		return false;
 	if (keeping->rows == NULL)
 		keeping->rows = MemoryContextAllocHuge(keeping->context, allocated * keeping->row_bytes);
@@ -214,7 +224,7 @@ make_room(Keeping *keeping)
 	return true;
 }
 
-/* keep_chunk: its rows become everybody's, and room for their lists; false: they are too many. */
+/* keep_chunk: its rows become everybody's, and room for their lists; false: there is none. */
 static bool
 keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 {
@@ -226,7 +236,9 @@ keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 	if (pg_atomic_add_fetch_u64(&team->shared->kept,
 	                            (int64) (bytes + keeping->count * sizeof(uint64))) > keeping->most)
 		return false;
-	chunk->rows = hybrid_team_allocate(team, bytes);
+	chunk->rows = hybrid_team_allocate(team, bytes, true);
+	if (chunk->rows == 0)
+		return false;
 	chunk->count = keeping->count;
 	memcpy(hybrid_team_memory(team, chunk->rows), keeping->rows, rows);
 	return true;
@@ -247,8 +259,8 @@ hybrid_keep_assign(HybridBuild *build)
 	memset(&finding, 0, sizeof(finding));
 	finding.build = build;
 	finding.most = (int) Min(Max(memory / row, BATCH_LEAST), BATCH_ROWS);
-	finding.places = MemoryContextAllocHuge(
-		CurrentMemoryContext, (Size) finding.most * layout->dims * sizeof(float));
+	finding.places = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                        (Size) finding.most * layout->dims * sizeof(float));
 	finding.lists = palloc(finding.most * sizeof(int32 *));
 	finding.nearest = palloc0(finding.most * sizeof(int));
 	finding.context =
@@ -322,7 +334,7 @@ put_in_order(HybridBuild *build)
 	int64 *next = palloc(lists * sizeof(int64)), begin = 0;
 	uint64 *order;
 
-	team->shared->order = hybrid_team_allocate(team, (Size) build->stored * sizeof(uint64));
+	team->shared->order = hybrid_team_allocate(team, (Size) build->stored * sizeof(uint64), false);
 	order = hybrid_team_memory(team, team->shared->order);
 	for (i = 0; i < lists; i++)
 	{

@@ -93,14 +93,14 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	laying.team = team;
 	laying.stored = (int64) shared->stored;
 	laying.order = hybrid_team_memory(team, shared->order);
-	laying.written_bytes = MAXALIGN(offsetof(WrittenLeaf, mean) +
-	                                build->definition.layout.dims * sizeof(float));
+	laying.written_bytes =
+		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
 	hybrid_team_expect(team, laying.stored);
 	cut_lists(&laying);
 	hybrid_team_meet(team);
 	place_leaves(&laying);
 	if (team->me == 0)
-		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes);
+		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes, false);
 	hybrid_team_meet(team);
 	laying.written = hybrid_team_memory(team, shared->leaves);
 	write_leaves(&laying);
@@ -138,8 +138,7 @@ cut_lists(Laying *laying)
 static void
 sort_rows(Laying *laying, int64 begin, int64 count)
 {
-	Placed *placed =
-		MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Placed));
+	Placed *placed = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Placed));
 	int64 i;
 
 	for (i = 0; i < count; i++)
@@ -203,8 +202,7 @@ load_rows(Laying *laying, int64 begin, int count)
 	rows->count = 0;
 	for (i = begin; i < begin + count; i++)
 	{
-		const HybridKeptRow *row =
-			hybrid_team_memory(laying->team, laying->order[i] & ~FIRST);
+		const HybridKeptRow *row = hybrid_team_memory(laying->team, laying->order[i] & ~FIRST);
 		int at = hybrid_load_room(build, rows);
 
 		rows->positions[at] = row->position;

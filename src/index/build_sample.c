@@ -211,7 +211,8 @@ take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
 		while ((sampling->passed == 0 || sampling->block < at) &&
 		       BlockSampler_HasMore(&sampling->sampler))
 			next_block(sampling);
-		if (at != sampling->block || hy_random(SAMPLE_SEED, (uint64) row->position) > sampling->below)
+		if (at != sampling->block ||
+		    hy_random(SAMPLE_SEED, (uint64) row->position) > sampling->below)
 			continue;
 		hybrid_kept_place(build, &sampling->frame, row, place);
 		take_place(sampling, place, row->position);
@@ -342,17 +343,28 @@ hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk)
 float
 hybrid_sample_largest(const HybridSample *sample, int dims)
 {
-	float largest = 0;
+	int32 largest = 0;
+	float number;
 	int64 i;
+	int j;
 
-	for (i = 0; i < sample->rows * dims; i++)
+	/* magnitudes are in the order of their bits, which a compiler makes vector instructions of */
+	for (i = 0; i < sample->rows; i++)
 	{
-		if (fabsf(sample->places[i]) > largest)
-			largest = fabsf(sample->places[i]);
-		if (i % (1 << 20) == 0)
-			CHECK_FOR_INTERRUPTS();
+		const float *place = sample->places + i * dims;
+
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < dims; j++)
+		{
+			int32 bits;
+
+			memcpy(&bits, place + j, sizeof(bits));
+			bits &= 0x7fffffff;
+			largest = Max(largest, bits);
+		}
 	}
-	return largest;
+	memcpy(&number, &largest, sizeof(number));
+	return number;
 }
 
 /*

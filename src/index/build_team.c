@@ -325,11 +325,17 @@ hybrid_team_meet(HybridTeam *team)
 }
 
 uint64
-hybrid_team_allocate(HybridTeam *team, Size bytes)
+hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none)
 {
+	void *own;
+
+	bytes = Max(bytes, 1);
 	if (team->area != NULL)
-		return dsa_allocate_extended(team->area, Max(bytes, 1), DSA_ALLOC_HUGE);
-	return (uint64) (uintptr_t) MemoryContextAllocHuge(CurrentMemoryContext, Max(bytes, 1));
+		return dsa_allocate_extended(team->area, bytes,
+		                             DSA_ALLOC_HUGE | (or_none ? DSA_ALLOC_NO_OOM : 0));
+	own = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
+	                                 MCXT_ALLOC_HUGE | (or_none ? MCXT_ALLOC_NO_OOM : 0));
+	return (uint64) (uintptr_t) own;
 }
 
 void

@@ -46,8 +46,8 @@ static void write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoa
 static void write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows,
                        const int *order, int count);
 static void next_row(void *arg, HybridNewEntry *entry);
-static void write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count,
-                        int level, bool root, HybridBuiltLists *above);
+static void write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
+                        int count, int level, bool root, HybridBuiltLists *above);
 static void next_list(void *arg, HybridNewEntry *entry);
 static void round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector,
                         float *back);
@@ -252,8 +252,8 @@ hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *ord
 
 /* write_part: the rows with these numbers become a list. */
 static void
-write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows,
-           const int *order, int count)
+write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows, const int *order,
+           int count)
 {
 	float *mean = palloc(build->definition.layout.dims * sizeof(float)), radius;
 	HybridLink link = hybrid_write_leaf(build, &build->appender.sink, rows, order, count,
@@ -264,8 +264,8 @@ write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows,
 }
 
 HybridLink
-hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows,
-                  const int *order, int count, bool central, float *mean, float *radius)
+hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
+                  int count, bool central, float *mean, float *radius)
 {
 	int dims = build->definition.layout.dims;
 	float *centroid = palloc(dims * sizeof(float));
@@ -355,8 +355,8 @@ hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *met
 
 /* write_inner: a list of the lists with these numbers; the root's centroid is the centre. */
 static void
-write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count, int level,
-            bool root, HybridBuiltLists *above)
+write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count,
+            int level, bool root, HybridBuiltLists *above)
 {
 	const HybridLayout *layout = &build->definition.layout;
 	int dims = layout->dims;

@@ -96,19 +96,19 @@ typedef struct HybridTeam
 	HybridTeamShared *shared;
 	int me; /* 0: the leader */
 	int participants;
-	int32 *chunk_rows; /* plan.chunks or plan.keep_chunks: rows of the sample */
+	int32 *chunk_rows;     /* plan.chunks or plan.keep_chunks: rows of the sample */
 	HybridKeptChunk *kept; /* plan.keep_chunks */
-	float *centre;     /* dims */
-	float *places;     /* plan.lists * dims: of the lists to be */
-	float *groups;     /* dims of each group of lists; then where each begins */
-	double *sums;      /* plan.window * dims; of the centre: dims */
-	int64 *sum_rows;   /* plan.lists */
-	int64 *list_rows;  /* participants * lists, Max(plan.lists, 1) apart */
-	float *queries;    /* plan.queries * dims */
-	int64 *positions;  /* plan.queries: where these are */
-	void *measured;    /* hybrid_measured_bytes(plan.queries) */
-	Sharedsort *sort;  /* NULL: alone */
-	dsa_area *area;    /* NULL: alone, or nothing is kept */
+	float *centre;         /* dims */
+	float *places;         /* plan.lists * dims: of the lists to be */
+	float *groups;         /* dims of each group of lists; then where each begins */
+	double *sums;          /* plan.window * dims; of the centre: dims */
+	int64 *sum_rows;       /* plan.lists */
+	int64 *list_rows;      /* participants * lists, Max(plan.lists, 1) apart */
+	float *queries;        /* plan.queries * dims */
+	int64 *positions;      /* plan.queries: where these are */
+	void *measured;        /* hybrid_measured_bytes(plan.queries) */
+	Sharedsort *sort;      /* NULL: alone */
+	dsa_area *area;        /* NULL: alone, or nothing is kept */
 	ParallelTableScanDesc scan;
 	/* of the leader */
 	ParallelContext *context;
@@ -134,8 +134,11 @@ extern void hybrid_team_end(HybridTeam *team);
  */
 extern void hybrid_team_meet(HybridTeam *team);
 
-/* hybrid_team_allocate: memory that all share, from the current context where we are alone. */
-extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes);
+/*
+ * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0, if that
+ * is what is wanted, where there is none.
+ */
+extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none);
 
 /* hybrid_team_memory: where it is in this process. */
 static inline void *
