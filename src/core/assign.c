@@ -29,6 +29,8 @@
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
 #define FEW_ROWS 4 /* that are not worth panels */
+#define MANY_TARGETS                                                                               \
+	128 /* of which products of integers are enough to pay for what they leave open */
 
 /* Squared lengths beyond which fp32 arithmetic may leave its range. */
 #define SHORTEST 1e-30f
@@ -39,6 +41,8 @@
 
 static HyStatus
 assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest);
+static HyStatus
+assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest);
 static HyStatus begin(Assignment *assignment, const HyAllocator *allocator);
 static void end(Assignment *assignment, const HyAllocator *allocator);
 static void find_middle(Assignment *assignment);
@@ -69,6 +73,9 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 	if (!hy_filter_allowed() || rows->rows < FEW_ROWS ||
 	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
 		return assign_exactly(&assignment, 0, rows->rows, nearest);
+	if (assignment.groups == NULL && centroids->rows >= MANY_TARGETS &&
+	    hy_filter_suits(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
+		return assign_by_filter(&assignment, allocator, nearest);
 	status = begin(&assignment, allocator);
 	for (first = 0; status == HY_OK && first < rows->rows; first += assignment.chunk)
 	{
@@ -131,6 +138,34 @@ assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *ne
 		nearest[i] = least.count > 0 ? (int32_t) best.row : 0;
 	}
 	return HY_OK;
+}
+
+/* assign_by_filter: the nearest of all centroids is what a search for one row among them finds. */
+static HyStatus
+assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest)
+{
+	const HyMatrix *rows = assignment->rows;
+	int64_t most = rows->rows < CHUNK_ROWS ? rows->rows : CHUNK_ROWS;
+	HyNeighbor *found = hy_alloc_array(allocator, (size_t) most, sizeof(HyNeighbor));
+	int32_t *counts = hy_alloc_array(allocator, (size_t) most, sizeof(int32_t));
+	HyStatus status = found != NULL && counts != NULL ? HY_OK : HY_NOMEM;
+	int64_t first;
+	int64_t i;
+
+	for (first = 0; status == HY_OK && first < rows->rows; first += most)
+	{
+		HyMatrix some = *rows;
+
+		some.data = hy_matrix_row(rows, first);
+		some.rows = rows->rows - first < most ? rows->rows - first : most;
+		status = hy_filter_search(HY_METRIC_L2, &some, assignment->centroids, 1, NULL, allocator,
+		                          found, counts, assignment->cancel);
+		for (i = 0; i < some.rows && status == HY_OK; i++)
+			nearest[first + i] = counts[i] > 0 ? (int32_t) found[i].row : 0;
+	}
+	hy_free(allocator, counts);
+	hy_free(allocator, found);
+	return status;
 }
 
 static HyStatus

@@ -155,7 +155,7 @@ typedef struct HyCodeLimits
 	float reach;     /* |q - c| */
 	float eps;       /* deviations to allow for: 1.9 .. 4 */
 	float threshold; /* in the unit of the estimates */
-	float early;     /* deviations to allow for by the first tables; 0: nothing is decided by them */
+	float early; /* deviations to allow for by the first tables; 0: nothing is decided by them */
 } HyCodeLimits;
 
 /* HyCodeBlocks: `count` blocks of one list. */

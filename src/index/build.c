@@ -25,6 +25,7 @@
 #define QUERIES 600 /* searched for, to learn how far searches have to go */
 
 static void prepare_lists(HybridBuild *build);
+static void place_rows(HybridBuild *build, HybridMeta *meta);
 static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
 static void begin_measuring(HybridBuild *build);
 static void measure(HybridBuild *build, HybridMeta *meta);
@@ -54,14 +55,14 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	build.widened = palloc(build.definition.layout.floats * sizeof(float));
 	hybrid_sample_plan(&build, QUERIES, &plan);
+	hybrid_keep_plan(&build, &plan);
 	build.team = hybrid_team_begin(&build, &plan);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_READ);
+	build.kept = hybrid_keep_rows(&build);
 	prepare_lists(&build);
 	write_centre(&build, (Page) meta.data);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
-	hybrid_build_scan(&build);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
-	hybrid_build_write(&build, hybrid_meta((Page) meta.data));
-	hybrid_build_scan_end(&build);
+	build.team->shared->first = build.appender.reserved;
+	place_rows(&build, hybrid_meta((Page) meta.data));
 	hybrid_appender_finish(&build.appender);
 	result->heap_tuples = build.heap_tuples;
 	result->index_tuples = build.stored;
@@ -89,9 +90,10 @@ void
 hybrid_build_help(HybridBuild *build)
 {
 	build->widened = palloc(build->definition.layout.floats * sizeof(float));
+	hybrid_appender_init(&build->appender, build->index, expected_blocks(build));
+	build->kept = hybrid_keep_rows(build);
 	prepare_lists(build);
-	hybrid_build_scan(build);
-	/* the leader writes meanwhile */
+	place_rows(build, NULL);
 	begin_measuring(build);
 	measure(build, NULL);
 }
@@ -103,6 +105,8 @@ hybridbuildphasename(int64 phase)
 	{
 		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
 			return "initializing";
+		case HYBRID_PHASE_READ:
+			return "reading the table";
 		case HYBRID_PHASE_SAMPLE:
 			return "sampling the table";
 		case HYBRID_PHASE_CLUSTER:
@@ -161,6 +165,29 @@ prepare_lists(HybridBuild *build)
 	}
 	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
+}
+
+/* place_rows: all rows come to their lists, and these into the file; meta is the leader's, else NULL. */
+static void
+place_rows(HybridBuild *build, HybridMeta *meta)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
+	if (build->kept)
+	{
+		hybrid_keep_assign(build);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
+		hybrid_build_lay(build, meta);
+		hybrid_keep_end(build);
+		return;
+	}
+	hybrid_build_scan(build);
+	/* the leader writes, the others wait to measure */
+	if (meta != NULL)
+	{
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
+		hybrid_build_write(build, meta);
+		hybrid_build_scan_end(build);
+	}
 }
 
 /* keep_queries: some rows of the sample, evenly spaced, outlive it; everybody brings his own. */

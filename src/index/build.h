@@ -22,6 +22,7 @@
 #define HYBRID_PHASE_WRITE 6
 #define HYBRID_PHASE_LOG 7
 #define HYBRID_PHASE_MEASURE 8
+#define HYBRID_PHASE_READ 9
 
 /* HybridSampleChunk: rows of the sample that one process has, one after the other. */
 typedef struct HybridSampleChunk
@@ -107,6 +108,7 @@ typedef struct HybridAppender
 	BlockNumber extent; /* of list pages: the next */
 	BlockNumber extent_end;
 	BlockNumber written;
+	BlockNumber highest;           /* that was reserved */
 	BufferAccessStrategy strategy; /* NULL: the file fits in shared buffers */
 } HybridAppender;
 
@@ -141,6 +143,7 @@ typedef struct HybridBuild
 	HybridCentroids centroids; /* of lists to be; none: one list */
 	int64 *list_rows;          /* of each list to be */
 	double stored;             /* rows, of all lists */
+	bool kept;                 /* they are in memory: team->kept */
 	double heap_tuples;
 	HybridRowSort sort;
 	HybridTeam *team;
@@ -170,6 +173,66 @@ extern void hybrid_appender_init(HybridAppender *appender, Relation index, doubl
 extern BlockNumber hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image);
 
 extern void hybrid_appender_finish(HybridAppender *appender);
+
+/*
+ * hybrid_appender_place: a page anywhere in a file that has or will have so many, by one of several who
+ * write it.
+ */
+extern void
+hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image);
+
+/* build_keep.c */
+
+/* HybridKeptRow: a row in memory; the vector has layout.stride bytes. */
+typedef struct HybridKeptRow
+{
+	int64 position; /* server/position.h */
+	HybridStored stored;
+	char vector[FLEXIBLE_ARRAY_MEMBER];
+} HybridKeptRow;
+
+static inline Size
+hybrid_kept_row_bytes(const HybridLayout *layout)
+{
+	return MAXALIGN(offsetof(HybridKeptRow, vector) + layout->stride);
+}
+
+/* hybrid_kept_row, hybrid_kept_lists: of a chunk, whose rows are there. */
+static inline const HybridKeptRow *
+hybrid_kept_row(const HybridLayout *layout, const char *rows, int number)
+{
+	return (const HybridKeptRow *) (const void *) (rows + number * hybrid_kept_row_bytes(layout));
+}
+
+static inline int32 *
+hybrid_kept_lists(const HybridLayout *layout, const HybridKeptChunk *chunk, const char *rows)
+{
+	return (int32 *) (uintptr_t) (rows + chunk->count * hybrid_kept_row_bytes(layout));
+}
+
+/* hybrid_keep_plan: whether rows are to be kept, by what hybrid_sample_plan expects. */
+extern void hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan);
+
+/* hybrid_keep_rows: reads the table, by all of the team; false: nothing is kept. */
+extern bool hybrid_keep_rows(HybridBuild *build);
+
+/*
+ * hybrid_keep_assign: kept rows find their lists, by all of the team; then shared->order has them list by
+ * list.
+ */
+extern void hybrid_keep_assign(HybridBuild *build);
+
+/* hybrid_kept_place: of a kept row. */
+extern void hybrid_kept_place(HybridBuild *build, const HybridFrame *frame,
+                              const HybridKeptRow *row, float *place);
+
+/* hybrid_keep_end: forgets them, once all have come here. */
+extern void hybrid_keep_end(HybridBuild *build);
+
+/* build_lay.c */
+
+/* hybrid_build_lay: lists of kept rows, written by all of the team; meta is the leader's, else NULL. */
+extern void hybrid_build_lay(HybridBuild *build, HybridMeta *meta);
 
 /* build_sort.c */
 
@@ -202,7 +265,57 @@ extern void hybrid_build_add_row(Relation index, ItemPointer tid, Datum *values,
 extern void hybrid_build_scan(HybridBuild *build);
 extern void hybrid_build_scan_end(HybridBuild *build);
 
+/* hybrid_build_add_up: what all have found becomes the build's. */
+extern void hybrid_build_add_up(HybridBuild *build);
+
 /* build_write.c */
+
+/* HybridBuiltLists: the lists of one level. */
+typedef struct HybridBuiltLists
+{
+	bool central; /* the centre is the centroid of the only one */
+	int count;
+	int allocated;
+	HybridLink *links;
+	float *places; /* as they are stored: count * dims */
+	float *radii;
+} HybridBuiltLists;
+
+/* HybridLoadedRows: rows of one list, in memory. */
+typedef struct HybridLoadedRows
+{
+	int count;
+	int allocated;
+	int64 *positions;
+	HybridStored *stored;
+	char *vectors;
+	float *places;
+} HybridLoadedRows;
+
+/* hybrid_load_most: how many rows of a list are loaded at a time. */
+extern int hybrid_load_most(const HybridBuild *build);
+
+/* hybrid_load_room: for one row more, of which the places are the caller's to fill; its number. */
+extern int hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows);
+
+/*
+ * hybrid_load_cut: order[i], which row is number i, part by part, of a list that needs parts; *sizes
+ * becomes how many each has; returns how many parts there are.
+ */
+extern int
+hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes);
+
+/* hybrid_write_leaf: the rows with these numbers become a list; its mean, and its radius. */
+extern HybridLink
+hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
+                  int count, bool central, float *mean, float *radius);
+
+/* hybrid_keep_list: one more of a level. */
+extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
+                             const float *place, float radius);
+
+/* hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all. */
+extern void hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *meta);
 
 /* hybrid_build_write: lists from the sort, and the lists above; what the meta page says of them. */
 extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
@@ -222,7 +335,7 @@ extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
                                 int64 rows, double tuples);
 
-#define HYBRID_FEW_CENTROIDS 256 /* that need no groups to be assigned to */
+#define HYBRID_FEW_CENTROIDS 2048 /* that need no groups to be assigned to */
 
 /*
  * hybrid_cut: centroids for the parts of a list of so many rows, none of which is to have more than

@@ -97,8 +97,8 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	for (i = 0; i < ROUNDS; i++)
 	{
 		share_groups(build);
-		/* at first some rows are enough */
-		refine(build, sample, ROUNDS - i, rows_of_round, nearest);
+		/* at first some rows are enough, and always where they meet all centroids */
+		refine(build, sample, ROUNDS - i + (count <= HYBRID_FEW_CENTROIDS), rows_of_round, nearest);
 	}
 	pfree(nearest);
 	pfree(rows_of_round);

@@ -6,15 +6,20 @@
 
 #include "storage/bufmgr.h"
 #include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "index/build.h"
 
 #define EXTENT_SHARE 32 /* of the file, that an extent of list pages may be */
 #define EXTENT_MOST 128
+#define AT_A_TIME 512 /* blocks that the file grows by, where several write it */
 
 static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
 static void append_write(HybridSink *sink, BlockNumber block, Page image);
+static void put(Buffer buffer, Page image);
+static void make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block);
 
 /*
  * hybrid_appender_init: pages of a file that is small beside the shared buffers stay there: they are
@@ -62,6 +67,7 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 
 	if (kind != HYBRID_PAGE_LIST)
 	{
+		appender->highest = Max(appender->highest, link.head);
 		appender->reserved++;
 		return link;
 	}
@@ -72,6 +78,7 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 		appender->extent_end = appender->reserved;
 	}
 	link.head = appender->extent++;
+	appender->highest = Max(appender->highest, link.head);
 	return link;
 }
 
@@ -93,7 +100,39 @@ append_write(HybridSink *sink, BlockNumber block, Page image)
 		elog(ERROR, "unexpected block %u instead of %u", BufferGetBlockNumber(buffer), block);
 	if (extend)
 		appender->written++;
+	put(buffer, image);
+}
+
+static void
+put(Buffer buffer, Page image)
+{
 	memcpy(BufferGetPage(buffer), image, BLCKSZ);
 	MarkBufferDirty(buffer);
 	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image)
+{
+	if (block >= appender->written)
+		make_longer(appender, blocks, block);
+	put(ReadBufferExtended(appender->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+	                       appender->strategy),
+	    image);
+}
+
+/* make_longer: until the file has this block, by some at a time, as zeroes. */
+static void
+make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
+{
+	Relation index = appender->index;
+	PGAlignedBlock zeroes;
+	BlockNumber end = Min(blocks, (block / AT_A_TIME + 1) * AT_A_TIME);
+
+	LockRelationForExtension(index, ExclusiveLock);
+	appender->written = RelationGetNumberOfBlocks(index);
+	memset(zeroes.data, 0, BLCKSZ);
+	for (; appender->written < end; appender->written++)
+		smgrextend(RelationGetSmgr(index), MAIN_FORKNUM, appender->written, zeroes.data, false);
+	UnlockRelationForExtension(index, ExclusiveLock);
 }

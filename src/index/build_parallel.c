@@ -17,7 +17,6 @@
 #include "index/build.h"
 
 static void scan_part(HybridBuild *build);
-static void add_up(HybridBuild *build);
 
 void
 hybrid_build_scan(HybridBuild *build)
@@ -43,7 +42,7 @@ hybrid_build_scan(HybridBuild *build)
 	hybrid_team_meet(team);
 	if (team->me != 0)
 		return;
-	add_up(build);
+	hybrid_build_add_up(build);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SORT);
 	coordinate.isWorker = false;
 	coordinate.nParticipants = team->participants;
@@ -89,9 +88,8 @@ scan_part(HybridBuild *build)
 	SpinLockRelease(&shared->mutex);
 }
 
-/* add_up: what all have found. */
-static void
-add_up(HybridBuild *build)
+void
+hybrid_build_add_up(HybridBuild *build)
 {
 	const HybridTeam *team = build->team;
 	Size stride = Max(team->shared->plan.lists, 1);

@@ -40,6 +40,9 @@ typedef struct Sampling
 	HybridFrame frame; /* without a centre: it is what is looked for */
 	uint64 below;      /* random numbers that are taken */
 	double share;
+	BlockSamplerData sampler;
+	int64 passed;      /* blocks of it */
+	BlockNumber block; /* the last of these */
 	int64 allocated;
 	int64 seen; /* of the chunk: that were to be kept, whether or not there was room */
 	MemoryContext row_context;
@@ -47,9 +50,13 @@ typedef struct Sampling
 } Sampling;
 
 static void take_rows(Sampling *sampling);
+static void read_chunk(Sampling *sampling, int64 chunk);
+static void next_block(Sampling *sampling);
+static void take_kept(Sampling *sampling, const HybridKeptChunk *chunk);
 static void add_chunk(HybridSample *sample, int chunk);
 static void
 sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static void take_place(Sampling *sampling, const float *place, int64 position);
 static void keep_row(Sampling *sampling, const float *place, int64 position);
 static void number_chunks(HybridBuild *build, HybridSample *sample);
 static void take_centre(HybridBuild *build, HybridSample *sample);
@@ -134,35 +141,83 @@ take_rows(Sampling *sampling)
 {
 	HybridBuild *build = sampling->build;
 	const HybridBuildPlan *plan = &build->team->shared->plan;
-	BlockSamplerData sampler;
-	BlockNumber block, passed = 0;
+	int chunks = build->kept ? plan->keep_chunks : plan->chunks;
 	int64 chunk;
 
 	sampling->below =
 		sampling->share >= 1 ? PG_UINT64_MAX : (uint64) (sampling->share * (double) PG_UINT64_MAX);
 	sampling->sample->rows = 0;
 	sampling->sample->chunks = 0;
-	BlockSampler_Init(&sampler, plan->blocks, (int) plan->sampled, SAMPLE_SEED);
-	while ((chunk = hybrid_team_next(build->team)) < plan->chunks)
+	BlockSampler_Init(&sampling->sampler, plan->blocks, (int) plan->sampled, SAMPLE_SEED);
+	sampling->passed = 0;
+	sampling->block = InvalidBlockNumber;
+	while ((chunk = hybrid_team_next(build->team)) < chunks)
 	{
-		BlockNumber end =
-			(BlockNumber) Min((uint64) (chunk + 1) * plan->chunk_blocks, (uint64) plan->sampled);
-
-		for (; passed < chunk * plan->chunk_blocks; passed++)
-			(void) BlockSampler_Next(&sampler);
+		CHECK_FOR_INTERRUPTS();
 		add_chunk(sampling->sample, (int) chunk);
 		sampling->seen = 0;
-		for (; passed < end; passed++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			block = BlockSampler_Next(&sampler);
-			table_index_build_range_scan(build->heap, build->index, build->info, false,
-			                             !build->info->ii_Concurrent, false, block, 1, sample_row,
-			                             sampling, NULL);
-		}
+		if (build->kept)
+			take_kept(sampling, &build->team->kept[chunk]);
+		else
+			read_chunk(sampling, chunk);
 		build->team->chunk_rows[chunk] = (int32) sampling->seen;
 		hybrid_team_done(build->team, sampling->seen);
 	}
+}
+
+/* read_chunk: of the sampled blocks of the table. */
+static void
+read_chunk(Sampling *sampling, int64 chunk)
+{
+	HybridBuild *build = sampling->build;
+	const HybridBuildPlan *plan = &build->team->shared->plan;
+	int64 begin = chunk * plan->chunk_blocks;
+	int64 end = Min(begin + plan->chunk_blocks, (int64) plan->sampled);
+
+	while (sampling->passed < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		next_block(sampling);
+		if (sampling->passed > begin)
+			table_index_build_range_scan(build->heap, build->index, build->info, false,
+			                             !build->info->ii_Concurrent, false, sampling->block, 1,
+			                             sample_row, sampling, NULL);
+	}
+}
+
+/* next_block: of those that are sampled. */
+static void
+next_block(Sampling *sampling)
+{
+	sampling->block = BlockSampler_Next(&sampling->sampler);
+	sampling->passed++;
+}
+
+/* take_kept: of the rows of a chunk that is in memory, those of the same blocks. */
+static void
+take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
+{
+	HybridBuild *build = sampling->build;
+	const HybridLayout *layout = &build->definition.layout;
+	const char *rows = hybrid_team_memory(build->team, chunk->rows);
+	float *place = palloc(layout->dims * sizeof(float));
+	int i;
+
+	for (i = 0; i < chunk->count; i++)
+	{
+		const HybridKeptRow *row = hybrid_kept_row(layout, rows, i);
+		BlockNumber at = (BlockNumber) (row->position >> 16);
+
+		while ((sampling->passed == 0 || sampling->block < at) &&
+		       BlockSampler_HasMore(&sampling->sampler))
+			next_block(sampling);
+		if (at != sampling->block ||
+		    hy_random(SAMPLE_SEED, (uint64) row->position) > sampling->below)
+			continue;
+		hybrid_kept_place(build, &sampling->frame, row, place);
+		take_place(sampling, place, row->position);
+	}
+	pfree(place);
 }
 
 /* add_chunk: whose rows come next. */
@@ -186,7 +241,6 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 {
 	Sampling *sampling = (Sampling *) arg;
 	HybridBuild *build = sampling->build;
-	HybridTeamShared *shared = build->team->shared;
 	const HybridLayout *layout = &build->definition.layout;
 	MemoryContext old;
 
@@ -202,13 +256,22 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 		hybrid_widen_vector(layout->storage, &sampling->entry.stored, sampling->entry.vector,
 		                    layout->dims, build->widened);
 		hybrid_frame_place(&sampling->frame, build->widened, sampling->entry.stored.norm, place);
-		sampling->seen++;
-		/* those that there is no room for are counted */
-		if ((int64) pg_atomic_fetch_add_u64(&shared->sampled, 1) < shared->plan.room)
-			keep_row(sampling, place, hybrid_position(tid));
+		take_place(sampling, place, hybrid_position(tid));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(sampling->row_context);
+}
+
+/* take_place: of a row of the sample. */
+static void
+take_place(Sampling *sampling, const float *place, int64 position)
+{
+	HybridTeamShared *shared = sampling->build->team->shared;
+
+	sampling->seen++;
+	/* those that there is no room for are counted */
+	if ((int64) pg_atomic_fetch_add_u64(&shared->sampled, 1) < shared->plan.room)
+		keep_row(sampling, place, position);
 }
 
 static void
@@ -248,10 +311,11 @@ static void
 number_chunks(HybridBuild *build, HybridSample *sample)
 {
 	const HybridTeam *team = build->team;
+	const HybridBuildPlan *plan = &team->shared->plan;
+	int chunks = build->kept ? plan->keep_chunks : plan->chunks, own = 0, chunk;
 	int64 number = 0;
-	int own = 0, chunk;
 
-	for (chunk = 0; chunk < team->shared->plan.chunks; chunk++)
+	for (chunk = 0; chunk < chunks; chunk++)
 	{
 		if (own < sample->chunks && sample->chunk[own].number == chunk)
 			sample->chunk[own++].number_of_first = number;
@@ -279,17 +343,28 @@ hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk)
 float
 hybrid_sample_largest(const HybridSample *sample, int dims)
 {
-	float largest = 0;
+	int32 largest = 0;
+	float number;
 	int64 i;
+	int j;
 
-	for (i = 0; i < sample->rows * dims; i++)
+	/* magnitudes are in the order of their bits, which a compiler makes vector instructions of */
+	for (i = 0; i < sample->rows; i++)
 	{
-		if (fabsf(sample->places[i]) > largest)
-			largest = fabsf(sample->places[i]);
-		if (i % (1 << 20) == 0)
-			CHECK_FOR_INTERRUPTS();
+		const float *place = sample->places + i * dims;
+
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < dims; j++)
+		{
+			int32 bits;
+
+			memcpy(&bits, place + j, sizeof(bits));
+			bits &= 0x7fffffff;
+			largest = Max(largest, bits);
+		}
 	}
-	return largest;
+	memcpy(&number, &largest, sizeof(number));
+	return number;
 }
 
 /*

@@ -165,6 +165,11 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	team->sort = shm_toc_allocate(context->toc, sort_bytes);
 	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
 	shm_toc_insert(context->toc, KEY_SORT, team->sort);
+	if (plan->keep_bytes > 0)
+	{
+		team->area = dsa_create(LWTRANCHE_PARALLEL_QUERY_DSA);
+		team->shared->area = dsa_get_handle(team->area);
+	}
 	team->scan = shm_toc_allocate(context->toc, scan_bytes);
 	table_parallelscan_initialize(build->heap, team->scan, team->snapshot);
 	shm_toc_insert(context->toc, KEY_SCAN, team->scan);
@@ -202,6 +207,7 @@ hybrid_team_end(HybridTeam *team)
 	if (team->context == NULL)
 		return;
 	WaitForParallelWorkersToFinish(team->context);
+	hybrid_team_forget(team);
 	for (i = 0; i < team->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	if (IsMVCCSnapshot(team->snapshot))
@@ -232,6 +238,9 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 	pg_atomic_init_u64(&shared->next, 0);
 	pg_atomic_init_u64(&shared->done, 0);
 	pg_atomic_init_u64(&shared->sampled, 0);
+	pg_atomic_init_u64(&shared->kept, 0);
+	pg_atomic_init_u32(&shared->over, 0);
+	shared->area = DSM_HANDLE_INVALID;
 	ConditionVariableInit(&shared->changed);
 	for (i = 0; i < HYBRID_STRIPES; i++)
 		SpinLockInit(&shared->stripes[i]);
@@ -255,7 +264,8 @@ arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int 
 	Size used = 0, row = dims * sizeof(float), lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
 
-	team->chunk_rows = take(from, &used, plan->chunks, sizeof(int32));
+	team->chunk_rows = take(from, &used, Max(plan->chunks, plan->keep_chunks), sizeof(int32));
+	team->kept = take(from, &used, plan->keep_chunks, sizeof(HybridKeptChunk));
 	team->centre = take(from, &used, 1, row);
 	team->places = take(from, &used, plan->lists, row);
 	team->groups = take(from, &used, groups, row + sizeof(int));
@@ -313,6 +323,28 @@ hybrid_team_meet(HybridTeam *team)
 		                            WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
+}
+
+uint64
+hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none)
+{
+	void *own;
+
+	bytes = Max(bytes, 1);
+	if (team->area != NULL)
+		return dsa_allocate_extended(team->area, bytes,
+		                             DSA_ALLOC_HUGE | (or_none ? DSA_ALLOC_NO_OOM : 0));
+	own = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
+	                                 MCXT_ALLOC_HUGE | (or_none ? MCXT_ALLOC_NO_OOM : 0));
+	return (uint64) (uintptr_t) own;
+}
+
+void
+hybrid_team_forget(HybridTeam *team)
+{
+	if (team->area != NULL)
+		dsa_detach(team->area);
+	team->area = NULL;
 }
 
 int64
@@ -386,12 +418,15 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	(void) arrays(&team, shm_toc_lookup(toc, KEY_ARRAYS, false), build.definition.layout.dims,
 	              &shared->plan, shared->share);
 	wait_for_start(&team);
+	if (shared->area != DSM_HANDLE_INVALID)
+		team.area = dsa_attach(shared->area);
 	build.team = &team;
 
 	tuplesort_attach_shared(team.sort, segment);
 	InstrStartParallelQuery();
 	hybrid_build_help(&build);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
+	hybrid_team_forget(&team);
 	index_close(build.index, NoLock);
 	table_close(build.heap, NoLock);
 }

@@ -18,33 +18,11 @@
 
 #define INNER_FILL 0.5
 
-/* BuiltLists: the lists of one level. */
-typedef struct BuiltLists
-{
-	bool central; /* the centre is the centroid of the only one */
-	int count;
-	int allocated;
-	HybridLink *links;
-	float *places; /* as they are stored: count * dims */
-	float *radii;
-} BuiltLists;
-
-/* LoadedRows: rows of one list, in memory. */
-typedef struct LoadedRows
-{
-	int count;
-	int allocated;
-	int64 *positions;
-	HybridStored *stored;
-	char *vectors;
-	float *places;
-} LoadedRows;
-
 /* RowSource, ListSource: what next_row and next_list go through. */
 typedef struct RowSource
 {
 	HybridBuild *build;
-	LoadedRows *rows;
+	HybridLoadedRows *rows;
 	const int *order;
 	int next;
 } RowSource;
@@ -52,7 +30,7 @@ typedef struct RowSource
 typedef struct ListSource
 {
 	HybridBuild *build;
-	const BuiltLists *below;
+	const HybridBuiltLists *below;
 	const int *order;
 	int next;
 	HybridStored stored;
@@ -60,19 +38,16 @@ typedef struct ListSource
 	float *place;
 } ListSource;
 
-static void write_leaves(HybridBuild *build, BuiltLists *leaves);
-static void write_stream(HybridBuild *build, BuiltLists *leaves);
+static void write_leaves(HybridBuild *build, HybridBuiltLists *leaves);
+static void write_stream(HybridBuild *build, HybridBuiltLists *leaves);
 static void stream_row(void *arg, HybridNewEntry *entry);
-static void load_row(HybridBuild *build, LoadedRows *rows);
-static void write_loaded(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows);
-static void
-write_part(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows, int *order, int count);
+static void load_row(HybridBuild *build, HybridLoadedRows *rows);
+static void write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows);
+static void write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows,
+                       const int *order, int count);
 static void next_row(void *arg, HybridNewEntry *entry);
-static void write_levels(HybridBuild *build, BuiltLists *lists, HybridMeta *meta);
-static void write_inner(HybridBuild *build, const BuiltLists *below, const int *order, int count,
-                        int level, bool root, BuiltLists *above);
-static void
-keep_list(HybridBuild *build, BuiltLists *lists, HybridLink link, const float *place, float radius);
+static void write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
+                        int count, int level, bool root, HybridBuiltLists *above);
 static void next_list(void *arg, HybridNewEntry *entry);
 static void round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector,
                         float *back);
@@ -80,24 +55,20 @@ static void round_place(HybridBuild *build, const float *place, HybridStored *st
 void
 hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 {
-	BuiltLists leaves;
+	HybridBuiltLists leaves;
 
 	memset(&leaves, 0, sizeof(leaves));
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) build->stored);
 	write_leaves(build, &leaves);
-	write_levels(build, &leaves, meta);
+	hybrid_write_levels(build, &leaves, meta);
 }
 
 /* write_leaves: each list's rows are loaded, as many as memory allows, and written. */
 static void
-write_leaves(HybridBuild *build, BuiltLists *leaves)
+write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 {
-	const HybridLayout *layout = &build->definition.layout;
-	Size row_bytes = layout->stride + layout->floats * sizeof(float) + 64;
-	int most = (int) Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
-	                     (Size) build->definition.list_size * 2);
-	int lists = Max(build->centroids.count, 1), list;
-	LoadedRows rows;
+	int most = hybrid_load_most(build), lists = Max(build->centroids.count, 1), list;
+	HybridLoadedRows rows;
 	int64 written = 0;
 
 	memset(&rows, 0, sizeof(rows));
@@ -131,11 +102,21 @@ write_leaves(HybridBuild *build, BuiltLists *leaves)
 		write_loaded(build, leaves, &rows);
 }
 
+int
+hybrid_load_most(const HybridBuild *build)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	Size row_bytes = layout->stride + layout->floats * sizeof(float) + 64;
+
+	return (int) Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
+	                 (Size) build->definition.list_size * 2);
+}
+
 /* write_stream: all rows in one list, however many. */
 static void
-write_stream(HybridBuild *build, BuiltLists *leaves)
+write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 {
-	LoadedRows rows;
+	HybridLoadedRows rows;
 	RowSource source;
 	HybridLink link;
 	float radius;
@@ -148,7 +129,7 @@ write_stream(HybridBuild *build, BuiltLists *leaves)
 	link = hybrid_compose_list(&build->frame, &build->appender.sink, 0, NULL, (int64) build->stored,
 	                           stream_row, &source, &radius);
 	leaves->central = true;
-	keep_list(build, leaves, link, build->widened, 0);
+	hybrid_keep_list(build, leaves, link, build->widened, 0);
 }
 
 static void
@@ -164,7 +145,23 @@ stream_row(void *arg, HybridNewEntry *entry)
 
 /* load_row: the next row of the sort becomes the last of rows. */
 static void
-load_row(HybridBuild *build, LoadedRows *rows)
+load_row(HybridBuild *build, HybridLoadedRows *rows)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	int i = hybrid_load_room(build, rows);
+
+	hybrid_row_sort_next(&build->sort, &rows->positions[i], &rows->stored[i],
+	                     rows->vectors + i * layout->stride);
+	if (!build->definition.coded)
+		return;
+	hybrid_widen_vector(layout->storage, &rows->stored[i], rows->vectors + i * layout->stride,
+	                    layout->dims, build->widened);
+	hybrid_frame_place(&build->frame, build->widened, rows->stored[i].norm,
+	                   rows->places + (Size) i * layout->dims);
+}
+
+int
+hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows)
 {
 	const HybridLayout *layout = &build->definition.layout;
 	int i = rows->count++;
@@ -174,7 +171,7 @@ load_row(HybridBuild *build, LoadedRows *rows)
 		/* an index without codes has them one by one */
 		int allocated = build->definition.coded ? Max(256, rows->allocated * 2) : 1;
 		MemoryContext context = CurrentMemoryContext;
-		LoadedRows grown;
+		HybridLoadedRows grown;
 
 		grown.count = rows->count;
 		grown.allocated = allocated;
@@ -195,70 +192,87 @@ load_row(HybridBuild *build, LoadedRows *rows)
 		}
 		*rows = grown;
 	}
-	hybrid_row_sort_next(&build->sort, &rows->positions[i], &rows->stored[i],
-	                     rows->vectors + i * layout->stride);
-	if (!build->definition.coded)
-		return;
-	hybrid_widen_vector(layout->storage, &rows->stored[i], rows->vectors + i * layout->stride,
-	                    layout->dims, build->widened);
-	hybrid_frame_place(&build->frame, build->widened, rows->stored[i].norm,
-	                   rows->places + (Size) i * layout->dims);
+	return i;
 }
 
 /* write_loaded: one list, or as many as are needed where more rows came than a list should have. */
 static void
-write_loaded(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows)
+write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows)
 {
-	int dims = build->definition.layout.dims;
-	int *order = palloc(Max(rows->count, 1) * sizeof(int));
+	int *order = palloc(Max(rows->count, 1) * sizeof(int)), *sizes, part, begin = 0;
+	int parts = hybrid_load_cut(build, rows, order, &sizes);
+
+	if (parts > 1)
+		leaves->central = false;
+	for (part = 0; part < parts; part++)
+	{
+		if (sizes[part] > 0 || parts == 1)
+			write_part(build, leaves, rows, order + begin, sizes[part]);
+		begin += sizes[part];
+	}
+	pfree(sizes);
+	pfree(order);
+}
+
+int
+hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes)
+{
 	HybridCentroids parts;
-	int i;
+	int *nearest, part, count = 0, i;
 
 	memset(&parts, 0, sizeof(parts));
 	for (i = 0; i < rows->count; i++)
 		order[i] = i;
 	if (build->definition.coded && rows->count > build->definition.list_size)
-		hybrid_cut(&parts, rows->places, rows->count, dims, build->definition.list_size,
-		           CurrentMemoryContext);
-	if (parts.count > 1)
-		leaves->central = false;
+		hybrid_cut(&parts, rows->places, rows->count, build->definition.layout.dims,
+		           build->definition.list_size, CurrentMemoryContext);
+	*sizes = palloc0(Max(parts.count, 1) * sizeof(int));
 	if (parts.count <= 1)
-		write_part(build, leaves, rows, order, rows->count);
+		(*sizes)[0] = rows->count;
 	else
 	{
-		int *nearest = palloc(rows->count * sizeof(int));
-		int part, count;
-
+		nearest = palloc(rows->count * sizeof(int));
 		hybrid_assign(&parts, rows->places, rows->count, nearest);
 		for (part = 0; part < parts.count; part++)
 		{
-			count = 0;
 			for (i = 0; i < rows->count; i++)
 			{
-				if (nearest[i] == part)
-					order[count++] = i;
+				if (nearest[i] != part)
+					continue;
+				order[count++] = i;
+				(*sizes)[part]++;
 			}
-			if (count > 0)
-				write_part(build, leaves, rows, order, count);
 		}
 		pfree(nearest);
 	}
 	if (parts.places != NULL)
 		pfree(parts.places);
-	pfree(order);
+	return Max(parts.count, 1);
 }
 
 /* write_part: the rows with these numbers become a list. */
 static void
-write_part(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows, int *order, int count)
+write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows, const int *order,
+           int count)
+{
+	float *mean = palloc(build->definition.layout.dims * sizeof(float)), radius;
+	HybridLink link = hybrid_write_leaf(build, &build->appender.sink, rows, order, count,
+	                                    leaves->central, mean, &radius);
+
+	hybrid_keep_list(build, leaves, link, mean, radius);
+	pfree(mean);
+}
+
+HybridLink
+hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
+                  int count, bool central, float *mean, float *radius)
 {
 	int dims = build->definition.layout.dims;
-	float *mean = palloc(dims * sizeof(float)), *centroid = palloc(dims * sizeof(float));
+	float *centroid = palloc(dims * sizeof(float));
 	void *vector = palloc(build->definition.layout.stride);
 	HybridStored stored;
 	RowSource source;
 	HybridLink link;
-	float radius;
 
 	hybrid_mean(rows->places, order, count, dims, mean);
 	/* the list's own idea of its centroid is what the list above stores */
@@ -268,13 +282,11 @@ write_part(HybridBuild *build, BuiltLists *leaves, LoadedRows *rows, int *order,
 	source.rows = rows;
 	source.order = order;
 	source.next = 0;
-	link =
-		hybrid_compose_list(&build->frame, &build->appender.sink, 0,
-	                        leaves->central ? NULL : centroid, count, next_row, &source, &radius);
-	keep_list(build, leaves, link, mean, radius);
-	pfree(mean);
+	link = hybrid_compose_list(&build->frame, sink, 0, central ? NULL : centroid, count, next_row,
+	                           &source, radius);
 	pfree(centroid);
 	pfree(vector);
+	return link;
 }
 
 static void
@@ -291,17 +303,16 @@ next_row(void *arg, HybridNewEntry *entry)
 	entry->radius = 0;
 }
 
-/* write_levels: lists of lists, until there is one; and what the meta page says of it all. */
-static void
-write_levels(HybridBuild *build, BuiltLists *lists, HybridMeta *meta)
+void
+hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *meta)
 {
 	int level = 0;
-	BuiltLists below = *lists;
+	HybridBuiltLists below = *lists;
 
 	meta->leaves = below.count;
 	while (below.count > 1 || !below.central)
 	{
-		BuiltLists above;
+		HybridBuiltLists above;
 		int i, *order = palloc(below.count * sizeof(int));
 
 		level++;
@@ -344,8 +355,8 @@ write_levels(HybridBuild *build, BuiltLists *lists, HybridMeta *meta)
 
 /* write_inner: a list of the lists with these numbers; the root's centroid is the centre. */
 static void
-write_inner(HybridBuild *build, const BuiltLists *below, const int *order, int count, int level,
-            bool root, BuiltLists *above)
+write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count,
+            int level, bool root, HybridBuiltLists *above)
 {
 	const HybridLayout *layout = &build->definition.layout;
 	int dims = layout->dims;
@@ -364,7 +375,7 @@ write_inner(HybridBuild *build, const BuiltLists *below, const int *order, int c
 	round_place(build, mean, &source.stored, source.vector, centroid);
 	link = hybrid_compose_list(&build->frame, &build->appender.sink, level, root ? NULL : centroid,
 	                           count, next_list, &source, &radius);
-	keep_list(build, above, link, mean, radius);
+	hybrid_keep_list(build, above, link, mean, radius);
 	above->central = root;
 	pfree(source.vector);
 	pfree(source.place);
@@ -388,8 +399,9 @@ next_list(void *arg, HybridNewEntry *entry)
 	entry->radius = source->below->radii[i];
 }
 
-static void
-keep_list(HybridBuild *build, BuiltLists *lists, HybridLink link, const float *place, float radius)
+void
+hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link, const float *place,
+                 float radius)
 {
 	int dims = build->definition.layout.floats;
 

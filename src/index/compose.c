@@ -32,6 +32,8 @@ typedef struct Composition
 	PGAlignedBlock head; /* the list's first page, which learns at last where the tail is */
 } Composition;
 
+static int pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows);
+static HybridPageKind kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i);
 static BlockNumber compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
                                  HybridEntrySource source, void *arg);
 static int reserve_group(Composition *composition, BlockNumber at, int rows);
@@ -93,6 +95,42 @@ hybrid_compose_list(HybridFrame *frame, HybridSink *sink, int level, const float
 	return composition.list;
 }
 
+void
+hybrid_compose_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count)
+{
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	int64 left = count;
+
+	sink->reserve(sink, HYBRID_PAGE_LIST);
+	do
+	{
+		int rows = (int) Min(left, shape->rows), pages = pages_of(layout, shape, rows), i;
+
+		for (i = 1; i < pages; i++)
+			sink->reserve(sink, kind_of(layout, shape, i));
+		left -= rows;
+		if (left > 0)
+			sink->reserve(sink, HYBRID_PAGE_LIST);
+	} while (left > 0);
+}
+
+/* pages_of: a list page of so many rows, and those that it names. */
+static int
+pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows)
+{
+	return 1 + shape->code_pages + (rows + layout->per_page - 1) / layout->per_page * layout->span;
+}
+
+/* kind_of: of page number i of these. */
+static HybridPageKind
+kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
+{
+	if (i <= shape->code_pages)
+		return i == 0 ? HYBRID_PAGE_LIST : HYBRID_PAGE_CODES;
+	return (i - 1 - shape->code_pages) % layout->span > 0 ? HYBRID_PAGE_VECTOR_TAIL
+	                                                      : HYBRID_PAGE_VECTORS;
+}
+
 /*
  * compose_group: the list page at block `at` with so many rows, and the pages that it names; `left`
  * more rows are to come.  Returns the block of the next list page.
@@ -149,19 +187,14 @@ reserve_group(Composition *composition, BlockNumber at, int rows)
 	const HybridLayout *layout = composition->frame->layout;
 	BlockNumber *directory = hybrid_directory((Page) composition->images[0].data);
 	const HybridLink *list = &composition->list;
-	int vectors = (rows + layout->per_page - 1) / layout->per_page * layout->span;
-	int pages = 1 + shape->code_pages + vectors, i;
+	int pages = pages_of(layout, shape, rows), i;
 	HybridLink link;
 
 	composition->blocks[0] = at;
 	for (i = 1; i < pages; i++)
 	{
-		HybridPageKind kind = HYBRID_PAGE_VECTORS;
+		HybridPageKind kind = kind_of(layout, shape, i);
 
-		if (i <= shape->code_pages)
-			kind = HYBRID_PAGE_CODES;
-		else if ((i - 1 - shape->code_pages) % layout->span > 0)
-			kind = HYBRID_PAGE_VECTOR_TAIL;
 		link = composition->sink->reserve(composition->sink, kind);
 		composition->blocks[i] = link.head;
 		directory[i - 1] = link.head;

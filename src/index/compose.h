@@ -44,4 +44,8 @@ extern HybridLink
 hybrid_compose_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid,
                     int64 count, HybridEntrySource next, void *arg, float *radius);
 
+/* hybrid_compose_reserve: the pages that such a list takes, in that order, are named. */
+extern void
+hybrid_compose_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count);
+
 #endif

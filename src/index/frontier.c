@@ -42,7 +42,8 @@
 #define FRESH 8         /* lists that are looked into before that */
 #define ALERT 1.4f      /* thresholds */
 #define AWAKE 2.2f
-#define PRODUCTS 0.35f /* all three are so much for inner products, by their thresholds for the same recall */
+#define PRODUCTS                                                                                   \
+	0.35f /* all three are so much for inner products, by their thresholds for the same recall */
 
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);

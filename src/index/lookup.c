@@ -70,7 +70,7 @@ struct HybridLookup
 	HybridFind *finds;
 	int finds_count;
 	int finds_allocated;
-	int returned;   /* of the finds: the first */
+	int returned; /* of the finds: the first */
 	int64 returned_before;
 	HyTopK nearest;
 	int nearest_allocated;

@@ -47,6 +47,7 @@
 #define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
 #define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
 #define AGAIN 4         /* part of the leaves that come before what failed is tried again */
+#define SHRUNK 3        /* times as few leaves: a third is gone since there were half as many */
 #define AT_ONCE 1       /* leaves: when there is memory for it */
 #define LEVELS 32       /* more than there can be: a list has two entries at least, as a rule */
 
@@ -78,7 +79,8 @@ hybrid_regroup_due(Relation index, const HybridIndex *open)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	return open->coded && tree.height > 0 && tree.leaves >= tree.regroup_leaves;
+	return open->coded && tree.height > 0 &&
+	       (tree.leaves >= tree.regroup_leaves || tree.leaves < tree.regroup_leaves / SHRUNK);
 }
 
 bool

@@ -46,8 +46,8 @@ extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 extern int hybrid_regroup_memory(void);
 
 /*
- * hybrid_regroup_due: whether the index has twice as many leaves as when all were made together; or where
- * that failed since, as by cancel or on a full disk, a quarter more than then.
+ * hybrid_regroup_due: whether the index has twice as many leaves as when all were made together, or a third
+ * of them is gone; or where that failed since, as by cancel or on a full disk, a quarter more than then.
  */
 extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 

@@ -14,6 +14,7 @@
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
+#include "utils/dsa.h"
 #include "utils/tuplesort.h"
 
 #include "index/index.h"
@@ -33,7 +34,19 @@ typedef struct HybridBuildPlan
 	int lists;     /* to be, at most; 0: one, of all rows */
 	int window;    /* lists whose sums there is room for */
 	int queries;   /* of the sample, that will be searched for */
+	/* rows that are kept in memory */
+	Size keep_bytes; /* at most; 0: none */
+	int keep_blocks; /* of the table, that are read at a time */
+	int keep_chunks;
 } HybridBuildPlan;
+
+/* HybridKeptChunk: rows of some blocks of the table; where they lie in the memory that all share. */
+typedef struct HybridKeptChunk
+{
+	uint64 rows; /* hybrid_team_memory */
+	int32 count;
+	int32 unused;
+} HybridKeptChunk;
 
 /* HybridTeamShared: what all know. */
 typedef struct HybridTeamShared
@@ -60,6 +73,15 @@ typedef struct HybridTeamShared
 	ConditionVariable changed;
 	/* of the sample */
 	pg_atomic_uint64 sampled;
+	/* of kept rows */
+	dsa_handle area;
+	pg_atomic_uint64 kept; /* bytes */
+	pg_atomic_uint32 over; /* there are more than may be kept */
+	bool disorder;         /* of their positions; with mutex */
+	bool cut;              /* a list was, with mutex */
+	uint64 order;          /* rows, list by list: hybrid_team_memory */
+	uint64 leaves;         /* lists that are written: hybrid_team_memory */
+	BlockNumber first;     /* of lists */
 	/* told by the leader, before a meeting */
 	int lists;
 	int groups;
@@ -74,17 +96,19 @@ typedef struct HybridTeam
 	HybridTeamShared *shared;
 	int me; /* 0: the leader */
 	int participants;
-	int32 *chunk_rows; /* plan.chunks: rows of the sample */
-	float *centre;     /* dims */
-	float *places;     /* plan.lists * dims: of the lists to be */
-	float *groups;     /* dims of each group of lists; then where each begins */
-	double *sums;      /* plan.window * dims; of the centre: dims */
-	int64 *sum_rows;   /* plan.lists */
-	int64 *list_rows;  /* participants * lists, Max(plan.lists, 1) apart */
-	float *queries;    /* plan.queries * dims */
-	int64 *positions;  /* plan.queries: where these are */
-	void *measured;    /* hybrid_measured_bytes(plan.queries) */
-	Sharedsort *sort;  /* NULL: alone */
+	int32 *chunk_rows;     /* plan.chunks or plan.keep_chunks: rows of the sample */
+	HybridKeptChunk *kept; /* plan.keep_chunks */
+	float *centre;         /* dims */
+	float *places;         /* plan.lists * dims: of the lists to be */
+	float *groups;         /* dims of each group of lists; then where each begins */
+	double *sums;          /* plan.window * dims; of the centre: dims */
+	int64 *sum_rows;       /* plan.lists */
+	int64 *list_rows;      /* participants * lists, Max(plan.lists, 1) apart */
+	float *queries;        /* plan.queries * dims */
+	int64 *positions;      /* plan.queries: where these are */
+	void *measured;        /* hybrid_measured_bytes(plan.queries) */
+	Sharedsort *sort;      /* NULL: alone */
+	dsa_area *area;        /* NULL: alone, or nothing is kept */
 	ParallelTableScanDesc scan;
 	/* of the leader */
 	ParallelContext *context;
@@ -109,6 +133,23 @@ extern void hybrid_team_end(HybridTeam *team);
  * counted from 0 again.  An error of a worker becomes the leader's.
  */
 extern void hybrid_team_meet(HybridTeam *team);
+
+/*
+ * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0, if that
+ * is what is wanted, where there is none.
+ */
+extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none);
+
+/* hybrid_team_memory: where it is in this process. */
+static inline void *
+hybrid_team_memory(const HybridTeam *team, uint64 memory)
+{
+	return team->area != NULL ? dsa_get_address(team->area, (dsa_pointer) memory)
+	                          : (void *) (uintptr_t) memory;
+}
+
+/* hybrid_team_forget: all of that memory, once nobody looks at it. */
+extern void hybrid_team_forget(HybridTeam *team);
 
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);

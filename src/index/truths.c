@@ -26,12 +26,13 @@
 #include "index/truths.h"
 
 #define SOME_LEAVES 1024 /* that are remembered of a query */
-#define SURE 4                      /* deviations of estimates */
-#define KEPT 512                    /* rows that a query keeps by their bounds */
-#define LOT_BYTES (4 * 1024 * 1024) /* of codes, scored at a time */
-#define LOT_SHARE 16                /* of the memory, that they may take */
-#define BLOCKS_A_LIST 2             /* of a lot: no more lists than this would give */
-#define LOOKED_AT 16                /* rows whose vectors are fetched together */
+#define SURE 4           /* deviations of estimates */
+#define KEPT 512         /* rows that a query keeps by their bounds */
+#define LOT_BYTES                                                                                  \
+	(32 * 1024 * 1024)  /* of codes, scored at a time, at most: each lot fills heaps anew */
+#define LOT_SHARE 16    /* of the memory, that they may take */
+#define BLOCKS_A_LIST 2 /* of a lot: no more lists than this would give */
+#define LOOKED_AT 16    /* rows whose vectors are fetched together */
 
 /* Leaf: a list, and who has its centroid. */
 typedef struct Leaf
@@ -97,7 +98,7 @@ typedef struct Search
 	/* how far some of the leaves are, each `step`-th, from each query: to tell how many come before one */
 	int step;
 	int some;
-	float *bases; /* queries * some */
+	float *bases;    /* queries * some */
 	float *centroid; /* room for one */
 	Lot lot;
 	Gathered *gathered; /* all blocks so far */
@@ -129,8 +130,8 @@ static void find_places(Search *search, const HyNeighbor *kept, int count, Row *
 static void look_at(Search *search, int query, const Row *row);
 static float worst(const Search *search, int query);
 static int compare_finds(const void *a, const void *b);
-static void note_thresholds(Search *search, int query, int leaf, double farthest,
-                            HybridTruth *truth);
+static void
+note_thresholds(Search *search, int query, int leaf, double farthest, HybridTruth *truth);
 static float promise_of(Search *search, int query, int leaf, float unit);
 static double lists_before(Search *search, int query, float promise, float unit);
 static float radius_of(const Leaf *leaf);
@@ -584,8 +585,7 @@ note_thresholds(Search *search, int query, int leaf, double farthest, HybridTrut
 		before = lists_before(search, query, promise, unit);
 	}
 	truth->threshold = hybrid_frontier_threshold(search->open->metric, promise, before);
-	truth->surely =
-		hybrid_frontier_threshold(search->open->metric, promise, search->leaves_count);
+	truth->surely = hybrid_frontier_threshold(search->open->metric, promise, search->leaves_count);
 }
 
 static float

@@ -113,8 +113,9 @@ static void
 test_the_nearest_of_all(void)
 {
 	static const Shape shapes[] = {
-		{1, 1, 0, 0, 1},      {5, 3, 0, 0, 2},       {100, 24, 0, 0, 7},   {300, 25, 0, 0, 16},
-		{1000, 90, 0, 0, 33}, {700, 600, 0, 0, 128}, {300, 200, 0, 0, 768}};
+		{1, 1, 0, 0, 1},      {5, 3, 0, 0, 2},       {100, 24, 0, 0, 7},    {300, 25, 0, 0, 16},
+		{1000, 90, 0, 0, 33}, {700, 600, 0, 0, 128}, {300, 200, 0, 0, 768}, {200, 127, 0, 0, 40},
+		{200, 128, 0, 0, 40}, {9000, 130, 0, 0, 24}};
 	UnitRandom random = {1};
 	int level;
 	size_t s;
@@ -175,33 +176,32 @@ test_those_of_the_nearest_groups(void)
 
 /* Centroids that only the last bits tell apart, and rows that are centroids. */
 static void
-test_nearly_equal(void)
+check_nearly_equal(int centroids)
 {
 	enum
 	{
 		ROWS = 400,
-		CENTROIDS = 60,
 		DIMS = 24
 	};
 	UnitRandom random = {3};
-	float *values = some(&random, CENTROIDS, DIMS, 5);
+	float *values = some(&random, centroids, DIMS, 5);
 	float *rows = some(&random, ROWS, DIMS, 5);
 	HyMatrix r = matrix(rows, ROWS, DIMS);
-	HyMatrix c = matrix(values, CENTROIDS, DIMS);
+	HyMatrix c = matrix(values, centroids, DIMS);
 	int i;
 	int d;
 
-	for (i = 1; i < CENTROIDS; i++)
+	for (i = 1; i < centroids; i++)
 	{
 		for (d = 0; d < DIMS; d++)
 			values[i * DIMS + d] = values[d] * (1 + (float) (i % 7) * 1e-7f);
 	}
 	CHECK_INT(differences(&r, &c, NULL), 0);
 	for (i = 0; i < ROWS; i++)
-		memcpy(rows + i * DIMS, values + i % CENTROIDS * DIMS, DIMS * sizeof(float));
+		memcpy(rows + i * DIMS, values + i % centroids * DIMS, DIMS * sizeof(float));
 	CHECK_INT(differences(&r, &c, NULL), 0);
 	/* all alike: the first */
-	for (i = 1; i < CENTROIDS; i++)
+	for (i = 1; i < centroids; i++)
 		memcpy(values + i * DIMS, values, DIMS * sizeof(float));
 	CHECK_INT(differences(&r, &c, NULL), 0);
 	free(rows);
@@ -210,30 +210,44 @@ test_nearly_equal(void)
 
 /* What integers say nothing of: zeros, and lengths at the ends of the range. */
 static void
-test_extremes(void)
+check_extremes(int centroids)
 {
 	enum
 	{
 		ROWS = 64,
-		CENTROIDS = 48,
 		DIMS = 12
 	};
 	static const float scales[] = {0, 1e-38f, 1e-20f, 1, 1e15f, 1e18f, 1e37f};
 	UnitRandom random = {4};
-	float *values = some(&random, CENTROIDS, DIMS, 0);
+	float *values = some(&random, centroids, DIMS, 0);
 	float *rows = some(&random, ROWS, DIMS, 0);
 	HyMatrix r = matrix(rows, ROWS, DIMS);
-	HyMatrix c = matrix(values, CENTROIDS, DIMS);
+	HyMatrix c = matrix(values, centroids, DIMS);
 	int i;
 
 	for (i = 0; i < ROWS * DIMS; i++)
 		rows[i] *= scales[i / DIMS % 7];
 	CHECK_INT(differences(&r, &c, NULL), 0);
-	for (i = 0; i < CENTROIDS * DIMS; i++)
+	for (i = 0; i < centroids * DIMS; i++)
 		values[i] *= scales[i / DIMS * 5 % 7];
 	CHECK_INT(differences(&r, &c, NULL), 0);
 	free(rows);
 	free(values);
+}
+
+/* Few centroids meet tiles of fp32, many integers. */
+static void
+test_nearly_equal(void)
+{
+	check_nearly_equal(60);
+	check_nearly_equal(300);
+}
+
+static void
+test_extremes(void)
+{
+	check_extremes(48);
+	check_extremes(300);
 }
 
 static void
