@@ -32,6 +32,11 @@
 #include "core/status.h"
 
 /*
+ * The more dimensions a vector is padded to, the more bits tell of it: with twice as many, what an estimate errs
+ * by is less by the root of two.  Where dimensions are few, codes are small beside vectors, and err so much that
+ * hundreds of vectors are read for ten (128 dimensions: 240, and 106 with twice as many bits): such vectors
+ * get two bits a dimension, up to HY_ROTATION_LEAST.
+ *
  * Padded dimensions are a multiple of 64: 16 tables of codes.h, which every width of registers
  * divides, and the smallest part of a transform.  At most 63 dimensions more, where the next power
  * of two would nearly double the codes; and vectors of few dimensions, 1 even, get enough for the
@@ -41,7 +46,7 @@
 #define HY_ROTATION_LEAST 256
 #define HY_ROTATION_ROUNDS 4
 
-/* hy_rotation_padded: dims, 1 .. HY_MAX_DIMS, rounded up; 16,000 stay 16,000. */
+/* hy_rotation_padded: of dims, 1 .. HY_MAX_DIMS; 768 stay 768, and 16,000 stay 16,000. */
 static inline int
 hy_rotation_padded(int dims)
 {

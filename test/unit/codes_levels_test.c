@@ -55,6 +55,55 @@ test_put_and_get(void)
 	}
 }
 
+/*
+ * check_score: a block is given up when its first tables say that none of its rows is near, and otherwise
+ * has the bounds of all tables; alike on every level.
+ */
+static void
+check_score(const HyCodeKernels *kernels, UnitRandom *random, int count, const uint8_t *tables,
+            const uint8_t *codes, HyCodeFactors factors, const HyCodeBounds *bounds)
+{
+	const HyCodeKernels *plain = hy_code_kernels_at(HY_SIMD_SCALAR);
+	int given_up = 0;
+	int turn;
+	int i;
+
+	for (turn = 0; turn < 8; turn++)
+	{
+		uint64_t some = unit_random_below(random, (uint64_t) count / 16);
+		HyCodeEarly early = {.count = turn == 1 ? 16 : 16 + (int) some * 16, .bounds = *bounds};
+		size_t after = (size_t) early.count * 16;
+		uint32_t sums[ROWS] = {0};
+		float estimate[2][ROWS];
+		float lower[2][ROWS];
+		uint32_t masks[2];
+
+		/* one that has no bound keeps its block */
+		factors.error[7] = turn % 4 == 3 ? NAN : 1;
+		factors.error[8] = 1;
+		early.bounds.threshold = turn % 2 == 0 ? INFINITY : -INFINITY;
+		plain->sums(tables, codes, codes, early.count, sums);
+		masks[0] = plain->bounds(&early.bounds, sums, &factors, estimate[0], lower[0]);
+		if (early.count < count && masks[0] == 0)
+			given_up++;
+		else
+		{
+			plain->sums(tables + after, codes + after, codes, count - early.count, sums);
+			masks[0] = plain->bounds(bounds, sums, &factors, estimate[0], lower[0]);
+		}
+		masks[1] = kernels->score(tables, codes, codes, count, bounds, &early, &factors,
+		                          estimate[1], lower[1]);
+		CHECK_INT(masks[1], masks[0]);
+		for (i = 0; i < ROWS; i++)
+		{
+			CHECK_SAME_F32(estimate[1][i], estimate[0][i]);
+			CHECK_SAME_F32(lower[1][i], lower[0][i]);
+		}
+		CHECK(early.count == count || masks[0] == 0 || turn % 4 != 1);
+	}
+	CHECK_MSG(given_up <= 2 && (given_up > 0 || count == 16), "%d of 8 are given up", given_up);
+}
+
 /* check_level: all that a level computes has the bits of plain C, on these numbers. */
 static void
 check_level(const HyCodeKernels *kernels, UnitRandom *random, int padded, int kind)
@@ -133,6 +182,8 @@ check_level(const HyCodeKernels *kernels, UnitRandom *random, int padded, int ki
 		CHECK_SAME_F32(lower[1][i], lower[0][i]);
 	}
 	CHECK(masks[0] >> 7 & 1 && masks[0] >> 8 & 1);
+	if (count <= 512)
+		check_score(kernels, random, count, tables[0], codes, factors, &bounds);
 	CHECK_MSG(memcmp(bits[0], bits[1], hy_code_bits_size(padded)) == 0, "bits");
 	CHECK_MSG(memcmp(&parts[0], &parts[1], sizeof(parts[0])) == 0, "sums of a row");
 	if (kind == 2)

@@ -55,7 +55,14 @@ test_keeps_lengths_and_angles(void)
 
 		CHECK_INT(hy_rotation_init(&rotation, dims, 7 + (uint64_t) n, &hy_malloc_allocator), HY_OK);
 		CHECK_INT(rotation.padded, hy_rotation_padded(dims));
-		CHECK(rotation.padded >= dims && rotation.padded < dims + HY_ROTATION_STEP);
+		CHECK(rotation.padded >= dims && rotation.padded % HY_ROTATION_STEP == 0);
+		/* two bits a dimension where they are few, at most 63 more where they are many */
+		if (dims <= HY_ROTATION_LEAST / 2)
+			CHECK(rotation.padded >= 2 * dims && rotation.padded < 2 * dims + HY_ROTATION_STEP);
+		else
+			CHECK(rotation.padded >= HY_ROTATION_LEAST &&
+			      rotation.padded <
+			          (dims > HY_ROTATION_LEAST ? dims : HY_ROTATION_LEAST) + HY_ROTATION_STEP);
 		fill(&random, x, dims);
 		fill(&random, y, dims);
 		hy_rotation_apply(&rotation, x, rotated_x);
@@ -165,6 +172,13 @@ test_anything_becomes_gaussian(void)
 	}
 }
 
+/* dims_of: vectors that have as many padded dimensions. */
+static int
+dims_of(int padded)
+{
+	return padded < HY_ROTATION_LEAST ? padded / 2 : padded;
+}
+
 /*
  * What a coordinate gets of each other's square, in the mean over all signs: the transform spreads a
  * part evenly, a butterfly averages two.  Nearly the same for all, whatever the size.
@@ -183,7 +197,8 @@ test_all_is_mixed(void)
 		HyRotation rotation;
 		int rest;
 
-		CHECK_INT(hy_rotation_init(&rotation, padded, 1, &hy_malloc_allocator), HY_OK);
+		CHECK_INT(hy_rotation_init(&rotation, dims_of(padded), 1, &hy_malloc_allocator), HY_OK);
+		CHECK_INT(rotation.padded, padded);
 		rest = padded - rotation.part;
 		/* one of those only in the first part, in both, and only in the last */
 		for (source = 0; source < 3; source++)
@@ -290,10 +305,11 @@ test_is_what_it_says(void)
 	{
 		int padded = sizes[n];
 
-		CHECK_INT(hy_rotation_init(&rotation, padded, 5, &hy_malloc_allocator), HY_OK);
-		fill(&random, x, padded);
+		CHECK_INT(hy_rotation_init(&rotation, dims_of(padded), 5, &hy_malloc_allocator), HY_OK);
+		CHECK_INT(rotation.padded, padded);
+		fill(&random, x, dims_of(padded));
 		for (i = 0; i < padded; i++)
-			now[i] = x[i];
+			now[i] = i < dims_of(padded) ? x[i] : 0;
 		for (round = 0; round < HY_ROTATION_ROUNDS; round++)
 		{
 			int start = round % 2 == 0 ? 0 : padded - rotation.part;
