@@ -36,7 +36,7 @@ expect(const ScoreStage *from, int query, HyNeighbor *all)
 	for (l = 0; l < SCORE_LISTS; l++)
 	{
 		HyCodeLimits limits = {from->reach[query][l].base, from->reach[query][l].reach,
-		                       from->queries.eps, -INFINITY};
+		                       from->queries.eps, -INFINITY, 0};
 
 		for (b = from->begin[l]; b < from->begin[l + 1]; b++)
 		{
