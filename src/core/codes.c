@@ -25,7 +25,7 @@
 
 _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
 
-/* EARLY_LEAST: tables that are worth a look at what they say, before as many others. */
+/* EARLY_LEAST: tables that are worth a look at what they say, before twice as many others. */
 #define EARLY_LEAST 64
 
 static void begin_early(HyCodeQuery *query, const float *rotated);
@@ -165,7 +165,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	begin_early(query, rotated);
 }
 
-/* begin_early: what the first half of the tables says of the query. */
+/* begin_early: what the first third of the tables says of the query. */
 static void
 begin_early(HyCodeQuery *query, const float *rotated)
 {

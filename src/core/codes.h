@@ -48,7 +48,7 @@
  * Where q' is as long as q' - c', b is 2 or 3% of a, and lost in the square; in a tight list far from
  * the root it grows by |q - root| / |q - c|.
  *
- * Most blocks have no row that is near, and half of their tables say so.  P is random, so what the first F of T
+ * Most blocks have no row that is near, and a third of their tables says so.  P is random, so what the first F of T
  * tables sum, times f = T / F, is <s,q'> with an error of mean 0: f - 1 times the one part of it less the
  * other, whose entries are as good as random signs, so that the square of its deviation is
  *

@@ -35,7 +35,7 @@
  * The more dimensions a vector is padded to, the more bits tell of it: with twice as many, what an estimate errs
  * by is less by the root of two.  Where dimensions are few, codes are small beside vectors, and err so much that
  * hundreds of vectors are read for ten (128 dimensions: 240, and 106 with twice as many bits): such vectors
- * get two bits a dimension, up to HY_ROTATION_LEAST.
+ * get two bits a dimension, or as many as make HY_ROTATION_LEAST.
  *
  * Padded dimensions are a multiple of 64: 16 tables of codes.h, which every width of registers
  * divides, and the smallest part of a transform.  At most 63 dimensions more, where the next power

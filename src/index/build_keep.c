@@ -90,7 +90,8 @@ shared_room(void)
 
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
 		return SIZE_MAX;
-	return (Size) room.f_bavail * room.f_frsize / 2;
+	/* segments grow, and others need some, too: without room a build fails, like all that shares memory */
+	return (Size) room.f_bavail * room.f_frsize / 4;
 }
 
 bool

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "index/frontier.h"
 #include "index/lookup.h"
 
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
@@ -36,9 +37,12 @@ hybrid_lookup_limits(const HybridTree *tree, HyMetric metric, double recall, int
 	const HybridCurvePoint *unmeasured = metric == HY_METRIC_IP ? products : distances;
 
 	StaticAssertStmt(lengthof(distances) == lengthof(products), "they are as long");
-	limits->threshold = tree->curve_size > 1
-	                        ? between(tree->curve, tree->curve_size, recall).threshold
-	                        : between(unmeasured, (int) lengthof(distances), recall).threshold;
+	limits->threshold =
+		tree->curve_size > 1
+			? between(tree->curve, tree->curve_size, recall).threshold
+			: hybrid_frontier_threshold(
+				  metric, between(unmeasured, (int) lengthof(distances), recall).threshold,
+				  tree->leaves);
 	limits->eps = hybrid_lookup_eps(recall);
 	limits->probes = probes;
 }

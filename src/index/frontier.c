@@ -57,6 +57,7 @@ static inline float width_of(const HybridFrontier *frontier, float radius);
 static inline float spread_of(const HybridFrontier *frontier, float radius);
 static float tired(double lists);
 static float unit_of(HyMetric metric);
+static void wake(HybridFrontier *frontier);
 static inline float fresh_key(const HybridFrontier *frontier);
 static int take_from_block(HybridFrontier *frontier);
 static int add_list(HybridFrontier *frontier);
@@ -157,14 +158,18 @@ hybrid_frontier_key(const HybridFrontier *frontier, int which)
 void
 hybrid_frontier_tire(HybridFrontier *frontier, double lists)
 {
-	HyMetric metric = frontier->scorer->open.metric;
-	float unit = unit_of(metric), share;
+	float unit = unit_of(frontier->scorer->open.metric), before = frontier->tired, share;
 
 	if (frontier->limits.probes > 0)
 		return;
 	share = (AWAKE - frontier->limits.threshold / unit) / (AWAKE - ALERT);
 	share = Max(Min(share, 1), 0);
 	frontier->tired = share * tired(lists) * unit * frontier->width;
+	/* beyond the range of single precision nothing short of all lists will do */
+	if (!isfinite(frontier->tired))
+		frontier->tired = 0;
+	if (frontier->tired < before)
+		wake(frontier);
 }
 
 float
@@ -176,6 +181,12 @@ hybrid_frontier_threshold(HyMetric metric, float promise, double lists)
 	if (promise + tired(lists) <= ALERT)
 		return (promise + tired(lists)) * unit;
 	return Max(promise, (promise + steep * AWAKE) / (1 + steep)) * unit;
+}
+
+float
+hybrid_frontier_awake(HyMetric metric)
+{
+	return AWAKE * unit_of(metric);
 }
 
 float
@@ -374,6 +385,23 @@ static float
 unit_of(HyMetric metric)
 {
 	return metric == HY_METRIC_IP ? PRODUCTS : 1;
+}
+
+/* wake: lists that were put back do not wait longer than it takes by now. */
+static void
+wake(HybridFrontier *frontier)
+{
+	int i;
+
+	for (i = 0; i < frontier->waiting; i++)
+	{
+		HybridOrdered *order = &frontier->order[i];
+		const HybridWaiting *list = &frontier->lists[order->which];
+
+		if (list->known && list->above != NULL && isinf(list->seen))
+			order->key = hybrid_frontier_key(frontier, order->which);
+	}
+	hybrid_order_make(frontier->order, frontier->waiting);
 }
 
 /* fresh_key: the least of those that nobody has looked at; infinite when there is none left. */

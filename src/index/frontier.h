@@ -80,6 +80,9 @@ extern void hybrid_frontier_tire(HybridFrontier *frontier, double lists);
 /* hybrid_frontier_threshold: from which on a list that promises so much is looked into after so many others. */
 extern float hybrid_frontier_threshold(HyMetric metric, float promise, double lists);
 
+/* hybrid_frontier_awake: the threshold from which on a search does not tire. */
+extern float hybrid_frontier_awake(HyMetric metric);
+
 /*
  * hybrid_frontier_promise: of a known list: the threshold at which its key would be that distance, in
  * the unit of the estimates.

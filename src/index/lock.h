@@ -4,7 +4,8 @@
  *
  * Each has the name of a tuple of the index, which nobody else locks, and not of a page: PostgreSQL takes
  * it that who holds the lock of a page waits for nothing but the extension of the file.  Its deadlock
- * detector does not look at such locks, and builds with assertions abort at a second one.
+ * detector does not look at such locks, and builds with assertions abort at a second one.  Between processes of one
+ * parallel operation these locks do not conflict, other than those of pages: only one of them takes any.
  */
 #ifndef HYBRID_INDEX_LOCK_H
 #define HYBRID_INDEX_LOCK_H

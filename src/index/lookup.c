@@ -70,8 +70,8 @@ struct HybridLookup
 	HybridFind *finds;
 	int finds_count;
 	int finds_allocated;
-	int returned; /* of the finds: the first */
-	int64 returned_before;
+	int returned;          /* of the finds: the first */
+	int64 returned_before; /* in earlier lots of this search */
 	HyTopK nearest;
 	int nearest_allocated;
 	HybridJudge judge;
@@ -91,7 +91,7 @@ static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, fl
 static void look_at(HybridLookup *search, const Row *row, double after);
 static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search, int most);
-static void tire(HybridLookup *search);
+static double lists_of_a_lot(const HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen, int most);
 static int choose_nearest(HybridLookup *search, int *chosen, int most);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
@@ -193,6 +193,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	search->finds_count = kept;
 	search->returned_before += search->returned;
 	begin_nearest(search, k);
+	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
 	look_again(search);
 	for (i = 0; i < kept; i++)
 		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds[i]),
@@ -411,7 +412,7 @@ look_into_lists(HybridLookup *search, int most)
 	BlockNumber heads[MOST + 1];
 	int chosen[MOST], count, i;
 
-	tire(search);
+	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
 	count = search->frontier.limits.probes > 0 ? choose_nearest(search, chosen, most)
 	                                           : choose_lists(search, chosen, most);
 	if (count >= SORTED)
@@ -444,19 +445,18 @@ look_into_lists(HybridLookup *search, int most)
 }
 
 /*
- * tire: where more rows are wanted than the curve was measured for, more lists have some of them, and so it is
- * where few rows are wanted of those that are near.
+ * lists_of_a_lot: those that have been looked into, for as many rows as the curve was measured for.  Where more are
+ * wanted more lists have some of them, and so it is where few rows are wanted of those that are near.
  */
-static void
-tire(HybridLookup *search)
+static double
+lists_of_a_lot(const HybridLookup *search)
 {
 	const HybridLookupWork *work = &search->work;
 	double wanted = (double) search->returned_before + search->nearest.k, share = 1;
 
 	if (work->rejected > 0)
 		share = (double) work->rescored / (work->rescored + work->rejected);
-	hybrid_frontier_tire(&search->frontier,
-	                     work->lists * share * Min(HYBRID_FIRST_NEAREST / wanted, 1));
+	return work->lists * share * Min(HYBRID_FIRST_NEAREST / wanted, 1);
 }
 
 /* choose_lists: those that wait at less than the worst of the k nearest. */
@@ -532,6 +532,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	HybridWaiting *list = &search->frontier.lists[which];
 	float limit = worst(search);
 	BlockNumber block = list->link.head;
+	bool again = !isinf(list->seen);
 	uint32 pages = 0;
 	int rows = 0;
 
@@ -545,13 +546,20 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
+		/* which rows were taken then, it says again */
+		if (again)
+		{
+			hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach,
+			                   search->frontier.limits.eps, list->seen, InvalidBlockNumber);
+			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
+		}
 		hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach, search->frontier.limits.eps,
 		                   limit, BlockNumberIsValid(content->next) ? content->next : following);
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
 		{
 			const HybridBlock *entries = hybrid_block(&layout->leaf, page, b);
-			uint32 mask = scorer->masks[b] & entries->live;
+			uint32 mask = scorer->masks[b] & entries->live & ~(again ? scorer->taken[b] : 0);
 
 			while (mask != 0)
 			{
@@ -559,8 +567,6 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 				float lower = scorer->lowers[slot];
 
 				mask &= mask - 1;
-				if (!isinf(list->seen) && !(lower > list->seen))
-					continue;
 				add_row(search, lower, hybrid_scorer_place(scorer, page, block, 0, slot), which,
 				        hybrid_position(&entries->tid[row]));
 			}

@@ -15,7 +15,7 @@
 #include "index/scorer.h"
 #include "index/tree.h"
 
-#define EARLY 3.0f     /* deviations, at least, that half of a block's codes are allowed */
+#define EARLY 3.0f     /* deviations, at least, that a third of a block's codes is allowed */
 #define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
@@ -43,6 +43,7 @@ hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open
 	scorer->estimates = palloc(rows * sizeof(float));
 	scorer->lowers = palloc(rows * sizeof(float));
 	scorer->masks = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
+	scorer->taken = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
 	scorer->vector = palloc(layout->stride);
 	scorer->widened = palloc(layout->dims * sizeof(float));
 }

@@ -44,6 +44,7 @@ typedef struct HybridScorer
 	float *estimates;
 	float *lowers;
 	uint32 *masks;
+	uint32 *taken; /* room for as many */
 	/* room for one vector */
 	void *vector;
 	float *widened;

@@ -233,7 +233,7 @@ list_leaves(Search *search)
 			leaf->entry = j;
 		}
 	}
-	search->step = (search->leaves_count + SOME_LEAVES - 1) / SOME_LEAVES;
+	search->step = Max((search->leaves_count + SOME_LEAVES - 1) / SOME_LEAVES, 1);
 	search->some = (search->leaves_count + search->step - 1) / search->step;
 	search->bases = palloc0((Size) search->queries * search->some * sizeof(float));
 }
@@ -585,7 +585,7 @@ note_thresholds(Search *search, int query, int leaf, double farthest, HybridTrut
 		before = lists_before(search, query, promise, unit);
 	}
 	truth->threshold = hybrid_frontier_threshold(search->open->metric, promise, before);
-	truth->surely = hybrid_frontier_threshold(search->open->metric, promise, search->leaves_count);
+	truth->surely = Max(promise, hybrid_frontier_awake(search->open->metric));
 }
 
 static float

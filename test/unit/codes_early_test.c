@@ -100,7 +100,7 @@ score(const Blocks *blocks, int block, float threshold, float early, float *esti
 static void
 test_near_rows_are_kept(void)
 {
-	static const int dims[] = {300, 768, 1536};
+	static const int dims[] = {768, 1000, 1536};
 	static const float early[] = {1, 2, 3};
 	/* of a normal law, beyond so many deviations on one side */
 	static const double beyond[] = {0.1587, 0.0228, 0.00135};
@@ -119,6 +119,7 @@ test_near_rows_are_kept(void)
 			int block;
 
 			fill(&blocks, dims[d], seed * 3 + (uint64_t) d);
+			CHECK(blocks.prepared.early_count > 0);
 			for (block = 0; block < BLOCKS; block++)
 			{
 				float estimate[ROWS];

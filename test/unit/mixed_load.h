@@ -61,9 +61,9 @@ mixed_shape(UnitRandom *random, double most, double most_spread)
 	{
 		shape.op = ops[unit_random(random) % 4];
 		shape.dims = shape.op == HY_OP_SPREAD ? 0 : dims[unit_random(random) % 6];
-		/* codes are of padded dimensions */
+		/* codes are of whole steps */
 		if (shape.op == HY_OP_SCORE_CODES)
-			shape.dims = hy_rotation_padded(shape.dims);
+			shape.dims = (shape.dims + HY_ROTATION_STEP - 1) / HY_ROTATION_STEP * HY_ROTATION_STEP;
 		shape.queries = unit_random(random) % 2 ? 1 : 1 + (int64_t) (unit_random(random) % 32);
 		shape.targets = (int64_t) (8 * exp(unit_random_unit(random) * log(125000)));
 		shape.k = hy_op_has_k(shape.op) ? 10 : 0;
