@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 
 #include "index/build.h"
+#include "index/frontier.h"
 #include "index/lookup.h"
 #include "index/truths.h"
 
@@ -62,7 +63,6 @@ typedef struct Truth
 	int count;
 	int64 positions[WANTED];
 	float thresholds[WANTED];
-	float surely; /* that finds all of them */
 } Truth;
 
 /* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
@@ -85,7 +85,6 @@ typedef struct Measuring
 	float *x;
 	float *thresholds; /* of all neighbours of all queries, ascending */
 	int neighbours;
-	float surely; /* that finds all of them */
 } Measuring;
 
 static void find_truths(Measuring *measuring, Relation index);
@@ -188,15 +187,11 @@ find_truths(Measuring *measuring, Relation index)
 			Truth *truth = &measuring->measured->truths[first + q];
 
 			truth->count = Min(counts[q], WANTED);
-			truth->surely = -INFINITY;
 			for (i = 0; i < truth->count; i++)
 			{
-				bool known = !isnan(truths[i].threshold) && !isnan(truths[i].surely);
-
 				truth->positions[i] = truths[i].position;
 				/* beyond the range of single precision nothing short of all lists will do */
-				truth->thresholds[i] = known ? truths[i].threshold : INFINITY;
-				truth->surely = Max(truth->surely, known ? truths[i].surely : INFINITY);
+				truth->thresholds[i] = isnan(truths[i].threshold) ? INFINITY : truths[i].threshold;
 			}
 		}
 		hybrid_team_done(measuring->team, some);
@@ -245,7 +240,6 @@ gather_thresholds(Measuring *measuring)
 		memcpy(measuring->thresholds + measuring->neighbours, truth->thresholds,
 		       truth->count * sizeof(float));
 		measuring->neighbours += truth->count;
-		measuring->surely = query == 0 ? truth->surely : Max(measuring->surely, truth->surely);
 	}
 	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
 }
@@ -255,8 +249,10 @@ threshold_of(const Measuring *measuring, int point)
 {
 	int at = Min((int) ceil(shares[point] * measuring->neighbours), measuring->neighbours) - 1;
 
+	/* the last finds all of them, however many lists come before, since by that no search tires */
 	if (shares[point] >= 1)
-		return measuring->surely;
+		return Max(measuring->thresholds[Max(at, 0)],
+		           hybrid_frontier_awake(measuring->open->metric));
 	return measuring->thresholds[Max(at, 0)];
 }
 

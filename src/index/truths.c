@@ -585,7 +585,6 @@ note_thresholds(Search *search, int query, int leaf, double farthest, HybridTrut
 		before = lists_before(search, query, promise, unit);
 	}
 	truth->threshold = hybrid_frontier_threshold(search->open->metric, promise, before);
-	truth->surely = Max(promise, hybrid_frontier_awake(search->open->metric));
 }
 
 static float

@@ -12,10 +12,8 @@ typedef struct HybridTruth
 {
 	int64 position; /* server/position.h */
 	double distance;
-	/* of its list: the threshold from which on a search for all of these looks there; and for sure, however
-	   many lists come before */
+	/* of its list: the threshold from which on a search for all of these looks there */
 	float threshold;
-	float surely;
 } HybridTruth;
 
 /*

@@ -28,17 +28,6 @@ typedef struct Blocks
 	HyCodeLimits limits;
 } Blocks;
 
-static double
-gaussian(UnitRandom *random)
-{
-	double sum = -6;
-	int i;
-
-	for (i = 0; i < 12; i++)
-		sum += unit_random_unit(random);
-	return sum;
-}
-
 static void
 fill(Blocks *blocks, int dims, uint64_t seed)
 {
@@ -52,8 +41,8 @@ fill(Blocks *blocks, int dims, uint64_t seed)
 	CHECK_INT(hy_rotation_init(&blocks->rotation, dims, seed, &hy_malloc_allocator), HY_OK);
 	for (i = 0; i < dims; i++)
 	{
-		blocks->centroid[i] = (float) gaussian(&random);
-		blocks->query[i] = blocks->centroid[i] + (float) gaussian(&random);
+		blocks->centroid[i] = (float) unit_random_gaussian(&random);
+		blocks->query[i] = blocks->centroid[i] + (float) unit_random_gaussian(&random);
 		reach += ((double) blocks->query[i] - blocks->centroid[i]) *
 		         ((double) blocks->query[i] - blocks->centroid[i]);
 	}
@@ -70,7 +59,7 @@ fill(Blocks *blocks, int dims, uint64_t seed)
 		HyCode code;
 
 		for (i = 0; i < dims; i++)
-			residual[i] = (float) gaussian(&random);
+			residual[i] = (float) unit_random_gaussian(&random);
 		hy_rotation_apply(&blocks->rotation, residual, residual);
 		hy_code_encode(HY_METRIC_L2, residual, blocks->turned_centroid, blocks->rotation.padded, 0,
 		               bits, &code);

@@ -11,17 +11,6 @@
 #define MOST 2048 /* dims */
 #define ROWS HY_CODE_ROWS
 
-static double
-gaussian(UnitRandom *random)
-{
-	double sum = -6;
-	int i;
-
-	for (i = 0; i < 12; i++)
-		sum += unit_random_unit(random);
-	return sum;
-}
-
 /* Space: a root, a rotation, one list and a query there, which is 1.5 widths away. */
 typedef struct Space
 {
@@ -74,9 +63,9 @@ space_init(Space *space, HyMetric metric, int dims, float width, uint64_t seed)
 	space->padded = space->rotation.padded;
 	for (i = 0; i < dims; i++)
 	{
-		space->root[i] = (float) gaussian(&random);
-		space->centroid[i] = space->root[i] + 2 * (float) gaussian(&random);
-		space->query[i] = space->centroid[i] + 1.5f * width * (float) gaussian(&random);
+		space->root[i] = (float) unit_random_gaussian(&random);
+		space->centroid[i] = space->root[i] + 2 * (float) unit_random_gaussian(&random);
+		space->query[i] = space->centroid[i] + 1.5f * width * (float) unit_random_gaussian(&random);
 	}
 	difference(space->centroid, space->root, dims, between);
 	hy_rotation_apply(&space->rotation, between, space->turned_centroid);
@@ -171,7 +160,7 @@ test_estimates_and_bounds(void)
 					int j;
 
 					for (j = 0; j < dims[d]; j++)
-						x[j] = space.centroid[j] + (float) gaussian(&random);
+						x[j] = space.centroid[j] + (float) unit_random_gaussian(&random);
 					space_encode(&space, x, bits, &code);
 					hy_code_put(block, &factors, space.padded, i, bits, &code);
 					distance[i] = space_distance(&space, x);
@@ -254,7 +243,7 @@ test_what_tables_lose(void)
 				HyCode code;
 
 				for (j = 0; j < space.dims; j++)
-					x[j] = space.centroid[j] + widths[w] * (float) gaussian(&random);
+					x[j] = space.centroid[j] + widths[w] * (float) unit_random_gaussian(&random);
 				space_encode(&space, x, bits, &code);
 				hy_code_put(block, &factors, space.padded, i, bits, &code);
 				distance[i] = space_distance(&space, x);
@@ -436,7 +425,7 @@ test_tables(void)
 	int i;
 
 	for (i = 0; i < 768; i++)
-		q[i] = (float) gaussian(&random);
+		q[i] = (float) unit_random_gaussian(&random);
 	hy_code_query_init(&query, q, 768, tables);
 	for (t = 0; t < 768; t += 4)
 	{
@@ -496,7 +485,7 @@ test_many_blocks_and_pieces(void)
 			HyCode code;
 
 			for (j = 0; j < DIMS; j++)
-				x[j] = space.centroid[j] + (float) gaussian(&random);
+				x[j] = space.centroid[j] + (float) unit_random_gaussian(&random);
 			space_encode(&space, x, bits, &code);
 			hy_code_put(codes[b], (HyCodeFactors *) (void *) (codes[b] + MOST * 4), space.padded, i,
 			            bits, &code);

@@ -172,6 +172,18 @@ unit_random_unit(UnitRandom *random)
 	return (double) (unit_random(random) >> 11) * 0x1p-53;
 }
 
+/* unit_random_gaussian: as good as of a normal law with mean 0 and deviation 1, and never beyond 6. */
+static UNIT_UNUSED double
+unit_random_gaussian(UnitRandom *random)
+{
+	double sum = -6;
+	int i;
+
+	for (i = 0; i < 12; i++)
+		sum += unit_random_unit(random);
+	return sum;
+}
+
 /* unit_random_float: uniform in [-1, 1). */
 static UNIT_UNUSED float
 unit_random_float(UnitRandom *random)
