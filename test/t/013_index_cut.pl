@@ -6,6 +6,9 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use FindBin;
+use lib $FindBin::RealBin;
+use HybridCut;
 
 # so many cuts, evenly over the records; 0: after each of them
 my $cuts = length($ENV{HYBRID_CUTS} // '') ? $ENV{HYBRID_CUTS} : 12;
@@ -122,14 +125,7 @@ my %last = (
 	'in a later one' => $records[ $links[ @links / 2 ] - 1 ]{lsn});
 for my $when (sort keys %last)
 {
-	my $other = PostgreSQL::Test::Cluster->new('other_' . $when =~ tr/ /_/r);
-	$other->init_from_backup($node, 'base');
-	$other->append_conf('postgresql.conf', "restore_command = 'cp \"" . $node->data_dir . "/pg_wal/%f\" \"%p\"'
-recovery_target_lsn = '$last{$when}'
-recovery_target_action = 'promote'");
-	$other->set_recovery_mode;
-	$other->start;
-	$other->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	my $other = cut($node, 'base', $last{$when});
 	whole($other, "cut $when");
 	for my $table (sort keys %dims)
 	{
