@@ -125,6 +125,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		replaced = replace_tree(&leaves, &inner, &tree, levels);
 		hybrid_unlock(index, tree.root.head, ExclusiveLock);
 		hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
+		hybrid_extent_sink_finish(&leaves.sink);
+		hybrid_extent_sink_finish(&inner.sink);
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
@@ -200,6 +202,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
 	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
+	hybrid_extent_sink_init(&regroup->sink, index);
 }
 
 /*
@@ -307,7 +310,7 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 	mean = palloc(dims * sizeof(float));
 	hybrid_mean(leaves->places, order, count, dims, mean);
 	hybrid_copy_of(inner->open, leaves, order, count, mean, &copy);
-	hybrid_copy_write(inner->index, &inner->frame, 1, &copy, false);
+	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
 	hybrid_regroup_keep(inner, &copy);
 	pfree(mean);
 }

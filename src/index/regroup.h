@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 
 #include "index/copy.h"
+#include "index/extent.h"
 #include "index/walk.h"
 
 #define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, at most */
@@ -19,6 +20,7 @@ typedef struct HybridRegroup
 	Relation index;
 	const HybridIndex *open;
 	HybridFrame frame;
+	HybridExtentSink sink;
 	MemoryContext context; /* of what follows */
 	HybridContents made;   /* new lists, as entries of the one above */
 	int made_allocated;
