@@ -266,10 +266,11 @@ arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int 
 
 	team->chunk_rows = take(from, &used, Max(plan->chunks, plan->keep_chunks), sizeof(int32));
 	team->kept = take(from, &used, plan->keep_chunks, sizeof(HybridKeptChunk));
-	team->centre = take(from, &used, 1, row);
+	/* an index without codes has none, and a billion dimensions, perhaps */
+	team->centre = take(from, &used, Min(plan->lists, 1), row);
 	team->places = take(from, &used, plan->lists, row);
 	team->groups = take(from, &used, groups, row + sizeof(int));
-	team->sums = take(from, &used, Max(plan->window, 1), dims * sizeof(double));
+	team->sums = take(from, &used, plan->window, dims * sizeof(double));
 	team->sum_rows = take(from, &used, lists, sizeof(int64));
 	team->list_rows = take(from, &used, mul_size(lists, most), sizeof(int64));
 	team->queries = take(from, &used, plan->queries, row);
