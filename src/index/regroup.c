@@ -39,7 +39,6 @@
 #include "index/split.h"
 #include "index/tree.h"
 
-#define FEW 256     /* rows that came in meanwhile may be copied behind the gate */
 #define RECLAIM 128 /* lists that are noted before the notes are read */
 #define SHARE                                                                                      \
 	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
@@ -56,10 +55,15 @@ static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree
 static void set_next(Relation index, uint32 leaves);
 static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
                          const HybridTree *tree);
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate);
 static bool
-replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
-static void read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels);
-static void write_inner(HybridRegroup *inner, const HybridContents *leaves);
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
+static bool replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+                         const HybridLevel *levels);
+static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+                        HybridGate *gate);
+static void write_inner(HybridRegroup *inner, HybridContents *leaves);
 static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
 static int halve(const HybridContents *leaves, int *order, int count, int dims);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
@@ -94,7 +98,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	HybridTree tree;
 	bool replaced = false;
 	int64 first = 0;
-	int made, i;
+	int i;
 
 	memset(levels, 0, sizeof(levels));
 	hybrid_tree_read(index, &tree);
@@ -106,25 +110,15 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree);
 		init_regroup(&inner, index, open, &tree);
+		hybrid_notes_begin(index);
 		for (i = 0; i < HYBRID_REGROUP_ROUNDS; i++)
 		{
-			read_levels(&leaves, &tree, levels);
-			if (hybrid_regroup_rows(&leaves, &levels[0], false) <= FEW)
+			if (copy_rows(&leaves, &tree, levels, NULL) <= HYBRID_REGROUP_FEW)
 				break;
 			first = i == 0 ? leaves.copied_count : first;
-			hybrid_tree_read(index, &tree);
 		}
-		/* as many as there can be are in inner lists before the gate is shut */
-		made = leaves.made.count;
-		if (made > HYBRID_INNER_SIZE)
-			write_inner(&inner, &leaves.made);
-
-		hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
-		hybrid_tree_read(index, &tree);
-		hybrid_lock(index, tree.root.head, ExclusiveLock);
-		replaced = replace_tree(&leaves, &inner, &tree, levels);
-		hybrid_unlock(index, tree.root.head, ExclusiveLock);
-		hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
+		replaced = behind_gate(&leaves, &inner, &tree, levels);
+		hybrid_notes_end(index);
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
@@ -203,12 +197,58 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 }
 
 /*
- * replace_tree: what came in last is copied, and a new root takes the place of the old one, which is
- * locked, like the gate; levels become what the old tree has.  Who waits at the gate to split an old list
- * has to find the lists above marked as moved: nobody cancels it half way.
+ * copy_rows: those that came into the tree as it is now since they were copied last; how many; levels become
+ * its lists.  gate: see hybrid_regroup_rows.
+ */
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
+{
+	hybrid_notes_take(leaves->index, &leaves->notes);
+	hybrid_tree_read(leaves->index, tree);
+	if (!read_levels(leaves, tree, levels, gate))
+		return HYBRID_REGROUP_GIVEN_UP;
+	return hybrid_regroup_rows(leaves, &levels[0], gate);
+}
+
+/*
+ * behind_gate: what came in last is copied, and the tree replaced.  While others have to wait for long, it is
+ * done before the gate once more: then what is read behind it was just read, and less has come in since.
  */
 static bool
-replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+{
+	HybridGate gate;
+	bool replaced = false;
+	int64 copied;
+	double held;
+	int try;
+
+	for (try = 1;; try++)
+	{
+		/* as many as there can be are in inner lists before the gate is shut */
+		if (leaves->made.count > HYBRID_INNER_SIZE)
+			write_inner(inner, &leaves->made);
+		hybrid_gate_shut(&gate, leaves->index, try == HYBRID_REGROUP_TRIES);
+		copied = copy_rows(leaves, tree, levels, &gate);
+		if (copied >= 0)
+			replaced = replace_tree(leaves, inner, tree, levels);
+		held = hybrid_gate_open(&gate);
+		ereport(DEBUG1, (errmsg_internal("index regroup: the gate was shut for %.3f ms, %s", held,
+		                                 copied >= 0 ? "until all was done" : "and opened")));
+		if (copied >= 0)
+			return replaced;
+		(void) copy_rows(leaves, tree, levels, NULL);
+	}
+}
+
+/*
+ * replace_tree: a new root takes the place of the old one, behind the gate; levels are what the old tree has.
+ * Who waits at the gate to split an old list has to find the lists above marked as moved: nobody cancels it
+ * half way.
+ */
+static bool
+replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+             const HybridLevel *levels)
 {
 	HybridLink above = {InvalidBlockNumber, 0};
 	const HybridContents *top = &leaves->made;
@@ -219,17 +259,11 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 	/* it has lost all it had: nothing is below a leaf */
 	if (tree->height == 0)
 		return false;
-	/* what has come into inner lists is not to come there again */
-	if (inner->made.count > 0)
-		leaves->made.count = 0;
-	read_levels(leaves, tree, levels);
-	(void) hybrid_regroup_rows(leaves, &levels[0], true);
-	made = (inner->made.count > 0 ? inner->leaves : 0) + leaves->made.count;
+	made = inner->leaves + leaves->made.count;
 	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
 	{
 		if (leaves->made.count > 0)
 			write_inner(inner, &leaves->made);
-		leaves->made.count = 0;
 		top = &inner->made;
 		level = 2;
 	}
@@ -238,6 +272,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 		return false;
 	into = top->count > HYBRID_INNER_SIZE ? 2 : 1;
 	hybrid_copy_distribute(leaves->open, top, into, copies);
+	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
 	HOLD_INTERRUPTS();
 	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
 	                                 level, copies, into, NULL, &above, &due);
@@ -247,13 +282,15 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 	if (replaced)
 		hybrid_tree_count(leaves->index, made);
 	RESUME_INTERRUPTS();
+	hybrid_unlock(leaves->index, tree->root.head, ExclusiveLock);
 	leaves->leaves = made;
 	return replaced;
 }
 
-/* read_levels: all lists of the tree, level by level; 0 are the leaves. */
-static void
-read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels)
+/* read_levels: all lists of the tree, level by level; 0 are the leaves.  false: others wait at the gate. */
+static bool
+read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+            HybridGate *gate)
 {
 	int level;
 	int64 i;
@@ -268,15 +305,26 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 	hybrid_walk_root(tree, &levels[tree->height]);
 	for (level = tree->height; level > 0; level--)
 	{
-		for (i = 0; i < levels[level].count; i++)
-			hybrid_walk_below(regroup->index, &regroup->open->layout, &levels[level].lists[i].link,
-			                  level, &levels[level - 1]);
+		const HybridLevel *lists = &levels[level];
+		HybridAhead ahead;
+
+		hybrid_walk_ahead(&ahead, regroup->index);
+		for (i = 0; i < lists->count; i++)
+		{
+			if (gate != NULL && hybrid_gate_give_up(gate))
+				return false;
+			while (hybrid_walk_more_ahead(&ahead, i, lists->count))
+				hybrid_walk_expect(&ahead, &lists->lists[ahead.next].link);
+			hybrid_walk_below(regroup->index, &regroup->open->layout, &lists->lists[i].link, level,
+			                  &levels[level - 1]);
+		}
 	}
+	return true;
 }
 
-/* write_inner: the leaves come into inner lists, each of some that are near each other. */
+/* write_inner: the leaves come into inner lists, each of some that are near each other, and are done with. */
 static void
-write_inner(HybridRegroup *inner, const HybridContents *leaves)
+write_inner(HybridRegroup *inner, HybridContents *leaves)
 {
 	int *order = palloc(leaves->count * sizeof(int)), i;
 
@@ -284,6 +332,7 @@ write_inner(HybridRegroup *inner, const HybridContents *leaves)
 		order[i] = i;
 	write_group(inner, leaves, order, leaves->count);
 	inner->leaves += leaves->count;
+	leaves->count = 0;
 	pfree(order);
 }
 
