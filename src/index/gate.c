@@ -42,6 +42,12 @@ hybrid_gate_give_up(HybridGate *gate)
 	return now - gate->nobody > (double) DeadlockTimeout / 2;
 }
 
+bool
+hybrid_gate_bearable(double time)
+{
+	return time < (double) DeadlockTimeout / 4;
+}
+
 double
 hybrid_gate_open(HybridGate *gate)
 {

@@ -28,6 +28,9 @@ extern void hybrid_gate_shut(HybridGate *gate, Relation index, bool to_the_end);
 /* hybrid_gate_give_up: whether others have waited for half of deadlock_timeout. */
 extern bool hybrid_gate_give_up(HybridGate *gate);
 
+/* hybrid_gate_bearable: whether others may be kept waiting for so many milliseconds, about. */
+extern bool hybrid_gate_bearable(double time);
+
 /* hybrid_gate_open: returns for how long it was shut. */
 extern double hybrid_gate_open(HybridGate *gate);
 

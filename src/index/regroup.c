@@ -59,6 +59,7 @@ static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate);
 static bool
 behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
+static void catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels);
 static bool replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
                          const HybridLevel *levels);
 static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
@@ -111,12 +112,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		init_regroup(&leaves, index, open, &tree);
 		init_regroup(&inner, index, open, &tree);
 		hybrid_notes_begin(index);
-		for (i = 0; i < HYBRID_REGROUP_ROUNDS; i++)
-		{
-			if (copy_rows(&leaves, &tree, levels, NULL) <= HYBRID_REGROUP_FEW)
-				break;
-			first = i == 0 ? leaves.copied_count : first;
-		}
+		(void) copy_rows(&leaves, &tree, levels, NULL);
+		first = leaves.copied_count;
 		replaced = behind_gate(&leaves, &inner, &tree, levels);
 		hybrid_notes_end(index);
 		if (replaced)
@@ -130,7 +127,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 			                                 " lists become %d; " INT64_FORMAT
 			                                 " rows, " INT64_FORMAT " of them came meanwhile",
 			                                 levels[0].count, leaves.leaves, leaves.copied_count,
-			                                 first > 0 ? leaves.copied_count - first : 0)));
+			                                 leaves.copied_count - first)));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -211,8 +208,8 @@ copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGa
 }
 
 /*
- * behind_gate: what came in last is copied, and the tree replaced.  While others have to wait for long, it is
- * done before the gate once more: then what is read behind it was just read, and less has come in since.
+ * behind_gate: what came in last is copied, and the tree replaced.  When others have to wait for too long, the
+ * gate is opened, and what had to be done behind it is done before it.
  */
 static bool
 behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
@@ -225,9 +222,13 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 
 	for (try = 1;; try++)
 	{
-		/* as many as there can be are in inner lists before the gate is shut */
+		catch_up(leaves, tree, levels);
+		/* as many as there can be are in inner lists before the gate is shut, which takes a while */
 		if (leaves->made.count > HYBRID_INNER_SIZE)
+		{
 			write_inner(inner, &leaves->made);
+			catch_up(leaves, tree, levels);
+		}
 		hybrid_gate_shut(&gate, leaves->index, try == HYBRID_REGROUP_TRIES);
 		copied = copy_rows(leaves, tree, levels, &gate);
 		if (copied >= 0)
@@ -237,7 +238,26 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 		                                 copied >= 0 ? "until all was done" : "and opened")));
 		if (copied >= 0)
 			return replaced;
-		(void) copy_rows(leaves, tree, levels, NULL);
+	}
+}
+
+/* catch_up: round by round, until what comes in during one can be copied behind the gate. */
+static void
+catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
+{
+	int round;
+
+	for (round = 0; round < HYBRID_REGROUP_ROUNDS; round++)
+	{
+		instr_time begin, end;
+		int64 copied;
+
+		INSTR_TIME_SET_CURRENT(begin);
+		copied = copy_rows(leaves, tree, levels, NULL);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_SUBTRACT(end, begin);
+		if (copied <= HYBRID_REGROUP_FEW && hybrid_gate_bearable(INSTR_TIME_GET_MILLISEC(end)))
+			break;
 	}
 }
 

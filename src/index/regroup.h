@@ -14,11 +14,10 @@
 #include "index/notes.h"
 #include "index/walk.h"
 
-#define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, at most */
-#define HYBRID_REGROUP_TRIES                                                                       \
-	3 /* behind the gate; after each but the last there is one round more */
-#define HYBRID_REGROUP_FEW 256 /* rows that came in meanwhile may be copied behind the gate */
-#define HYBRID_REGROUP_COPIED (HYBRID_REGROUP_ROUNDS + HYBRID_REGROUP_TRIES)
+#define HYBRID_REGROUP_TRIES 3  /* behind the gate */
+#define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, before each, at most */
+#define HYBRID_REGROUP_FEW 256  /* rows that came in meanwhile may be copied behind the gate */
+#define HYBRID_REGROUP_COPIED (1 + 2 * HYBRID_REGROUP_ROUNDS * HYBRID_REGROUP_TRIES)
 #define HYBRID_REGROUP_GIVEN_UP (-1)
 
 /* HybridRegroup: new lists of a level. */
