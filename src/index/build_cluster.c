@@ -120,7 +120,8 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	plan->tuples = tuples;
 	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
 	lists = plan->lists = Max(plan->lists, 2);
-	plan->window = (int) Max(Min((Size) lists, (Size) maintenance_work_mem * 1024 / 8 / sums), 1);
+	plan->window =
+		(int) Max(Min((Size) lists, (Size) hybrid_maintenance_memory() * 1024 / 8 / sums), 1);
 	groups = (int) ceil(sqrt(lists));
 	team->places = MemoryContextAllocHuge(CurrentMemoryContext, lists * row);
 	team->groups = palloc(groups * row + (groups + 1) * sizeof(int));
@@ -436,7 +437,8 @@ assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int
             int *nearest)
 {
 	Size dims = build->definition.layout.dims, row = dims * sizeof(float);
-	Size memory = (Size) maintenance_work_mem * 1024 / GATHERED_SHARE / build->team->participants;
+	Size memory =
+		(Size) hybrid_maintenance_memory() * 1024 / GATHERED_SHARE / build->team->participants;
 	int most = (int) Min(Max(memory / row, 64), AT_A_TIME), first, i;
 	float *gathered = NULL;
 

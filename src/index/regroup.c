@@ -23,7 +23,6 @@
 #include "access/transam.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -70,13 +69,6 @@ static int halve(const HybridContents *leaves, int *order, int count, int dims);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void reuse_pages(Relation index, const HybridIndex *open);
-
-int
-hybrid_regroup_memory(void)
-{
-	return IsAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
-	                                                               : maintenance_work_mem;
-}
 
 bool
 hybrid_regroup_due(Relation index, const HybridIndex *open)
@@ -148,15 +140,15 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	/* once, not with each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
-	if (memory > hybrid_regroup_memory())
-		ereport(
-			level,
-			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
-		     errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
-		               hybrid_regroup_memory() != maintenance_work_mem ? "autovacuum_work_mem"
-		                                                               : "maintenance_work_mem"),
-		     errhint("Searches look into more lists than they would have to.  Increase it "
-		             "for a VACUUM, or REINDEX.")));
+	if (memory > hybrid_maintenance_memory())
+		ereport(level,
+		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		         errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
+		                   hybrid_maintenance_memory() != maintenance_work_mem
+		                       ? "autovacuum_work_mem"
+		                       : "maintenance_work_mem"),
+		         errhint("Searches look into more lists than they would have to.  Increase it "
+		                 "for a VACUUM, or REINDEX.")));
 	else if (temp_file_limit >= 0 && file > temp_file_limit)
 		ereport(
 			level,

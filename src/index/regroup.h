@@ -53,9 +53,6 @@ extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /* regroup.c */
 
-/* hybrid_regroup_memory: kB that this VACUUM may use. */
-extern int hybrid_regroup_memory(void);
-
 /*
  * hybrid_regroup_due: whether the index has twice as many leaves as when all were made together, or a third
  * of them is gone; or where that failed since, as by cancel or on a full disk, a quarter more than then.

@@ -19,6 +19,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "server/memory.h"
 #include "server/position.h"
 
 #include "index/build.h"
@@ -100,7 +101,7 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 	memset(&generation, 0, sizeof(generation));
 	generation.regroup = regroup;
 	generation.gate = gate;
-	generation.most = Max((Size) hybrid_regroup_memory() * 1024 / 2 / row_bytes, BATCH_LEAST);
+	generation.most = Max((Size) hybrid_maintenance_memory() * 1024 / 2 / row_bytes, BATCH_LEAST);
 	generation.vector = palloc(layout->stride);
 	generation.widened = palloc(layout->dims * sizeof(float));
 	pg_prng_seed(&generation.random, SEED);
@@ -409,7 +410,7 @@ begin_assigning(Generation *generation)
 	const HybridLayout *layout = &generation->regroup->open->layout;
 	/* places are there twice while they are assigned */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
-	int64 fit = (Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes;
+	int64 fit = (Size) hybrid_maintenance_memory() * 1024 / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
@@ -422,7 +423,7 @@ begin_assigning(Generation *generation)
 	generation->batch_places = MemoryContextAllocHuge(
 		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
 	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
-	hybrid_row_sort_begin(&generation->sort, layout, hybrid_regroup_memory() / 2, NULL);
+	hybrid_row_sort_begin(&generation->sort, layout, hybrid_maintenance_memory() / 2, NULL);
 }
 
 /* forget_centroids: their number is what is wanted from now on. */
@@ -445,7 +446,7 @@ write_leaves(Generation *generation)
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
 	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
-	int64 most = Max(Min((Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes, 65536),
+	int64 most = Max(Min((Size) hybrid_maintenance_memory() * 1024 / 4 / row_bytes, 65536),
 	                 (Size) regroup->open->list_size * 2);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
@@ -456,7 +457,7 @@ write_leaves(Generation *generation)
 	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
-		                          hybrid_regroup_memory() / 8, NULL, TUPLESORT_NONE);
+		                          hybrid_maintenance_memory() / 8, NULL, TUPLESORT_NONE);
 	old = MemoryContextSwitchTo(context);
 
 	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)

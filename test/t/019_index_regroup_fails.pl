@@ -93,6 +93,7 @@ $node->safe_psql('postgres', q{
 	INSERT INTO other SELECT i, v FROM source WHERE i <= 2500;
 });
 $node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'hybrid'
 autovacuum = on
 autovacuum_naptime = 1s
 autovacuum_work_mem = 1MB
@@ -106,6 +107,17 @@ for (1 .. 300)
 	select undef, undef, undef, 0.2;
 }
 ok($warned, 'autovacuum goes by its own memory');
+# and so does what it measures: codes come in many lots; a build has more memory
+sub lots
+{
+	return $node->safe_psql('postgres', q{SELECT coalesce(sum(calls), 0)::bigint FROM hybrid_stats WHERE operation = 'score_codes' AND scope = 'cluster'});
+}
+$node->poll_query_until('postgres', q{SELECT count(*) > 1 FROM hybrid_index_curve('other_v')});
+my $own = lots();
+$node->safe_psql('postgres', 'REINDEX INDEX other_v');
+my $build = lots() - $own;
+cmp_ok($own, '>=', 3 * $build, "also when it measures: $own lots instead of $build");
+cmp_ok($build, '>', 0, 'which are counted');
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->restart;
 
