@@ -34,8 +34,8 @@
 /*
  * The more dimensions a vector is padded to, the more bits tell of it: with twice as many, what an estimate errs
  * by is less by the root of two.  Where dimensions are few, codes are small beside vectors, and err so much that
- * hundreds of vectors are read for ten (128 dimensions: 240, and 106 with twice as many bits): such vectors
- * get two bits a dimension, or as many as make HY_ROTATION_LEAST.
+ * hundreds of vectors are read for ten (128 dimensions: 240, 106 with twice as many bits, and 54 with four times
+ * as many): such vectors get HY_ROTATION_BITS a dimension, or as many as make HY_ROTATION_LEAST.
  *
  * Padded dimensions are a multiple of 64: 16 tables of codes.h, which every width of registers
  * divides, and the smallest part of a transform.  At most 63 dimensions more, where the next power
@@ -43,15 +43,17 @@
  * law of large numbers.
  */
 #define HY_ROTATION_STEP 64
-#define HY_ROTATION_LEAST 256
+#define HY_ROTATION_BITS 4
+#define HY_ROTATION_LEAST 512
 #define HY_ROTATION_ROUNDS 4
 
 /* hy_rotation_padded: of dims, 1 .. HY_MAX_DIMS; 768 stay 768, and 16,000 stay 16,000. */
 static inline int
 hy_rotation_padded(int dims)
 {
-	int least = 2 * dims < HY_ROTATION_LEAST ? 2 * dims : HY_ROTATION_LEAST;
+	int least = HY_ROTATION_BITS * dims;
 
+	least = least < HY_ROTATION_LEAST ? least : HY_ROTATION_LEAST;
 	dims = dims > least ? dims : least;
 	return (dims + HY_ROTATION_STEP - 1) / HY_ROTATION_STEP * HY_ROTATION_STEP;
 }

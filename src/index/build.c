@@ -22,8 +22,6 @@
 
 #include "index/build.h"
 
-#define QUERIES 600 /* searched for, to learn how far searches have to go */
-
 static void prepare_lists(HybridBuild *build);
 static void place_rows(HybridBuild *build, HybridMeta *meta);
 static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
@@ -54,7 +52,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	hybrid_appender_put(&build.appender, HYBRID_PAGE_META, (Page) meta.data);
 
 	build.widened = palloc(build.definition.layout.floats * sizeof(float));
-	hybrid_sample_plan(&build, QUERIES, &plan);
+	hybrid_sample_plan(&build, &plan);
 	hybrid_keep_plan(&build, &plan);
 	build.team = hybrid_team_begin(&build, &plan);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_READ);

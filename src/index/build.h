@@ -46,8 +46,8 @@ typedef struct HybridSample
 	int chunks_allocated;
 } HybridSample;
 
-/* hybrid_sample_plan: how many rows, and how many lists there will be; room for so many queries. */
-extern void hybrid_sample_plan(const struct HybridBuild *build, int queries, HybridBuildPlan *plan);
+/* hybrid_sample_plan: how many rows, and how many lists there will be; room for the queries. */
+extern void hybrid_sample_plan(const struct HybridBuild *build, HybridBuildPlan *plan);
 
 /*
  * hybrid_sample_table: random rows of the table, at most as many as fit half of the memory, with the
@@ -376,7 +376,7 @@ extern void hybrid_measure_begin(HybridTeam *team);
 extern int hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
                           HybridTeam *team, const HybridQueries *queries, double rows);
 
-/* hybrid_measure_queries: how many of `most` queries to search for in an index of so many rows. */
+/* hybrid_measure_queries: how many queries to search for in an index of so many rows; `most` at most. */
 extern int hybrid_measure_queries(double rows, int most);
 
 #endif

@@ -11,9 +11,8 @@
 #include "utils/rel.h"
 
 #include "index/build.h"
+#include "index/extent.h"
 
-#define EXTENT_SHARE 32 /* of the file, that an extent of list pages may be */
-#define EXTENT_MOST 128
 #define AT_A_TIME 512 /* blocks that the file grows by, where several write it */
 
 static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
@@ -74,7 +73,7 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 	if (appender->extent == appender->extent_end)
 	{
 		appender->extent = appender->reserved;
-		appender->reserved += Min(Max(appender->reserved / EXTENT_SHARE, 1), EXTENT_MOST);
+		appender->reserved += hybrid_extent_size(appender->reserved);
 		appender->extent_end = appender->reserved;
 	}
 	link.head = appender->extent++;

@@ -62,7 +62,7 @@ static void number_chunks(HybridBuild *build, HybridSample *sample);
 static void take_centre(HybridBuild *build, HybridSample *sample);
 
 void
-hybrid_sample_plan(const HybridBuild *build, int queries, HybridBuildPlan *plan)
+hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
 {
 	const HybridIndex *definition = &build->definition;
 	Size row = definition->layout.dims * sizeof(float);
@@ -93,7 +93,7 @@ hybrid_sample_plan(const HybridBuild *build, int queries, HybridBuildPlan *plan)
 		Max(Max(plan->tuples, plan->room) * HYBRID_LISTS_A_LIST / definition->list_size, 2),
 		Min((double) plan->room, PG_INT32_MAX / 2));
 	plan->window = (int) Min(Max(memory / WINDOW_SHARE / (2 * row), 1), (Size) plan->lists);
-	plan->queries = (int) Min(plan->room, queries);
+	plan->queries = hybrid_measure_queries(plan->tuples, (int) plan->room);
 }
 
 void

@@ -125,13 +125,10 @@ hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *ord
 }
 
 void
-hybrid_copy_write(Relation index, HybridFrame *frame, int level, HybridCopy *copy, bool central)
+hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central)
 {
-	HybridLoggedSink sink;
-
-	hybrid_logged_sink_init(&sink, index);
-	copy->link = hybrid_compose_list(frame, &sink.sink, level, central ? NULL : copy->place,
-	                                 copy->count, next_entry, copy, &copy->radius);
+	copy->link = hybrid_compose_list(frame, sink, level, central ? NULL : copy->place, copy->count,
+	                                 next_entry, copy, &copy->radius);
 }
 
 HybridPart

@@ -5,6 +5,7 @@
 #ifndef HYBRID_INDEX_COPY_H
 #define HYBRID_INDEX_COPY_H
 
+#include "index/compose.h"
 #include "index/link.h"
 
 #define HYBRID_COPIES 2 /* of a copy, at most */
@@ -56,7 +57,7 @@ extern void hybrid_copy_of(const HybridIndex *open, const HybridContents *conten
 
 /* hybrid_copy_write: a copy becomes a list that nobody names; central: around the centre. */
 extern void
-hybrid_copy_write(Relation index, HybridFrame *frame, int level, HybridCopy *copy, bool central);
+hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
 /* hybrid_copy_part: as the list above takes it. */
 extern HybridPart hybrid_copy_part(const HybridCopy *copy);

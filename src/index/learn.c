@@ -20,7 +20,6 @@
 #include "index/lock.h"
 #include "index/tree.h"
 
-#define QUERIES 600
 #define TRIES 64 /* for each of them; many lists are short */
 #define SEED 1
 
@@ -62,7 +61,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	{
 		HybridTeam *team = hybrid_team_alone();
 
-		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, QUERIES));
+		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, INT_MAX));
 		sample.kept = sample.count;
 		team->measured = palloc(hybrid_measured_bytes(sample.count));
 		hybrid_measure_begin(team);

@@ -30,8 +30,8 @@
 
 #include "index/buffers.h"
 #include "index/frontier.h"
+#include "index/lazy_order.h"
 #include "index/lookup.h"
-#include "index/order.h"
 #include "index/tree.h"
 
 #define FIRST 2           /* lists that are looked into at a time, at first */
@@ -63,9 +63,8 @@ struct HybridLookup
 	HybridFrontier frontier;
 	HybridLookupWork work;
 	Row *rows;
-	HybridOrdered *rows_order;
+	HybridLazyOrder rows_order; /* of those that wait */
 	int rows_count;
-	int rows_waiting;
 	int rows_allocated;
 	HybridFind *finds;
 	int finds_count;
@@ -156,7 +155,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	memset(&search->work, 0, sizeof(search->work));
 	hybrid_frontier_clear(&search->frontier);
 	search->rows_count = 0;
-	search->rows_waiting = 0;
+	hybrid_lazy_clear(&search->rows_order);
 	search->finds_count = 0;
 	search->returned = 0;
 	search->returned_before = 0;
@@ -203,9 +202,8 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 		CHECK_FOR_INTERRUPTS();
 		look_at_rows(search, after);
 		at_a_time = Min(at_a_time * 2, MOST);
-	} while (!search->enough &&
-	         (look_into_lists(search, at_a_time / 2) ||
-	          (search->rows_waiting > 0 && search->rows_order[0].key < worst(search))));
+	} while (!search->enough && (look_into_lists(search, at_a_time / 2) ||
+	                             hybrid_lazy_least(&search->rows_order) < worst(search)));
 
 	search->returned = bring_forward(search);
 	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
@@ -302,8 +300,7 @@ look_at_rows(HybridLookup *search, double after)
 			if (isinf(limit) || chosen[i].key < limit)
 				look_at(search, &search->rows[chosen[i].which], after);
 			else
-				hybrid_order_add(search->rows_order, &search->rows_waiting, chosen[i].key,
-				                 chosen[i].which);
+				hybrid_lazy_add(&search->rows_order, chosen[i].key, chosen[i].which);
 		}
 		most = Min(most * 2, MOST_ROWS);
 		CHECK_FOR_INTERRUPTS();
@@ -317,20 +314,20 @@ look_at_wanted(HybridLookup *search, double after)
 	float list = hybrid_frontier_next(&search->frontier);
 	int at_a_time = JUDGED_FIRST, early = EARLY, i;
 
-	while (search->rows_waiting > 0 && !search->enough)
+	while (search->rows_order.count > 0 && !search->enough)
 	{
 		float limit = worst(search);
 		int chosen[JUDGED], count = 0, judged;
 		int64 positions[JUDGED];
 		bool wanted[JUDGED];
 
-		while (count < at_a_time && search->rows_waiting > 0)
+		while (count < at_a_time && search->rows_order.count > 0)
 		{
-			float key = search->rows_order[0].key;
+			float key = hybrid_lazy_least(&search->rows_order);
 
 			if (!isinf(limit) && (!(key < limit) || (key > list && early-- <= 0)))
 				break;
-			chosen[count] = hybrid_order_take(search->rows_order, &search->rows_waiting).which;
+			chosen[count] = hybrid_lazy_take(&search->rows_order).which;
 			__builtin_prefetch(&search->rows[chosen[count++]]);
 		}
 		if (count == 0)
@@ -360,13 +357,13 @@ choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list)
 
 	if (isinf(limit))
 		most = missing > 0 ? Min(missing, MOST_ROWS) : most;
-	while (count < most && search->rows_waiting > 0)
+	while (count < most && search->rows_order.count > 0)
 	{
-		float key = search->rows_order[0].key;
+		float key = hybrid_lazy_least(&search->rows_order);
 
 		if (!isinf(limit) && (!(key < limit) || key > list))
 			break;
-		chosen[count++] = hybrid_order_take(search->rows_order, &search->rows_waiting);
+		chosen[count++] = hybrid_lazy_take(&search->rows_order);
 	}
 	return count;
 }
@@ -596,15 +593,14 @@ add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 posit
 	{
 		search->rows_allocated = Max(1024, search->rows_allocated * 2);
 		search->rows = room(search, search->rows, search->rows_allocated, sizeof(Row));
-		search->rows_order =
-			room(search, search->rows_order, search->rows_allocated, sizeof(HybridOrdered));
+		search->rows_order.items =
+			room(search, search->rows_order.items, search->rows_allocated, sizeof(HybridOrdered));
 	}
 	row = &search->rows[search->rows_count];
 	row->at = at;
 	row->list = list;
 	row->position = position;
-	hybrid_order_add(search->rows_order, &search->rows_waiting, isnan(lower) ? -INFINITY : lower,
-	                 search->rows_count++);
+	hybrid_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 }
 
 static void

@@ -32,7 +32,10 @@
 
 #define WANTED 10       /* neighbours that are to be found */
 #define TOGETHER 64     /* queries whose neighbours are looked for at a time */
-#define ROWS_IN_ALL 4e8 /* that are looked at in all lists, for all queries */
+/* queries: many where rows are many, since what there is to be gained is more, as far as that is affordable */
+#define QUERIES 600
+#define ROWS_A_QUERY 1000
+#define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
 
 #define OWN 0.06     /* of what rows miss, that other queries miss more */
@@ -109,7 +112,9 @@ hybrid_measured_bytes(int queries)
 int
 hybrid_measure_queries(double rows, int most)
 {
-	return (int) Min(most, Max(ROWS_IN_ALL / Max(rows, 1), QUERIES_AT_LEAST));
+	double queries = Min(Max(QUERIES, rows / ROWS_A_QUERY), ROWS_IN_ALL / Max(rows, 1));
+
+	return (int) Min(most, Max(queries, QUERIES_AT_LEAST));
 }
 
 void

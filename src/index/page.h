@@ -45,7 +45,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 4
+#define HYBRID_INDEX_FORMAT 5
 #define HYBRID_PAGE_ID 0xFFA7 /* last two bytes of a page: tells dump tools whose it is */
 
 typedef enum HybridPageKind

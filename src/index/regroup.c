@@ -108,6 +108,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		first = leaves.copied_count;
 		replaced = behind_gate(&leaves, &inner, &tree, levels);
 		hybrid_notes_end(index);
+		hybrid_extent_sink_finish(&leaves.sink);
+		hybrid_extent_sink_finish(&inner.sink);
 		if (replaced)
 			mark_lists(&leaves, &levels[0]);
 		for (i = tree.height - 1; replaced && i >= 0; i--)
@@ -183,6 +185,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
 	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
+	hybrid_extent_sink_init(&regroup->sink, index);
 }
 
 /*
@@ -368,7 +371,7 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 	mean = palloc(dims * sizeof(float));
 	hybrid_mean(leaves->places, order, count, dims, mean);
 	hybrid_copy_of(inner->open, leaves, order, count, mean, &copy);
-	hybrid_copy_write(inner->index, &inner->frame, 1, &copy, false);
+	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
 	hybrid_regroup_keep(inner, &copy);
 	pfree(mean);
 }

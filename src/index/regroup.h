@@ -9,6 +9,7 @@
 #include "utils/hsearch.h"
 
 #include "index/copy.h"
+#include "index/extent.h"
 #include "index/gate.h"
 #include "index/merge.h"
 #include "index/notes.h"
@@ -26,6 +27,7 @@ typedef struct HybridRegroup
 	Relation index;
 	const HybridIndex *open;
 	HybridFrame frame;
+	HybridExtentSink sink;
 	MemoryContext context; /* of what follows */
 	HybridContents made;   /* new lists, as entries of the one above */
 	int made_allocated;

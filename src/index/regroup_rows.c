@@ -555,7 +555,7 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 
 	hybrid_mean(rows->places, order, count, dims, mean);
 	hybrid_copy_of(regroup->open, rows, order, count, mean, &copy);
-	hybrid_copy_write(regroup->index, &regroup->frame, 0, &copy, false);
+	hybrid_copy_write(&regroup->sink.sink, &regroup->frame, 0, &copy, false);
 	hybrid_regroup_keep(regroup, &copy);
 	pfree(mean);
 }

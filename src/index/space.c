@@ -73,6 +73,25 @@ hybrid_page_allocate(Relation index, uint16 *generation)
 }
 
 void
+hybrid_page_give_back(Relation index, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(index, block);
+	Page page = BufferGetPage(buffer);
+	bool taken;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	taken = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_TAKEN;
+	if (taken)
+	{
+		hybrid_special(page)->kind = HYBRID_PAGE_FREE;
+		MarkBufferDirtyHint(buffer, true);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (taken)
+		RecordFreeIndexPage(index, block);
+}
+
+void
 hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index)
 {
 	sink->sink.reserve = logged_reserve;

@@ -14,6 +14,12 @@
  */
 extern Buffer hybrid_page_allocate(Relation index, uint16 *generation);
 
+/*
+ * hybrid_page_give_back: such a page that was named by a HybridLoggedSink, and not written, is free again; the
+ * caller is the only one who knows of it.
+ */
+extern void hybrid_page_give_back(Relation index, BlockNumber block);
+
 /* HybridLoggedSink: a sink that writes to such pages, with WAL. */
 typedef struct HybridLoggedSink
 {

@@ -135,6 +135,7 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
                       const float *centre, HybridLink *above, bool *due)
 {
 	HybridPart parts[HYBRID_COPIES];
+	HybridLoggedSink sink;
 	BlockNumber centre_block = InvalidBlockNumber;
 	HybridTree tree;
 	Moved moved;
@@ -144,9 +145,10 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	*due = false;
 	hybrid_tree_read(index, &tree);
 	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
+	hybrid_logged_sink_init(&sink, index);
 	for (i = 0; i < into; i++)
 	{
-		hybrid_copy_write(index, frame, level, &copies[i], root && into == 1);
+		hybrid_copy_write(&sink.sink, frame, level, &copies[i], root && into == 1);
 		parts[i] = hybrid_copy_part(&copies[i]);
 	}
 	if (!root)
@@ -259,6 +261,7 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	static const BlockNumber no_centre = InvalidBlockNumber;
 	HybridContents contents;
 	HybridCopy copy;
+	HybridLoggedSink sink;
 	HybridFrame frame;
 	HybridLink still;
 	Moved moved[2];
@@ -269,7 +272,8 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	    !hybrid_copy_load(index, open, &frame, &child, 1, tree->height - 1, &contents))
 		return false;
 	hybrid_copy_distribute(open, &contents, 1, &copy);
-	hybrid_copy_write(index, &frame, tree->height - 1, &copy, true);
+	hybrid_logged_sink_init(&sink, index);
+	hybrid_copy_write(&sink.sink, &frame, tree->height - 1, &copy, true);
 	moved[0].list = child;
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;

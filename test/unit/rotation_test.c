@@ -57,8 +57,9 @@ test_keeps_lengths_and_angles(void)
 		CHECK_INT(rotation.padded, hy_rotation_padded(dims));
 		CHECK(rotation.padded >= dims && rotation.padded % HY_ROTATION_STEP == 0);
 		/* two bits a dimension where they are few, at most 63 more where they are many */
-		if (dims <= HY_ROTATION_LEAST / 2)
-			CHECK(rotation.padded >= 2 * dims && rotation.padded < 2 * dims + HY_ROTATION_STEP);
+		if (dims <= HY_ROTATION_LEAST / HY_ROTATION_BITS)
+			CHECK(rotation.padded >= HY_ROTATION_BITS * dims &&
+			      rotation.padded < HY_ROTATION_BITS * dims + HY_ROTATION_STEP);
 		else
 			CHECK(rotation.padded >= HY_ROTATION_LEAST &&
 			      rotation.padded <
@@ -176,7 +177,7 @@ test_anything_becomes_gaussian(void)
 static int
 dims_of(int padded)
 {
-	return padded < HY_ROTATION_LEAST ? padded / 2 : padded;
+	return padded < HY_ROTATION_LEAST ? padded / HY_ROTATION_BITS : padded;
 }
 
 /*
