@@ -44,6 +44,11 @@
 #define SEED 1
 #define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
 #define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
+#define PLACING                                                                                    \
+	0.8125 /* of the memory, that centroids and the sample have while lists are placed */
+#define SAMPLE_LEAST 64 /* rows */
+#define GROWN 1.25      /* times as many lists as they are expected to be, and room for more */
+#define OLD_LEAF 96     /* bytes: its name, and what is known of it */
 #define AGAIN 4         /* part of the leaves that come before what failed is tried again */
 #define SHRUNK 3        /* times as few leaves: a third is gone since there were half as many */
 #define AT_ONCE 1       /* leaves: when there is memory for it */
@@ -53,7 +58,8 @@ static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree
                  int message_level);
 static void set_next(Relation index, uint32 leaves);
 static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
-                         const HybridTree *tree);
+                         const HybridTree *tree, double rows);
+static double kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows);
 static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate);
 static bool
@@ -65,7 +71,11 @@ static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, Hy
                         HybridGate *gate);
 static void write_inner(HybridRegroup *inner, HybridContents *leaves);
 static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
-static int halve(const HybridContents *leaves, int *order, int count, int dims);
+static void gather(const HybridRegroup *regroup, const HybridContents *made, const int *order,
+                   int count, HybridContents *group);
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place);
+static int halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void reuse_pages(Relation index, const HybridIndex *open);
@@ -101,8 +111,8 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	{
 		/* unless it succeeds: an error leaves pages that are had again only when nobody reads them */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
-		init_regroup(&leaves, index, open, &tree);
-		init_regroup(&inner, index, open, &tree);
+		init_regroup(&leaves, index, open, &tree, rows);
+		init_regroup(&inner, index, open, &tree, rows);
 		hybrid_notes_begin(index);
 		(void) copy_rows(&leaves, &tree, levels, NULL);
 		first = leaves.copied_count;
@@ -129,15 +139,16 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: whether memory suffices for a note on each row, and the centroid of each leaf, twice; and the room
- * that files may take for all rows.
+ * fits: whether memory suffices: for the centroid of each leaf to be and a row of the sample for it, while they are
+ * placed; then for what is kept of the rows and of each leaf, and once more its place; and the room that files may
+ * take for all rows.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
      int message_level)
 {
-	double leaf = open->layout.stride + open->layout.dims * sizeof(float) + sizeof(HybridStored);
-	double memory = (rows * NOTE + 2 * tree->leaves * leaf) / 1024;
+	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
+	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
 	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
 	/* once, not with each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
@@ -178,14 +189,31 @@ set_next(Relation index, uint32 leaves)
 
 static void
 init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
-             const HybridTree *tree)
+             const HybridTree *tree, double rows)
 {
+	double memory = (double) hybrid_maintenance_memory() * 1024;
+	double lists = hybrid_regroup_lists(open, rows), place = open->layout.dims * sizeof(float);
+
 	memset(regroup, 0, sizeof(*regroup));
+	regroup->sample_most =
+		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + sizeof(int64)),
+	                Max(lists, SAMPLE_LEAST));
+	regroup->memory = (Size) Max(memory - kept_bytes(open, tree, rows), memory / 4);
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
 	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
 	hybrid_extent_sink_init(&regroup->sink, index);
+}
+
+/* kept_bytes: from the first row that is copied to the end. */
+static double
+kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
+{
+	double leaf =
+		open->layout.stride + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
+
+	return rows * NOTE + hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
 }
 
 /*
@@ -266,7 +294,8 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
              const HybridLevel *levels)
 {
 	HybridLink above = {InvalidBlockNumber, 0};
-	const HybridContents *top = &leaves->made;
+	const HybridContents *uppermost = &leaves->made;
+	HybridContents top;
 	HybridCopy copies[HYBRID_COPIES];
 	int level = 1, into, made, i;
 	bool due, replaced;
@@ -279,14 +308,15 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	{
 		if (leaves->made.count > 0)
 			write_inner(inner, &leaves->made);
-		top = &inner->made;
+		uppermost = &inner->made;
 		level = 2;
 	}
 	/* no inner list is empty */
-	if (top->count == 0)
+	if (uppermost->count == 0)
 		return false;
-	into = top->count > HYBRID_INNER_SIZE ? 2 : 1;
-	hybrid_copy_distribute(leaves->open, top, into, copies);
+	into = uppermost->count > HYBRID_INNER_SIZE ? 2 : 1;
+	gather(leaves, uppermost, NULL, uppermost->count, &top);
+	hybrid_copy_distribute(leaves->open, &top, into, copies);
 	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
 	HOLD_INTERRUPTS();
 	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
@@ -355,7 +385,8 @@ write_inner(HybridRegroup *inner, HybridContents *leaves)
 static void
 write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
 {
-	int dims = inner->open->layout.dims, first;
+	int dims = inner->open->layout.dims, first, i;
+	HybridContents group;
 	float *mean;
 	HybridCopy copy;
 
@@ -363,24 +394,69 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 	CHECK_FOR_INTERRUPTS();
 	if (count > HYBRID_INNER_SIZE)
 	{
-		first = halve(leaves, order, count, dims);
+		first = halve(&inner->open->layout, leaves, order, count);
 		write_group(inner, leaves, order, first);
 		write_group(inner, leaves, order + first, count - first);
 		return;
 	}
+	gather(inner, leaves, order, count, &group);
+	for (i = 0; i < count; i++)
+		order[i] = i;
 	mean = palloc(dims * sizeof(float));
-	hybrid_mean(leaves->places, order, count, dims, mean);
-	hybrid_copy_of(inner->open, leaves, order, count, mean, &copy);
+	hybrid_mean(group.places, order, count, dims, mean);
+	hybrid_copy_of(inner->open, &group, order, count, mean, &copy);
 	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
 	hybrid_regroup_keep(inner, &copy);
 	pfree(mean);
+	pfree(group.tids);
+	pfree(group.stored);
+	pfree(group.radii);
+	pfree(group.vectors);
+	pfree(group.places);
+}
+
+/* gather: new lists with these numbers, NULL: all of them; and where they are. */
+static void
+gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
+       HybridContents *group)
+{
+	const HybridLayout *layout = &regroup->open->layout;
+	MemoryContext context = CurrentMemoryContext;
+	int i;
+
+	group->count = count;
+	group->tids = palloc(count * sizeof(ItemPointerData));
+	group->stored = palloc(count * sizeof(HybridStored));
+	group->radii = palloc(count * sizeof(float));
+	group->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	group->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
+	for (i = 0; i < count; i++)
+	{
+		Size from = order != NULL ? order[i] : i;
+
+		group->tids[i] = made->tids[from];
+		group->stored[i] = made->stored[from];
+		group->radii[i] = made->radii[from];
+		memcpy(group->vectors + i * layout->stride, made->vectors + from * layout->stride,
+		       layout->stride);
+		place_of(layout, made, from, group->places + (Size) i * layout->dims);
+	}
+}
+
+/* place_of: of a new list: its centroid as it is stored. */
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
+{
+	hybrid_widen_vector(layout->storage, &made->stored[which],
+	                    made->vectors + which * layout->stride, layout->dims, place);
 }
 
 /* halve: order comes to have one half of the leaves after the other; returns how many are in the first. */
 static int
-halve(const HybridContents *leaves, int *order, int count, int dims)
+halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
 {
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	int dims = layout->dims;
 	Size row_bytes = dims * sizeof(float);
 	float *centroids = palloc(2 * row_bytes);
 	float *places = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
@@ -389,8 +465,7 @@ halve(const HybridContents *leaves, int *order, int count, int dims)
 	HyMatrix rows;
 
 	for (i = 0; i < count; i++)
-		memcpy((char *) places + i * row_bytes, (char *) leaves->places + order[i] * row_bytes,
-		       row_bytes);
+		place_of(layout, leaves, order[i], places + (Size) i * dims);
 	rows = hybrid_places_matrix(places, count, dims);
 	hybrid_check(hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
 	             "place the inner lists of an index");

@@ -5,9 +5,12 @@
 #ifndef HYBRID_INDEX_REGROUP_H
 #define HYBRID_INDEX_REGROUP_H
 
+#include <math.h>
+
 #include "lib/integerset.h"
 #include "utils/hsearch.h"
 
+#include "index/build.h"
 #include "index/copy.h"
 #include "index/extent.h"
 #include "index/gate.h"
@@ -29,12 +32,14 @@ typedef struct HybridRegroup
 	HybridFrame frame;
 	HybridExtentSink sink;
 	MemoryContext context; /* of what follows */
-	HybridContents made;   /* new lists, as entries of the one above */
+	HybridContents made;   /* new lists, as entries of the one above; without places */
 	int made_allocated;
 	int leaves;                                /* below new inner lists */
 	IntegerSet *copied[HYBRID_REGROUP_COPIED]; /* positions of the rows that they have, by rounds */
 	int rounds;
 	int64 copied_count;
+	int64 sample_most; /* rows of a sample */
+	Size memory;       /* bytes for what is under way beside new lists */
 	HTAB *seen;        /* leaves as they were when their rows were copied */
 	HybridNotes notes; /* of leaves that may have changed since */
 } HybridRegroup;
@@ -49,6 +54,13 @@ typedef struct HybridRegroup
  */
 extern int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate);
+
+/* hybrid_regroup_lists: about how many lists rows get. */
+static inline double
+hybrid_regroup_lists(const HybridIndex *open, double rows)
+{
+	return ceil(rows * HYBRID_LISTS_A_LIST / open->list_size);
+}
 
 /* hybrid_regroup_keep: a new list becomes one of those made. */
 extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);

@@ -94,14 +94,13 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGat
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const HybridLayout *layout = &regroup->open->layout;
-	Size row_bytes = layout->dims * sizeof(float) + sizeof(int64);
 	Generation generation;
 	int64 rows;
 
 	memset(&generation, 0, sizeof(generation));
 	generation.regroup = regroup;
 	generation.gate = gate;
-	generation.most = Max((Size) hybrid_maintenance_memory() * 1024 / 2 / row_bytes, BATCH_LEAST);
+	generation.most = regroup->sample_most;
 	generation.vector = palloc(layout->stride);
 	generation.widened = palloc(layout->dims * sizeof(float));
 	pg_prng_seed(&generation.random, SEED);
@@ -132,12 +131,12 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 {
 	const HybridLayout *layout = &regroup->open->layout;
 	HybridContents *made = &regroup->made;
-	Size place_bytes = layout->dims * sizeof(float), i = made->count;
+	Size i = made->count;
 
 	if (made->count == regroup->made_allocated)
 	{
 		MemoryContext old = MemoryContextSwitchTo(regroup->context);
-		Size allocated = Max(64, made->count * 2);
+		Size allocated = made->count + Max(64, made->count / 8);
 
 		if (made->count == 0)
 		{
@@ -145,7 +144,6 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 			made->stored = palloc(allocated * sizeof(HybridStored));
 			made->radii = palloc(allocated * sizeof(float));
 			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
-			made->places = MemoryContextAllocHuge(regroup->context, allocated * place_bytes);
 		}
 		else
 		{
@@ -153,7 +151,6 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
 			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
 			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
-			made->places = repalloc_huge(made->places, allocated * place_bytes);
 		}
 		regroup->made_allocated = (int) allocated;
 		MemoryContextSwitchTo(old);
@@ -162,7 +159,6 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 	made->stored[i] = copy->stored;
 	made->radii[i] = copy->radius;
 	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
-	memcpy(made->places + i * layout->dims, copy->place, place_bytes);
 	made->count++;
 }
 
@@ -407,10 +403,11 @@ place_leaves(Generation *generation)
 static void
 begin_assigning(Generation *generation)
 {
-	const HybridLayout *layout = &generation->regroup->open->layout;
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
 	/* places are there twice while they are assigned */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
-	int64 fit = (Size) hybrid_maintenance_memory() * 1024 / 4 / row_bytes;
+	int64 fit = regroup->memory / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
@@ -423,7 +420,7 @@ begin_assigning(Generation *generation)
 	generation->batch_places = MemoryContextAllocHuge(
 		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
 	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
-	hybrid_row_sort_begin(&generation->sort, layout, hybrid_maintenance_memory() / 2, NULL);
+	hybrid_row_sort_begin(&generation->sort, layout, (int) (regroup->memory / 1024 / 2), NULL);
 }
 
 /* forget_centroids: their number is what is wanted from now on. */
@@ -446,8 +443,8 @@ write_leaves(Generation *generation)
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
 	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
-	int64 most = Max(Min((Size) hybrid_maintenance_memory() * 1024 / 4 / row_bytes, 65536),
-	                 (Size) regroup->open->list_size * 2);
+	int64 most =
+		Max(Min(regroup->memory / 4 / row_bytes, 65536), (Size) regroup->open->list_size * 2);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
@@ -457,7 +454,7 @@ write_leaves(Generation *generation)
 	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
-		                          hybrid_maintenance_memory() / 8, NULL, TUPLESORT_NONE);
+		                          (int) (regroup->memory / 1024 / 8), NULL, TUPLESORT_NONE);
 	old = MemoryContextSwitchTo(context);
 
 	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)
