@@ -73,7 +73,7 @@ unlike(vacuum(), qr/index regroup: /, 'and not once more');
 # memory
 $node->safe_psql('postgres', q{
 	TRUNCATE item;
-	INSERT INTO item SELECT i, v FROM source WHERE i <= 2000;
+	INSERT INTO item SELECT i, v FROM source WHERE i <= 2500;
 });
 my $little = q{SET maintenance_work_mem = '1MB'};
 my $said = vacuum($little);
@@ -84,7 +84,7 @@ unlike($said, qr/index regroup: /, 'and it is not done');
 unlike(vacuum($little), qr/index regroup: |WARNING/, 'once');
 like(vacuum("SET maintenance_work_mem = '$takes kB'"), qr/index regroup: /, 'with enough memory it is done, without a row more');
 unlike(vacuum(), qr/index regroup: /, 'and not once more');
-is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '2000', 'all rows are in the index');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '2500', 'all rows are in the index');
 
 # in autovacuum the memory is another
 $node->safe_psql('postgres', q{
