@@ -1482,7 +1482,7 @@ COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 
 CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
 AS 'MODULE_PATHNAME', 'hybrid_index_check'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000;
 COMMENT ON FUNCTION hybrid_index_check(regclass) IS
 'compares a hybrid index with its table and returns the number of live entries; raises index_corrupted on a damaged page, a list that is missing, met twice or of another level, a page of two lists, a wrong count, norm, residual or code, a row that is missing, met twice, stored with other values, or not there; notices pages that nothing leads to, as a crash leaves them; holds off VACUUM but not reads and writes; for the owner of the table';
 

@@ -46,6 +46,7 @@ typedef struct Clustering
 	MemoryContext context; /* of the centroids */
 } Clustering;
 
+static void put_in_order(float *places, const int *order, int count, int dims);
 static void ungroup(HybridCentroids *centroids);
 static void cut(Clustering *clustering, int *rows, int count);
 static int k_means(const float *places, const int *rows, int count, int dims, int k,
@@ -120,7 +121,8 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	plan->tuples = tuples;
 	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
 	lists = plan->lists = Max(plan->lists, 2);
-	plan->window = (int) Max(Min((Size) lists, (Size) maintenance_work_mem * 1024 / 8 / sums), 1);
+	plan->window =
+		(int) Max(Min((Size) lists, (Size) hybrid_maintenance_memory() * 1024 / 8 / sums), 1);
 	groups = (int) ceil(sqrt(lists));
 	team->places = MemoryContextAllocHuge(CurrentMemoryContext, lists * row);
 	team->groups = palloc(groups * row + (groups + 1) * sizeof(int));
@@ -172,29 +174,50 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	int dims = centroids->dims, count = centroids->count, i;
 	int *rows = palloc(count * sizeof(int)), *part = palloc(count * sizeof(int));
 	Size row_bytes = dims * sizeof(float);
-	float *sorted;
 	MemoryContext old;
 
 	ungroup(centroids);
 	centroids->group_places = MemoryContextAllocHuge(context, groups * row_bytes);
 	for (i = 0; i < count; i++)
 		rows[i] = i;
-	centroids->groups = k_means(centroids->places, rows, count, dims, Min(groups, count),
+	centroids->groups = k_means(centroids->places, NULL, count, dims, Min(groups, count),
 	                            centroids->group_places, part);
 	old = MemoryContextSwitchTo(context);
 	centroids->group_begin = sort_by_part(rows, part, count, centroids->groups);
 	MemoryContextSwitchTo(old);
-	/* not before: k_means has a copy, too, for a while */
-	sorted = MemoryContextAllocHuge(context, count * row_bytes);
-	for (i = 0; i < count; i++)
-		memcpy((char *) sorted + i * row_bytes, (char *) centroids->places + rows[i] * row_bytes,
-		       row_bytes);
+	put_in_order(centroids->places, rows, count, dims);
 	if (order != NULL)
 		memcpy(order, rows, count * sizeof(int));
-	pfree(centroids->places);
-	centroids->places = sorted;
 	pfree(rows);
 	pfree(part);
+}
+
+/* put_in_order: row i becomes the one that is number order[i], without a copy of them all. */
+static void
+put_in_order(float *places, const int *order, int count, int dims)
+{
+	Size row_bytes = dims * sizeof(float);
+	float *first = palloc(row_bytes);
+	bool *there = palloc0(count * sizeof(bool));
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		int at = i;
+
+		if (there[i])
+			continue;
+		memcpy(first, places + (Size) i * dims, row_bytes);
+		for (; order[at] != i; at = order[at])
+		{
+			memcpy(places + (Size) at * dims, places + (Size) order[at] * dims, row_bytes);
+			there[at] = true;
+		}
+		memcpy(places + (Size) at * dims, first, row_bytes);
+		there[at] = true;
+	}
+	pfree(there);
+	pfree(first);
 }
 
 static void
@@ -241,22 +264,24 @@ cut(Clustering *clustering, int *rows, int count)
 	pfree(begin);
 }
 
-/* k_means: of the rows with these numbers; returns how many parts there are. */
+/* k_means: of the rows with these numbers, NULL: of all in their order; returns how many parts there are. */
 static int
 k_means(const float *places, const int *rows, int count, int dims, int k, float *centroids,
         int *part)
 {
 	Size row_bytes = dims * sizeof(float);
-	float *own = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
+	float *own = NULL;
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
 	HyKmeans task;
 	HyMatrix matrix;
 	int32 found;
 	int i;
 
-	for (i = 0; i < count; i++)
+	if (rows != NULL)
+		own = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
+	for (i = 0; i < count && rows != NULL; i++)
 		memcpy(own + (Size) i * dims, places + (Size) rows[i] * dims, row_bytes);
-	matrix = hybrid_places_matrix(own, count, dims);
+	matrix = hybrid_places_matrix(own != NULL ? own : places, count, dims);
 	memset(&task, 0, sizeof(task));
 	task.rows = &matrix;
 	task.k = k;
@@ -266,7 +291,8 @@ k_means(const float *places, const int *rows, int count, int dims, int k, float 
 	task.allocator = &allocator;
 	task.cancel = &hybrid_cancel;
 	hybrid_check(hy_kmeans(&task, centroids, part, NULL, &found), "place the lists of an index");
-	pfree(own);
+	if (own != NULL)
+		pfree(own);
 	return found;
 }
 
@@ -357,16 +383,13 @@ group_shared(HybridTeam *team, int dims)
 	memset(&own, 0, sizeof(own));
 	own.dims = dims;
 	own.count = shared->lists;
-	own.places = MemoryContextAllocHuge(CurrentMemoryContext, own.count * row);
-	memcpy(own.places, team->places, own.count * row);
+	own.places = team->places;
 	hybrid_group(&own, (int) ceil(sqrt(own.count)), NULL, CurrentMemoryContext);
-	memcpy(team->places, own.places, own.count * row);
 	memcpy(team->groups, own.group_places, own.groups * row);
 	memcpy(team->groups + (Size) own.groups * dims, own.group_begin,
 	       (own.groups + 1) * sizeof(int));
 	shared->groups = own.groups;
 	ungroup(&own);
-	pfree(own.places);
 }
 
 /*
@@ -436,7 +459,8 @@ assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int
             int *nearest)
 {
 	Size dims = build->definition.layout.dims, row = dims * sizeof(float);
-	Size memory = (Size) maintenance_work_mem * 1024 / GATHERED_SHARE / build->team->participants;
+	Size memory =
+		(Size) hybrid_maintenance_memory() * 1024 / GATHERED_SHARE / build->team->participants;
 	int most = (int) Min(Max(memory / row, 64), AT_A_TIME), first, i;
 	float *gathered = NULL;
 

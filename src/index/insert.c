@@ -22,6 +22,7 @@
 #include "index/buffers.h"
 #include "index/leaf.h"
 #include "index/lock.h"
+#include "index/notes.h"
 #include "index/packed.h"
 #include "index/parts.h"
 #include "index/space.h"
@@ -56,7 +57,7 @@ typedef struct Target
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
 static bool add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull);
-static bool is_old(Relation index, const InsertState *state);
+static bool is_old(Relation index, const InsertState *state, bool *noting);
 static bool find_slot(Relation index, const InsertState *state, Target *target);
 static int free_slot(const HybridListLayout *shape, Page page);
 static int place_in(const InsertState *state, Page page, HybridPiece *piece);
@@ -148,14 +149,14 @@ static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
 {
 	Target target;
-	bool found;
+	bool noting = false, found;
 
 	memset(&target, 0, sizeof(target));
 	target.list = leaf->link;
 	if (state->open.coded)
 		hybrid_lock(index, HYBRID_GATE, ShareLock);
 	hybrid_lock(index, leaf->link.head, ShareLock);
-	found = !is_old(index, state) && find_slot(index, state, &target);
+	found = !is_old(index, state, &noting) && find_slot(index, state, &target);
 	if (found)
 	{
 		write_entry(index, state, leaf, &target);
@@ -166,6 +167,8 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 		if (target.page != target.head)
 			UnlockReleaseBuffer(target.page);
 		UnlockReleaseBuffer(target.head);
+		if (noting)
+			hybrid_note(index, leaf->link.head);
 	}
 	hybrid_unlock(index, leaf->link.head, ShareLock);
 	if (state->open.coded)
@@ -173,9 +176,12 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 	return found;
 }
 
-/* is_old: whether the tree that the leaf was found in has another root now: it may be another tree. */
+/*
+ * is_old: whether the tree that the leaf was found in has another root now: it may be another tree.  *noting:
+ * what comes into leaves is to be noted.
+ */
 static bool
-is_old(Relation index, const InsertState *state)
+is_old(Relation index, const InsertState *state, bool *noting)
 {
 	HybridTree now;
 
@@ -183,6 +189,7 @@ is_old(Relation index, const InsertState *state)
 		return false;
 	/* when leaves go with the tree they do not say so at once */
 	hybrid_tree_read(index, &now);
+	*noting = now.noting;
 	return now.root.head != state->search->scorer.tree.root.head ||
 	       now.root.generation != state->search->scorer.tree.root.generation;
 }

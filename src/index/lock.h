@@ -14,6 +14,8 @@
 
 #include "storage/itemptr.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/rel.h"
 
 /* hybrid_lock, hybrid_unlock: of a block, in a mode. */
 static inline void
@@ -42,6 +44,17 @@ hybrid_lock_now(Relation index, BlockNumber block, LOCKMODE mode)
 
 	ItemPointerSet(&name, block, FirstOffsetNumber);
 	return ConditionalLockTuple(index, &name, mode);
+}
+
+/* hybrid_lock_awaited: whether somebody waits for a lock that is ours, in this mode. */
+static inline bool
+hybrid_lock_awaited(Relation index, BlockNumber block, LOCKMODE mode)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_TUPLE(tag, index->rd_lockInfo.lockRelId.dbId, index->rd_lockInfo.lockRelId.relId,
+	                  block, FirstOffsetNumber);
+	return LockHasWaiters(&tag, mode, false);
 }
 
 #endif

@@ -45,7 +45,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 4
+#define HYBRID_INDEX_FORMAT 5
 #define HYBRID_PAGE_ID 0xFFA7 /* last two bytes of a page: tells dump tools whose it is */
 
 typedef enum HybridPageKind
@@ -105,6 +105,7 @@ typedef struct HybridMovedList
 } HybridMovedList;
 
 #define HYBRID_MOVED_LISTS 384
+#define HYBRID_NOTES_BYTES 1600
 
 /* HybridMeta: the content of block 0. */
 typedef struct HybridMeta
@@ -129,9 +130,12 @@ typedef struct HybridMeta
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
 	uint32 curve_leaves;   /* how many there were when the curve was measured */
 	uint32 regroup_leaves; /* from so many on VACUUM makes another tree; 0: always */
+	uint32 noting;         /* it is at it: who adds an entry notes the leaf */
+	uint32 unused;
+	uint8 notes[HYBRID_NOTES_BYTES]; /* notes.h */
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 352 + HYBRID_MOVED_LISTS * 16,
+StaticAssertDecl(sizeof(HybridMeta) == 360 + HYBRID_MOVED_LISTS * 16 + HYBRID_NOTES_BYTES,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");

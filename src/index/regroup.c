@@ -23,7 +23,6 @@
 #include "access/transam.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -39,13 +38,17 @@
 #include "index/split.h"
 #include "index/tree.h"
 
-#define FEW 256     /* rows that came in meanwhile may be copied behind the gate */
 #define RECLAIM 128 /* lists that are noted before the notes are read */
 #define SHARE                                                                                      \
 	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
 #define SEED 1
 #define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
 #define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
+#define PLACING                                                                                    \
+	0.8125 /* of the memory, that centroids and the sample have while lists are placed */
+#define SAMPLE_LEAST 64 /* rows */
+#define GROWN 1.25      /* times as many lists as they are expected to be, and room for more */
+#define OLD_LEAF 96     /* bytes: its name, and what is known of it */
 #define AGAIN 4         /* part of the leaves that come before what failed is tried again */
 #define SHRUNK 3        /* times as few leaves: a third is gone since there were half as many */
 #define AT_ONCE 1       /* leaves: when there is memory for it */
@@ -55,23 +58,27 @@ static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree
                  int message_level);
 static void set_next(Relation index, uint32 leaves);
 static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
-                         const HybridTree *tree);
+                         const HybridTree *tree, double rows);
+static double kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows);
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate);
 static bool
-replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
-static void read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels);
-static void write_inner(HybridRegroup *inner, const HybridContents *leaves);
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
+static void catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels);
+static bool replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+                         const HybridLevel *levels);
+static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+                        HybridGate *gate);
+static void write_inner(HybridRegroup *inner, HybridContents *leaves);
 static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
-static int halve(const HybridContents *leaves, int *order, int count, int dims);
+static void gather(const HybridRegroup *regroup, const HybridContents *made, const int *order,
+                   int count, HybridContents *group);
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place);
+static int halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count);
 static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
 static void reuse_pages(Relation index, const HybridIndex *open);
-
-int
-hybrid_regroup_memory(void)
-{
-	return IsAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
-	                                                               : maintenance_work_mem;
-}
 
 bool
 hybrid_regroup_due(Relation index, const HybridIndex *open)
@@ -94,7 +101,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	HybridTree tree;
 	bool replaced = false;
 	int64 first = 0;
-	int made, i;
+	int i;
 
 	memset(levels, 0, sizeof(levels));
 	hybrid_tree_read(index, &tree);
@@ -104,27 +111,13 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	{
 		/* unless it succeeds: an error leaves pages that are had again only when nobody reads them */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
-		init_regroup(&leaves, index, open, &tree);
-		init_regroup(&inner, index, open, &tree);
-		for (i = 0; i < HYBRID_REGROUP_ROUNDS; i++)
-		{
-			read_levels(&leaves, &tree, levels);
-			if (hybrid_regroup_rows(&leaves, &levels[0], false) <= FEW)
-				break;
-			first = i == 0 ? leaves.copied_count : first;
-			hybrid_tree_read(index, &tree);
-		}
-		/* as many as there can be are in inner lists before the gate is shut */
-		made = leaves.made.count;
-		if (made > HYBRID_INNER_SIZE)
-			write_inner(&inner, &leaves.made);
-
-		hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
-		hybrid_tree_read(index, &tree);
-		hybrid_lock(index, tree.root.head, ExclusiveLock);
-		replaced = replace_tree(&leaves, &inner, &tree, levels);
-		hybrid_unlock(index, tree.root.head, ExclusiveLock);
-		hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
+		init_regroup(&leaves, index, open, &tree, rows);
+		init_regroup(&inner, index, open, &tree, rows);
+		hybrid_notes_begin(index);
+		(void) copy_rows(&leaves, &tree, levels, NULL);
+		first = leaves.copied_count;
+		replaced = behind_gate(&leaves, &inner, &tree, levels);
+		hybrid_notes_end(index);
 		hybrid_extent_sink_finish(&leaves.sink);
 		hybrid_extent_sink_finish(&inner.sink);
 		if (replaced)
@@ -138,7 +131,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 			                                 " lists become %d; " INT64_FORMAT
 			                                 " rows, " INT64_FORMAT " of them came meanwhile",
 			                                 levels[0].count, leaves.leaves, leaves.copied_count,
-			                                 first > 0 ? leaves.copied_count - first : 0)));
+			                                 leaves.copied_count - first)));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -146,28 +139,29 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: whether memory suffices for a note on each row, and the centroid of each leaf, twice; and the room
- * that files may take for all rows.
+ * fits: whether memory suffices: for the centroid of each leaf to be and a row of the sample for it, while they are
+ * placed; then for what is kept of the rows and of each leaf, and once more its place; and the room that files may
+ * take for all rows.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
      int message_level)
 {
-	double leaf = open->layout.stride + open->layout.dims * sizeof(float) + sizeof(HybridStored);
-	double memory = (rows * NOTE + 2 * tree->leaves * leaf) / 1024;
+	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
+	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
 	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
 	/* once, not with each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
-	if (memory > hybrid_regroup_memory())
-		ereport(
-			level,
-			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
-		     errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
-		               hybrid_regroup_memory() != maintenance_work_mem ? "autovacuum_work_mem"
-		                                                               : "maintenance_work_mem"),
-		     errhint("Searches look into more lists than they would have to.  Increase it "
-		             "for a VACUUM, or REINDEX.")));
+	if (memory > hybrid_maintenance_memory())
+		ereport(level,
+		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		         errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
+		                   hybrid_maintenance_memory() != maintenance_work_mem
+		                       ? "autovacuum_work_mem"
+		                       : "maintenance_work_mem"),
+		         errhint("Searches look into more lists than they would have to.  Increase it "
+		                 "for a VACUUM, or REINDEX.")));
 	else if (temp_file_limit >= 0 && file > temp_file_limit)
 		ereport(
 			level,
@@ -195,9 +189,16 @@ set_next(Relation index, uint32 leaves)
 
 static void
 init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
-             const HybridTree *tree)
+             const HybridTree *tree, double rows)
 {
+	double memory = (double) hybrid_maintenance_memory() * 1024;
+	double lists = hybrid_regroup_lists(open, rows), place = open->layout.dims * sizeof(float);
+
 	memset(regroup, 0, sizeof(*regroup));
+	regroup->sample_most =
+		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + sizeof(int64)),
+	                Max(lists, SAMPLE_LEAST));
+	regroup->memory = (Size) Max(memory - kept_bytes(open, tree, rows), memory / 4);
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
@@ -205,16 +206,96 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
 
+/* kept_bytes: from the first row that is copied to the end. */
+static double
+kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
+{
+	double leaf =
+		open->layout.stride + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
+
+	return rows * NOTE + hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
+}
+
 /*
- * replace_tree: what came in last is copied, and a new root takes the place of the old one, which is
- * locked, like the gate; levels become what the old tree has.  Who waits at the gate to split an old list
- * has to find the lists above marked as moved: nobody cancels it half way.
+ * copy_rows: those that came into the tree as it is now since they were copied last; how many; levels become
+ * its lists.  gate: see hybrid_regroup_rows.
+ */
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
+{
+	hybrid_notes_take(leaves->index, &leaves->notes);
+	hybrid_tree_read(leaves->index, tree);
+	if (!read_levels(leaves, tree, levels, gate))
+		return HYBRID_REGROUP_GIVEN_UP;
+	return hybrid_regroup_rows(leaves, &levels[0], gate);
+}
+
+/*
+ * behind_gate: what came in last is copied, and the tree replaced.  When others have to wait for too long, the
+ * gate is opened, and what had to be done behind it is done before it.
  */
 static bool
-replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+{
+	HybridGate gate;
+	bool replaced = false;
+	int64 copied;
+	double held;
+	int try;
+
+	for (try = 1;; try++)
+	{
+		catch_up(leaves, tree, levels);
+		/* as many as there can be are in inner lists before the gate is shut, which takes a while */
+		if (leaves->made.count > HYBRID_INNER_SIZE)
+		{
+			write_inner(inner, &leaves->made);
+			catch_up(leaves, tree, levels);
+		}
+		hybrid_gate_shut(&gate, leaves->index, try == HYBRID_REGROUP_TRIES);
+		copied = copy_rows(leaves, tree, levels, &gate);
+		if (copied >= 0)
+			replaced = replace_tree(leaves, inner, tree, levels);
+		held = hybrid_gate_open(&gate);
+		ereport(DEBUG1, (errmsg_internal("index regroup: the gate was shut for %.3f ms, %s", held,
+		                                 copied >= 0 ? "until all was done" : "and opened")));
+		if (copied >= 0)
+			return replaced;
+	}
+}
+
+/* catch_up: round by round, until what comes in during one can be copied behind the gate. */
+static void
+catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
+{
+	int round;
+
+	for (round = 0; round < HYBRID_REGROUP_ROUNDS; round++)
+	{
+		instr_time begin, end;
+		int64 copied;
+
+		INSTR_TIME_SET_CURRENT(begin);
+		copied = copy_rows(leaves, tree, levels, NULL);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_SUBTRACT(end, begin);
+		if (copied <= HYBRID_REGROUP_FEW && hybrid_gate_bearable(INSTR_TIME_GET_MILLISEC(end)))
+			break;
+	}
+}
+
+/*
+ * replace_tree: a new root takes the place of the old one, behind the gate; levels are what the old tree has.
+ * Who waits at the gate to split an old list has to find the lists above marked as moved: nobody cancels it
+ * half way.
+ */
+static bool
+replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+             const HybridLevel *levels)
 {
 	HybridLink above = {InvalidBlockNumber, 0};
-	const HybridContents *top = &leaves->made;
+	const HybridContents *uppermost = &leaves->made;
+	HybridContents top;
 	HybridCopy copies[HYBRID_COPIES];
 	int level = 1, into, made, i;
 	bool due, replaced;
@@ -222,25 +303,21 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 	/* it has lost all it had: nothing is below a leaf */
 	if (tree->height == 0)
 		return false;
-	/* what has come into inner lists is not to come there again */
-	if (inner->made.count > 0)
-		leaves->made.count = 0;
-	read_levels(leaves, tree, levels);
-	(void) hybrid_regroup_rows(leaves, &levels[0], true);
-	made = (inner->made.count > 0 ? inner->leaves : 0) + leaves->made.count;
+	made = inner->leaves + leaves->made.count;
 	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
 	{
 		if (leaves->made.count > 0)
 			write_inner(inner, &leaves->made);
-		leaves->made.count = 0;
-		top = &inner->made;
+		uppermost = &inner->made;
 		level = 2;
 	}
 	/* no inner list is empty */
-	if (top->count == 0)
+	if (uppermost->count == 0)
 		return false;
-	into = top->count > HYBRID_INNER_SIZE ? 2 : 1;
-	hybrid_copy_distribute(leaves->open, top, into, copies);
+	into = uppermost->count > HYBRID_INNER_SIZE ? 2 : 1;
+	gather(leaves, uppermost, NULL, uppermost->count, &top);
+	hybrid_copy_distribute(leaves->open, &top, into, copies);
+	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
 	HOLD_INTERRUPTS();
 	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
 	                                 level, copies, into, NULL, &above, &due);
@@ -250,13 +327,15 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybr
 	if (replaced)
 		hybrid_tree_count(leaves->index, made);
 	RESUME_INTERRUPTS();
+	hybrid_unlock(leaves->index, tree->root.head, ExclusiveLock);
 	leaves->leaves = made;
 	return replaced;
 }
 
-/* read_levels: all lists of the tree, level by level; 0 are the leaves. */
-static void
-read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels)
+/* read_levels: all lists of the tree, level by level; 0 are the leaves.  false: others wait at the gate. */
+static bool
+read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+            HybridGate *gate)
 {
 	int level;
 	int64 i;
@@ -271,15 +350,26 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 	hybrid_walk_root(tree, &levels[tree->height]);
 	for (level = tree->height; level > 0; level--)
 	{
-		for (i = 0; i < levels[level].count; i++)
-			hybrid_walk_below(regroup->index, &regroup->open->layout, &levels[level].lists[i].link,
-			                  level, &levels[level - 1]);
+		const HybridLevel *lists = &levels[level];
+		HybridAhead ahead;
+
+		hybrid_walk_ahead(&ahead, regroup->index);
+		for (i = 0; i < lists->count; i++)
+		{
+			if (gate != NULL && hybrid_gate_give_up(gate))
+				return false;
+			while (hybrid_walk_more_ahead(&ahead, i, lists->count))
+				hybrid_walk_expect(&ahead, &lists->lists[ahead.next].link);
+			hybrid_walk_below(regroup->index, &regroup->open->layout, &lists->lists[i].link, level,
+			                  &levels[level - 1]);
+		}
 	}
+	return true;
 }
 
-/* write_inner: the leaves come into inner lists, each of some that are near each other. */
+/* write_inner: the leaves come into inner lists, each of some that are near each other, and are done with. */
 static void
-write_inner(HybridRegroup *inner, const HybridContents *leaves)
+write_inner(HybridRegroup *inner, HybridContents *leaves)
 {
 	int *order = palloc(leaves->count * sizeof(int)), i;
 
@@ -287,6 +377,7 @@ write_inner(HybridRegroup *inner, const HybridContents *leaves)
 		order[i] = i;
 	write_group(inner, leaves, order, leaves->count);
 	inner->leaves += leaves->count;
+	leaves->count = 0;
 	pfree(order);
 }
 
@@ -294,7 +385,8 @@ write_inner(HybridRegroup *inner, const HybridContents *leaves)
 static void
 write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
 {
-	int dims = inner->open->layout.dims, first;
+	int dims = inner->open->layout.dims, first, i;
+	HybridContents group;
 	float *mean;
 	HybridCopy copy;
 
@@ -302,24 +394,69 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 	CHECK_FOR_INTERRUPTS();
 	if (count > HYBRID_INNER_SIZE)
 	{
-		first = halve(leaves, order, count, dims);
+		first = halve(&inner->open->layout, leaves, order, count);
 		write_group(inner, leaves, order, first);
 		write_group(inner, leaves, order + first, count - first);
 		return;
 	}
+	gather(inner, leaves, order, count, &group);
+	for (i = 0; i < count; i++)
+		order[i] = i;
 	mean = palloc(dims * sizeof(float));
-	hybrid_mean(leaves->places, order, count, dims, mean);
-	hybrid_copy_of(inner->open, leaves, order, count, mean, &copy);
+	hybrid_mean(group.places, order, count, dims, mean);
+	hybrid_copy_of(inner->open, &group, order, count, mean, &copy);
 	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
 	hybrid_regroup_keep(inner, &copy);
 	pfree(mean);
+	pfree(group.tids);
+	pfree(group.stored);
+	pfree(group.radii);
+	pfree(group.vectors);
+	pfree(group.places);
+}
+
+/* gather: new lists with these numbers, NULL: all of them; and where they are. */
+static void
+gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
+       HybridContents *group)
+{
+	const HybridLayout *layout = &regroup->open->layout;
+	MemoryContext context = CurrentMemoryContext;
+	int i;
+
+	group->count = count;
+	group->tids = palloc(count * sizeof(ItemPointerData));
+	group->stored = palloc(count * sizeof(HybridStored));
+	group->radii = palloc(count * sizeof(float));
+	group->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	group->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
+	for (i = 0; i < count; i++)
+	{
+		Size from = order != NULL ? order[i] : i;
+
+		group->tids[i] = made->tids[from];
+		group->stored[i] = made->stored[from];
+		group->radii[i] = made->radii[from];
+		memcpy(group->vectors + i * layout->stride, made->vectors + from * layout->stride,
+		       layout->stride);
+		place_of(layout, made, from, group->places + (Size) i * layout->dims);
+	}
+}
+
+/* place_of: of a new list: its centroid as it is stored. */
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
+{
+	hybrid_widen_vector(layout->storage, &made->stored[which],
+	                    made->vectors + which * layout->stride, layout->dims, place);
 }
 
 /* halve: order comes to have one half of the leaves after the other; returns how many are in the first. */
 static int
-halve(const HybridContents *leaves, int *order, int count, int dims)
+halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
 {
 	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	int dims = layout->dims;
 	Size row_bytes = dims * sizeof(float);
 	float *centroids = palloc(2 * row_bytes);
 	float *places = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
@@ -328,8 +465,7 @@ halve(const HybridContents *leaves, int *order, int count, int dims)
 	HyMatrix rows;
 
 	for (i = 0; i < count; i++)
-		memcpy((char *) places + i * row_bytes, (char *) leaves->places + order[i] * row_bytes,
-		       row_bytes);
+		place_of(layout, leaves, order[i], places + (Size) i * dims);
 	rows = hybrid_places_matrix(places, count, dims);
 	hybrid_check(hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
 	             "place the inner lists of an index");

@@ -5,14 +5,24 @@
 #ifndef HYBRID_INDEX_REGROUP_H
 #define HYBRID_INDEX_REGROUP_H
 
+#include <math.h>
+
 #include "lib/integerset.h"
 #include "utils/hsearch.h"
 
+#include "index/build.h"
 #include "index/copy.h"
 #include "index/extent.h"
+#include "index/gate.h"
+#include "index/merge.h"
+#include "index/notes.h"
 #include "index/walk.h"
 
-#define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, at most */
+#define HYBRID_REGROUP_TRIES 3  /* behind the gate */
+#define HYBRID_REGROUP_ROUNDS 8 /* of copying what came in meanwhile, before each, at most */
+#define HYBRID_REGROUP_FEW 256  /* rows that came in meanwhile may be copied behind the gate */
+#define HYBRID_REGROUP_COPIED (1 + 2 * HYBRID_REGROUP_ROUNDS * HYBRID_REGROUP_TRIES)
+#define HYBRID_REGROUP_GIVEN_UP (-1)
 
 /* HybridRegroup: new lists of a level. */
 typedef struct HybridRegroup
@@ -22,30 +32,40 @@ typedef struct HybridRegroup
 	HybridFrame frame;
 	HybridExtentSink sink;
 	MemoryContext context; /* of what follows */
-	HybridContents made;   /* new lists, as entries of the one above */
+	HybridContents made;   /* new lists, as entries of the one above; without places */
 	int made_allocated;
 	int leaves;                                /* below new inner lists */
-	IntegerSet *copied[HYBRID_REGROUP_ROUNDS]; /* positions of the rows that they have, by rounds */
+	IntegerSet *copied[HYBRID_REGROUP_COPIED]; /* positions of the rows that they have, by rounds */
 	int rounds;
 	int64 copied_count;
-	HTAB *seen; /* leaves as they were when their rows were copied */
+	int64 sample_most; /* rows of a sample */
+	Size memory;       /* bytes for what is under way beside new lists */
+	HTAB *seen;        /* leaves as they were when their rows were copied */
+	HybridNotes notes; /* of leaves that may have changed since */
 } HybridRegroup;
 
 /* regroup_rows.c */
 
 /*
  * hybrid_regroup_rows: rows of these leaves that were not copied yet go to new leaves, which nobody names;
- * returns how many they were.  Rows that come meanwhile may be among them.  hurry: without naps.
+ * returns how many they were.  Rows that come meanwhile may be among them.  regroup->notes were taken before the
+ * names of the leaves were read, and are done with then.  gate: shut, if not NULL: it is the last time, and without
+ * naps; or HYBRID_REGROUP_GIVEN_UP, and nothing was copied.
  */
-extern int64 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry);
+extern int64
+hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate);
+
+/* hybrid_regroup_lists: about how many lists rows get. */
+static inline double
+hybrid_regroup_lists(const HybridIndex *open, double rows)
+{
+	return ceil(rows * HYBRID_LISTS_A_LIST / open->list_size);
+}
 
 /* hybrid_regroup_keep: a new list becomes one of those made. */
 extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
 /* regroup.c */
-
-/* hybrid_regroup_memory: kB that this VACUUM may use. */
-extern int hybrid_regroup_memory(void);
 
 /*
  * hybrid_regroup_due: whether the index has twice as many leaves as when all were made together, or a third

@@ -19,6 +19,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "server/memory.h"
 #include "server/position.h"
 
 #include "index/build.h"
@@ -41,8 +42,9 @@ typedef struct SeenLeaf
 typedef struct Generation
 {
 	HybridRegroup *regroup;
-	bool hurry;
-	int64 rows; /* not copied before, so far */
+	HybridGate *gate; /* NULL: it is open */
+	HybridLinks due;  /* leaves that may have rows that were not copied */
+	int64 rows;       /* of them, so far */
 	/* what is known before rows are assigned */
 	HybridSample sample;
 	int64 sample_allocated;
@@ -64,9 +66,12 @@ typedef struct Generation
 	float *widened;
 } Generation;
 
-static void walk(Generation *generation, const HybridLevel *leaves);
-static void walk_list(Generation *generation, const HybridLink *list);
-static bool was_seen(const HybridRegroup *regroup, const HybridLink *list);
+static void find_due(Generation *generation, const HybridLevel *leaves);
+static bool walk(Generation *generation);
+static bool walk_list(Generation *generation, const HybridLink *list);
+static bool may_differ(const HybridRegroup *regroup, const HybridLink *list);
+static bool differs(const HybridRegroup *regroup, const HybridLink *list);
+static const SeenLeaf *seen_of(const HybridRegroup *regroup, const HybridLink *list);
 static void note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 static bool was_copied(const HybridRegroup *regroup, int64 position);
 static void sample_row(Generation *generation, Page page, int slot);
@@ -83,29 +88,30 @@ static void note_copied(Generation *generation, int64 position);
 static void keep_copied(Generation *generation);
 
 int64
-hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurry)
+hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup rows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	const HybridLayout *layout = &regroup->open->layout;
-	Size row_bytes = layout->dims * sizeof(float) + sizeof(int64);
 	Generation generation;
 	int64 rows;
 
 	memset(&generation, 0, sizeof(generation));
 	generation.regroup = regroup;
-	generation.hurry = hurry;
-	generation.most = Max((Size) hybrid_regroup_memory() * 1024 / 2 / row_bytes, BATCH_LEAST);
+	generation.gate = gate;
+	generation.most = regroup->sample_most;
 	generation.vector = palloc(layout->stride);
 	generation.widened = palloc(layout->dims * sizeof(float));
 	pg_prng_seed(&generation.random, SEED);
-	walk(&generation, leaves);
+	find_due(&generation, leaves);
+	if (!walk(&generation))
+		generation.rows = HYBRID_REGROUP_GIVEN_UP;
 	if (generation.rows > 0)
 	{
 		place_leaves(&generation);
 		begin_assigning(&generation);
-		walk(&generation, leaves);
+		(void) walk(&generation);
 		assign_batch(&generation);
 		forget_centroids(&generation.centroids);
 		tuplesort_performsort(generation.sort.state);
@@ -113,6 +119,8 @@ hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, bool hurr
 		hybrid_row_sort_end(&generation.sort);
 	}
 	rows = generation.rows;
+	if (rows >= 0)
+		memset(&regroup->notes, 0, sizeof(regroup->notes));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return rows;
@@ -123,12 +131,12 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 {
 	const HybridLayout *layout = &regroup->open->layout;
 	HybridContents *made = &regroup->made;
-	Size place_bytes = layout->dims * sizeof(float), i = made->count;
+	Size i = made->count;
 
 	if (made->count == regroup->made_allocated)
 	{
 		MemoryContext old = MemoryContextSwitchTo(regroup->context);
-		Size allocated = Max(64, made->count * 2);
+		Size allocated = made->count + Max(64, made->count / 8);
 
 		if (made->count == 0)
 		{
@@ -136,7 +144,6 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 			made->stored = palloc(allocated * sizeof(HybridStored));
 			made->radii = palloc(allocated * sizeof(float));
 			made->vectors = MemoryContextAllocHuge(regroup->context, allocated * layout->stride);
-			made->places = MemoryContextAllocHuge(regroup->context, allocated * place_bytes);
 		}
 		else
 		{
@@ -144,7 +151,6 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 			made->stored = repalloc_huge(made->stored, allocated * sizeof(HybridStored));
 			made->radii = repalloc_huge(made->radii, allocated * sizeof(float));
 			made->vectors = repalloc_huge(made->vectors, allocated * layout->stride);
-			made->places = repalloc_huge(made->places, allocated * place_bytes);
 		}
 		regroup->made_allocated = (int) allocated;
 		MemoryContextSwitchTo(old);
@@ -153,33 +159,67 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 	made->stored[i] = copy->stored;
 	made->radii[i] = copy->radius;
 	memcpy(made->vectors + i * layout->stride, copy->vector, layout->stride);
-	memcpy(made->places + i * layout->dims, copy->place, place_bytes);
 	made->count++;
 }
 
-/* walk: all rows that were not copied before are sampled, or assigned. */
+/* find_due: leaves that were not seen, or into which something may have come since, by the notes. */
 static void
-walk(Generation *generation, const HybridLevel *leaves)
+find_due(Generation *generation, const HybridLevel *leaves)
 {
 	int64 i;
 
-	generation->rows = 0;
 	for (i = 0; i < leaves->count; i++)
 	{
-		if (!generation->hurry)
-			vacuum_delay_point();
-		if (!was_seen(generation->regroup, &leaves->lists[i].link))
-			walk_list(generation, &leaves->lists[i].link);
+		CHECK_FOR_INTERRUPTS();
+		if (may_differ(generation->regroup, &leaves->lists[i].link))
+			hybrid_links_add(&generation->due, leaves->lists[i].link);
 	}
 }
 
-/* walk_list: a list that was moved meanwhile still has what it had. */
-static void
+/*
+ * walk: rows of leaves that are due are sampled, and then assigned.  Leaves that have none are not due any
+ * more.  false: others wait at the gate, or there are too many rows for it.
+ */
+static bool
+walk(Generation *generation)
+{
+	HybridRegroup *regroup = generation->regroup;
+	HybridLinks *due = &generation->due;
+	HybridGate *gate = generation->gate;
+	HybridAhead ahead;
+	int count = due->count, i;
+
+	hybrid_walk_ahead(&ahead, regroup->index);
+	generation->rows = 0;
+	due->count = 0;
+	for (i = 0; i < count; i++)
+	{
+		HybridLink list = due->links[i];
+
+		if (gate == NULL)
+			vacuum_delay_point();
+		else if (!generation->assigning && hybrid_gate_give_up(gate))
+			return false;
+		while (hybrid_walk_more_ahead(&ahead, i, count))
+			hybrid_walk_expect(&ahead, &due->links[ahead.next]);
+		if ((generation->assigning || differs(regroup, &list)) && walk_list(generation, &list))
+			due->links[due->count++] = list;
+	}
+	return gate == NULL || gate->to_the_end || generation->rows <= HYBRID_REGROUP_FEW;
+}
+
+/*
+ * walk_list: a list that was moved meanwhile still has what it had.  Returns whether it has rows that were not
+ * copied.
+ */
+static bool
 walk_list(Generation *generation, const HybridLink *list)
 {
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
 	BlockNumber block = list->head;
+	int64 before = generation->rows;
+	uint64 changes = 0;
 	uint32 pages = 0;
 
 	while (BlockNumberIsValid(block))
@@ -188,8 +228,8 @@ walk_list(Generation *generation, const HybridLink *list)
 		Page page = BufferGetPage(buffer);
 		int slot;
 
-		if (generation->assigning && block == list->head)
-			note_seen(regroup, list, hybrid_list_page(page)->changes);
+		if (block == list->head)
+			changes = hybrid_list_page(page)->changes;
 		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
 		{
 			const HybridBlock *entries = hybrid_block(&layout->leaf, page, slot / HY_CODE_ROWS);
@@ -211,18 +251,38 @@ walk_list(Generation *generation, const HybridLink *list)
 		    generation->batch_rows > generation->batch_size - layout->leaf.rows)
 			assign_batch(generation);
 	}
+	if (generation->assigning || generation->rows == before)
+		note_seen(regroup, list, changes);
+	return generation->rows > before;
 }
 
-/* was_seen: whether nothing has come into a leaf since its rows were copied. */
+/* may_differ: whether something may have come into a leaf since its rows were copied: nothing is read for that. */
 static bool
-was_seen(const HybridRegroup *regroup, const HybridLink *list)
+may_differ(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen = seen_of(regroup, list);
+
+	return seen == NULL || hybrid_noted(&regroup->notes, list->head);
+}
+
+/* differs: whether something has. */
+static bool
+differs(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen = seen_of(regroup, list);
+
+	return seen == NULL ||
+	       seen->changes !=
+	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
+}
+
+static const SeenLeaf *
+seen_of(const HybridRegroup *regroup, const HybridLink *list)
 {
 	const SeenLeaf *seen =
 		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
 
-	return seen != NULL && seen->generation == list->generation &&
-	       seen->changes ==
-	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
+	return seen != NULL && seen->generation == list->generation ? seen : NULL;
 }
 
 static void
@@ -343,10 +403,11 @@ place_leaves(Generation *generation)
 static void
 begin_assigning(Generation *generation)
 {
-	const HybridLayout *layout = &generation->regroup->open->layout;
+	HybridRegroup *regroup = generation->regroup;
+	const HybridLayout *layout = &regroup->open->layout;
 	/* places are there twice while they are assigned */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
-	int64 fit = (Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes;
+	int64 fit = regroup->memory / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
@@ -359,7 +420,7 @@ begin_assigning(Generation *generation)
 	generation->batch_places = MemoryContextAllocHuge(
 		CurrentMemoryContext, (Size) generation->batch_size * layout->dims * sizeof(float));
 	generation->batch_leaves = palloc(generation->batch_size * sizeof(int));
-	hybrid_row_sort_begin(&generation->sort, layout, hybrid_regroup_memory() / 2, NULL);
+	hybrid_row_sort_begin(&generation->sort, layout, (int) (regroup->memory / 1024 / 2), NULL);
 }
 
 /* forget_centroids: their number is what is wanted from now on. */
@@ -382,18 +443,18 @@ write_leaves(Generation *generation)
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
 	Size row_bytes = layout->stride + layout->dims * sizeof(float) + 64;
-	int64 most = Max(Min((Size) hybrid_regroup_memory() * 1024 / 4 / row_bytes, 65536),
-	                 (Size) regroup->open->list_size * 2);
+	int64 most =
+		Max(Min(regroup->memory / 4 / row_bytes, 65536), (Size) regroup->open->list_size * 2);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup leaf", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	int leaf;
 
 	/* nobody asks again after the last of them */
-	if (regroup->rounds < HYBRID_REGROUP_ROUNDS && !generation->hurry)
+	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
-		                          hybrid_regroup_memory() / 8, NULL, TUPLESORT_NONE);
+		                          (int) (regroup->memory / 1024 / 8), NULL, TUPLESORT_NONE);
 	old = MemoryContextSwitchTo(context);
 
 	for (leaf = 0; leaf < Max(generation->centroids.count, 1); leaf++)
@@ -405,7 +466,7 @@ write_leaves(Generation *generation)
 			int count = (int) Min(left, most);
 			HybridContents rows;
 
-			if (!generation->hurry)
+			if (generation->gate == NULL)
 				vacuum_delay_point();
 			load_rows(generation, &rows, count);
 			write_rows(regroup, &rows);

@@ -18,6 +18,7 @@
 
 #include "core/topk.h"
 #include "server/executor.h"
+#include "server/memory.h"
 #include "server/position.h"
 
 #include "index/buffers.h"
@@ -252,7 +253,7 @@ add_leaf(Search *search, const HybridLink *link)
 static void
 begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 {
-	Size bytes = Min((Size) maintenance_work_mem * 1024 / LOT_SHARE, LOT_BYTES);
+	Size bytes = Min((Size) hybrid_maintenance_memory() * 1024 / LOT_SHARE, LOT_BYTES);
 
 	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
 	lot->most_blocks = Max((int) (bytes / lot->stride), layout->leaf.blocks);

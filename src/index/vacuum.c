@@ -76,6 +76,9 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 			hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
 		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
 	}
+	else
+		/* an error, or a crash, may have left it on */
+		hybrid_notes_end(info->index);
 	if (regrouped || hybrid_learn_due(info->index, &open))
 	{
 		hybrid_learn(info->index, &open, stats->num_index_tuples);

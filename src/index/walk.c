@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/spccache.h"
 
 #include "index/tree.h"
 #include "index/walk.h"
@@ -49,6 +50,24 @@ hybrid_walk_below(Relation index, const HybridLayout *layout, const HybridLink *
 		changes = now;
 		below->count = before;
 	}
+}
+
+void
+hybrid_walk_ahead(HybridAhead *ahead, Relation index)
+{
+	ahead->index = index;
+	ahead->blocks = RelationGetNumberOfBlocks(index);
+	ahead->next = 0;
+	ahead->distance = get_tablespace_maintenance_io_concurrency(index->rd_rel->reltablespace);
+}
+
+void
+hybrid_walk_expect(HybridAhead *ahead, const HybridLink *list)
+{
+	/* a block that is none is found when it is read */
+	if (list->head < ahead->blocks)
+		PrefetchBuffer(ahead->index, MAIN_FORKNUM, list->head);
+	ahead->next++;
 }
 
 void

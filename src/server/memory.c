@@ -1,12 +1,14 @@
 /*
  * memory.c
- *		A MemoryContext in the shape that pure code takes.
+ *		A MemoryContext in the shape that pure code takes, and how much there is for maintenance.
  *
  * palloc raises when it cannot serve, and a jump through pure code would leave its state behind;
  * so the allocation asks for NULL instead.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "server/memory.h"
 #include "utils/memutils.h"
 
@@ -22,6 +24,13 @@ hybrid_allocator(MemoryContext context)
 	allocator.free = context_free;
 	allocator.arg = context;
 	return allocator;
+}
+
+int
+hybrid_maintenance_memory(void)
+{
+	return IsAutoVacuumWorkerProcess() && autovacuum_work_mem >= 0 ? autovacuum_work_mem
+	                                                               : maintenance_work_mem;
 }
 
 static void *

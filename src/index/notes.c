@@ -1,0 +1,107 @@
+/*
+ * notes.c
+ *		Which leaves rows came into while VACUUM copies all rows to others.
+ *
+ * Notes are taken off the page before leaves are read, and made after the entry was: what comes into a leaf that was
+ * read already is noted after that, and found the next time.  Who fails between the two has an entry
+ * of a row that nobody will ever see.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "storage/bufmgr.h"
+
+#include "index/lock.h"
+#include "index/notes.h"
+
+static void set_noting(Relation index, bool noting);
+static uint32 bit_of(BlockNumber leaf);
+
+void
+hybrid_notes_begin(Relation index)
+{
+	set_noting(index, true);
+	/* who is behind the gate now may not have seen that */
+	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
+	hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
+}
+
+void
+hybrid_notes_end(Relation index)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	if (tree.noting)
+		set_noting(index, false);
+}
+
+void
+hybrid_note(Relation index, BlockNumber leaf)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	uint32 bit = bit_of(leaf);
+	bool there;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	there = (hybrid_meta(BufferGetPage(buffer))->notes[bit / 8] & 1 << bit % 8) != 0;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (!there)
+	{
+		GenericXLogState *record = GenericXLogStart(index);
+
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0))->notes[bit / 8] |= 1 << bit % 8;
+		GenericXLogFinish(record);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	ReleaseBuffer(buffer);
+}
+
+void
+hybrid_notes_take(Relation index, HybridNotes *notes)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *record = GenericXLogStart(index);
+	HybridMeta *meta;
+	int i;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
+	for (i = 0; i < HYBRID_NOTES_BYTES; i++)
+		notes->bits[i] |= meta->notes[i];
+	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	GenericXLogFinish(record);
+	UnlockReleaseBuffer(buffer);
+}
+
+bool
+hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
+{
+	uint32 bit = bit_of(leaf);
+
+	return (notes->bits[bit / 8] & 1 << bit % 8) != 0;
+}
+
+/* set_noting: whether notes are made; there are none yet, or any more. */
+static void
+set_noting(Relation index, bool noting)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *record = GenericXLogStart(index);
+	HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
+	meta->noting = noting;
+	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	GenericXLogFinish(record);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* bit_of: heads lie at regular distances, as a rule: these must not meet. */
+static uint32
+bit_of(BlockNumber leaf)
+{
+	return (uint32) ((uint64) (leaf * 0x9E3779B1U) * HYBRID_NOTES_BYTES * 8 >> 32);
+}

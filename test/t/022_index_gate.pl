@@ -1,0 +1,131 @@
+# VACUUM gives an index another tree beside those who add rows: an autovacuum that keeps them waiting for longer
+# than deadlock_timeout is cancelled, and must come to its end all the same.
+use strict;
+use warnings;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $clients = 3;
+my $first = 60000;
+
+# thousands of lists, whose heads do not fit in memory
+my $node = PostgreSQL::Test::Cluster->new('gate');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+autovacuum = off
+autovacuum_naptime = 1s
+autovacuum_vacuum_cost_delay = 0
+shared_buffers = 2MB
+deadlock_timeout = 50ms
+fsync = off
+jit = off
+log_min_messages = debug1
+log_statement = none
+max_wal_size = 4GB
+});
+$node->start;
+$node->safe_psql('postgres', qq{
+	CREATE EXTENSION hybrid;
+	CREATE FUNCTION place(i int) RETURNS vector LANGUAGE sql IMMUTABLE AS
+	'SELECT ARRAY[hashint4extended(i, 1) % 1000003, hashint4extended(i, 2) % 1000003, hashint4extended(i, 3) % 1000003]::real[]::vector(3)';
+	CREATE TABLE item (id int, v vector(3)) WITH (vacuum_truncate = off, autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0);
+	CREATE INDEX item_v ON item USING hybrid (v) WITH (list_size = 32);
+	CREATE TABLE stop ();
+	CREATE PROCEDURE add(client int) LANGUAGE plpgsql AS \$\$
+	DECLARE
+		i int := $first + client;
+	BEGIN
+		WHILE to_regclass('stop') IS NOT NULL LOOP
+			INSERT INTO item VALUES (i, place(i));
+			COMMIT;
+			i := i + $clients;
+		END LOOP;
+	END \$\$;
+});
+
+# start: an index that grew from nothing, and clients that add rows to it, each its own
+my @clients;
+sub start
+{
+	$node->safe_psql('postgres', qq{
+		TRUNCATE item;
+		INSERT INTO item SELECT i, place(i) FROM generate_series(1, $first) i;
+		CREATE TABLE IF NOT EXISTS stop ()});
+	cmp_ok($node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')}), '>', 2500, 'thousands of lists');
+	for my $client (1 .. $clients)
+	{
+		my %run = (in => '', out => '', err => '');
+		my $sql = "CALL add($client)";
+		$run{run} = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1', '-c', $sql ],
+			'<', \$run{in}, '>', \$run{out}, '2>', \$run{err});
+		push @clients, \%run;
+	}
+	return;
+}
+
+sub stop
+{
+	$node->safe_psql('postgres', 'DROP TABLE stop');
+	for my $client (@clients)
+	{
+		$client->{run}->finish;
+		is($client->{err}, '', 'who adds rows sees no error');
+	}
+	@clients = ();
+	return;
+}
+
+# all_there: each row of the table is found by the index, once
+sub all_there
+{
+	my ($when) = @_;
+
+	is($node->safe_psql('postgres', q{
+		SET enable_seqscan = off;
+		SET hybrid.target_recall = 1;
+		SELECT count(*) = (SELECT count(*) FROM item), count(*) = count(DISTINCT id) FROM (SELECT id FROM item ORDER BY v <-> place(1)) s}),
+		't|t', "$when: each row is found, once");
+	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') = (SELECT count(*) FROM item)}), 't', "$when: each has its entry");
+	return;
+}
+
+# regrouped LOG: how many lists there are then, and how many rows came meanwhile; (0, 0): it has not been done
+sub regrouped
+{
+	my ($log) = @_;
+
+	note(join("\n", $log =~ /(index regroup: .*|canceling autovacuum.*)/g));
+	return $log =~ /index regroup: \d+ lists become (\d+); \d+ rows, (\d+) of them came meanwhile/ ? ($1, $2) : (0, 0);
+}
+
+# that bears next to no waiting: it opens the gate twice, and goes to the end the third time
+start();
+my (undef, undef, $said) = $node->psql('postgres', q{SET deadlock_timeout = '1ms'; SET client_min_messages = debug1; VACUUM item});
+my ($made, $meanwhile) = regrouped($said);
+is(scalar(() = $said =~ /the gate was shut for [\d.]+ ms, and opened/g), 2, 'the gate is opened for those who wait');
+like($said, qr/and opened\n.*the gate was shut for [\d.]+ ms, until all was done\n/, 'and shut to the end');
+cmp_ok($made, '>', 2500, 'there is another tree');
+cmp_ok($meanwhile, '>', 0, "while rows came: $meanwhile");
+stop();
+all_there('VACUUM');
+
+# an autovacuum; one that is cancelled all the same comes again when there are a quarter more lists
+start();
+my $from = -s $node->logfile;
+$node->append_conf('postgresql.conf', 'autovacuum = on');
+$node->reload;
+for (1 .. 300)
+{
+	my $log = slurp_file($node->logfile, $from);
+	last if $log =~ /index regroup: \d+ lists become/;
+	select undef, undef, undef, 0.2;
+}
+($made, $meanwhile) = regrouped(slurp_file($node->logfile, $from));
+cmp_ok($made, '>', 2500, 'autovacuum has made another tree');
+cmp_ok($meanwhile, '>', 0, "while rows came: $meanwhile");
+stop();
+all_there('autovacuum');
+
+done_testing();
