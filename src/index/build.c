@@ -176,9 +176,13 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	{
 		hybrid_keep_assign(build);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
-		hybrid_build_lay(build, meta);
-		hybrid_keep_end(build);
-		return;
+		if (hybrid_build_lay(build, meta))
+		{
+			hybrid_keep_end(build);
+			return;
+		}
+		hybrid_keep_give_up(build);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
 	}
 	hybrid_build_scan(build);
 	/* the leader writes, the others wait to measure */

@@ -10,6 +10,7 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "server/position.h"
 
@@ -80,13 +81,16 @@ static HybridLink place_reserve(HybridSink *sink, HybridPageKind kind);
 static void place_write(HybridSink *sink, BlockNumber block, Page image);
 static WrittenLeaf *written_leaf(const Laying *laying, int leaf);
 static void write_above(Laying *laying, HybridMeta *meta);
+static void end_laying(Laying *laying);
 
-void
+bool
 hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 {
 	HybridTeam *team = build->team;
 	HybridTeamShared *shared = team->shared;
+	HybridAppender before = build->appender;
 	Laying laying;
+	bool room;
 
 	memset(&laying, 0, sizeof(laying));
 	laying.build = build;
@@ -100,13 +104,26 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	hybrid_team_meet(team);
 	place_leaves(&laying);
 	if (team->me == 0)
-		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes, false);
+		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes);
 	hybrid_team_meet(team);
-	laying.written = hybrid_team_memory(team, shared->leaves);
-	write_leaves(&laying);
-	hybrid_team_meet(team);
-	if (team->me == 0)
-		write_above(&laying, meta);
+	room = shared->leaves != 0;
+	if (room)
+	{
+		laying.written = hybrid_team_memory(team, shared->leaves);
+		write_leaves(&laying);
+		hybrid_team_meet(team);
+		if (team->me == 0)
+			write_above(&laying, meta);
+	}
+	else
+	{
+		build->appender = before;
+		if (team->me == 0)
+			ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to lay rows",
+			                                 RelationGetRelationName(build->index))));
+	}
+	end_laying(&laying);
+	return room;
 }
 
 /* cut_lists: the first row of each part of a list is marked as such. */
@@ -340,4 +357,13 @@ write_above(Laying *laying, HybridMeta *meta)
 		hybrid_keep_list(build, &leaves, leaf->link, leaf->mean, leaf->radius);
 	}
 	hybrid_write_levels(build, &leaves, meta);
+}
+
+static void
+end_laying(Laying *laying)
+{
+	hybrid_load_end(&laying->rows);
+	if (laying->numbers != NULL)
+		pfree(laying->numbers);
+	pfree(laying->leaves);
 }

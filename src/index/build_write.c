@@ -185,14 +185,23 @@ hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows)
 			memcpy(grown.stored, rows->stored, i * sizeof(HybridStored));
 			memcpy(grown.vectors, rows->vectors, i * layout->stride);
 			memcpy(grown.places, rows->places, i * layout->floats * sizeof(float));
-			pfree(rows->positions);
-			pfree(rows->stored);
-			pfree(rows->vectors);
-			pfree(rows->places);
+			hybrid_load_end(rows);
 		}
 		*rows = grown;
 	}
 	return i;
+}
+
+void
+hybrid_load_end(HybridLoadedRows *rows)
+{
+	if (rows->allocated == 0)
+		return;
+	pfree(rows->positions);
+	pfree(rows->stored);
+	pfree(rows->vectors);
+	pfree(rows->places);
+	rows->allocated = 0;
 }
 
 /* write_loaded: one list, or as many as are needed where more rows came than a list should have. */

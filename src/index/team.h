@@ -15,6 +15,7 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "utils/dsa.h"
+#include "utils/resowner.h"
 #include "utils/tuplesort.h"
 
 #include "index/index.h"
@@ -109,6 +110,7 @@ typedef struct HybridTeam
 	void *measured;        /* hybrid_measured_bytes(plan.queries) */
 	Sharedsort *sort;      /* NULL: alone */
 	dsa_area *area;        /* NULL: alone, or nothing is kept */
+	ResourceOwner owner;   /* of what hybrid_team_attempt took; NULL: nothing */
 	ParallelTableScanDesc scan;
 	/* of the leader */
 	ParallelContext *context;
@@ -134,11 +136,22 @@ extern void hybrid_team_end(HybridTeam *team);
  */
 extern void hybrid_team_meet(HybridTeam *team);
 
+/* build_memory.c */
+
 /*
- * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0, if that
- * is what is wanted, where there is none.
+ * hybrid_team_attempt: take(arg), which may need shared memory; false where the system has too little of
+ * that, or of what goes with it.  Nothing else may be under way: no light-weight lock outlives it then.
  */
-extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none);
+extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
+
+/* hybrid_team_share: by the leader, before the others come: there will be memory that all share; false: there is no room. */
+extern bool hybrid_team_share(HybridTeam *team);
+
+/*
+ * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0 where there
+ * is none.
+ */
+extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes);
 
 /* hybrid_team_memory: where it is in this process. */
 static inline void *
@@ -150,6 +163,11 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 
 /* hybrid_team_forget: all of that memory, once nobody looks at it. */
 extern void hybrid_team_forget(HybridTeam *team);
+
+/* hybrid_team_disown: what attempts have left, once nothing that they took is needed. */
+extern void hybrid_team_disown(HybridTeam *team);
+
+/* build_team.c */
 
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);
