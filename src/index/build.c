@@ -165,6 +165,7 @@ prepare_lists(HybridBuild *build)
 	}
 	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
+	hybrid_team_give_back();
 }
 
 /* place_rows: all rows come to their lists, and these into the file; meta is the leader's, else NULL. */
@@ -179,6 +180,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		if (hybrid_build_lay(build, meta))
 		{
 			hybrid_keep_end(build);
+			hybrid_team_give_back();
 			return;
 		}
 		hybrid_keep_give_up(build);
@@ -191,6 +193,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
 		hybrid_build_scan_end(build);
+		hybrid_team_give_back();
 	}
 }
 

@@ -301,11 +301,14 @@ typedef struct HybridLoadedRows
 	float *places;
 } HybridLoadedRows;
 
-/* hybrid_load_most: how many rows of a list are loaded at a time. */
-extern int hybrid_load_most(const HybridBuild *build);
+/*
+ * hybrid_load_most: how many rows of a list are loaded at a time; of those, as many as one of so many
+ * processes may load while others do.
+ */
+extern int hybrid_load_most(const HybridBuild *build, int share);
 
-/* hybrid_load_room: for one row more, of which the places are the caller's to fill; its number. */
-extern int hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows);
+/* hybrid_load_begin: none are loaded, and there is room for so many. */
+extern void hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most);
 
 /* hybrid_load_end: forgets all of them. */
 extern void hybrid_load_end(HybridLoadedRows *rows);
@@ -326,7 +329,10 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
                              const float *place, float radius);
 
-/* hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all. */
+/*
+ * hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all.  Forgets
+ * these.
+ */
 extern void hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *meta);
 
 /* hybrid_build_write: lists from the sort, and the lists above; what the meta page says of them. */

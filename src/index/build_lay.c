@@ -47,6 +47,7 @@ typedef struct Laying
 	HybridLoadedRows rows;
 	int *numbers; /* 0, 1, ... */
 	int numbers_count;
+	int few; /* rows, that are loaded while others load */
 	Leaf *leaves;
 	int count;
 	BlockNumber blocks; /* of the file, with all leaves */
@@ -73,6 +74,7 @@ static void cut_lists(Laying *laying);
 static void sort_rows(Laying *laying, int64 begin, int64 count);
 static void cut_list(Laying *laying, int64 begin, int count);
 static void load_rows(Laying *laying, int64 begin, int count);
+static void unload_rows(Laying *laying, int count);
 static void place_leaves(Laying *laying);
 static void write_leaves(Laying *laying);
 static bool is_central(const Laying *laying);
@@ -97,6 +99,7 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	laying.team = team;
 	laying.stored = (int64) shared->stored;
 	laying.order = hybrid_team_memory(team, shared->order);
+	laying.few = hybrid_load_most(build, team->participants);
 	laying.written_bytes =
 		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
 	hybrid_team_expect(team, laying.stored);
@@ -131,7 +134,7 @@ static void
 cut_lists(Laying *laying)
 {
 	HybridBuild *build = laying->build;
-	int lists = Max(build->centroids.count, 1), most = hybrid_load_most(build), list;
+	int lists = Max(build->centroids.count, 1), most = hybrid_load_most(build, 1), list;
 	int64 begin = 0, taken = hybrid_team_next(laying->team);
 
 	for (list = 0; list < lists; list++)
@@ -185,6 +188,7 @@ cut_list(Laying *laying, int64 begin, int count)
 
 		load_rows(laying, begin, count);
 		parts = hybrid_load_cut(laying->build, &laying->rows, numbers, &sizes);
+		unload_rows(laying, count);
 		memcpy(rows, order, count * sizeof(uint64));
 		for (i = 0; i < count; i++)
 			order[i] = rows[numbers[i]];
@@ -216,17 +220,31 @@ load_rows(Laying *laying, int64 begin, int count)
 	HybridLoadedRows *rows = &laying->rows;
 	int64 i;
 
-	rows->count = 0;
+	/* one long list at a time: so all of them keep to the memory that there is */
+	if (count > laying->few)
+		hybrid_team_turn(laying->team);
+	hybrid_load_begin(build, rows, count);
 	for (i = begin; i < begin + count; i++)
 	{
 		const HybridKeptRow *row = hybrid_team_memory(laying->team, laying->order[i] & ~FIRST);
-		int at = hybrid_load_room(build, rows);
+		int at = rows->count++;
 
 		rows->positions[at] = row->position;
 		rows->stored[at] = row->stored;
 		memcpy(rows->vectors + at * layout->stride, row->vector, layout->stride);
 		hybrid_kept_place(build, &build->frame, row, rows->places + (Size) at * layout->dims);
 	}
+}
+
+/* unload_rows: once they are written, or cut. */
+static void
+unload_rows(Laying *laying, int count)
+{
+	if (count <= laying->few)
+		return;
+	hybrid_load_end(&laying->rows);
+	hybrid_team_give_back();
+	hybrid_team_turn_over(laying->team);
 }
 
 /* place_leaves: where each is in the order, and in the file. */
@@ -287,6 +305,7 @@ write_leaves(Laying *laying)
 		build->appender.extent_end = leaf->extent_end;
 		written->link = hybrid_write_leaf(build, &sink.sink, &laying->rows, laying->numbers,
 		                                  leaf->count, central, written->mean, &written->radius);
+		unload_rows(laying, leaf->count);
 		hybrid_team_done(laying->team, leaf->count);
 	}
 	/* as if all had been written here */
@@ -299,7 +318,7 @@ static bool
 is_central(const Laying *laying)
 {
 	return laying->build->centroids.count <= 1 && laying->count == 1 &&
-	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build);
+	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build, 1);
 }
 
 /* make_numbers: of so many rows, in order. */

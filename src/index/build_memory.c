@@ -10,6 +10,10 @@
  */
 #include "postgres.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "pgstat.h"
 #include "storage/lwlock.h"
 #include "utils/dsa.h"
@@ -93,6 +97,14 @@ hybrid_team_forget(HybridTeam *team)
 	if (team->area != NULL)
 		dsa_detach(team->area);
 	team->area = NULL;
+}
+
+void
+hybrid_team_give_back(void)
+{
+#ifdef __GLIBC__
+	(void) malloc_trim(0);
+#endif
 }
 
 void

@@ -332,6 +332,35 @@ hybrid_team_meet(HybridTeam *team)
 	ConditionVariableCancelSleep();
 }
 
+void
+hybrid_team_turn(HybridTeam *team)
+{
+	HybridTeamShared *shared = team->shared;
+
+	for (;;)
+	{
+		bool taken;
+
+		SpinLockAcquire(&shared->mutex);
+		taken = shared->turn;
+		shared->turn = true;
+		SpinLockRelease(&shared->mutex);
+		if (!taken)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+hybrid_team_turn_over(HybridTeam *team)
+{
+	SpinLockAcquire(&team->shared->mutex);
+	team->shared->turn = false;
+	SpinLockRelease(&team->shared->mutex);
+	ConditionVariableBroadcast(&team->shared->changed);
+}
+
 int64
 hybrid_team_next(HybridTeam *team)
 {

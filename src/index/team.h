@@ -80,6 +80,7 @@ typedef struct HybridTeamShared
 	pg_atomic_uint32 over; /* there are more than may be kept */
 	bool disorder;         /* of their positions; with mutex */
 	bool cut;              /* a list was, with mutex */
+	bool turn;             /* somebody's, with mutex */
 	uint64 order;          /* rows, list by list: hybrid_team_memory */
 	uint64 leaves;         /* lists that are written: hybrid_team_memory */
 	BlockNumber first;     /* of lists */
@@ -164,10 +165,23 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 /* hybrid_team_forget: all of that memory, once nobody looks at it. */
 extern void hybrid_team_forget(HybridTeam *team);
 
+/*
+ * hybrid_team_give_back: what was freed goes back to the system, after a step that took much.  The C library would keep
+ * it, in each process, while others need theirs.
+ */
+extern void hybrid_team_give_back(void);
+
 /* hybrid_team_disown: what attempts have left, once nothing that they took is needed. */
 extern void hybrid_team_disown(HybridTeam *team);
 
 /* build_team.c */
+
+/*
+ * hybrid_team_turn: waits until nobody else does what one of the team does at a time.
+ * hybrid_team_turn_over: that is done.
+ */
+extern void hybrid_team_turn(HybridTeam *team);
+extern void hybrid_team_turn_over(HybridTeam *team);
 
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);
