@@ -302,10 +302,11 @@ typedef struct HybridLoadedRows
 } HybridLoadedRows;
 
 /*
- * hybrid_load_most: how many rows of a list are loaded at a time; of those, as many as one of so many
- * processes may load while others do.
+ * hybrid_load_most: how many rows of a list are loaded at a time.  hybrid_load_few: how many one of so many
+ * processes may load while others do; perhaps none.
  */
-extern int hybrid_load_most(const HybridBuild *build, int share);
+extern int hybrid_load_most(const HybridBuild *build);
+extern int hybrid_load_few(const HybridBuild *build, int share);
 
 /* hybrid_load_begin: none are loaded, and there is room for so many. */
 extern void hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most);

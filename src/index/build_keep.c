@@ -22,11 +22,11 @@
 
 #include "index/build.h"
 
-#define SHARE 2                       /* of the memory; the other part is the sample's */
-#define CHUNK_BYTES (2 * 1024 * 1024) /* about, of rows */
-#define CHUNK_BLOCKS 64               /* at most, where the table is not long */
-#define CHUNKS 65536                  /* about, at most */
-#define BATCH_ROWS 8192               /* that find their lists together */
+#define SHARE 2                  /* of the memory; the other part is the sample's */
+#define CHUNK_BYTES (512 * 1024) /* about, of rows */
+#define CHUNK_BLOCKS 64          /* at most, where the table is not long */
+#define CHUNKS 65536             /* about, at most */
+#define BATCH_ROWS 8192          /* that find their lists together */
 #define BATCH_LEAST 64
 #define BESIDE_ROW (sizeof(int32) + sizeof(uint64)) /* its list, its place in the order */
 #define COUNTED_BYTES 65536                         /* about, that are counted together */

@@ -99,7 +99,8 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	laying.team = team;
 	laying.stored = (int64) shared->stored;
 	laying.order = hybrid_team_memory(team, shared->order);
-	laying.few = hybrid_load_most(build, team->participants);
+	laying.few = team->participants > 1 ? hybrid_load_few(build, team->participants)
+	                                    : hybrid_load_most(build);
 	laying.written_bytes =
 		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
 	hybrid_team_expect(team, laying.stored);
@@ -107,7 +108,10 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	hybrid_team_meet(team);
 	place_leaves(&laying);
 	if (team->me == 0)
+	{
+		hybrid_team_expand(team, laying.count * laying.written_bytes);
 		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes);
+	}
 	hybrid_team_meet(team);
 	room = shared->leaves != 0;
 	if (room)
@@ -134,7 +138,7 @@ static void
 cut_lists(Laying *laying)
 {
 	HybridBuild *build = laying->build;
-	int lists = Max(build->centroids.count, 1), most = hybrid_load_most(build, 1), list;
+	int lists = Max(build->centroids.count, 1), most = hybrid_load_most(build), list;
 	int64 begin = 0, taken = hybrid_team_next(laying->team);
 
 	for (list = 0; list < lists; list++)
@@ -318,7 +322,7 @@ static bool
 is_central(const Laying *laying)
 {
 	return laying->build->centroids.count <= 1 && laying->count == 1 &&
-	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build, 1);
+	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build);
 }
 
 /* make_numbers: of so many rows, in order. */

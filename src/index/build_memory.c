@@ -22,6 +22,9 @@
 
 #include "index/team.h"
 
+#define BESIDE 8                /* of the memory, that may be lost between pieces of it */
+#define DSA_LEAST (1024 * 1024) /* bytes of an area without anything */
+
 /* Wanted: some memory of the area. */
 typedef struct Wanted
 {
@@ -71,12 +74,23 @@ hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg)
 }
 
 bool
-hybrid_team_share(HybridTeam *team)
+hybrid_team_share(HybridTeam *team, Size bytes)
 {
 	if (!hybrid_team_attempt(team, create_area, &team->area))
 		return false;
 	team->shared->area = dsa_get_handle(team->area);
+	hybrid_team_expand(team, bytes);
 	return true;
+}
+
+void
+hybrid_team_expand(HybridTeam *team, Size bytes)
+{
+	if (team->area == NULL)
+		return;
+	/* segments would be larger and larger, up to half as much as lies in all of them; some of that is lost between pieces */
+	team->shared->area_bytes += bytes + bytes / BESIDE + DSA_LEAST;
+	dsa_set_size_limit(team->area, team->shared->area_bytes);
 }
 
 uint64

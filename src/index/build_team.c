@@ -165,7 +165,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	team->sort = shm_toc_allocate(context->toc, sort_bytes);
 	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
 	shm_toc_insert(context->toc, KEY_SORT, team->sort);
-	if (plan->keep_bytes > 0 && !hybrid_team_share(team))
+	if (plan->keep_bytes > 0 && !hybrid_team_share(team, plan->keep_bytes))
 	{
 		hybrid_keep_no_room(build);
 		team->shared->plan.keep_bytes = 0;

@@ -68,7 +68,7 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 static void
 write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 {
-	int most = hybrid_load_most(build, 1), lists = Max(build->centroids.count, 1), list;
+	int most = hybrid_load_most(build), lists = Max(build->centroids.count, 1), list;
 	HybridLoadedRows rows;
 	int64 written = 0;
 
@@ -105,14 +105,19 @@ write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 }
 
 int
-hybrid_load_most(const HybridBuild *build, int share)
+hybrid_load_most(const HybridBuild *build)
+{
+	return Max(hybrid_load_few(build, 1), build->definition.list_size * 2);
+}
+
+int
+hybrid_load_few(const HybridBuild *build, int share)
 {
 	const HybridLayout *layout = &build->definition.layout;
 	/* who cuts them has a copy of their places */
 	Size row_bytes = layout->stride + 2 * layout->floats * sizeof(float) + 64;
 
-	return (int) Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536) / share,
-	                 (Size) build->definition.list_size * 2);
+	return (int) Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536) / share;
 }
 
 /* write_stream: all rows in one list, however many. */

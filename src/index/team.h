@@ -76,6 +76,7 @@ typedef struct HybridTeamShared
 	pg_atomic_uint64 sampled;
 	/* of kept rows */
 	dsa_handle area;
+	Size area_bytes;       /* at most; the leader's */
 	pg_atomic_uint64 kept; /* bytes */
 	pg_atomic_uint32 over; /* there are more than may be kept */
 	bool disorder;         /* of their positions; with mutex */
@@ -145,8 +146,12 @@ extern void hybrid_team_meet(HybridTeam *team);
  */
 extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
 
-/* hybrid_team_share: by the leader, before the others come: there will be memory that all share; false: there is no room. */
-extern bool hybrid_team_share(HybridTeam *team);
+/*
+ * hybrid_team_share: by the leader, before the others come: there will be memory that all share, of so many bytes;
+ * false: there is no room.  hybrid_team_expand: of so many bytes more.
+ */
+extern bool hybrid_team_share(HybridTeam *team, Size bytes);
+extern void hybrid_team_expand(HybridTeam *team, Size bytes);
 
 /*
  * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0 where there

@@ -214,5 +214,25 @@ heard($session, qr/rows are kept in memory/);
 made($session, 'item', 'once more');
 unlike(slurp_file($node->logfile), qr/leak/, 'and nothing leaked');
 
+# Lists that are longer than what a process may have in memory while others have theirs: the same by all.
+$node->safe_psql('postgres', q{
+	CREATE TABLE long (id int, v vector(256)) WITH (autovacuum_enabled = off, parallel_workers = 4);
+	INSERT INTO long SELECT i, c.v FROM generate_series(1, 3000) i,
+		(SELECT n, array_agg(sin(j * n))::vector AS v FROM generate_series(1, 256) j, generate_series(1, 6) n GROUP BY n) c;
+	VACUUM ANALYZE long});
+my %long;
+for my $workers (0, 1, 4)
+{
+	my ($rc, $out, $err) = $node->psql('postgres', "SET client_min_messages = debug1; SET maintenance_work_mem = '24MB'; SET max_parallel_maintenance_workers = $workers;
+		CREATE INDEX long_v ON long USING hybrid (v)");
+	like($err, $workers > 0 ? qr/with $workers parallel workers.*rows are kept/s : qr/rows are kept/, "long lists, $workers workers");
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	$long{ $node->safe_psql('postgres', q{SELECT bytes('long_v')}) } = 1;
+	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('long_v')}), '18000', 'are right');
+	cmp_ok($node->safe_psql('postgres', q{SELECT list_max FROM hybrid_index_stats('long_v')}), '>', 1000, 'and long');
+	$node->safe_psql('postgres', 'DROP INDEX long_v');
+}
+is(scalar(keys %long), 1, 'and have the same bytes');
+
 $node->stop;
 done_testing();
