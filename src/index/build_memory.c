@@ -88,7 +88,7 @@ hybrid_team_expand(HybridTeam *team, Size bytes)
 {
 	if (team->area == NULL)
 		return;
-	/* segments would be larger and larger, up to half as much as lies in all of them; some of that is lost between pieces */
+	/* a segment would be up to half as large again as all before it, however little is wanted */
 	team->shared->area_bytes += bytes + bytes / BESIDE + DSA_LEAST;
 	dsa_set_size_limit(team->area, team->shared->area_bytes);
 }

@@ -147,8 +147,8 @@ extern void hybrid_team_meet(HybridTeam *team);
 extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
 
 /*
- * hybrid_team_share: by the leader, before the others come: there will be memory that all share, of so many bytes;
- * false: there is no room.  hybrid_team_expand: of so many bytes more.
+ * hybrid_team_share: by the leader, before the others come: there will be memory that all share, of so
+ * many bytes; false: there is no room.  hybrid_team_expand: of so many bytes more.
  */
 extern bool hybrid_team_share(HybridTeam *team, Size bytes);
 extern void hybrid_team_expand(HybridTeam *team, Size bytes);
@@ -171,8 +171,8 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 extern void hybrid_team_forget(HybridTeam *team);
 
 /*
- * hybrid_team_give_back: what was freed goes back to the system, after a step that took much.  The C library would keep
- * it, in each process, while others need theirs.
+ * hybrid_team_give_back: what was freed goes back to the system, after a step that took much.  The C
+ * library would keep it, in each process, while others need theirs.
  */
 extern void hybrid_team_give_back(void);
 
