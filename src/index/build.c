@@ -163,6 +163,7 @@ prepare_lists(HybridBuild *build)
 	}
 	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
+	hybrid_team_give_back();
 }
 
 /* place_rows: all rows come to their lists, and these into the file; meta is the leader's, else NULL. */
@@ -174,9 +175,14 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	{
 		hybrid_keep_assign(build);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
-		hybrid_build_lay(build, meta);
-		hybrid_keep_end(build);
-		return;
+		if (hybrid_build_lay(build, meta))
+		{
+			hybrid_keep_end(build);
+			hybrid_team_give_back();
+			return;
+		}
+		hybrid_keep_give_up(build);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
 	}
 	hybrid_build_scan(build);
 	/* the leader writes, the others wait to measure */
@@ -185,6 +191,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
 		hybrid_build_scan_end(build);
+		hybrid_team_give_back();
 	}
 }
 

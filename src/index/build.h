@@ -213,6 +213,9 @@ hybrid_kept_lists(const HybridLayout *layout, const HybridKeptChunk *chunk, cons
 /* hybrid_keep_plan: whether rows are to be kept, by what hybrid_sample_plan expects. */
 extern void hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan);
 
+/* hybrid_keep_no_room: that it is so is told. */
+extern void hybrid_keep_no_room(const HybridBuild *build);
+
 /* hybrid_keep_rows: reads the table, by all of the team; false: nothing is kept. */
 extern bool hybrid_keep_rows(HybridBuild *build);
 
@@ -229,10 +232,16 @@ extern void hybrid_kept_place(HybridBuild *build, const HybridFrame *frame,
 /* hybrid_keep_end: forgets them, once all have come here. */
 extern void hybrid_keep_end(HybridBuild *build);
 
+/* hybrid_keep_give_up: the same before they are written: the table is read again. */
+extern void hybrid_keep_give_up(HybridBuild *build);
+
 /* build_lay.c */
 
-/* hybrid_build_lay: lists of kept rows, written by all of the team; meta is the leader's, else NULL. */
-extern void hybrid_build_lay(HybridBuild *build, HybridMeta *meta);
+/*
+ * hybrid_build_lay: lists of kept rows, written by all of the team; meta is the leader's, else NULL.  false:
+ * there was no room to say where they are, and nothing is written.
+ */
+extern bool hybrid_build_lay(HybridBuild *build, HybridMeta *meta);
 
 /* build_sort.c */
 
@@ -292,11 +301,18 @@ typedef struct HybridLoadedRows
 	float *places;
 } HybridLoadedRows;
 
-/* hybrid_load_most: how many rows of a list are loaded at a time. */
+/*
+ * hybrid_load_most: how many rows of a list are loaded at a time.  hybrid_load_few: how many one of so many
+ * processes may load while others do; perhaps none.
+ */
 extern int hybrid_load_most(const HybridBuild *build);
+extern int hybrid_load_few(const HybridBuild *build, int share);
 
-/* hybrid_load_room: for one row more, of which the places are the caller's to fill; its number. */
-extern int hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows);
+/* hybrid_load_begin: none are loaded, and there is room for so many. */
+extern void hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most);
+
+/* hybrid_load_end: forgets all of them. */
+extern void hybrid_load_end(HybridLoadedRows *rows);
 
 /*
  * hybrid_load_cut: order[i], which row is number i, part by part, of a list that needs parts; *sizes
@@ -314,7 +330,10 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
                              const float *place, float radius);
 
-/* hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all. */
+/*
+ * hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all.  Forgets
+ * these.
+ */
 extern void hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *meta);
 
 /* hybrid_build_write: lists from the sort, and the lists above; what the meta page says of them. */

@@ -4,9 +4,9 @@
  *		team, who sample them, and find their lists.
  *
  * Blocks of the table come in chunks; whoever takes a chunk reads its rows, and from then on they are
- * everybody's.  Where there turn out to be more rows than may be kept, nothing is: the table is then
- * read twice, and its rows go through a sort (build_parallel.c).  The index has the same bytes either
- * way.
+ * everybody's.  Where there turn out to be more rows than may be kept, or less room than was thought,
+ * nothing is: the table is then read twice, and its rows go through a sort (build_parallel.c).  The index
+ * has the same bytes either way.
  */
 #include "postgres.h"
 
@@ -22,12 +22,18 @@
 
 #include "index/build.h"
 
-#define SHARE 2                       /* of the memory; the other part is the sample's */
-#define CHUNK_BYTES (2 * 1024 * 1024) /* about, of rows */
-#define CHUNK_BLOCKS 64               /* at most, where the table is not long */
-#define CHUNKS 65536                  /* about, at most */
-#define BATCH_ROWS 8192               /* that find their lists together */
+#define SHARE 2                  /* of the memory; the other part is the sample's */
+#define CHUNK_BYTES (512 * 1024) /* about, of rows */
+#define CHUNK_BLOCKS 64          /* at most, where the table is not long */
+#define CHUNKS 65536             /* about, at most */
+#define BATCH_ROWS 8192          /* that find their lists together */
 #define BATCH_LEAST 64
+#define BESIDE_ROW (sizeof(int32) + sizeof(uint64)) /* its list, its place in the order */
+#define COUNTED_BYTES 65536                         /* about, that are counted together */
+
+/* Why nothing is kept: shared->over. */
+#define TOO_MANY 1
+#define NO_ROOM 2
 
 /* Keeping: rows on their way. */
 typedef struct Keeping
@@ -37,10 +43,11 @@ typedef struct Keeping
 	Size most;  /* bytes, of all rows */
 	char *rows; /* of the chunk */
 	int count;
+	int counted; /* of them, and some more, among shared->kept */
 	int allocated;
 	int64 last; /* position */
 	bool disorder;
-	bool over;
+	int over; /* why */
 	MemoryContext context;
 	MemoryContext row_context; /* reset for every row */
 } Keeping;
@@ -62,15 +69,17 @@ static void keep_chunks(Keeping *keeping, double *tuples);
 static double read_blocks(Keeping *keeping, int chunk);
 static void
 keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
-static bool make_room(Keeping *keeping);
-static bool keep_chunk(Keeping *keeping, HybridKeptChunk *chunk);
+static int count_rows(Keeping *keeping);
+static int make_room(Keeping *keeping);
+static int keep_chunk(Keeping *keeping, HybridKeptChunk *chunk);
+static bool order_rows(HybridBuild *build);
 static void find_lists(Finding *finding);
 static void put_in_order(HybridBuild *build);
 
 void
 hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
 {
-	Size row = hybrid_kept_row_bytes(&build->definition.layout) + sizeof(int32) + sizeof(uint64);
+	Size row = hybrid_kept_row_bytes(&build->definition.layout) + BESIDE_ROW;
 	Size memory = Min((Size) maintenance_work_mem * 1024 / SHARE, shared_room());
 	double density = plan->blocks > 0 ? Max(plan->tuples / plan->blocks, 1) : 1;
 
@@ -90,7 +99,7 @@ shared_room(void)
 
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
 		return SIZE_MAX;
-	/* segments grow, and others need some, too: without room a build fails, like all that shares memory */
+	/* segments are larger than what lies in them, and others need some, too */
 	return (Size) room.f_bavail * room.f_frsize / 4;
 }
 
@@ -122,6 +131,9 @@ hybrid_keep_rows(HybridBuild *build)
 	shared->disorder |= keeping.disorder;
 	SpinLockRelease(&shared->mutex);
 	hybrid_team_meet(team);
+	if (team->me == 0 && pg_atomic_read_u32(&shared->over) == 0 && !order_rows(build))
+		pg_atomic_write_u32(&shared->over, NO_ROOM);
+	hybrid_team_meet(team);
 	if (pg_atomic_read_u32(&shared->over) == 0)
 	{
 		if (team->me == 0)
@@ -129,16 +141,20 @@ hybrid_keep_rows(HybridBuild *build)
 			                                 RelationGetRelationName(build->index))));
 		return true;
 	}
-
-	if (team->me == 0)
+	if (team->me == 0 && pg_atomic_read_u32(&shared->over) == TOO_MANY)
 		ereport(DEBUG1, (errmsg_internal("index \"%s\": there are too many rows to keep",
 		                                 RelationGetRelationName(build->index))));
-	/* all have seen that before the counts begin again */
-	hybrid_keep_end(build);
-	if (team->me == 0)
-		shared->heap_tuples = 0;
-	hybrid_team_meet(team);
+	else if (team->me == 0)
+		hybrid_keep_no_room(build);
+	hybrid_keep_give_up(build);
 	return false;
+}
+
+void
+hybrid_keep_no_room(const HybridBuild *build)
+{
+	ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to keep rows",
+	                                 RelationGetRelationName(build->index))));
 }
 
 /* keep_chunks: those that nobody has taken. */
@@ -153,10 +169,13 @@ keep_chunks(Keeping *keeping, double *tuples)
 	       pg_atomic_read_u32(&team->shared->over) == 0)
 	{
 		keeping->count = 0;
+		keeping->counted = 0;
 		keeping->last = -1;
 		*tuples += read_blocks(keeping, (int) chunk);
-		if (keeping->over || !keep_chunk(keeping, &team->kept[chunk]))
-			pg_atomic_write_u32(&team->shared->over, 1);
+		if (keeping->over == 0)
+			keeping->over = keep_chunk(keeping, &team->kept[chunk]);
+		if (keeping->over != 0)
+			pg_atomic_write_u32(&team->shared->over, (uint32) keeping->over);
 		hybrid_team_done(team, keeping->count);
 	}
 }
@@ -185,13 +204,14 @@ keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 
 	(void) index;
 	(void) alive;
-	if (isnull[0] || keeping->over)
+	if (isnull[0] || keeping->over != 0)
 		return;
-	if (keeping->count == keeping->allocated && !make_room(keeping))
-	{
-		keeping->over = true;
+	if (keeping->count == keeping->counted)
+		keeping->over = count_rows(keeping);
+	if (keeping->over == 0 && keeping->count == keeping->allocated)
+		keeping->over = make_room(keeping);
+	if (keeping->over != 0)
 		return;
-	}
 	row = (HybridKeptRow *) (void *) (keeping->rows + keeping->count * keeping->row_bytes);
 	entry.vector = row->vector;
 	old = MemoryContextSwitchTo(keeping->row_context);
@@ -207,42 +227,72 @@ keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	MemoryContextReset(keeping->row_context);
 }
 
-/* make_room: for more rows of the chunk, unless they are too many. */
-static bool
-make_room(Keeping *keeping)
+/*
+ * count_rows: some more of the chunk, among those of all.  In what order they come does not matter: it is
+ * the sum that is too large, or not.
+ */
+static int
+count_rows(Keeping *keeping)
 {
-	int allocated = Max(256, keeping->allocated * 2);
+	pg_atomic_uint64 *kept = &keeping->build->team->shared->kept;
+	int some = (int) Max(COUNTED_BYTES / keeping->row_bytes, 1);
 
-	if (pg_atomic_read_u64(&keeping->build->team->shared->kept) +
-	        keeping->count * keeping->row_bytes >
-	    keeping->most)
-		return false;
-	if (keeping->rows == NULL)
-		keeping->rows = MemoryContextAllocHuge(keeping->context, allocated * keeping->row_bytes);
-	else
-		keeping->rows = repalloc_huge(keeping->rows, allocated * keeping->row_bytes);
-	keeping->allocated = allocated;
-	return true;
+	keeping->counted += some;
+	return pg_atomic_add_fetch_u64(kept, (int64) (some * (keeping->row_bytes + BESIDE_ROW))) >
+	               keeping->most
+	           ? TOO_MANY
+	           : 0;
 }
 
-/* keep_chunk: its rows become everybody's, and room for their lists; false: there is none. */
-static bool
+/* make_room: for more rows of the chunk. */
+static int
+make_room(Keeping *keeping)
+{
+	int allocated = Max(Max((int) (CHUNK_BYTES / keeping->row_bytes), 16), keeping->allocated * 2);
+	char *rows = MemoryContextAllocExtended(keeping->context, allocated * keeping->row_bytes,
+	                                        MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (rows == NULL)
+		return NO_ROOM;
+	if (keeping->rows != NULL)
+	{
+		memcpy(rows, keeping->rows, keeping->count * keeping->row_bytes);
+		pfree(keeping->rows);
+	}
+	keeping->rows = rows;
+	keeping->allocated = allocated;
+	return 0;
+}
+
+/* keep_chunk: its rows become everybody's, and room for their lists. */
+static int
 keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 {
 	HybridTeam *team = keeping->build->team;
 	Size rows = keeping->count * keeping->row_bytes;
-	Size bytes = rows + keeping->count * sizeof(int32);
 
-	/* in what order they come does not matter: it is the sum that is too large, or not */
-	if (pg_atomic_add_fetch_u64(&team->shared->kept,
-	                            (int64) (bytes + keeping->count * sizeof(uint64))) > keeping->most)
-		return false;
-	chunk->rows = hybrid_team_allocate(team, bytes, true);
+	pg_atomic_fetch_sub_u64(&team->shared->kept, (int64) ((keeping->counted - keeping->count) *
+	                                                      (keeping->row_bytes + BESIDE_ROW)));
+	chunk->rows = hybrid_team_allocate(team, rows + keeping->count * sizeof(int32));
 	if (chunk->rows == 0)
-		return false;
+		return NO_ROOM;
 	chunk->count = keeping->count;
 	memcpy(hybrid_team_memory(team, chunk->rows), keeping->rows, rows);
-	return true;
+	return 0;
+}
+
+/* order_rows: room for the order of all rows; false: there is none. */
+static bool
+order_rows(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	int64 rows = 0;
+	int c;
+
+	for (c = 0; c < team->shared->plan.keep_chunks; c++)
+		rows += team->kept[c].count;
+	team->shared->order = hybrid_team_allocate(team, rows * sizeof(uint64));
+	return team->shared->order != 0;
 }
 
 void
@@ -333,10 +383,8 @@ put_in_order(HybridBuild *build)
 	Size row_bytes = hybrid_kept_row_bytes(layout);
 	int lists = Max(build->centroids.count, 1), i, c;
 	int64 *next = palloc(lists * sizeof(int64)), begin = 0;
-	uint64 *order;
+	uint64 *order = hybrid_team_memory(team, team->shared->order);
 
-	team->shared->order = hybrid_team_allocate(team, (Size) build->stored * sizeof(uint64), false);
-	order = hybrid_team_memory(team, team->shared->order);
 	for (i = 0; i < lists; i++)
 	{
 		next[i] = begin;
@@ -368,16 +416,40 @@ void
 hybrid_keep_end(HybridBuild *build)
 {
 	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
 	int c;
 
 	hybrid_team_meet(team);
 	if (team->area == NULL)
 	{
-		for (c = 0; c < team->shared->plan.keep_chunks; c++)
+		for (c = 0; c < shared->plan.keep_chunks; c++)
 		{
 			if (team->kept[c].rows != 0)
 				pfree(hybrid_team_memory(team, team->kept[c].rows));
 		}
+		if (shared->order != 0)
+			pfree(hybrid_team_memory(team, shared->order));
+		if (shared->leaves != 0)
+			pfree(hybrid_team_memory(team, shared->leaves));
 	}
 	hybrid_team_forget(team);
+}
+
+void
+hybrid_keep_give_up(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+
+	/* all have seen what was counted before that begins again */
+	hybrid_keep_end(build);
+	if (team->me == 0)
+	{
+		team->shared->heap_tuples = 0;
+		team->shared->stored = 0;
+	}
+	hybrid_team_meet(team);
+	build->kept = false;
+	build->stored = 0;
+	if (build->list_rows != NULL)
+		memset(build->list_rows, 0, Max(build->centroids.count, 1) * sizeof(int64));
 }

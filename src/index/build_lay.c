@@ -10,6 +10,7 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "server/position.h"
 
@@ -46,6 +47,7 @@ typedef struct Laying
 	HybridLoadedRows rows;
 	int *numbers; /* 0, 1, ... */
 	int numbers_count;
+	int few; /* rows, that are loaded while others load */
 	Leaf *leaves;
 	int count;
 	BlockNumber blocks; /* of the file, with all leaves */
@@ -72,6 +74,7 @@ static void cut_lists(Laying *laying);
 static void sort_rows(Laying *laying, int64 begin, int64 count);
 static void cut_list(Laying *laying, int64 begin, int count);
 static void load_rows(Laying *laying, int64 begin, int count);
+static void unload_rows(Laying *laying, int count);
 static void place_leaves(Laying *laying);
 static void write_leaves(Laying *laying);
 static bool is_central(const Laying *laying);
@@ -80,19 +83,24 @@ static HybridLink place_reserve(HybridSink *sink, HybridPageKind kind);
 static void place_write(HybridSink *sink, BlockNumber block, Page image);
 static WrittenLeaf *written_leaf(const Laying *laying, int leaf);
 static void write_above(Laying *laying, HybridMeta *meta);
+static void end_laying(Laying *laying);
 
-void
+bool
 hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 {
 	HybridTeam *team = build->team;
 	HybridTeamShared *shared = team->shared;
+	HybridAppender before = build->appender;
 	Laying laying;
+	bool room;
 
 	memset(&laying, 0, sizeof(laying));
 	laying.build = build;
 	laying.team = team;
 	laying.stored = (int64) shared->stored;
 	laying.order = hybrid_team_memory(team, shared->order);
+	laying.few = team->participants > 1 ? hybrid_load_few(build, team->participants)
+	                                    : hybrid_load_most(build);
 	laying.written_bytes =
 		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
 	hybrid_team_expect(team, laying.stored);
@@ -100,13 +108,29 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	hybrid_team_meet(team);
 	place_leaves(&laying);
 	if (team->me == 0)
-		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes, false);
+	{
+		hybrid_team_expand(team, laying.count * laying.written_bytes);
+		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes);
+	}
 	hybrid_team_meet(team);
-	laying.written = hybrid_team_memory(team, shared->leaves);
-	write_leaves(&laying);
-	hybrid_team_meet(team);
-	if (team->me == 0)
-		write_above(&laying, meta);
+	room = shared->leaves != 0;
+	if (room)
+	{
+		laying.written = hybrid_team_memory(team, shared->leaves);
+		write_leaves(&laying);
+		hybrid_team_meet(team);
+		if (team->me == 0)
+			write_above(&laying, meta);
+	}
+	else
+	{
+		build->appender = before;
+		if (team->me == 0)
+			ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to lay rows",
+			                                 RelationGetRelationName(build->index))));
+	}
+	end_laying(&laying);
+	return room;
 }
 
 /* cut_lists: the first row of each part of a list is marked as such. */
@@ -168,6 +192,7 @@ cut_list(Laying *laying, int64 begin, int count)
 
 		load_rows(laying, begin, count);
 		parts = hybrid_load_cut(laying->build, &laying->rows, numbers, &sizes);
+		unload_rows(laying, count);
 		memcpy(rows, order, count * sizeof(uint64));
 		for (i = 0; i < count; i++)
 			order[i] = rows[numbers[i]];
@@ -199,17 +224,31 @@ load_rows(Laying *laying, int64 begin, int count)
 	HybridLoadedRows *rows = &laying->rows;
 	int64 i;
 
-	rows->count = 0;
+	/* one long list at a time: so all of them keep to the memory that there is */
+	if (count > laying->few)
+		hybrid_team_turn(laying->team);
+	hybrid_load_begin(build, rows, count);
 	for (i = begin; i < begin + count; i++)
 	{
 		const HybridKeptRow *row = hybrid_team_memory(laying->team, laying->order[i] & ~FIRST);
-		int at = hybrid_load_room(build, rows);
+		int at = rows->count++;
 
 		rows->positions[at] = row->position;
 		rows->stored[at] = row->stored;
 		memcpy(rows->vectors + at * layout->stride, row->vector, layout->stride);
 		hybrid_kept_place(build, &build->frame, row, rows->places + (Size) at * layout->dims);
 	}
+}
+
+/* unload_rows: once they are written, or cut. */
+static void
+unload_rows(Laying *laying, int count)
+{
+	if (count <= laying->few)
+		return;
+	hybrid_load_end(&laying->rows);
+	hybrid_team_give_back();
+	hybrid_team_turn_over(laying->team);
 }
 
 /* place_leaves: where each is in the order, and in the file. */
@@ -270,6 +309,7 @@ write_leaves(Laying *laying)
 		build->appender.extent_end = leaf->extent_end;
 		written->link = hybrid_write_leaf(build, &sink.sink, &laying->rows, laying->numbers,
 		                                  leaf->count, central, written->mean, &written->radius);
+		unload_rows(laying, leaf->count);
 		hybrid_team_done(laying->team, leaf->count);
 	}
 	/* as if all had been written here */
@@ -340,4 +380,13 @@ write_above(Laying *laying, HybridMeta *meta)
 		hybrid_keep_list(build, &leaves, leaf->link, leaf->mean, leaf->radius);
 	}
 	hybrid_write_levels(build, &leaves, meta);
+}
+
+static void
+end_laying(Laying *laying)
+{
+	hybrid_load_end(&laying->rows);
+	if (laying->numbers != NULL)
+		pfree(laying->numbers);
+	pfree(laying->leaves);
 }

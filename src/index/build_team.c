@@ -37,6 +37,7 @@
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
+static void initialize(void *arg);
 static void
 begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers);
 static void publish(HybridTeam *team, int participants);
@@ -147,8 +148,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 		shm_toc_estimate_chunk(&context->estimator, strlen(debug_query_string) + 1);
 		shm_toc_estimate_keys(&context->estimator, 1);
 	}
-	InitializeParallelDSM(context);
-	if (context->seg == NULL)
+	if (!hybrid_team_attempt(team, initialize, context) || context->seg == NULL)
 	{
 		hybrid_team_end(team);
 		return false;
@@ -165,10 +165,10 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	team->sort = shm_toc_allocate(context->toc, sort_bytes);
 	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
 	shm_toc_insert(context->toc, KEY_SORT, team->sort);
-	if (plan->keep_bytes > 0)
+	if (plan->keep_bytes > 0 && !hybrid_team_share(team, plan->keep_bytes))
 	{
-		team->area = dsa_create(LWTRANCHE_PARALLEL_QUERY_DSA);
-		team->shared->area = dsa_get_handle(team->area);
+		hybrid_keep_no_room(build);
+		team->shared->plan.keep_bytes = 0;
 	}
 	team->scan = shm_toc_allocate(context->toc, scan_bytes);
 	table_parallelscan_initialize(build->heap, team->scan, team->snapshot);
@@ -199,6 +199,12 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	return true;
 }
 
+static void
+initialize(void *arg)
+{
+	InitializeParallelDSM((ParallelContext *) arg);
+}
+
 void
 hybrid_team_end(HybridTeam *team)
 {
@@ -213,6 +219,7 @@ hybrid_team_end(HybridTeam *team)
 	if (IsMVCCSnapshot(team->snapshot))
 		UnregisterSnapshot(team->snapshot);
 	DestroyParallelContext(team->context);
+	hybrid_team_disown(team);
 	ExitParallelMode();
 	team->context = NULL;
 }
@@ -326,26 +333,33 @@ hybrid_team_meet(HybridTeam *team)
 	ConditionVariableCancelSleep();
 }
 
-uint64
-hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none)
+void
+hybrid_team_turn(HybridTeam *team)
 {
-	void *own;
+	HybridTeamShared *shared = team->shared;
 
-	bytes = Max(bytes, 1);
-	if (team->area != NULL)
-		return dsa_allocate_extended(team->area, bytes,
-		                             DSA_ALLOC_HUGE | (or_none ? DSA_ALLOC_NO_OOM : 0));
-	own = MemoryContextAllocExtended(CurrentMemoryContext, bytes,
-	                                 MCXT_ALLOC_HUGE | (or_none ? MCXT_ALLOC_NO_OOM : 0));
-	return (uint64) (uintptr_t) own;
+	for (;;)
+	{
+		bool taken;
+
+		SpinLockAcquire(&shared->mutex);
+		taken = shared->turn;
+		shared->turn = true;
+		SpinLockRelease(&shared->mutex);
+		if (!taken)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
 }
 
 void
-hybrid_team_forget(HybridTeam *team)
+hybrid_team_turn_over(HybridTeam *team)
 {
-	if (team->area != NULL)
-		dsa_detach(team->area);
-	team->area = NULL;
+	SpinLockAcquire(&team->shared->mutex);
+	team->shared->turn = false;
+	SpinLockRelease(&team->shared->mutex);
+	ConditionVariableBroadcast(&team->shared->changed);
 }
 
 int64
@@ -428,6 +442,7 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	hybrid_build_help(&build);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
 	hybrid_team_forget(&team);
+	hybrid_team_disown(&team);
 	index_close(build.index, NoLock);
 	table_close(build.heap, NoLock);
 }

@@ -49,6 +49,7 @@ static void next_row(void *arg, HybridNewEntry *entry);
 static void write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
                         int count, int level, bool root, HybridBuiltLists *above);
 static void next_list(void *arg, HybridNewEntry *entry);
+static void forget_lists(HybridBuiltLists *lists);
 static void round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector,
                         float *back);
 
@@ -89,7 +90,7 @@ write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 		while (left > 0)
 		{
 			CHECK_FOR_INTERRUPTS();
-			rows.count = 0;
+			hybrid_load_begin(build, &rows, (int) Min(left, most));
 			while (left > 0 && rows.count < most)
 			{
 				load_row(build, &rows);
@@ -100,16 +101,23 @@ write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 	}
 	if (leaves->count == 0)
 		write_loaded(build, leaves, &rows);
+	hybrid_load_end(&rows);
 }
 
 int
 hybrid_load_most(const HybridBuild *build)
 {
-	const HybridLayout *layout = &build->definition.layout;
-	Size row_bytes = layout->stride + layout->floats * sizeof(float) + 64;
+	return Max(hybrid_load_few(build, 1), build->definition.list_size * 2);
+}
 
-	return (int) Max(Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536),
-	                 (Size) build->definition.list_size * 2);
+int
+hybrid_load_few(const HybridBuild *build, int share)
+{
+	const HybridLayout *layout = &build->definition.layout;
+	/* who cuts them has a copy of their places */
+	Size row_bytes = layout->stride + 2 * layout->floats * sizeof(float) + 64;
+
+	return (int) Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536) / share;
 }
 
 /* write_stream: all rows in one list, however many. */
@@ -130,6 +138,7 @@ write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 	                           stream_row, &source, &radius);
 	leaves->central = true;
 	hybrid_keep_list(build, leaves, link, build->widened, 0);
+	hybrid_load_end(&rows);
 }
 
 static void
@@ -138,7 +147,7 @@ stream_row(void *arg, HybridNewEntry *entry)
 	RowSource *source = (RowSource *) arg;
 
 	source->next = 0;
-	source->rows->count = 0;
+	hybrid_load_begin(source->build, source->rows, 1);
 	load_row(source->build, source->rows);
 	next_row(source, entry);
 }
@@ -148,7 +157,7 @@ static void
 load_row(HybridBuild *build, HybridLoadedRows *rows)
 {
 	const HybridLayout *layout = &build->definition.layout;
-	int i = hybrid_load_room(build, rows);
+	int i = rows->count++;
 
 	hybrid_row_sort_next(&build->sort, &rows->positions[i], &rows->stored[i],
 	                     rows->vectors + i * layout->stride);
@@ -160,39 +169,34 @@ load_row(HybridBuild *build, HybridLoadedRows *rows)
 	                   rows->places + (Size) i * layout->dims);
 }
 
-int
-hybrid_load_room(const HybridBuild *build, HybridLoadedRows *rows)
+void
+hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most)
 {
 	const HybridLayout *layout = &build->definition.layout;
-	int i = rows->count++;
+	MemoryContext context = CurrentMemoryContext;
 
-	if (i == rows->allocated)
-	{
-		/* an index without codes has them one by one */
-		int allocated = build->definition.coded ? Max(256, rows->allocated * 2) : 1;
-		MemoryContext context = CurrentMemoryContext;
-		HybridLoadedRows grown;
+	rows->count = 0;
+	if (most <= rows->allocated)
+		return;
+	/* nothing that was loaded is needed: never two of them at once */
+	hybrid_load_end(rows);
+	rows->allocated = most;
+	rows->positions = MemoryContextAllocHuge(context, most * sizeof(int64));
+	rows->stored = MemoryContextAllocHuge(context, most * sizeof(HybridStored));
+	rows->vectors = MemoryContextAllocHuge(context, most * layout->stride);
+	rows->places = MemoryContextAllocHuge(context, most * layout->floats * sizeof(float));
+}
 
-		grown.count = rows->count;
-		grown.allocated = allocated;
-		grown.positions = MemoryContextAllocHuge(context, allocated * sizeof(int64));
-		grown.stored = MemoryContextAllocHuge(context, allocated * sizeof(HybridStored));
-		grown.vectors = MemoryContextAllocHuge(context, allocated * layout->stride);
-		grown.places = MemoryContextAllocHuge(context, allocated * layout->floats * sizeof(float));
-		if (rows->allocated > 0)
-		{
-			memcpy(grown.positions, rows->positions, i * sizeof(int64));
-			memcpy(grown.stored, rows->stored, i * sizeof(HybridStored));
-			memcpy(grown.vectors, rows->vectors, i * layout->stride);
-			memcpy(grown.places, rows->places, i * layout->floats * sizeof(float));
-			pfree(rows->positions);
-			pfree(rows->stored);
-			pfree(rows->vectors);
-			pfree(rows->places);
-		}
-		*rows = grown;
-	}
-	return i;
+void
+hybrid_load_end(HybridLoadedRows *rows)
+{
+	if (rows->allocated == 0)
+		return;
+	pfree(rows->positions);
+	pfree(rows->stored);
+	pfree(rows->vectors);
+	pfree(rows->places);
+	rows->allocated = 0;
 }
 
 /* write_loaded: one list, or as many as are needed where more rows came than a list should have. */
@@ -346,11 +350,13 @@ hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *met
 			pfree(centroids.group_begin);
 		}
 		pfree(order);
+		forget_lists(&below);
 		below = above;
 	}
 	meta->root = below.links[0].head;
 	meta->root_generation = below.links[0].generation;
 	meta->height = (uint16) level;
+	forget_lists(&below);
 }
 
 /* write_inner: a list of the lists with these numbers; the root's centroid is the centre. */
@@ -427,6 +433,14 @@ hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link, c
 	lists->links[lists->count] = link;
 	lists->radii[lists->count] = radius;
 	memcpy(lists->places + (Size) lists->count++ * dims, place, dims * sizeof(float));
+}
+
+static void
+forget_lists(HybridBuiltLists *lists)
+{
+	pfree(lists->links);
+	pfree(lists->radii);
+	pfree(lists->places);
 }
 
 /* round_place: a centroid as the list above stores it, and as everybody then takes it. */

@@ -12,6 +12,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/tidbitmap.h"
 #include "storage/block.h"
+#include "storage/buf.h"
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
@@ -102,6 +103,20 @@ extern void hybrid_meta_init(Page page, const HybridIndex *index);
 
 /* hybrid_tree_read: the tree as it is now. */
 extern void hybrid_tree_read(Relation index, HybridTree *tree);
+
+/* HybridMetaChange: of what the meta page says, in a record of its own. */
+typedef struct HybridMetaChange
+{
+	Buffer buffer;
+	struct GenericXLogState *record;
+} HybridMetaChange;
+
+/*
+ * hybrid_meta_begin, hybrid_meta_end: around such a change; the meta page is locked between the two, as
+ * the last of all pages.
+ */
+extern HybridMeta *hybrid_meta_begin(Relation index, HybridMetaChange *change);
+extern void hybrid_meta_end(HybridMetaChange *change);
 
 /* hybrid_open_index: for SQL functions; raises unless oid is an index of ours and accessible. */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);

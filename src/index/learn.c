@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
 #include "common/pg_prng.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -148,17 +147,13 @@ take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
 static void
 write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves)
 {
-	GenericXLogState *record = GenericXLogStart(index);
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	HybridMeta *meta;
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
 	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
 	/* one that shrank has not to become what it was */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
-	GenericXLogFinish(record);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_end(&change);
 }

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/generic_xlog.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "fmgr.h"
@@ -155,6 +156,22 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->noting = meta->noting != 0;
 	memcpy(tree->curve, meta->curve, sizeof(tree->curve));
 	UnlockReleaseBuffer(buffer);
+}
+
+HybridMeta *
+hybrid_meta_begin(Relation index, HybridMetaChange *change)
+{
+	change->buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	change->record = GenericXLogStart(index);
+	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	return hybrid_meta(GenericXLogRegisterBuffer(change->record, change->buffer, 0));
+}
+
+void
+hybrid_meta_end(HybridMetaChange *change)
+{
+	GenericXLogFinish(change->record);
+	UnlockReleaseBuffer(change->buffer);
 }
 
 Relation

@@ -178,13 +178,10 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 static void
 set_next(Relation index, uint32 leaves)
 {
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *record = GenericXLogStart(index);
+	HybridMetaChange change;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0))->regroup_leaves = leaves;
-	GenericXLogFinish(record);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_begin(index, &change)->regroup_leaves = leaves;
+	hybrid_meta_end(&change);
 }
 
 static void

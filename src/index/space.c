@@ -185,30 +185,22 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 void
 hybrid_tree_grow(Relation index, int leaves)
 {
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
-	HybridMeta *meta;
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->leaves = (uint32) Max((int64) meta->leaves + leaves, 1);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_end(&change);
 }
 
 void
 hybrid_tree_count(Relation index, int leaves)
 {
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
-	HybridMeta *meta;
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->leaves = (uint32) leaves;
 	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_end(&change);
 }
 
 bool

@@ -15,6 +15,7 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "utils/dsa.h"
+#include "utils/resowner.h"
 #include "utils/tuplesort.h"
 
 #include "index/index.h"
@@ -75,10 +76,12 @@ typedef struct HybridTeamShared
 	pg_atomic_uint64 sampled;
 	/* of kept rows */
 	dsa_handle area;
+	Size area_bytes;       /* at most; the leader's */
 	pg_atomic_uint64 kept; /* bytes */
 	pg_atomic_uint32 over; /* there are more than may be kept */
 	bool disorder;         /* of their positions; with mutex */
 	bool cut;              /* a list was, with mutex */
+	bool turn;             /* somebody's, with mutex */
 	uint64 order;          /* rows, list by list: hybrid_team_memory */
 	uint64 leaves;         /* lists that are written: hybrid_team_memory */
 	BlockNumber first;     /* of lists */
@@ -109,6 +112,7 @@ typedef struct HybridTeam
 	void *measured;        /* hybrid_measured_bytes(plan.queries) */
 	Sharedsort *sort;      /* NULL: alone */
 	dsa_area *area;        /* NULL: alone, or nothing is kept */
+	ResourceOwner owner;   /* of what hybrid_team_attempt took; NULL: nothing */
 	ParallelTableScanDesc scan;
 	/* of the leader */
 	ParallelContext *context;
@@ -134,11 +138,26 @@ extern void hybrid_team_end(HybridTeam *team);
  */
 extern void hybrid_team_meet(HybridTeam *team);
 
+/* build_memory.c */
+
 /*
- * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0, if that
- * is what is wanted, where there is none.
+ * hybrid_team_attempt: take(arg), which may need shared memory; false where the system has too little of
+ * that, or of what goes with it.  Nothing else may be under way: no light-weight lock outlives it then.
  */
-extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes, bool or_none);
+extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
+
+/*
+ * hybrid_team_share: by the leader, before the others come: there will be memory that all share, of so
+ * many bytes; false: there is no room.  hybrid_team_expand: of so many bytes more.
+ */
+extern bool hybrid_team_share(HybridTeam *team, Size bytes);
+extern void hybrid_team_expand(HybridTeam *team, Size bytes);
+
+/*
+ * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0 where there
+ * is none.
+ */
+extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes);
 
 /* hybrid_team_memory: where it is in this process. */
 static inline void *
@@ -150,6 +169,24 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 
 /* hybrid_team_forget: all of that memory, once nobody looks at it. */
 extern void hybrid_team_forget(HybridTeam *team);
+
+/*
+ * hybrid_team_give_back: what was freed goes back to the system, after a step that took much.  The C
+ * library would keep it, in each process, while others need theirs.
+ */
+extern void hybrid_team_give_back(void);
+
+/* hybrid_team_disown: what attempts have left, once nothing that they took is needed. */
+extern void hybrid_team_disown(HybridTeam *team);
+
+/* build_team.c */
+
+/*
+ * hybrid_team_turn: waits until nobody else does what one of the team does at a time.
+ * hybrid_team_turn_over: that is done.
+ */
+extern void hybrid_team_turn(HybridTeam *team);
+extern void hybrid_team_turn_over(HybridTeam *team);
 
 /* hybrid_team_next: a piece of this step that nobody has taken. */
 extern int64 hybrid_team_next(HybridTeam *team);
