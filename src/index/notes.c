@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
 #include "storage/bufmgr.h"
 
 #include "index/lock.h"
@@ -41,38 +40,29 @@ hybrid_note(Relation index, BlockNumber leaf)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	uint32 bit = bit_of(leaf);
+	HybridMetaChange change;
 	bool there;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	there = (hybrid_meta(BufferGetPage(buffer))->notes[bit / 8] & 1 << bit % 8) != 0;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (!there)
-	{
-		GenericXLogState *record = GenericXLogStart(index);
-
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0))->notes[bit / 8] |= 1 << bit % 8;
-		GenericXLogFinish(record);
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	}
-	ReleaseBuffer(buffer);
+	UnlockReleaseBuffer(buffer);
+	if (there)
+		return;
+	hybrid_meta_begin(index, &change)->notes[bit / 8] |= 1 << bit % 8;
+	hybrid_meta_end(&change);
 }
 
 void
 hybrid_notes_take(Relation index, HybridNotes *notes)
 {
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *record = GenericXLogStart(index);
-	HybridMeta *meta;
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
 	int i;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
 	for (i = 0; i < HYBRID_NOTES_BYTES; i++)
 		notes->bits[i] |= meta->notes[i];
 	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
-	GenericXLogFinish(record);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_end(&change);
 }
 
 bool
@@ -87,16 +77,12 @@ hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
 static void
 set_noting(Relation index, bool noting)
 {
-	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
-	GenericXLogState *record = GenericXLogStart(index);
-	HybridMeta *meta;
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffer, 0));
 	meta->noting = noting;
 	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
-	GenericXLogFinish(record);
-	UnlockReleaseBuffer(buffer);
+	hybrid_meta_end(&change);
 }
 
 /* bit_of: heads lie at regular distances, as a rule: these must not meet. */

@@ -234,5 +234,19 @@ for my $workers (0, 1, 4)
 }
 is(scalar(keys %long), 1, 'and have the same bytes');
 
+# A billion dimensions, and no codes: no room is asked for centroids, which there are none of.
+$node->safe_psql('postgres', q{
+	CREATE TABLE sparse (id int, s sparsevec(1000000000)) WITH (autovacuum_enabled = off, parallel_workers = 1);
+	INSERT INTO sparse SELECT i, ('{' || i || ':1,1000000000:2}/1000000000')::sparsevec FROM generate_series(1, 2000) i;
+	VACUUM ANALYZE sparse});
+($session, $leader) = begin('sparse', 1);
+limit(4_000_000, $leader);
+ask($session, 'CREATE INDEX sparse_v ON sparse USING hybrid (s)');
+limit('unlimited', $leader);
+unlike($session->{err}, qr/ERROR|less shared memory/, 'a billion dimensions take no room');
+like($session->{err}, qr/with 1 parallel workers/, 'of any process');
+is($node->safe_psql('postgres', q{SELECT hybrid_index_check('sparse_v')}), '2000', 'and are right');
+finish($session);
+
 $node->stop;
 done_testing();
