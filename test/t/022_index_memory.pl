@@ -234,5 +234,14 @@ for my $workers (0, 1, 4)
 }
 is(scalar(keys %long), 1, 'and have the same bytes');
 
+# An index without lists to be has no centroids, whatever the dimensions: 12 GB were taken for a row.
+$node->safe_psql('postgres', q{CREATE TABLE sparse (id int, v sparsevec(1000000000)); INSERT INTO sparse VALUES (1, '{7:1}/1000000000')});
+$session = session();
+system('prlimit --pid ' . ask($session, 'SELECT pg_backend_pid()') . ' --as=4000000000:unlimited') == 0 or die 'prlimit failed';
+ask($session, 'SET max_parallel_maintenance_workers = 0; CREATE INDEX sparse_v ON sparse USING hybrid (v)');
+is($session->{err}, '', 'an index of a billion dimensions takes little memory');
+is(ask($session, q{SELECT hybrid_index_check('sparse_v')}), '1', 'and is right');
+finish($session);
+
 $node->stop;
 done_testing();
