@@ -268,16 +268,16 @@ publish(HybridTeam *team, int participants)
 static Size
 arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most)
 {
-	Size used = 0, row = dims * sizeof(float), lists = Max(plan->lists, 1);
+	/* without lists to be there is nothing of a row's length, which may be that of 1,000,000,000 numbers */
+	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
+	Size lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
 
 	team->chunk_rows = take(from, &used, Max(plan->chunks, plan->keep_chunks), sizeof(int32));
 	team->kept = take(from, &used, plan->keep_chunks, sizeof(HybridKeptChunk));
-	/* an index without codes has none, and a billion dimensions, perhaps */
-	team->centre = take(from, &used, Min(plan->lists, 1), row);
 	team->places = take(from, &used, plan->lists, row);
 	team->groups = take(from, &used, groups, row + sizeof(int));
-	team->sums = take(from, &used, plan->window, dims * sizeof(double));
+	team->sums = take(from, &used, plan->window, numbers * sizeof(double));
 	team->sum_rows = take(from, &used, lists, sizeof(int64));
 	team->list_rows = take(from, &used, mul_size(lists, most), sizeof(int64));
 	team->queries = take(from, &used, plan->queries, row);

@@ -101,7 +101,6 @@ typedef struct HybridTeam
 	int participants;
 	int32 *chunk_rows;     /* plan.chunks or plan.keep_chunks: rows of the sample */
 	HybridKeptChunk *kept; /* plan.keep_chunks */
-	float *centre;         /* dims */
 	float *places;         /* plan.lists * dims: of the lists to be */
 	float *groups;         /* dims of each group of lists; then where each begins */
 	double *sums;          /* plan.window * dims; of the centre: dims */
