@@ -30,8 +30,8 @@
 #include "index/lookup.h"
 #include "index/truths.h"
 
-#define WANTED 10       /* neighbours that are to be found */
-#define TOGETHER 64     /* queries whose neighbours are looked for at a time */
+#define WANTED 10   /* neighbours that are to be found */
+#define TOGETHER 64 /* queries whose neighbours are looked for at a time */
 /* queries: many where rows are many, since what there is to be gained is more, as far as that is affordable */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
