@@ -194,11 +194,12 @@ hy_load_queries(const HyCudaDistance &args, int first_query, int start,
 #pragma unroll
 	for (int q = 0; q < Batch; q++)
 	{
-		const float *source = args.queries + (int64_t) (first_query + q) * args.dims + start;
-		bool there = first_query + q < args.query_count;
+		const float *source =
+			args.rows.queries + (int64_t) (first_query + q) * args.rows.dims + start;
+		bool there = first_query + q < args.rows.query_count;
 
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
-			query[q][i] = there && start + i < args.dims ? source[i] : 0.0f;
+			query[q][i] = there && start + i < args.rows.dims ? source[i] : 0.0f;
 	}
 }
 
@@ -215,7 +216,7 @@ __launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
 	const int first_query = blockIdx.y * Batch;
-	const bool one_segment = args.dims <= HY_CUDA_SEGMENT;
+	const bool one_segment = args.rows.dims <= HY_CUDA_SEGMENT;
 
 	if (one_segment)
 	{
@@ -224,21 +225,21 @@ __launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
 	}
 
 	/* every warp of the block goes round the same number of times: the barriers need them all */
-	for (int64_t first_row = (int64_t) blockIdx.x * HY_CUDA_WARPS; first_row < args.rows;
+	for (int64_t first_row = (int64_t) blockIdx.x * HY_CUDA_WARPS; first_row < args.rows.rows;
 	     first_row += (int64_t) gridDim.x * HY_CUDA_WARPS)
 	{
 		const int64_t row = first_row + warp;
-		const bool there = row < args.rows;
-		const Element *target =
-			(const Element *) ((const char *) args.targets + (there ? row : 0) * args.stride);
+		const bool there = row < args.rows.rows;
+		const Element *target = (const Element *) ((const char *) args.rows.targets +
+		                                           (there ? row : 0) * args.rows.stride);
 		HyTwins twins[Batch] = {};
 		HyTwins norm_twins = {};
 		float sum = 0.0f;
 		float bb = 0.0f;
 
-		for (int start = 0; start < args.dims; start += HY_CUDA_SEGMENT)
+		for (int start = 0; start < args.rows.dims; start += HY_CUDA_SEGMENT)
 		{
-			const int left = args.dims - start;
+			const int left = args.rows.dims - start;
 			const int length = left < HY_CUDA_SEGMENT ? left : HY_CUDA_SEGMENT;
 
 			if (!one_segment)
@@ -281,12 +282,12 @@ __launch_bounds__(HY_CUDA_THREADS, HY_CUDA_RESIDENT_BLOCKS(Batch))
 			if (lane == q)
 				sum = folded;
 		}
-		if (lane < Batch && first_query + lane < args.query_count)
+		if (lane < Batch && first_query + lane < args.rows.query_count)
 		{
 			const int at = first_query + lane;
 
 			args.out[at * args.out_stride + row] = hy_finish<Metric>(
-				sum, Metric == HY_METRIC_COSINE ? args.query_norms[at] : 0.0f, bb);
+				sum, Metric == HY_METRIC_COSINE ? args.rows.query_norms[at] : 0.0f, bb);
 		}
 	}
 }

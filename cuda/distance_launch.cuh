@@ -25,12 +25,12 @@ template <int Metric, class Element, int Batch>
 static cudaError_t
 hy_launch(const HyCudaDistance *args, int multiprocessors, cudaStream_t stream)
 {
-	int64_t blocks = (args->rows + HY_CUDA_WARPS - 1) / HY_CUDA_WARPS;
+	int64_t blocks = (args->rows.rows + HY_CUDA_WARPS - 1) / HY_CUDA_WARPS;
 	int64_t most = (int64_t) multiprocessors * HY_CUDA_BLOCKS_PER_MULTIPROCESSOR;
 	dim3 grid;
 
 	grid.x = (unsigned) (blocks < most ? blocks : most);
-	grid.y = (unsigned) ((args->query_count + Batch - 1) / Batch);
+	grid.y = (unsigned) ((args->rows.query_count + Batch - 1) / Batch);
 	grid.z = 1;
 	return HY_CUDA_LAUNCH((hy_distance_kernel<Metric, Element, Batch>), grid, HY_CUDA_THREADS,
 	                      stream, *args);
@@ -40,7 +40,7 @@ template <int Metric, class Element>
 static cudaError_t
 hy_launch_batch(const HyCudaDistance *args, int multiprocessors, cudaStream_t stream)
 {
-	if (args->query_count == 1)
+	if (args->rows.query_count == 1)
 		return hy_launch<Metric, Element, 1>(args, multiprocessors, stream);
 	return hy_launch<Metric, Element, HY_CUDA_BATCH>(args, multiprocessors, stream);
 }

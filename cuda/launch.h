@@ -19,8 +19,8 @@ extern "C"
 {
 #endif
 
-	/* HyCudaDistance: one kernel's worth of the operation; every pointer is the device's. */
-	typedef struct HyCudaDistance
+	/* HyCudaRows: a kernel's worth of queries against rows; every pointer is the device's. */
+	typedef struct HyCudaRows
 	{
 		const void *targets;      /* row 0; aligned to its element */
 		int64_t stride;           /* bytes from row to row, a multiple of the element's size */
@@ -29,7 +29,12 @@ extern "C"
 		const float *query_norms; /* canonical sums of squares; read for cosine only */
 		int32_t query_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
 		int32_t dims;             /* 1 .. HY_MAX_DIMS */
-		double *out;              /* out[q * out_stride + t] */
+	} HyCudaRows;
+
+	typedef struct HyCudaDistance
+	{
+		HyCudaRows rows;
+		double *out; /* out[q * out_stride + t] */
 		int64_t out_stride;
 	} HyCudaDistance;
 

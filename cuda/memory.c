@@ -189,11 +189,11 @@ open_slot(HyDevice *device, HyCudaSlot *slot)
 	if (error == cudaSuccess)
 		error = cudaHostAlloc((void **) &slot->pinned_up, scratch->up, cudaHostAllocDefault);
 	if (error == cudaSuccess)
-		error = cudaHostAlloc((void **) &slot->pinned_down, scratch->down, cudaHostAllocDefault);
+		error = cudaHostAlloc(&slot->pinned_down, scratch->down, cudaHostAllocDefault);
 	if (error == cudaSuccess)
 		error = cudaMalloc((void **) &slot->device_up, scratch->up);
 	if (error == cudaSuccess)
-		error = cudaMalloc((void **) &slot->device_down, scratch->down);
+		error = cudaMalloc(&slot->device_down, scratch->down);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "allocating working memory");
 	return HY_OK;

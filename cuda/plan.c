@@ -53,7 +53,8 @@ hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch)
 	int64_t group = least(work->queries, HY_CUDA_MAX_QUERIES);
 
 	group = least(group, (int64_t) (scratch->queries / ((uint64_t) work->dims * sizeof(float))));
-	group = least(group, (int64_t) (scratch->down / sizeof(double)));
+	group =
+		least(group, (int64_t) (scratch->down / (uint64_t) (work->query_down + work->pair_down)));
 	return (int32_t) group;
 }
 
@@ -85,7 +86,10 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 		rows = least(rows, (int64_t) (scratch->up / ((uint64_t) work->dims * work->element)));
-	rows = least(rows, (int64_t) (scratch->down / sizeof(double) / chunk->query_count));
+	if (work->pair_down > 0)
+		rows = least(rows, (int64_t) ((scratch->down / (uint64_t) chunk->query_count -
+		                               (uint64_t) work->query_down) /
+		                              (uint64_t) work->pair_down));
 	rows = least(rows, (int64_t) (pace->work / ((uint64_t) chunk->query_count * work->dims)));
 	chunk->row_count = rows < 1 ? 1 : rows;
 	return true;

@@ -29,14 +29,16 @@ typedef struct HyCudaScratch
 	uint64_t queries; /* one group of queries */
 } HyCudaScratch;
 
-/* HyCudaWork: a distance task as the plan sees it. */
+/* HyCudaWork: queries against rows, as the plan sees them. */
 typedef struct HyCudaWork
 {
 	int64_t queries;
 	int64_t rows;
 	int32_t dims;
-	int32_t element; /* bytes of one element of a row */
-	bool resident;   /* the rows are on the device: they need no scratch */
+	int32_t element;    /* bytes of one element of a row */
+	bool resident;      /* the rows are on the device: they need no scratch */
+	int32_t query_down; /* bytes of results of a query, however many rows */
+	int32_t pair_down;  /* bytes of results of a query and a row */
 } HyCudaWork;
 
 typedef struct HyCudaChunk

@@ -34,7 +34,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 static double
 hy_elements(const HyCudaDistance &args)
 {
-	return (double) args.rows * args.query_count * args.dims;
+	return (double) args.rows.rows * args.rows.query_count * args.rows.dims;
 }
 
 static double

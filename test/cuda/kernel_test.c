@@ -130,18 +130,19 @@ run_case(const Case *c)
 	CHECK_INT(hy_distance_matrix(c->metric, &query_matrix, &target_matrix, expected, NULL), HY_OK);
 
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	args.targets = to_device(targets, target_bytes, stream);
-	args.queries = to_device(queries, query_bytes, stream);
+	args.rows.targets = to_device(targets, target_bytes, stream);
+	args.rows.queries = to_device(queries, query_bytes, stream);
 	memset(out, 0xee, out_bytes);
 	args.out = to_device(out, out_bytes, stream);
 	CHECK_INT(cudaMalloc(&norms, (size_t) c->queries * sizeof(float)), cudaSuccess);
-	args.query_norms = norms;
-	args.stride = stride;
-	args.rows = c->rows;
-	args.query_count = c->queries;
-	args.dims = c->dims;
+	args.rows.query_norms = norms;
+	args.rows.stride = stride;
+	args.rows.rows = c->rows;
+	args.rows.query_count = c->queries;
+	args.rows.dims = c->dims;
 	args.out_stride = c->rows;
-	CHECK_INT(hy_cuda_launch_norms(args.queries, c->queries, c->dims, norms, stream), cudaSuccess);
+	CHECK_INT(hy_cuda_launch_norms(args.rows.queries, c->queries, c->dims, norms, stream),
+	          cudaSuccess);
 	/* one multiprocessor: blocks have several turns even in small cases */
 	CHECK_INT(hy_cuda_launch_distance(c->metric, c->dtype, &args, 1, stream), cudaSuccess);
 	CHECK_INT(cudaMemcpyAsync(out, args.out, out_bytes, cudaMemcpyDeviceToHost, stream),
@@ -160,8 +161,8 @@ run_case(const Case *c)
 		compared++;
 	}
 
-	cudaFree((void *) args.targets);
-	cudaFree((void *) args.queries);
+	cudaFree((void *) args.rows.targets);
+	cudaFree((void *) args.rows.queries);
 	cudaFree(args.out);
 	cudaFree(norms);
 	cudaStreamDestroy(stream);
@@ -278,13 +279,13 @@ every_half(void)
 	for (i = 0; i < COUNT; i++)
 		halves[i] = (uint16_t) i;
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	args.targets = to_device(halves, COUNT * sizeof(uint16_t), stream);
-	args.queries = to_device(&zero, sizeof(zero), stream);
+	args.rows.targets = to_device(halves, COUNT * sizeof(uint16_t), stream);
+	args.rows.queries = to_device(&zero, sizeof(zero), stream);
 	args.out = to_device(out, COUNT * sizeof(double), stream);
-	args.stride = sizeof(uint16_t);
-	args.rows = COUNT;
-	args.query_count = 1;
-	args.dims = 1;
+	args.rows.stride = sizeof(uint16_t);
+	args.rows.rows = COUNT;
+	args.rows.query_count = 1;
+	args.rows.dims = 1;
 	args.out_stride = COUNT;
 	CHECK_INT(hy_cuda_launch_distance(HY_METRIC_L1, HY_F16, &args, 4, stream), cudaSuccess);
 	CHECK_INT(
@@ -293,8 +294,8 @@ every_half(void)
 	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
 	for (i = 0; i < COUNT; i++)
 		CHECK_SAME_F64(out[i], (double) hy_half_to_float((uint16_t) i));
-	cudaFree((void *) args.targets);
-	cudaFree((void *) args.queries);
+	cudaFree((void *) args.rows.targets);
+	cudaFree((void *) args.rows.queries);
 	cudaFree(args.out);
 	cudaStreamDestroy(stream);
 	free(halves);
