@@ -93,6 +93,7 @@ struct HyDevice
 	float *pinned_queries;
 	float *device_queries;
 	float *device_norms;
+	HyNeighbor *device_best;
 
 	HyCudaTask task;
 	HyTicket last_ticket;

@@ -33,14 +33,16 @@ hy_cuda_estimate(const HyDevice *device, const HyShape *shape)
 	HyEstimate estimate = {0};
 	HyCudaScratch scratch;
 
-	if (!hy_cuda_caps(device, shape).ok)
+	HyCaps caps = hy_cuda_caps(device, shape);
+
+	if (!caps.ok || shape->targets > caps.max_targets || shape->k > caps.max_k)
 		return estimate;
 	if (device != NULL)
 		scratch = device->scratch;
 	else
 		(void) hy_cuda_scratch_plan(UINT64_MAX, &scratch);
 	estimate.device_bytes = hy_cuda_scratch_bytes(&scratch);
-	estimate.pinned_bytes = estimate.device_bytes;
+	estimate.pinned_bytes = hy_cuda_pinned_bytes(&scratch);
 	find(shape->op)->estimate(&scratch, shape, &estimate);
 	return estimate;
 }
@@ -181,6 +183,8 @@ find(HyOp op)
 	{
 		case HY_OP_DISTANCE:
 			return &hy_cuda_distance;
+		case HY_OP_TOPK:
+			return &hy_cuda_topk;
 		default:
 			return NULL;
 	}

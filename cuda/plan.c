@@ -25,17 +25,20 @@ hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
 {
 	scratch->up = LARGEST_COPY;
 	scratch->down = LARGEST_COPY;
+	scratch->best = scratch->down;
 	scratch->queries = LARGEST_QUERIES;
 	while (scratch->queries > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
 	{
 		scratch->up /= 2;
 		scratch->down /= 2;
+		scratch->best = scratch->down;
 		scratch->queries /= 2;
 	}
 	while (scratch->up > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
 	{
 		scratch->up /= 2;
 		scratch->down /= 2;
+		scratch->best = scratch->down;
 	}
 	return hy_cuda_scratch_bytes(scratch) <= budget;
 }
@@ -43,8 +46,14 @@ hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
 uint64_t
 hy_cuda_scratch_bytes(const HyCudaScratch *scratch)
 {
-	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries +
+	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries + scratch->best +
 	       (uint64_t) HY_CUDA_MAX_QUERIES * sizeof(float);
+}
+
+uint64_t
+hy_cuda_pinned_bytes(const HyCudaScratch *scratch)
+{
+	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries;
 }
 
 int32_t

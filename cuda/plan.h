@@ -21,11 +21,12 @@
 /* The longest a kernel should run: a cancel waits for the kernels in flight. */
 #define HY_CUDA_KERNEL_US 5000
 
-/* HyCudaScratch: bytes of working memory, each once on the device and once pinned on the host. */
+/* HyCudaScratch: bytes of working memory, on the device and, but for best, pinned on the host. */
 typedef struct HyCudaScratch
 {
 	uint64_t up;      /* a slot's rows on their way up */
-	uint64_t down;    /* a slot's distances on their way down */
+	uint64_t down;    /* a slot's results on their way down */
+	uint64_t best;    /* the k best so far of one group */
 	uint64_t queries; /* one group of queries */
 } HyCudaScratch;
 
@@ -60,8 +61,9 @@ typedef struct HyCudaPace
  */
 extern bool hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch);
 
-/* hy_cuda_scratch_bytes: what the scratch takes of the device's memory, of pinned memory too. */
+/* hy_cuda_scratch_bytes, hy_cuda_pinned_bytes: what it takes of the device's and of pinned memory. */
 extern uint64_t hy_cuda_scratch_bytes(const HyCudaScratch *scratch);
+extern uint64_t hy_cuda_pinned_bytes(const HyCudaScratch *scratch);
 
 /* hy_cuda_query_group: how many queries a group holds; >= 1. */
 extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch);

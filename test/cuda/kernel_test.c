@@ -5,23 +5,7 @@
  * Rows and results lie in allocations of exactly their size, so that reading or writing past an
  * end is seen too.
  */
-#include "unit.h"
-
-#include "core/distance.h"
-#include "cuda/launch.h"
-#include "fake.h"
-
-/* How elements are drawn. */
-typedef enum Kind
-{
-	KIND_PLAIN,  /* uniform in -1 .. 1 */
-	KIND_MIXED,  /* magnitudes from 1e-30 to 1e30: sums overflow and underflow */
-	KIND_CANCEL, /* large values that nearly cancel */
-	KIND_FEW,    /* one of four values: many equal distances, zero vectors at low dims */
-	KIND_TINY,   /* subnormal results */
-	KIND_ABSORB, /* powers of two so far apart that the order of a sum in fp64 shows */
-	KIND_COUNT
-} Kind;
+#include "kinds.h"
 
 typedef struct Case
 {
@@ -34,43 +18,7 @@ typedef struct Case
 	Kind kind;
 } Case;
 
-static UnitRandom randomness = {42};
 static int64_t compared;
-
-static float
-draw(Kind kind)
-{
-	static const float few[4] = {0.0f, 1.0f, -1.0f, 0.5f};
-
-	switch (kind)
-	{
-		case KIND_MIXED:
-			return ldexpf(unit_random_float(&randomness),
-			              (int) unit_random_below(&randomness, 200) - 100);
-		case KIND_CANCEL:
-			return (unit_random_below(&randomness, 2) ? 1e6f : -1e6f) +
-			       unit_random_float(&randomness);
-		case KIND_FEW:
-			return few[unit_random_below(&randomness, 4)];
-		case KIND_ABSORB:
-			return ldexpf(unit_random_below(&randomness, 2) ? 1.0f : -1.0f,
-			              unit_random_below(&randomness, 2) ? 40 : 0);
-		case KIND_TINY:
-			return unit_random_float(&randomness) * 1e-22f;
-		default:
-			return unit_random_float(&randomness);
-	}
-}
-
-static void *
-to_device(const void *data, size_t bytes, cudaStream_t stream)
-{
-	void *pointer;
-
-	CHECK_INT(cudaMalloc(&pointer, bytes), cudaSuccess);
-	CHECK_INT(cudaMemcpyAsync(pointer, data, bytes, cudaMemcpyHostToDevice, stream), cudaSuccess);
-	return pointer;
-}
 
 static void
 run_case(const Case *c)
@@ -91,29 +39,9 @@ run_case(const Case *c)
 	void *norms;
 	const char *fault;
 	int64_t i;
-	size_t k;
 
-	for (k = 0; k < target_bytes / element; k++)
-	{
-		float value = draw(c->kind);
-
-		if (c->dtype == HY_F32)
-			((float *) targets)[k] = value;
-		else if (c->kind == KIND_MIXED)
-		{
-			/* any finite half, subnormal ones too */
-			uint16_t half = (uint16_t) unit_random(&randomness);
-
-			((uint16_t *) targets)[k] = (half & 0x7c00) == 0x7c00 ? half & 0x83ff : half;
-		}
-		else if (c->kind == KIND_ABSORB)
-			((uint16_t *) targets)[k] =
-				hy_float_to_half(fabsf(value) > 1 ? ldexpf(value, -25) : value);
-		else
-			((uint16_t *) targets)[k] = hy_float_to_half(value);
-	}
-	for (k = 0; k < query_bytes / sizeof(float); k++)
-		queries[k] = draw(c->kind);
+	fill(targets, c->dtype, c->kind, target_bytes / element);
+	fill(queries, HY_F32, c->kind, query_bytes / sizeof(float));
 	/* a query equal to a row: distances of exactly 0 and 1 */
 	if (c->dtype == HY_F32)
 		memcpy(queries, targets, (size_t) c->dims * sizeof(float));
