@@ -13,7 +13,9 @@
 #define LARGEST_COPY (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
-/* 2^26 query elements take 0.1 ms on a large device and some 3 ms on a very small one. */
+#define SHORTEST_ROW 64
+
+/* 2^26 elements take 0.1 ms on a large device and some 3 ms on a very small one. */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
 #define FASTEST_PACE ((uint64_t) 1 << 34)
@@ -99,9 +101,16 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 		rows = least(rows, (int64_t) ((scratch->down / (uint64_t) chunk->query_count -
 		                               (uint64_t) work->query_down) /
 		                              (uint64_t) work->pair_down));
-	rows = least(rows, (int64_t) (pace->work / ((uint64_t) chunk->query_count * work->dims)));
+	rows = least(rows, (int64_t) (pace->work / hy_cuda_work(work->dims, chunk->query_count, 1)));
 	chunk->row_count = rows < 1 ? 1 : rows;
 	return true;
+}
+
+uint64_t
+hy_cuda_work(int32_t dims, int64_t queries, int64_t rows)
+{
+	return (uint64_t) queries * (uint64_t) rows *
+	       (uint64_t) (dims > SHORTEST_ROW ? dims : SHORTEST_ROW);
 }
 
 void

@@ -52,7 +52,7 @@ typedef struct HyCudaChunk
 
 typedef struct HyCudaPace
 {
-	uint64_t work; /* query elements a kernel may take: queries x rows x dims */
+	uint64_t work; /* that a kernel may take: hy_cuda_work */
 } HyCudaPace;
 
 /*
@@ -74,6 +74,12 @@ extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *
  */
 extern bool hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch,
                                const HyCudaPace *pace, HyCudaChunk *chunk);
+
+/*
+ * hy_cuda_work: what so many queries and rows are: elements that meet, a row counting as 64 at least,
+ * since its sum is folded, finished and kept or not however short it is.
+ */
+extern uint64_t hy_cuda_work(int32_t dims, int64_t queries, int64_t rows);
 
 extern void hy_cuda_pace_init(HyCudaPace *pace);
 

@@ -111,8 +111,7 @@ hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot)
 		return HY_CUDA_WAIT;
 	sweep->last = chunk;
 	slot->chunk = chunk;
-	slot->work =
-		(uint64_t) chunk.query_count * (uint64_t) chunk.row_count * (uint64_t) sweep->work.dims;
+	slot->work = hy_cuda_work(sweep->work.dims, chunk.query_count, chunk.row_count);
 	return HY_CUDA_PIECE;
 }
 

@@ -64,7 +64,9 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 		if (!work->resident)
 			CHECK((uint64_t) chunk.row_count * row_bytes <= scratch->up);
 		if (chunk.row_count > 1)
-			CHECK((uint64_t) chunk.query_count * chunk.row_count * work->dims <= pace->work);
+			CHECK((uint64_t) chunk.query_count * chunk.row_count *
+			          (work->dims > 64 ? work->dims : 64) <=
+			      pace->work);
 		count = chunk.query_count;
 		row += chunk.row_count;
 		if (unit_failed_checks > 0)
