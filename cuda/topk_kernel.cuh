@@ -160,7 +160,6 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 		HyNeighbor *list =
 			args.lists + (int64_t) (first_query + q) * args.k * gridDim.x + blockIdx.x;
 
-		__syncthreads();
 		hy_keep_best(&best[q], args.k);
 		for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
 		{
@@ -243,7 +242,6 @@ __launch_bounds__(HY_CUDA_THREADS) hy_topk_merge_kernel(const HyCudaTopK args, i
 		before = now;
 	}
 
-	__syncthreads();
 	hy_keep_best(&best, args.k);
 	for (int i = threadIdx.x; i < best.count; i += HY_CUDA_THREADS)
 		result[i] = best.found[i];
