@@ -18,10 +18,13 @@
 
 #include "ascending.h"
 #include "core/distance.h"
+#include "core/filter.h"
+#include "core/topk.h"
 #include "cuda/launch.h"
 #include "dispatch/plugin.h"
 
 #define RUNS 15
+#define K 10
 #define MIB ((size_t) 1024 * 1024)
 
 /* What one figure is taken of. */
@@ -229,40 +232,60 @@ bench_copies(Work *work)
 	return bandwidth;
 }
 
+/* run_topk_cpu, run_distance_and_sort: other ways to the same answer. */
 static void
-bench_distance(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries,
-               int64_t rows, double bandwidth)
+run_topk_cpu(Work *work)
+{
+	HyTopKTask *t = &work->task.u.topk;
+
+	(void) hy_nearest_search(t->metric, &t->queries, &t->targets, t->k, NULL, &hy_malloc_allocator,
+	                         t->out, t->counts, NULL);
+}
+
+static void
+run_distance_and_sort(Work *work)
+{
+	const HyDistanceTask *d = &work->task.u.distance;
+	int64_t q;
+	int64_t i;
+
+	run_task(work);
+	for (q = 0; q < d->queries.rows; q++)
+	{
+		HyNeighbor best[K];
+		HyTopK topk;
+
+		hy_topk_init(&topk, best, K);
+		for (i = 0; i < d->targets.rows; i++)
+			hy_topk_push(&topk, d->out[q * d->targets.rows + i], i);
+		hy_topk_sort(&topk);
+	}
+}
+
+/* shape_make: a task of distances over data of its own, in the host's memory. */
+static void
+shape_make(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows)
 {
 	HyDistanceTask *d = &work->task.u.distance;
 	size_t row_bytes = (size_t) dims * hy_dtype_size(dtype);
-	size_t bytes = (size_t) rows * row_bytes;
-	char *targets = calloc(1, bytes);
-	float *query = calloc((size_t) queries * dims, sizeof(float));
-	double *out = calloc((size_t) (queries * rows), sizeof(double));
-	HyBuffer *buffer;
-	char name[128];
-	char measure[160];
-	double resident;
-	double host;
-	double cpu;
+	char *targets = calloc((size_t) rows, row_bytes);
+	float *query = calloc((size_t) queries * (size_t) dims, sizeof(float));
 	size_t i;
 
-	if (targets == NULL || query == NULL || out == NULL)
+	if (targets == NULL || query == NULL)
 		exit(1);
-	for (i = 0; i < bytes / hy_dtype_size(dtype); i++)
+	for (i = 0; i < (size_t) rows * (size_t) dims; i++)
 	{
-		float value = (float) (i * 2654435761u % 2001) / 1000 - 1;
+		/* no order in it: rows that come nearer and nearer would be kept more often than others */
+		float value = (float) (i * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 0x1p-23f - 1;
 
 		if (dtype == HY_F32)
 			((float *) targets)[i] = value;
 		else
 			((uint16_t *) targets)[i] = hy_float_to_half(value);
 	}
-	for (i = 0; i < (size_t) queries * dims; i++)
-		query[i] = (float) (i % 17) - 8;
-	snprintf(name, sizeof(name), "distance_%s_%s_%d_%lldx%lld", hy_metric_name(metric),
-	         hy_dtype_name(dtype), (int) dims, (long long) queries, (long long) rows);
-
+	for (i = 0; i < (size_t) queries * (size_t) dims; i++)
+		query[i] = (float) (i % 17) / 8 - 1;
 	memset(&work->task, 0, sizeof(work->task));
 	work->task.op = HY_OP_DISTANCE;
 	work->task.allocator = &hy_malloc_allocator;
@@ -275,33 +298,124 @@ bench_distance(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t
 	d->targets.rows = rows;
 	d->targets.stride = row_bytes;
 	d->targets.data = targets;
-	d->out = out;
-	host = median_us(run_task, work);
-	cpu = median_us(run_cpu, work);
+}
+
+/* resident: a copy of the rows in a buffer of the device. */
+static HyBuffer *
+resident(Work *work, const HyMatrix *targets)
+{
+	uint64_t bytes = (uint64_t) targets->rows * targets->stride;
+	HyBuffer *buffer;
 
 	if (cuda->buf_alloc(work->device, bytes, &buffer) != HY_OK ||
-	    cuda->upload(work->device, buffer, 0, targets, bytes) != HY_OK)
+	    cuda->upload(work->device, buffer, 0, targets->data, bytes) != HY_OK)
 		give_up("a resident buffer", work->device);
+	return buffer;
+}
+
+/* print_of: one measure of a shape. */
+static void
+print_of(const char *op, const HyDistanceTask *d, const char *measure, double value,
+         const char *unit)
+{
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s_%s_%s_%d_%lldx%lld_%s", op, hy_metric_name(d->metric),
+	         hy_dtype_name(d->targets.dtype), (int) d->targets.dims, (long long) d->queries.rows,
+	         (long long) d->targets.rows, measure);
+	print(name, value, unit);
+}
+
+/* bench_topk: of the task of distances that work holds; with_cpu: beside the CPU too. */
+static void
+bench_topk(Work *work, HyBuffer *buffer, double bandwidth, bool with_cpu)
+{
+	HyTask distances = work->task;
+	const HyDistanceTask *d = &distances.u.distance;
+	double bytes = (double) d->targets.rows * (double) d->targets.stride;
+	HyNeighbor *out = calloc((size_t) d->queries.rows * K, sizeof(HyNeighbor));
+	int32_t *counts = calloc((size_t) d->queries.rows, sizeof(int32_t));
+	HyTopKTask *t = &work->task.u.topk;
+	double on_device;
+	double cpu;
+
+	if (out == NULL || counts == NULL)
+		exit(1);
+	work->task.op = HY_OP_TOPK;
+	*t = (HyTopKTask){.metric = d->metric,
+	                  .queries = d->queries,
+	                  .targets = d->targets,
+	                  .k = K,
+	                  .out = out,
+	                  .counts = counts};
+	cpu = with_cpu ? median_us(run_topk_cpu, work) : 0;
+	t->targets.data = NULL;
+	t->targets.buffer = buffer;
+	on_device = median_us(run_task, work);
+	print_of("top10", d, "resident", on_device, "us");
+	print_of("top10", d, "resident_share_of_bandwidth", bytes / on_device / bandwidth, "ratio");
+	if (with_cpu)
+	{
+		print_of("top10", d, "one_cpu", cpu, "us");
+		print_of("top10", d, "resident_speedup", cpu / on_device, "ratio");
+	}
+	work->task = distances;
+	free(out);
+	free(counts);
+}
+
+static void
+bench_shape(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows,
+            double bandwidth)
+{
+	HyDistanceTask *d = &work->task.u.distance;
+	const void *targets;
+	HyBuffer *buffer;
+	double bytes;
+	double on_device;
+	double host;
+	double cpu;
+
+	shape_make(work, metric, dtype, dims, queries, rows);
+	targets = d->targets.data;
+	bytes = (double) rows * (double) d->targets.stride;
+	d->out = calloc((size_t) (queries * rows), sizeof(double));
+	if (d->out == NULL)
+		exit(1);
+	host = median_us(run_task, work);
+	cpu = median_us(run_cpu, work);
+	buffer = resident(work, &d->targets);
+	bench_topk(work, buffer, bandwidth, true);
 	d->targets.data = NULL;
 	d->targets.buffer = buffer;
-	resident = median_us(run_task, work);
-
-	snprintf(measure, sizeof(measure), "%s_resident", name);
-	print(measure, resident, "us");
-	snprintf(measure, sizeof(measure), "%s_resident_share_of_bandwidth", name);
-	print(measure, (double) bytes / resident / bandwidth, "ratio");
-	snprintf(measure, sizeof(measure), "%s_host", name);
-	print(measure, host, "us");
-	snprintf(measure, sizeof(measure), "%s_one_cpu", name);
-	print(measure, cpu, "us");
-	snprintf(measure, sizeof(measure), "%s_resident_speedup", name);
-	print(measure, cpu / resident, "ratio");
-	snprintf(measure, sizeof(measure), "%s_host_speedup", name);
-	print(measure, cpu / host, "ratio");
+	on_device = median_us(run_task, work);
+	print_of("distance", d, "resident", on_device, "us");
+	print_of("distance", d, "resident_share_of_bandwidth", bytes / on_device / bandwidth, "ratio");
+	print_of("distance", d, "resident_then_sorted_on_host", median_us(run_distance_and_sort, work),
+	         "us");
+	print_of("distance", d, "host", host, "us");
+	print_of("distance", d, "one_cpu", cpu, "us");
+	print_of("distance", d, "resident_speedup", cpu / on_device, "ratio");
+	print_of("distance", d, "host_speedup", cpu / host, "ratio");
 	cuda->buf_free(work->device, buffer);
-	free(targets);
-	free(query);
-	free(out);
+	free((void *) (uintptr_t) targets);
+	free((void *) (uintptr_t) d->queries.data);
+	free(d->out);
+}
+
+/* bench_many: topk for so many queries that nobody would ask for a matrix. */
+static void
+bench_many(Work *work, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows, double bandwidth)
+{
+	HyDistanceTask *d = &work->task.u.distance;
+	HyBuffer *buffer;
+
+	shape_make(work, HY_METRIC_L2, dtype, dims, queries, rows);
+	buffer = resident(work, &d->targets);
+	bench_topk(work, buffer, bandwidth, false);
+	cuda->buf_free(work->device, buffer);
+	free((void *) (uintptr_t) d->targets.data);
+	free((void *) (uintptr_t) d->queries.data);
 }
 
 int
@@ -355,13 +469,14 @@ main(int argc, char **argv)
 	check(cudaStreamCreateWithFlags(&work.stream, cudaStreamNonBlocking), "making a stream");
 	bandwidth = bench_copies(&work);
 
-	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 1, 64, bandwidth);
-	bench_distance(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 1000, bandwidth);
-	bench_distance(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 10000, bandwidth);
-	bench_distance(&work, HY_METRIC_L2, HY_F32, 128, 1, 1000000, bandwidth);
-	bench_distance(&work, HY_METRIC_L2, HY_F16, 768, 1, 1000000, bandwidth);
-	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
-	bench_distance(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
+	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 64, bandwidth);
+	bench_shape(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 1000, bandwidth);
+	bench_shape(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 10000, bandwidth);
+	bench_shape(&work, HY_METRIC_L2, HY_F32, 128, 1, 1000000, bandwidth);
+	bench_shape(&work, HY_METRIC_L2, HY_F16, 768, 1, 1000000, bandwidth);
+	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
+	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
+	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
 
 	check(cudaStreamDestroy(work.stream), "giving a stream back");
 	cuda->close(work.device);

@@ -5,7 +5,7 @@
 #	make gpucheck			on a machine with a GPU
 #	make gpubench
 #
-# Only distance.cu goes through nvcc; the rest is C against the runtime's header.  Everything is
+# Only the .cu files go through nvcc; the rest is C against the runtime's header.  Everything is
 # linked by the C compiler with the runtime inside, so the plug-in needs neither libcudart nor
 # libstdc++, and the driver's library is looked for when a device is, not when the file is loaded.
 
@@ -27,10 +27,11 @@ CUDART = $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
 CUDA_LIBS = $(CUDART) -lpthread -ldl -lrt -lm
 
 CUDA_C = $(wildcard cuda/*.c)
+CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
 # of the pure folders, what the plug-in calls
 CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/score_check.c \
 	src/core/status.c src/dispatch/backend.c
-CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) build/cuda/cuda/distance.cu.o
+CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
 
 ifneq ($(NVCC),)
 all: hybrid_cuda.so
@@ -50,10 +51,10 @@ build/cuda/%.o: %.c build/flags
 	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
 # What ptxas says of registers and spills is kept for test/cuda/run.sh.
-build/cuda/cuda/distance.cu.o: cuda/distance.cu cuda/cuda.mk
+build/cuda/cuda/%.cu.o: cuda/%.cu cuda/cuda.mk
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF build/cuda/cuda/distance.cu.d -c -o $@ $< \
-		2>build/cuda/ptxas.log || { cat build/cuda/ptxas.log; exit 1; }
+	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF $(@:.o=.d) -c -o $@ $< \
+		2>$(@:.o=.log) || { cat $(@:.o=.log); exit 1; }
 
 # Beside hybrid.so, where the dispatcher looks for plug-ins.
 ifneq ($(NVCC),)
@@ -115,7 +116,7 @@ GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispa
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
-build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/cuda/distance.cu.o $(GPU_PURE_OBJS)
+build/cuda/gpubench: build/cuda/bench/gpu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.

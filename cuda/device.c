@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cuda/errors.h"
+#include "cuda/pipeline.h"
 
 /* A device's primary context as the driver's API tells it; the runtime has no such question. */
 typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active);
@@ -104,6 +105,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	sigset_t signals;
 	HyStatus status;
 	uint64_t before;
+	int op;
 
 	*opened = NULL;
 	status = hy_cuda_enter(NULL);
@@ -119,8 +121,8 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	device->number = number;
 	device->pid = getpid();
 	device->host = host;
-	device->task.group = -1;
-	hy_cuda_pace_init(&device->pace);
+	for (op = 0; op < HY_OP_COUNT; op++)
+		hy_cuda_pace_init(&device->pace[op]);
 
 	before = host->clock->now(host->clock->arg);
 	block_signals(&signals);

@@ -1,6 +1,7 @@
 /*
  * device.h
- *		What the files of the plug-in share: the process, an open device, its slots, its buffers.
+ *		What the files of the plug-in share: the process, an open device, its slots, its buffers, the
+ *		task in flight.
  *
  * All of it belongs to one thread of one process.  CUDA's contexts do not survive fork, so the
  * process that first called CUDA is remembered and every entry asks whether this is still it.
@@ -27,6 +28,8 @@ struct HyBuffer
 	HyBuffer *next;
 };
 
+typedef struct HyCudaOperation HyCudaOperation; /* pipeline.h */
+
 /* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
 typedef struct HyCudaSlot
 {
@@ -35,14 +38,26 @@ typedef struct HyCudaSlot
 	cudaEvent_t kernel_end;
 	cudaEvent_t done;
 	char *pinned_up;
-	double *pinned_down;
+	void *pinned_down;
 	char *device_up;
-	double *device_down;
+	void *device_down;
 	bool busy;
+	uint64_t work; /* of its kernels, for the pace */
 	HyCudaChunk chunk;
 } HyCudaSlot;
 
-/* HyCudaTask: the task in flight. */
+/* HyCudaSweep: queries that pass over the rows of a matrix (sweep.h). */
+typedef struct HyCudaSweep
+{
+	HyMetric metric;
+	HyMatrix queries;
+	HyMatrix targets;
+	HyCudaWork work;
+	HyCudaChunk last; /* the piece taken last */
+	int64_t group;    /* first query of the group on the device, or -1 */
+} HyCudaSweep;
+
+/* HyCudaTask: the task in flight (pipeline.h). */
 typedef struct HyCudaTask
 {
 	bool active;
@@ -50,11 +65,9 @@ typedef struct HyCudaTask
 	bool dropped;   /* a piece was done and not handed out */
 	bool exhausted; /* every piece is queued */
 	HyTicket ticket;
-	HyDistanceTask distance;
-	const HyCancel *cancel;
-	HyCudaWork work;
-	HyCudaChunk last; /* the piece queued last */
-	int64_t group;    /* first query of the group on the device, or -1 */
+	const HyCudaOperation *operation;
+	HyTask task;
+	HyCudaSweep sweep;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
@@ -74,12 +87,13 @@ struct HyDevice
 	HyBuffer *buffers;
 
 	HyCudaScratch scratch;
-	HyCudaPace pace;
+	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;
 	float *device_queries;
 	float *device_norms;
+	HyNeighbor *device_best;
 
 	HyCudaTask task;
 	HyTicket last_ticket;
@@ -120,15 +134,5 @@ extern HyStatus hy_cuda_upload(HyDevice *device, HyBuffer *buffer, uint64_t offs
                                const void *data, uint64_t bytes);
 extern HyStatus hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset,
                                  void *data, uint64_t bytes);
-
-/* distance.c */
-extern HyCaps hy_cuda_caps(const HyDevice *device, const HyShape *shape);
-extern HyEstimate hy_cuda_estimate(const HyDevice *device, const HyShape *shape);
-extern HyStatus hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
-extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
-extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
-
-/* hy_cuda_drain: waits for the pieces in flight and forgets the task. */
-extern void hy_cuda_drain(HyDevice *device);
 
 #endif

@@ -2,8 +2,8 @@
  * launch.h
  *		What the host side asks the kernels to do.  C on one side, CUDA C++ on the other.
  *
- * The only file of the plug-in that needs nvcc is distance.cu, which implements these; the tests
- * implement them a second time over fibers.
+ * Only the .cu files of the plug-in need nvcc; they implement these, and the tests implement them a
+ * second time over fibers.
  */
 #ifndef HY_CUDA_LAUNCH_H
 #define HY_CUDA_LAUNCH_H
@@ -19,8 +19,8 @@ extern "C"
 {
 #endif
 
-	/* HyCudaDistance: one kernel's worth of the operation; every pointer is the device's. */
-	typedef struct HyCudaDistance
+	/* HyCudaRows: a kernel's worth of queries against rows; every pointer is the device's. */
+	typedef struct HyCudaRows
 	{
 		const void *targets;      /* row 0; aligned to its element */
 		int64_t stride;           /* bytes from row to row, a multiple of the element's size */
@@ -29,9 +29,33 @@ extern "C"
 		const float *query_norms; /* canonical sums of squares; read for cosine only */
 		int32_t query_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
 		int32_t dims;             /* 1 .. HY_MAX_DIMS */
-		double *out;              /* out[q * out_stride + t] */
+	} HyCudaRows;
+
+	typedef struct HyCudaDistance
+	{
+		HyCudaRows rows;
+		double *out; /* out[q * out_stride + t] */
 		int64_t out_stride;
 	} HyCudaDistance;
+
+/* The most of the k nearest that topk keeps, and the row of an entry that holds none. */
+#define HY_CUDA_MAX_K 128
+#define HY_CUDA_NO_ROW INT64_MAX
+
+	/* HyCudaTopK: rows that are offered to the k nearest so far. */
+	typedef struct HyCudaTopK
+	{
+		HyCudaRows rows;
+		int64_t first_row; /* number of row 0 */
+		int32_t k;         /* 1 .. HY_CUDA_MAX_K */
+		/*
+	     * query_count * k, ascending; those that hold none come last, with row HY_CUDA_NO_ROW and the
+	     * distance that a row must not pass
+	     */
+		HyNeighbor *best;
+		HyNeighbor *lists;   /* room for what blocks find */
+		uint64_t list_bytes; /* at least that of best */
+	} HyCudaTopK;
 
 	/*
  * hy_cuda_launch_distance: queues the kernel; multiprocessors sizes the grid.  Returns what the
@@ -40,6 +64,10 @@ extern "C"
 	extern cudaError_t
 	hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
 	                        int multiprocessors, cudaStream_t stream);
+
+	/* hy_cuda_launch_topk: queues the kernels that bring args->best up to date. */
+	extern cudaError_t hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args,
+	                                       int multiprocessors, cudaStream_t stream);
 
 	/* hy_cuda_launch_norms: norms[q] = canonical sum of squares of query q (count, dims as above). */
 	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,

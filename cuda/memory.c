@@ -44,6 +44,8 @@ hy_cuda_scratch_open(HyDevice *device)
 		error = cudaMalloc((void **) &device->device_queries, device->scratch.queries);
 	if (error == cudaSuccess)
 		error = cudaMalloc((void **) &device->device_norms, HY_CUDA_MAX_QUERIES * sizeof(float));
+	if (error == cudaSuccess)
+		error = cudaMalloc((void **) &device->device_best, device->scratch.best);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "allocating working memory");
 	device->used = bytes;
@@ -63,6 +65,8 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFreeHost(device->pinned_queries);
 	if (device->device_queries != NULL)
 		(void) cudaFree(device->device_queries);
+	if (device->device_best != NULL)
+		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
 }
@@ -189,11 +193,11 @@ open_slot(HyDevice *device, HyCudaSlot *slot)
 	if (error == cudaSuccess)
 		error = cudaHostAlloc((void **) &slot->pinned_up, scratch->up, cudaHostAllocDefault);
 	if (error == cudaSuccess)
-		error = cudaHostAlloc((void **) &slot->pinned_down, scratch->down, cudaHostAllocDefault);
+		error = cudaHostAlloc(&slot->pinned_down, scratch->down, cudaHostAllocDefault);
 	if (error == cudaSuccess)
 		error = cudaMalloc((void **) &slot->device_up, scratch->up);
 	if (error == cudaSuccess)
-		error = cudaMalloc((void **) &slot->device_down, scratch->down);
+		error = cudaMalloc(&slot->device_down, scratch->down);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "allocating working memory");
 	return HY_OK;

@@ -13,7 +13,9 @@
 #define LARGEST_COPY (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
-/* 2^26 query elements take 0.1 ms on a large device and some 3 ms on a very small one. */
+#define SHORTEST_ROW 64
+
+/* 2^26 elements take 0.1 ms on a large device and some 3 ms on a very small one. */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
 #define FASTEST_PACE ((uint64_t) 1 << 34)
@@ -25,17 +27,20 @@ hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
 {
 	scratch->up = LARGEST_COPY;
 	scratch->down = LARGEST_COPY;
+	scratch->best = scratch->down;
 	scratch->queries = LARGEST_QUERIES;
 	while (scratch->queries > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
 	{
 		scratch->up /= 2;
 		scratch->down /= 2;
+		scratch->best = scratch->down;
 		scratch->queries /= 2;
 	}
 	while (scratch->up > SMALLEST && hy_cuda_scratch_bytes(scratch) > budget / 2)
 	{
 		scratch->up /= 2;
 		scratch->down /= 2;
+		scratch->best = scratch->down;
 	}
 	return hy_cuda_scratch_bytes(scratch) <= budget;
 }
@@ -43,8 +48,14 @@ hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch)
 uint64_t
 hy_cuda_scratch_bytes(const HyCudaScratch *scratch)
 {
-	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries +
+	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries + scratch->best +
 	       (uint64_t) HY_CUDA_MAX_QUERIES * sizeof(float);
+}
+
+uint64_t
+hy_cuda_pinned_bytes(const HyCudaScratch *scratch)
+{
+	return HY_CUDA_SLOTS * (scratch->up + scratch->down) + scratch->queries;
 }
 
 int32_t
@@ -53,7 +64,8 @@ hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch)
 	int64_t group = least(work->queries, HY_CUDA_MAX_QUERIES);
 
 	group = least(group, (int64_t) (scratch->queries / ((uint64_t) work->dims * sizeof(float))));
-	group = least(group, (int64_t) (scratch->down / sizeof(double)));
+	group =
+		least(group, (int64_t) (scratch->down / (uint64_t) (work->query_down + work->pair_down)));
 	return (int32_t) group;
 }
 
@@ -85,10 +97,20 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 		rows = least(rows, (int64_t) (scratch->up / ((uint64_t) work->dims * work->element)));
-	rows = least(rows, (int64_t) (scratch->down / sizeof(double) / chunk->query_count));
-	rows = least(rows, (int64_t) (pace->work / ((uint64_t) chunk->query_count * work->dims)));
+	if (work->pair_down > 0)
+		rows = least(rows, (int64_t) ((scratch->down / (uint64_t) chunk->query_count -
+		                               (uint64_t) work->query_down) /
+		                              (uint64_t) work->pair_down));
+	rows = least(rows, (int64_t) (pace->work / hy_cuda_work(work->dims, chunk->query_count, 1)));
 	chunk->row_count = rows < 1 ? 1 : rows;
 	return true;
+}
+
+uint64_t
+hy_cuda_work(int32_t dims, int64_t queries, int64_t rows)
+{
+	return (uint64_t) queries * (uint64_t) rows *
+	       (uint64_t) (dims > SHORTEST_ROW ? dims : SHORTEST_ROW);
 }
 
 void

@@ -21,22 +21,25 @@
 /* The longest a kernel should run: a cancel waits for the kernels in flight. */
 #define HY_CUDA_KERNEL_US 5000
 
-/* HyCudaScratch: bytes of working memory, each once on the device and once pinned on the host. */
+/* HyCudaScratch: bytes of working memory, on the device and, but for best, pinned on the host. */
 typedef struct HyCudaScratch
 {
 	uint64_t up;      /* a slot's rows on their way up */
-	uint64_t down;    /* a slot's distances on their way down */
+	uint64_t down;    /* a slot's results on their way down */
+	uint64_t best;    /* the k best so far of one group */
 	uint64_t queries; /* one group of queries */
 } HyCudaScratch;
 
-/* HyCudaWork: a distance task as the plan sees it. */
+/* HyCudaWork: queries against rows, as the plan sees them. */
 typedef struct HyCudaWork
 {
 	int64_t queries;
 	int64_t rows;
 	int32_t dims;
-	int32_t element; /* bytes of one element of a row */
-	bool resident;   /* the rows are on the device: they need no scratch */
+	int32_t element;    /* bytes of one element of a row */
+	bool resident;      /* the rows are on the device: they need no scratch */
+	int32_t query_down; /* bytes of results of a query, however many rows */
+	int32_t pair_down;  /* bytes of results of a query and a row */
 } HyCudaWork;
 
 typedef struct HyCudaChunk
@@ -49,7 +52,7 @@ typedef struct HyCudaChunk
 
 typedef struct HyCudaPace
 {
-	uint64_t work; /* query elements a kernel may take: queries x rows x dims */
+	uint64_t work; /* that a kernel may take: hy_cuda_work */
 } HyCudaPace;
 
 /*
@@ -58,8 +61,9 @@ typedef struct HyCudaPace
  */
 extern bool hy_cuda_scratch_plan(uint64_t budget, HyCudaScratch *scratch);
 
-/* hy_cuda_scratch_bytes: what the scratch takes of the device's memory, of pinned memory too. */
+/* hy_cuda_scratch_bytes, hy_cuda_pinned_bytes: what it takes of the device's and of pinned memory. */
 extern uint64_t hy_cuda_scratch_bytes(const HyCudaScratch *scratch);
+extern uint64_t hy_cuda_pinned_bytes(const HyCudaScratch *scratch);
 
 /* hy_cuda_query_group: how many queries a group holds; >= 1. */
 extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch);
@@ -70,6 +74,12 @@ extern int32_t hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *
  */
 extern bool hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch,
                                const HyCudaPace *pace, HyCudaChunk *chunk);
+
+/*
+ * hy_cuda_work: what so many queries and rows are: elements that meet, a row counting as 64 at least,
+ * since its sum is folded, finished and kept or not however short it is.
+ */
+extern uint64_t hy_cuda_work(int32_t dims, int64_t queries, int64_t rows);
 
 extern void hy_cuda_pace_init(HyCudaPace *pace);
 

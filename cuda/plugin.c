@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "cuda/pipeline.h"
+
 static HyHost host;
 
 static HyStatus

@@ -14,6 +14,8 @@ extern "C"
 #include "cuda/launch.h"
 
 static double hy_elements(const HyCudaDistance &args);
+static double hy_elements(const HyCudaTopK &args);
+static double hy_elements(const HyCudaTopK &args, int list_count);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
@@ -30,11 +32,24 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 }
 
 #include "cuda/distance_launch.cuh"
+#include "cuda/topk_launch.cuh"
 
 static double
 hy_elements(const HyCudaDistance &args)
 {
-	return (double) args.rows * args.query_count * args.dims;
+	return (double) args.rows.rows * args.rows.query_count * args.rows.dims;
+}
+
+static double
+hy_elements(const HyCudaTopK &args)
+{
+	return (double) args.rows.rows * args.rows.query_count * args.rows.dims;
+}
+
+static double
+hy_elements(const HyCudaTopK &args, int list_count)
+{
+	return (double) args.rows.query_count * args.k * list_count;
 }
 
 static double

@@ -31,7 +31,8 @@ struct CUstream_st
 struct CUevent_st
 {
 	bool timed;
-	int pending; /* records queued that have not happened */
+	int recorded; /* records queued, and how many of them have happened */
+	int happened;
 	double at_us;
 };
 
@@ -573,7 +574,12 @@ extern "C"
 		cudaError_t error = enter("cudaStreamWaitEvent");
 
 		if (error == cudaSuccess)
-			queue(stream, [event]() { return event->pending == 0; });
+		{
+			/* for the record that is the last one now: the event may be recorded again meanwhile */
+			int number = event->recorded;
+
+			queue(stream, [event, number]() { return event->happened >= number; });
+		}
 		return error;
 	}
 
@@ -596,7 +602,7 @@ extern "C"
 		cudaError_t error = enter("cudaEventDestroy");
 
 		events.erase(std::find(events.begin(), events.end(), event));
-		if (event->pending == 0)
+		if (event->happened == event->recorded)
 			delete event;
 		return error;
 	}
@@ -608,11 +614,11 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		event->pending++;
+		event->recorded++;
 		queue(stream,
 		      [event]()
 		      {
-				  event->pending--;
+				  event->happened++;
 				  event->at_us = now_us;
 				  return true;
 			  });
@@ -626,7 +632,7 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (event->pending == 0)
+		if (event->happened == event->recorded)
 			return cudaSuccess;
 		/* time passes, the later a stream was made the faster: none may count on another's pace */
 		for (size_t i = streams.size(); i-- > 0;)
@@ -636,7 +642,7 @@ extern "C"
 		}
 		if (sticky != cudaSuccess)
 			return sticky;
-		return event->pending == 0 ? cudaSuccess : cudaErrorNotReady;
+		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
 	}
 
 	cudaError_t
@@ -648,7 +654,7 @@ extern "C"
 			return error;
 		if (!from->timed || !to->timed)
 			return cudaErrorInvalidResourceHandle;
-		if (from->pending != 0 || to->pending != 0)
+		if (from->happened != from->recorded || to->happened != to->recorded)
 			return cudaErrorNotReady;
 		*milliseconds = (float) ((to->at_us - from->at_us) / 1000);
 		return cudaSuccess;

@@ -15,13 +15,25 @@
 #include <unistd.h>
 
 #include "core/distance.h"
+#include "core/topk.h"
 #include "dispatch/plugin.h"
 
 static const HyBackend *cuda;
 static HyDevice *device;
 static UnitRandom randomness = {2024};
 static int64_t compared;
+static int64_t found;
 static int32_t number;
+
+/* How elements are drawn. */
+typedef enum Kind
+{
+	PLAIN,
+	EXTREME, /* magnitudes from 1e-30 to 1e30 */
+	FEW      /* of few values: many equal distances */
+} Kind;
+
+static const char *const kind_names[] = {"", " extreme", " of few values"};
 
 typedef struct Shape
 {
@@ -31,7 +43,7 @@ typedef struct Shape
 	int64_t queries;
 	int64_t rows;
 	bool resident;
-	bool extreme; /* magnitudes from 1e-30 to 1e30 */
+	Kind kind;
 } Shape;
 
 static uint64_t
@@ -71,13 +83,68 @@ finish(HyTicket ticket, HyTimings *timings)
 }
 
 static float
-draw(bool extreme)
+draw(Kind kind)
 {
 	float value = unit_random_float(&randomness);
 
-	if (!extreme)
+	if (kind == FEW)
+		return (float) unit_random_below(&randomness, 4) - 1;
+	if (kind == PLAIN)
 		return value;
 	return ldexpf(value, (int) unit_random_below(&randomness, 200) - 100);
+}
+
+/* check_topk: the k nearest of the matrices that a distance task was made of. */
+static void
+check_topk(const Shape *s, const HyDistanceTask *d, const void *targets, int32_t k)
+{
+	int64_t entries = s->queries * k;
+	HyNeighbor *out = malloc((size_t) entries * sizeof(HyNeighbor));
+	HyNeighbor *expected = malloc((size_t) entries * sizeof(HyNeighbor));
+	int32_t *counts = malloc((size_t) s->queries * sizeof(int32_t));
+	int32_t *expected_counts = malloc((size_t) s->queries * sizeof(int32_t));
+	HyTask task = {.op = HY_OP_TOPK, .allocator = &hy_malloc_allocator};
+	HyMatrix rows = d->targets;
+	HyTimings timings = {0};
+	HyTicket ticket;
+	HyStatus status;
+	int64_t i;
+
+	rows.data = targets;
+	CHECK_INT(hy_topk_search(s->metric, &d->queries, &rows, k, expected, expected_counts, NULL),
+	          HY_OK);
+	task.u.topk = (HyTopKTask){.metric = s->metric,
+	                           .queries = d->queries,
+	                           .targets = d->targets,
+	                           .k = k,
+	                           .out = out,
+	                           .counts = counts};
+	status = cuda->submit(device, &task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	if (status != HY_OK)
+		say_failure(device, "topk", status);
+	for (i = 0; i < entries && status == HY_OK; i++)
+	{
+		int64_t q = i / k;
+
+		CHECK_MSG(counts[q] == expected_counts[q], "query %lld has %d, expected %d", (long long) q,
+		          (int) counts[q], (int) expected_counts[q]);
+		if (i % k >= expected_counts[q] || i % k >= counts[q])
+			continue;
+		CHECK_MSG(out[i].row == expected[i].row &&
+		              unit_same_f64(out[i].distance, expected[i].distance),
+		          "%s %s dims %d, %lld x %lld%s%s, k %d: [%lld] is %lld at %a, expected %lld at %a",
+		          hy_metric_name(s->metric), hy_dtype_name(s->dtype), (int) s->dims,
+		          (long long) s->queries, (long long) s->rows, s->resident ? " resident" : "",
+		          kind_names[s->kind], (int) k, (long long) i, (long long) out[i].row,
+		          out[i].distance, (long long) expected[i].row, expected[i].distance);
+		found++;
+	}
+	free(out);
+	free(expected);
+	free(counts);
+	free(expected_counts);
 }
 
 static void
@@ -101,18 +168,18 @@ run_shape(const Shape *s)
 	for (i = 0; i < s->rows * s->dims; i++)
 	{
 		if (s->dtype == HY_F32)
-			((float *) targets)[i] = draw(s->extreme);
-		else if (s->extreme)
+			((float *) targets)[i] = draw(s->kind);
+		else if (s->kind == EXTREME)
 		{
 			uint16_t half = (uint16_t) unit_random(&randomness);
 
 			((uint16_t *) targets)[i] = (half & 0x7c00) == 0x7c00 ? half & 0x83ff : half;
 		}
 		else
-			((uint16_t *) targets)[i] = hy_float_to_half(draw(false));
+			((uint16_t *) targets)[i] = hy_float_to_half(draw(s->kind));
 	}
 	for (i = 0; i < s->queries * s->dims; i++)
-		queries[i] = draw(s->extreme);
+		queries[i] = draw(s->kind);
 	for (i = 0; i < count; i++)
 		out[i] = -77;
 
@@ -149,9 +216,11 @@ run_shape(const Shape *s)
 		          "%s %s dims %d, %lld x %lld%s%s: [%lld] is %a, expected %a",
 		          hy_metric_name(s->metric), hy_dtype_name(s->dtype), (int) s->dims,
 		          (long long) s->queries, (long long) s->rows, s->resident ? " resident" : "",
-		          s->extreme ? " extreme" : "", (long long) i, out[i], expected[i]);
+		          kind_names[s->kind], (long long) i, out[i], expected[i]);
 		compared++;
 	}
+	if (status == HY_OK)
+		check_topk(s, d, targets, 1 + (int32_t) unit_random_below(&randomness, 128));
 	cuda->buf_free(device, buffer);
 	free(targets);
 	free(queries);
@@ -160,7 +229,7 @@ run_shape(const Shape *s)
 }
 
 static void
-every_kind(int32_t dims, int64_t queries, int64_t rows, bool extreme)
+every_kind(int32_t dims, int64_t queries, int64_t rows, Kind kind)
 {
 	int metric;
 	int dtype;
@@ -172,8 +241,8 @@ every_kind(int32_t dims, int64_t queries, int64_t rows, bool extreme)
 		{
 			for (resident = 0; resident < 2; resident++)
 			{
-				Shape shape = {(HyMetric) metric, (HyDtype) dtype, dims, queries, rows,
-				               resident != 0,     extreme};
+				Shape shape = {
+					(HyMetric) metric, (HyDtype) dtype, dims, queries, rows, resident != 0, kind};
 
 				run_shape(&shape);
 			}
@@ -191,8 +260,8 @@ boundaries_of_dims(void)
 
 	for (i = 0; i < sizeof(dims) / sizeof(dims[0]); i++)
 	{
-		every_kind(dims[i], 1, 100, false);
-		every_kind(dims[i], 6, 33, false);
+		every_kind(dims[i], 1, 100, PLAIN);
+		every_kind(dims[i], 6, 33, PLAIN);
 	}
 }
 
@@ -204,16 +273,17 @@ random_shapes(void)
 	for (i = 0; i < 120; i++)
 		every_kind(1 + (int32_t) unit_random_below(&randomness, i % 5 == 0 ? 5000 : 300),
 		           1 + (int64_t) unit_random_below(&randomness, 20),
-		           1 + (int64_t) unit_random_below(&randomness, 400), false);
+		           1 + (int64_t) unit_random_below(&randomness, 400), PLAIN);
 }
 
 /* one and several segments, queries and rows that fill no block */
 static void
 small_shapes(void)
 {
-	every_kind(33, 1, 20, false);
-	every_kind(200, 5, 17, true);
-	every_kind(1100, 3, 9, false);
+	every_kind(33, 1, 20, PLAIN);
+	every_kind(200, 5, 17, EXTREME);
+	every_kind(1100, 3, 9, PLAIN);
+	every_kind(2, 2, 300, FEW);
 }
 
 /* sums that overflow or underflow fp32, subnormal elements, every kind of half */
@@ -224,16 +294,39 @@ extremes(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(dims) / sizeof(dims[0]); i++)
-		every_kind(dims[i], 3, 200, true);
+		every_kind(dims[i], 3, 200, EXTREME);
+}
+
+/* equal distances go by row, whichever block, tile or piece that is in */
+static void
+ties(void)
+{
+	every_kind(1, 1, 5000, FEW);
+	every_kind(3, 7, 3000, FEW);
+	every_kind(6, 1, 300000, FEW);
+}
+
+/* rows up to a buffer's end, a tile's, a block's share; queries with a list each and with many */
+static void
+boundaries_of_rows(void)
+{
+	static const int64_t rows[] = {1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 50000};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	{
+		every_kind(20, 1, rows[i], PLAIN);
+		every_kind(20, 700, rows[i] < 5000 ? rows[i] : 5000, FEW);
+	}
 }
 
 /* more than one piece up, down, and of queries */
 static void
 large_tasks(void)
 {
-	every_kind(128, 1, 700000, false);
-	every_kind(768, 64, 20000, false);
-	every_kind(16, 9000, 300, false);
+	every_kind(128, 1, 700000, PLAIN);
+	every_kind(768, 64, 20000, PLAIN);
+	every_kind(16, 9000, 300, PLAIN);
 }
 
 typedef struct Stop
@@ -289,7 +382,7 @@ a_cancel_is_honoured(void)
 	free(queries);
 	free(targets);
 	free(out);
-	every_kind(100, 2, 100, false);
+	every_kind(100, 2, 100, PLAIN);
 }
 
 /* the device's memory is given back: what fits once fits again */
@@ -332,7 +425,7 @@ opens_again_after_close(void)
 			say_failure(NULL, "open", status);
 			return;
 		}
-		every_kind(65, 2, 50, false);
+		every_kind(65, 2, 50, PLAIN);
 	}
 }
 
@@ -357,7 +450,7 @@ a_fork_is_refused(void)
 	}
 	CHECK(waitpid(child, &status, 0) == child);
 	CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
-	every_kind(65, 2, 50, false);
+	every_kind(65, 2, 50, PLAIN);
 }
 
 int
@@ -408,6 +501,8 @@ main(int argc, char **argv)
 	{
 		UNIT_RUN(small_shapes);
 		UNIT_RUN(boundaries_of_dims);
+		UNIT_RUN(boundaries_of_rows);
+		UNIT_RUN(ties);
 		UNIT_RUN(random_shapes);
 		UNIT_RUN(extremes);
 		UNIT_RUN(large_tasks);
@@ -418,6 +513,7 @@ main(int argc, char **argv)
 	}
 	if (device != NULL)
 		cuda->close(device);
-	printf("# %lld distances compared\n", (long long) compared);
+	printf("# %lld distances and %lld of the nearest compared\n", (long long) compared,
+	       (long long) found);
 	return unit_finish();
 }

@@ -5,23 +5,7 @@
  * Rows and results lie in allocations of exactly their size, so that reading or writing past an
  * end is seen too.
  */
-#include "unit.h"
-
-#include "core/distance.h"
-#include "cuda/launch.h"
-#include "fake.h"
-
-/* How elements are drawn. */
-typedef enum Kind
-{
-	KIND_PLAIN,  /* uniform in -1 .. 1 */
-	KIND_MIXED,  /* magnitudes from 1e-30 to 1e30: sums overflow and underflow */
-	KIND_CANCEL, /* large values that nearly cancel */
-	KIND_FEW,    /* one of four values: many equal distances, zero vectors at low dims */
-	KIND_TINY,   /* subnormal results */
-	KIND_ABSORB, /* powers of two so far apart that the order of a sum in fp64 shows */
-	KIND_COUNT
-} Kind;
+#include "kinds.h"
 
 typedef struct Case
 {
@@ -34,43 +18,7 @@ typedef struct Case
 	Kind kind;
 } Case;
 
-static UnitRandom randomness = {42};
 static int64_t compared;
-
-static float
-draw(Kind kind)
-{
-	static const float few[4] = {0.0f, 1.0f, -1.0f, 0.5f};
-
-	switch (kind)
-	{
-		case KIND_MIXED:
-			return ldexpf(unit_random_float(&randomness),
-			              (int) unit_random_below(&randomness, 200) - 100);
-		case KIND_CANCEL:
-			return (unit_random_below(&randomness, 2) ? 1e6f : -1e6f) +
-			       unit_random_float(&randomness);
-		case KIND_FEW:
-			return few[unit_random_below(&randomness, 4)];
-		case KIND_ABSORB:
-			return ldexpf(unit_random_below(&randomness, 2) ? 1.0f : -1.0f,
-			              unit_random_below(&randomness, 2) ? 40 : 0);
-		case KIND_TINY:
-			return unit_random_float(&randomness) * 1e-22f;
-		default:
-			return unit_random_float(&randomness);
-	}
-}
-
-static void *
-to_device(const void *data, size_t bytes, cudaStream_t stream)
-{
-	void *pointer;
-
-	CHECK_INT(cudaMalloc(&pointer, bytes), cudaSuccess);
-	CHECK_INT(cudaMemcpyAsync(pointer, data, bytes, cudaMemcpyHostToDevice, stream), cudaSuccess);
-	return pointer;
-}
 
 static void
 run_case(const Case *c)
@@ -91,29 +39,9 @@ run_case(const Case *c)
 	void *norms;
 	const char *fault;
 	int64_t i;
-	size_t k;
 
-	for (k = 0; k < target_bytes / element; k++)
-	{
-		float value = draw(c->kind);
-
-		if (c->dtype == HY_F32)
-			((float *) targets)[k] = value;
-		else if (c->kind == KIND_MIXED)
-		{
-			/* any finite half, subnormal ones too */
-			uint16_t half = (uint16_t) unit_random(&randomness);
-
-			((uint16_t *) targets)[k] = (half & 0x7c00) == 0x7c00 ? half & 0x83ff : half;
-		}
-		else if (c->kind == KIND_ABSORB)
-			((uint16_t *) targets)[k] =
-				hy_float_to_half(fabsf(value) > 1 ? ldexpf(value, -25) : value);
-		else
-			((uint16_t *) targets)[k] = hy_float_to_half(value);
-	}
-	for (k = 0; k < query_bytes / sizeof(float); k++)
-		queries[k] = draw(c->kind);
+	fill(targets, c->dtype, c->kind, target_bytes / element);
+	fill(queries, HY_F32, c->kind, query_bytes / sizeof(float));
 	/* a query equal to a row: distances of exactly 0 and 1 */
 	if (c->dtype == HY_F32)
 		memcpy(queries, targets, (size_t) c->dims * sizeof(float));
@@ -130,18 +58,19 @@ run_case(const Case *c)
 	CHECK_INT(hy_distance_matrix(c->metric, &query_matrix, &target_matrix, expected, NULL), HY_OK);
 
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	args.targets = to_device(targets, target_bytes, stream);
-	args.queries = to_device(queries, query_bytes, stream);
+	args.rows.targets = to_device(targets, target_bytes, stream);
+	args.rows.queries = to_device(queries, query_bytes, stream);
 	memset(out, 0xee, out_bytes);
 	args.out = to_device(out, out_bytes, stream);
 	CHECK_INT(cudaMalloc(&norms, (size_t) c->queries * sizeof(float)), cudaSuccess);
-	args.query_norms = norms;
-	args.stride = stride;
-	args.rows = c->rows;
-	args.query_count = c->queries;
-	args.dims = c->dims;
+	args.rows.query_norms = norms;
+	args.rows.stride = stride;
+	args.rows.rows = c->rows;
+	args.rows.query_count = c->queries;
+	args.rows.dims = c->dims;
 	args.out_stride = c->rows;
-	CHECK_INT(hy_cuda_launch_norms(args.queries, c->queries, c->dims, norms, stream), cudaSuccess);
+	CHECK_INT(hy_cuda_launch_norms(args.rows.queries, c->queries, c->dims, norms, stream),
+	          cudaSuccess);
 	/* one multiprocessor: blocks have several turns even in small cases */
 	CHECK_INT(hy_cuda_launch_distance(c->metric, c->dtype, &args, 1, stream), cudaSuccess);
 	CHECK_INT(cudaMemcpyAsync(out, args.out, out_bytes, cudaMemcpyDeviceToHost, stream),
@@ -160,8 +89,8 @@ run_case(const Case *c)
 		compared++;
 	}
 
-	cudaFree((void *) args.targets);
-	cudaFree((void *) args.queries);
+	cudaFree((void *) args.rows.targets);
+	cudaFree((void *) args.rows.queries);
 	cudaFree(args.out);
 	cudaFree(norms);
 	cudaStreamDestroy(stream);
@@ -278,13 +207,13 @@ every_half(void)
 	for (i = 0; i < COUNT; i++)
 		halves[i] = (uint16_t) i;
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	args.targets = to_device(halves, COUNT * sizeof(uint16_t), stream);
-	args.queries = to_device(&zero, sizeof(zero), stream);
+	args.rows.targets = to_device(halves, COUNT * sizeof(uint16_t), stream);
+	args.rows.queries = to_device(&zero, sizeof(zero), stream);
 	args.out = to_device(out, COUNT * sizeof(double), stream);
-	args.stride = sizeof(uint16_t);
-	args.rows = COUNT;
-	args.query_count = 1;
-	args.dims = 1;
+	args.rows.stride = sizeof(uint16_t);
+	args.rows.rows = COUNT;
+	args.rows.query_count = 1;
+	args.rows.dims = 1;
 	args.out_stride = COUNT;
 	CHECK_INT(hy_cuda_launch_distance(HY_METRIC_L1, HY_F16, &args, 4, stream), cudaSuccess);
 	CHECK_INT(
@@ -293,8 +222,8 @@ every_half(void)
 	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
 	for (i = 0; i < COUNT; i++)
 		CHECK_SAME_F64(out[i], (double) hy_half_to_float((uint16_t) i));
-	cudaFree((void *) args.targets);
-	cudaFree((void *) args.queries);
+	cudaFree((void *) args.rows.targets);
+	cudaFree((void *) args.rows.queries);
 	cudaFree(args.out);
 	cudaStreamDestroy(stream);
 	free(halves);

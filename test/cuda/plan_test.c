@@ -58,11 +58,15 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 		CHECK(chunk.query_count >= 1 && chunk.query_count <= HY_CUDA_MAX_QUERIES);
 		CHECK(chunk.row_count >= 1 && row + chunk.row_count <= work->rows);
 		CHECK((uint64_t) chunk.query_count * work->dims * sizeof(float) <= scratch->queries);
-		CHECK((uint64_t) chunk.query_count * chunk.row_count * sizeof(double) <= scratch->down);
+		CHECK((uint64_t) chunk.query_count *
+		          (work->query_down + chunk.row_count * work->pair_down) <=
+		      scratch->down);
 		if (!work->resident)
 			CHECK((uint64_t) chunk.row_count * row_bytes <= scratch->up);
 		if (chunk.row_count > 1)
-			CHECK((uint64_t) chunk.query_count * chunk.row_count * work->dims <= pace->work);
+			CHECK((uint64_t) chunk.query_count * chunk.row_count *
+			          (work->dims > 64 ? work->dims : 64) <=
+			      pace->work);
 		count = chunk.query_count;
 		row += chunk.row_count;
 		if (unit_failed_checks > 0)
@@ -93,6 +97,9 @@ pieces_cover_a_task_once(void)
 		work.dims = 1 + (int32_t) unit_random_below(&randomness, i % 3 == 0 ? HY_MAX_DIMS : 300);
 		work.element = unit_random_below(&randomness, 2) ? 4 : 2;
 		work.resident = unit_random_below(&randomness, 2) != 0;
+		/* distances, the k best, or both */
+		work.query_down = i % 2 == 0 ? 0 : 16 * (1 + (int32_t) unit_random_below(&randomness, 128));
+		work.pair_down = i % 4 == 1 ? 0 : 8;
 		pace.work = UINT64_C(1) << (18 + unit_random_below(&randomness, 16));
 		if (work.queries * work.rows > 1 << 22)
 			work.rows = 1 + (1 << 22) / work.queries;

@@ -102,16 +102,17 @@ constants=$(grep -c Static "$work/numbers.c")
 	"${CC:-cc}" -std=c11 -fsyntax-only -isystem "$cuda/include" "$work/numbers.c" >"$work/out" 2>&1
 verdict "the fake device's $constants constants are CUDA's" $? "$work/out"
 
-log=build/cuda/ptxas.log
-kernels=$(grep -c 'Used [0-9]* registers' $log)
-instances=$(grep -c 'Compiling entry function.*hy_distance_kernel.* for .sm_90' $log)
-# four metrics, two element types, one query or several
-[ "$instances" = 16 ]
-verdict "every kernel is there: $instances" $? $log
-grep -E 'bytes (stack|spill)' $log | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
+log=$work/ptxas
+cat build/cuda/cuda/*.cu.log >"$log"
+kernels=$(grep -c 'Used [0-9]* registers' "$log")
+instances=$(grep -cE 'Compiling entry function.*hy_(distance|topk)_kernel.* for .sm_90' "$log")
+# two operations, four metrics, two element types, one query or several
+[ "$instances" = 32 ]
+verdict "every kernel is there: $instances" $? "$log"
+grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
 [ "$kernels" -gt 0 ] && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"
-sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' $log | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
+sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' "$log" | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
 
 readelf -d hybrid_cuda.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' >"$work/needed"
 ! grep -vE '^(libc|libm|ld-linux-.*|libdl|libpthread|librt)\.so' "$work/needed" >"$work/out"

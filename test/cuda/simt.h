@@ -67,6 +67,16 @@ __shfl_xor_sync(unsigned mask, double value, int lanes)
 	return value;
 }
 
+/* One fiber runs at a time, and gives way in shuffles and barriers only. */
+static inline int
+atomicAdd(int *at, int value)
+{
+	int before = *at;
+
+	*at = before + value;
+	return before;
+}
+
 /* The roundings: the host rounds to nearest even, and this is compiled with -ffp-contract=off. */
 static inline float
 __fmaf_rn(float a, float b, float c)

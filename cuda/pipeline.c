@@ -1,0 +1,285 @@
+/*
+ * pipeline.c
+ *		Pieces through the slots.
+ *
+ * Submit queues the first pieces and returns.  Each poll collects the pieces that are done and
+ * queues the next ones, so while one slot computes the other is filled and emptied.  One task is in
+ * flight on a device at a time; another is told HY_BUSY.
+ */
+#include "cuda/pipeline.h"
+
+#include <string.h>
+
+static const HyCudaOperation *find(HyOp op);
+static HyStatus fill_slots(HyDevice *device);
+static HyStatus queue_piece(HyDevice *device, HyCudaSlot *slot);
+static HyStatus collect(HyDevice *device);
+
+HyCaps
+hy_cuda_caps(const HyDevice *device, const HyShape *shape)
+{
+	const HyCudaOperation *operation = find(shape->op);
+
+	(void) device;
+	if (operation == NULL)
+		return (HyCaps){.numeric_class = HY_CLASS_EXACT,
+		                .reason = "the CUDA backend has no such operation"};
+	return operation->caps(shape);
+}
+
+HyEstimate
+hy_cuda_estimate(const HyDevice *device, const HyShape *shape)
+{
+	HyEstimate estimate = {0};
+	HyCudaScratch scratch;
+
+	HyCaps caps = hy_cuda_caps(device, shape);
+
+	if (!caps.ok || shape->targets > caps.max_targets || shape->k > caps.max_k)
+		return estimate;
+	if (device != NULL)
+		scratch = device->scratch;
+	else
+		(void) hy_cuda_scratch_plan(UINT64_MAX, &scratch);
+	estimate.device_bytes = hy_cuda_scratch_bytes(&scratch);
+	estimate.pinned_bytes = hy_cuda_pinned_bytes(&scratch);
+	find(shape->op)->estimate(&scratch, shape, &estimate);
+	return estimate;
+}
+
+HyStatus
+hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyCudaTask *current = &device->task;
+	const HyCudaOperation *operation;
+	HyStatus status;
+	HyShape shape;
+	HyCaps caps;
+
+	*ticket = 0;
+	status = hy_cuda_enter(device);
+	if (status != HY_OK)
+		return status;
+	operation = find(task->op);
+	if (operation == NULL)
+		return hy_cuda_refuse(device, HY_UNSUPPORTED, "the CUDA backend does not run '%s'",
+		                      hy_op_name(task->op));
+	status = hy_task_check(task);
+	if (status != HY_OK)
+		return hy_cuda_refuse(device, status, "the task contradicts itself");
+	shape = hy_task_shape(task);
+	caps = operation->caps(&shape);
+	if (!caps.ok || shape.targets > caps.max_targets || shape.k > caps.max_k)
+		return hy_cuda_refuse(device, HY_UNSUPPORTED, "the task is beyond the CUDA backend");
+	if (current->active)
+		return hy_cuda_refuse(device, HY_BUSY, "the device already runs a task");
+	status = operation->check(device, task);
+	if (status != HY_OK)
+		return status;
+
+	memset(current, 0, sizeof(*current));
+	current->operation = operation;
+	current->task = *task;
+	current->started = device->host->clock->now(device->host->clock->arg);
+	current->active = true;
+	operation->begin(device);
+	status = fill_slots(device);
+	if (status != HY_OK)
+	{
+		hy_cuda_drain(device);
+		return status;
+	}
+	current->ticket = ++device->last_ticket;
+	*ticket = current->ticket;
+	return HY_OK;
+}
+
+HyStatus
+hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyCudaTask *current = &device->task;
+	HyStatus status;
+
+	*done = false;
+	/* how long a queued piece will take is CUDA's secret */
+	if (timings != NULL)
+		memset(timings, 0, sizeof(*timings));
+	if (!current->active || ticket != current->ticket)
+		return hy_cuda_refuse(device, HY_INVALID, "no task has ticket %llu",
+		                      (unsigned long long) ticket);
+	status = hy_cuda_enter(device);
+	if (status == HY_OK)
+		status = collect(device);
+	if (status == HY_OK && !current->stopping)
+	{
+		if (hy_cancelled(current->task.cancel))
+			current->stopping = true;
+		else
+			status = fill_slots(device);
+	}
+	if (status != HY_OK)
+	{
+		hy_cuda_drain(device);
+		*done = true;
+		return status;
+	}
+	if (!hy_cuda_all_idle(device) || !(current->exhausted || current->stopping))
+		return HY_OK;
+
+	*done = true;
+	current->active = false;
+	/* A stop that came when nothing was left to do stopped nothing. */
+	if (current->stopping && (!current->exhausted || current->dropped))
+		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
+	if (timings != NULL)
+	{
+		timings->total_ns = device->host->clock->now(device->host->clock->arg) - current->started;
+		timings->bytes_up = current->bytes_up;
+		timings->bytes_down = current->bytes_down;
+	}
+	return HY_OK;
+}
+
+void
+hy_cuda_cancel(HyDevice *device, HyTicket ticket)
+{
+	if (device->task.active && ticket == device->task.ticket)
+		device->task.stopping = true;
+}
+
+void
+hy_cuda_drain(HyDevice *device)
+{
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		if (device->slots[i].stream != NULL && device->task.active)
+			(void) cudaStreamSynchronize(device->slots[i].stream);
+		device->slots[i].busy = false;
+	}
+	(void) cudaGetLastError();
+	device->task.active = false;
+}
+
+bool
+hy_cuda_all_idle(const HyDevice *device)
+{
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		if (device->slots[i].busy)
+			return false;
+	}
+	return true;
+}
+
+/* find: the table of an operation, or NULL. */
+static const HyCudaOperation *
+find(HyOp op)
+{
+	switch (op)
+	{
+		case HY_OP_DISTANCE:
+			return &hy_cuda_distance;
+		case HY_OP_TOPK:
+			return &hy_cuda_topk;
+		default:
+			return NULL;
+	}
+}
+
+/* fill_slots: queues pieces while there is a free slot and a piece left. */
+static HyStatus
+fill_slots(HyDevice *device)
+{
+	HyCudaTask *task = &device->task;
+	HyStatus status;
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS && !task->exhausted; i++)
+	{
+		HyCudaSlot *slot = &device->slots[i];
+		HyCudaNext next;
+
+		if (slot->busy)
+			continue;
+		next = task->operation->next(device, slot);
+		if (next == HY_CUDA_WAIT)
+			break;
+		if (next == HY_CUDA_END)
+		{
+			task->exhausted = true;
+			break;
+		}
+		slot->busy = true;
+		status = queue_piece(device, slot);
+		if (status != HY_OK)
+			return status;
+	}
+	return HY_OK;
+}
+
+static HyStatus
+queue_piece(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaOperation *operation = device->task.operation;
+	cudaError_t error;
+	HyStatus status;
+
+	status = operation->up(device, slot);
+	if (status != HY_OK)
+		return status;
+	error = cudaEventRecord(slot->kernel_start, slot->stream);
+	if (error == cudaSuccess)
+		error = operation->launch(device, slot);
+	if (error == cudaSuccess)
+		error = cudaEventRecord(slot->kernel_end, slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "starting a kernel");
+	status = operation->down(device, slot);
+	if (status != HY_OK)
+		return status;
+	error = cudaEventRecord(slot->done, slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "ending a piece");
+	return HY_OK;
+}
+
+/* collect: hands out the pieces that are done, and learns how long their kernels took. */
+static HyStatus
+collect(HyDevice *device)
+{
+	HyCudaTask *task = &device->task;
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		HyCudaSlot *slot = &device->slots[i];
+		cudaError_t error;
+		float milliseconds;
+
+		if (!slot->busy)
+			continue;
+		error = cudaEventQuery(slot->done);
+		if (error == cudaErrorNotReady)
+		{
+			(void) cudaGetLastError();
+			continue;
+		}
+		if (error != cudaSuccess)
+			return hy_cuda_fail(device, error, "running a kernel");
+		/* Who has cancelled has his memory back. */
+		if (task->stopping)
+			task->dropped = true;
+		else
+			task->operation->collect(device, slot);
+		slot->busy = false;
+		error = cudaEventElapsedTime(&milliseconds, slot->kernel_start, slot->kernel_end);
+		if (error != cudaSuccess)
+			return hy_cuda_fail(device, error, "reading the kernel's time");
+		hy_cuda_pace_learn(&device->pace[task->task.op], slot->work, milliseconds * 1000.0);
+	}
+	return HY_OK;
+}

@@ -1,0 +1,331 @@
+/*
+ * row_sums.cuh
+ *		The canonical sums of some rows against some queries: what every kernel over rows is made of.
+ *
+ * The order of every addition is that of core/distance.h, so the bits are those of the CPU.  Thread
+ * t of a warp keeps the canonical lanes t and t + 32: a warp reads 32 neighbouring elements at a
+ * time, the fold's first level (h = 32) needs no other thread, and the others (16 .. 1) are one
+ * shuffle each.  A segment is what lies between two flushes of the lanes to their fp64 twins,
+ * 1,024 elements; the block keeps one segment of its queries in shared memory.
+ *
+ * A warp takes several rows at once, so that enough of memory is asked for at a time, and several
+ * queries are answered by one read of a row (HyKind).  The pairs of a row and a query are folded
+ * together: after each level a thread goes on with half of them, and in the end each pair has 32 /
+ * pairs threads, which are all that finishes it.  Float32 and float16 rows differ by hy_widen only.
+ *
+ * These files are compiled twice: by nvcc for the device, and by the host's C++ compiler under
+ * test/cuda/simt.h, which runs a block's threads as fibers.  So they use no more of CUDA than that
+ * header offers, and every rounding is spelled out.
+ */
+#ifndef HY_CUDA_ROW_SUMS_CUH
+#define HY_CUDA_ROW_SUMS_CUH
+
+#include <float.h>
+#include <stdint.h>
+
+#include "core/distance.h"
+#include "cuda/launch.h"
+
+#define HY_CUDA_WARP 32
+#define HY_CUDA_WARPS 8 /* of a block */
+#define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
+#define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
+
+#define HY_CUDA_ALL_THREADS 0xffffffffu
+
+/* HyKind: what a kernel over rows is compiled for. */
+template <int Metric, class Type, int Rows, int Queries> struct HyKind
+{
+	typedef Type Element;
+
+	static const int metric = Metric;
+	static const int rows = Rows; /* of a warp at a time */
+	static const int queries =
+		Queries; /* of a block; rows x queries is a power of two, at most 32 */
+	static const int pairs = Rows * Queries;
+
+	/*
+	 * Blocks a multiprocessor should hold: many where memory is the limit, fewer where the sums of
+	 * several queries, or norms, take registers (with more the compiler would spill).
+	 */
+	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
+};
+
+/* HyLanes, HyTwins: a thread's share of the 64 lanes: t and t + 32. */
+struct HyLanes
+{
+	float low;
+	float high;
+};
+
+struct HyTwins
+{
+	double low;
+	double high;
+};
+
+__device__ __forceinline__ float
+hy_widen(float value)
+{
+	return value;
+}
+
+__device__ __forceinline__ float
+hy_widen(uint16_t half)
+{
+#ifdef __CUDA_ARCH__
+	float value;
+
+	asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+	return value;
+#else
+	return hy_half_to_float(half);
+#endif
+}
+
+/* hy_step: one element into its lane. */
+template <int Metric>
+__device__ __forceinline__ float
+hy_step(float lane, float a, float b)
+{
+	if (Metric == HY_METRIC_L2)
+	{
+		float d = __fsub_rn(a, b);
+
+		return __fmaf_rn(d, d, lane);
+	}
+	if (Metric == HY_METRIC_L1)
+		return __fadd_rn(lane, fabsf(__fsub_rn(a, b)));
+	return __fmaf_rn(a, b, lane);
+}
+
+/* hy_flush: the lanes go to their twins and start again from +0. */
+__device__ __forceinline__ void
+hy_flush(HyLanes *lanes, HyTwins *twins)
+{
+	twins->low = __dadd_rn(twins->low, (double) lanes->low);
+	twins->high = __dadd_rn(twins->high, (double) lanes->high);
+	lanes->low = 0.0f;
+	lanes->high = 0.0f;
+}
+
+/*
+ * hy_fold: the tree h = 32 .. 1 and the one rounding, of Count sums.  A thread gets that of number
+ * lane * Count / 32.  With xor the threads of a sum add the same pairs, some the other way round, and
+ * a sum of two does not mind.
+ */
+template <int Count>
+__device__ __forceinline__ float
+hy_fold(const HyTwins (&twins)[Count], int lane)
+{
+	double sum[Count];
+
+#pragma unroll
+	for (int i = 0; i < Count; i++)
+		sum[i] = __dadd_rn(twins[i].low, twins[i].high);
+#pragma unroll
+	for (int level = 0; level < 5; level++)
+	{
+		const int h = 16 >> level;
+		const int half = (Count >> level) / 2;
+		const bool upper = (lane & h) != 0;
+
+		if (half == 0)
+			sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], h));
+			/* of two sums a thread keeps one and gives the other to whoever keeps that */
+#pragma unroll
+		for (int i = 0; i < half; i++)
+		{
+			const double kept = upper ? sum[i + half] : sum[i];
+			const double given = upper ? sum[i] : sum[i + half];
+
+			sum[i] = __dadd_rn(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, h));
+		}
+	}
+	return __double2float_rn(sum[0]);
+}
+
+__device__ __forceinline__ double
+hy_nan()
+{
+	return __longlong_as_double(0x7ff8000000000000LL);
+}
+
+/* hy_norm_has_cosine: hy_has_cosine on the device. */
+__device__ __forceinline__ bool
+hy_norm_has_cosine(float norm_sq)
+{
+	return norm_sq > 0.0f && norm_sq <= FLT_MAX;
+}
+
+/* hy_cosine: hy_cosine_from_sums on the device; comparisons, since fmin would lose a NaN. */
+__device__ __forceinline__ double
+hy_cosine(float dot, float aa, float bb)
+{
+	double similarity;
+
+	if (!hy_norm_has_cosine(aa) || !hy_norm_has_cosine(bb) || dot != dot)
+		return hy_nan();
+	similarity = __ddiv_rn((double) dot, __dsqrt_rn(__dmul_rn((double) aa, (double) bb)));
+	if (similarity > 1.0)
+		similarity = 1.0;
+	else if (similarity < -1.0)
+		similarity = -1.0;
+	return __dsub_rn(1.0, similarity);
+}
+
+/* hy_finish: hy_distance_from_sums on the device. */
+template <int Metric>
+__device__ __forceinline__ double
+hy_finish(float sum, float aa, float bb)
+{
+	if (Metric == HY_METRIC_L2)
+		return __dsqrt_rn((double) sum);
+	if (Metric == HY_METRIC_IP)
+		return sum != sum ? hy_nan() : -(double) sum;
+	if (Metric == HY_METRIC_COSINE)
+		return hy_cosine(sum, aa, bb);
+	return (double) sum;
+}
+
+/*
+ * hy_load_queries: one segment of the block's queries into shared memory, padded with +0 both
+ * past dims and past the last query.
+ */
+template <class Kind>
+__device__ __forceinline__ void
+hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*query)[HY_CUDA_SEGMENT])
+{
+#pragma unroll
+	for (int q = 0; q < Kind::queries; q++)
+	{
+		const float *source = args.queries + (int64_t) (first_query + q) * args.dims + start;
+		bool there = first_query + q < args.query_count;
+
+		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
+			query[q][i] = there && start + i < args.dims ? source[i] : 0.0f;
+	}
+}
+
+/*
+ * hy_accumulate: one step of 64 elements, of which count (at most 64) are there.  Absent elements
+ * count as +0, which changes no bit (core/distance.h).
+ */
+template <class Kind, bool Whole>
+__device__ __forceinline__ void
+hy_accumulate(const typename Kind::Element *const *target, const float (*query)[HY_CUDA_SEGMENT],
+              int start, int step, int count, int lane, HyLanes *lanes, HyLanes *norms)
+{
+	float low[Kind::rows];
+	float high[Kind::rows];
+
+#pragma unroll
+	for (int r = 0; r < Kind::rows; r++)
+	{
+		low[r] = 0.0f;
+		high[r] = 0.0f;
+		if (Whole || lane < count)
+			low[r] = hy_widen(target[r][start + step + lane]);
+		if (Whole || lane + HY_CUDA_WARP < count)
+			high[r] = hy_widen(target[r][start + step + lane + HY_CUDA_WARP]);
+	}
+#pragma unroll
+	for (int q = 0; q < Kind::queries; q++)
+	{
+		const float a = query[q][step + lane];
+		const float b = query[q][step + lane + HY_CUDA_WARP];
+
+#pragma unroll
+		for (int r = 0; r < Kind::rows; r++)
+		{
+			HyLanes *pair = &lanes[r * Kind::queries + q];
+
+			pair->low = hy_step<Kind::metric>(pair->low, a, low[r]);
+			pair->high = hy_step<Kind::metric>(pair->high, b, high[r]);
+		}
+	}
+	if (Kind::metric == HY_METRIC_COSINE)
+	{
+#pragma unroll
+		for (int r = 0; r < Kind::rows; r++)
+		{
+			norms[r].low = __fmaf_rn(low[r], low[r], norms[r].low);
+			norms[r].high = __fmaf_rn(high[r], high[r], norms[r].high);
+		}
+	}
+}
+
+/*
+ * hy_row_distance: distances of the warp's rows, first_row and those that follow it, to the block's
+ * queries.  A thread gets that of pair number lane * pairs / 32, which is row number pair / queries
+ * and query number pair % queries of them; of rows that are not there it means nothing.  The block's
+ * first segment must lie in query where there is but one; where there are more, every thread of the
+ * block has to come.
+ */
+template <class Kind>
+__device__ __forceinline__ double
+hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
+                float (*query)[HY_CUDA_SEGMENT])
+{
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const bool there = first_row < args.rows;
+	const typename Kind::Element *target[Kind::rows];
+	HyTwins twins[Kind::pairs] = {};
+	HyTwins norm_twins[Kind::rows] = {};
+	float aa = 0.0f;
+	float bb = 0.0f;
+
+#pragma unroll
+	for (int r = 0; r < Kind::rows; r++)
+	{
+		const int64_t row = first_row + r < args.rows ? first_row + r : args.rows - 1;
+
+		target[r] =
+			(const typename Kind::Element *) ((const char *) args.targets + row * args.stride);
+	}
+	for (int start = 0; start < args.dims; start += HY_CUDA_SEGMENT)
+	{
+		const int left = args.dims - start;
+		const int length = left < HY_CUDA_SEGMENT ? left : HY_CUDA_SEGMENT;
+		const int whole = length - length % HY_LANES;
+		HyLanes lanes[Kind::pairs] = {};
+		HyLanes norms[Kind::rows] = {};
+
+		if (args.dims > HY_CUDA_SEGMENT)
+		{
+			__syncthreads();
+			hy_load_queries<Kind>(args, first_query, start, query);
+			__syncthreads();
+		}
+		if (!there)
+			continue;
+#pragma unroll 2
+		for (int step = 0; step < whole; step += HY_LANES)
+			hy_accumulate<Kind, true>(target, query, start, step, HY_LANES, lane, lanes, norms);
+		if (whole < length)
+			hy_accumulate<Kind, false>(target, query, start, whole, length - whole, lane, lanes,
+			                           norms);
+#pragma unroll
+		for (int i = 0; i < Kind::pairs; i++)
+			hy_flush(&lanes[i], &twins[i]);
+		if (Kind::metric == HY_METRIC_COSINE)
+		{
+#pragma unroll
+			for (int r = 0; r < Kind::rows; r++)
+				hy_flush(&norms[r], &norm_twins[r]);
+		}
+	}
+
+	const float sum = hy_fold(twins, lane);
+
+	if (Kind::metric == HY_METRIC_COSINE)
+	{
+		const int at = first_query + lane * Kind::pairs / HY_CUDA_WARP % Kind::queries;
+
+		bb = hy_fold(norm_twins, lane);
+		aa = args.query_norms[at < args.query_count ? at : 0];
+	}
+	return hy_finish<Kind::metric>(sum, aa, bb);
+}
+
+#endif

@@ -1,0 +1,227 @@
+/*
+ * sweep.c
+ *		Groups of queries and pieces of rows on their way to the device.
+ */
+#include "cuda/sweep.h"
+
+#include <string.h>
+
+/* One task has at most this many rows: products with a row's bytes stay far below 2^63. */
+#define MAX_TARGETS ((int64_t) 1 << 40)
+
+static HyStatus upload_group(HyDevice *device, const HyCudaChunk *chunk);
+static void stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
+
+HyCaps
+hy_cuda_sweep_caps(const HyShape *shape)
+{
+	HyCaps caps = {.numeric_class = HY_CLASS_EXACT};
+
+	if ((int) shape->dtype < 0 || (int) shape->dtype >= HY_DTYPE_COUNT)
+		caps.reason = "the CUDA backend knows float32 and float16 only";
+	else if ((int) shape->metric < 0 || (int) shape->metric >= HY_METRIC_COUNT)
+		caps.reason = "the CUDA backend has no such metric";
+	else if (shape->dims < 1 || shape->dims > HY_MAX_DIMS)
+		caps.reason = "too many dimensions for the CUDA backend";
+	else
+	{
+		caps.ok = true;
+		caps.max_targets = MAX_TARGETS;
+	}
+	return caps;
+}
+
+HyCudaWork
+hy_cuda_sweep_work(const HyShape *shape, int32_t query_down, int32_t pair_down)
+{
+	return (HyCudaWork){.queries = shape->queries,
+	                    .rows = shape->targets,
+	                    .dims = shape->dims,
+	                    .element = (int32_t) hy_dtype_size(shape->dtype),
+	                    .resident = shape->resident,
+	                    .query_down = query_down,
+	                    .pair_down = pair_down};
+}
+
+uint64_t
+hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch)
+{
+	uint64_t queries = (uint64_t) work->queries;
+	uint64_t row_bytes = (uint64_t) work->dims * (uint64_t) work->element;
+	uint64_t groups = 0;
+
+	if (queries > 0)
+	{
+		uint64_t group = (uint64_t) hy_cuda_query_group(work, scratch);
+
+		groups = (queries + group - 1) / group;
+	}
+	/* every group of queries needs the rows once more */
+	return queries * (uint64_t) work->dims * sizeof(float) +
+	       (work->resident ? 0 : groups * (uint64_t) work->rows * row_bytes);
+}
+
+/* Host memory may lie anyhow, it is packed on its way; a kernel needs its elements aligned. */
+HyStatus
+hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets)
+{
+	uint64_t element = hy_dtype_size(targets->dtype);
+	uint64_t row_bytes = (uint64_t) targets->dims * element;
+	uint64_t left;
+
+	if (targets->buffer == NULL)
+		return HY_OK;
+	if (targets->buffer->device != device)
+		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
+	if (targets->offset % element != 0 || targets->stride % element != 0)
+		return hy_cuda_refuse(device, HY_INVALID, "resident rows are not aligned");
+	if (targets->rows == 0)
+		return HY_OK;
+	left = targets->offset <= targets->buffer->bytes ? targets->buffer->bytes - targets->offset : 0;
+	if (row_bytes > left ||
+	    (uint64_t) (targets->rows - 1) > (left - row_bytes) / (uint64_t) targets->stride)
+		return hy_cuda_refuse(device, HY_INVALID, "resident rows do not lie in their buffer");
+	return HY_OK;
+}
+
+void
+hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatrix *queries,
+                    const HyMatrix *targets, int32_t query_down, int32_t pair_down)
+{
+	HyShape shape = hy_task_shape(&device->task.task);
+
+	device->task.sweep = (HyCudaSweep){.metric = metric,
+	                                   .queries = *queries,
+	                                   .targets = *targets,
+	                                   .work = hy_cuda_sweep_work(&shape, query_down, pair_down),
+	                                   .group = -1};
+}
+
+HyCudaNext
+hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaSweep *sweep = &device->task.sweep;
+	HyCudaChunk chunk = sweep->last;
+
+	if (!hy_cuda_next_chunk(&sweep->work, &device->scratch, &device->pace[device->task.task.op],
+	                        &chunk))
+		return HY_CUDA_END;
+	/* Pieces in flight still read the group that this one replaces. */
+	if (chunk.first_query != sweep->group && !hy_cuda_all_idle(device))
+		return HY_CUDA_WAIT;
+	sweep->last = chunk;
+	slot->chunk = chunk;
+	slot->work = hy_cuda_work(sweep->work.dims, chunk.query_count, chunk.row_count);
+	return HY_CUDA_PIECE;
+}
+
+HyStatus
+hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaTask *task = &device->task;
+	const HyCudaWork *work = &task->sweep.work;
+	const HyCudaChunk *chunk = &slot->chunk;
+	uint64_t bytes;
+	cudaError_t error;
+	HyStatus status;
+
+	if (hy_cuda_sweep_starts_group(device, slot))
+	{
+		status = upload_group(device, chunk);
+		if (status != HY_OK)
+			return status;
+	}
+	if (work->resident)
+		return HY_OK;
+	bytes = (uint64_t) chunk->row_count * (uint64_t) work->dims * (uint64_t) work->element;
+	stage_rows(&task->sweep.targets, chunk->first_row, chunk->row_count, slot->pinned_up);
+	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying rows up");
+	task->bytes_up += bytes;
+	return HY_OK;
+}
+
+HyCudaRows
+hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot)
+{
+	const HyCudaSweep *sweep = &device->task.sweep;
+	const HyMatrix *targets = &sweep->targets;
+	HyCudaRows rows = {.targets = slot->device_up,
+	                   .stride = (int64_t) sweep->work.dims * sweep->work.element,
+	                   .rows = slot->chunk.row_count,
+	                   .queries = device->device_queries,
+	                   .query_norms = device->device_norms,
+	                   .query_count = slot->chunk.query_count,
+	                   .dims = sweep->work.dims};
+
+	if (sweep->work.resident)
+	{
+		rows.stride = (int64_t) targets->stride;
+		rows.targets =
+			targets->buffer->pointer + targets->offset + slot->chunk.first_row * rows.stride;
+	}
+	return rows;
+}
+
+bool
+hy_cuda_sweep_starts_group(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return slot->chunk.first_query != device->task.sweep.group;
+}
+
+bool
+hy_cuda_sweep_ends_group(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return slot->chunk.first_row + slot->chunk.row_count == device->task.sweep.work.rows;
+}
+
+static HyStatus
+upload_group(HyDevice *device, const HyCudaChunk *chunk)
+{
+	HyCudaTask *task = &device->task;
+	HyCudaSweep *sweep = &task->sweep;
+	cudaStream_t stream = device->slots[0].stream;
+	uint64_t bytes = (uint64_t) chunk->query_count * (uint64_t) sweep->work.dims * sizeof(float);
+	cudaError_t error;
+	int i;
+
+	stage_rows(&sweep->queries, chunk->first_query, chunk->query_count,
+	           (char *) device->pinned_queries);
+	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, bytes,
+	                        cudaMemcpyHostToDevice, stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying queries up");
+	if (sweep->metric == HY_METRIC_COSINE)
+	{
+		error = hy_cuda_launch_norms(device->device_queries, chunk->query_count, sweep->work.dims,
+		                             device->device_norms, stream);
+		if (error != cudaSuccess)
+			return hy_cuda_fail(device, error, "starting the norms kernel");
+	}
+	error = cudaEventRecord(device->queries_ready, stream);
+	for (i = 1; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
+		error = cudaStreamWaitEvent(device->slots[i].stream, device->queries_ready, 0);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "ordering streams");
+	sweep->group = chunk->first_query;
+	task->bytes_up += bytes;
+	return HY_OK;
+}
+
+/* stage_rows: rows first .. first + count - 1, packed. */
+static void
+stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
+{
+	size_t row_bytes = (size_t) matrix->dims * hy_dtype_size(matrix->dtype);
+	int64_t i;
+
+	if (matrix->stride == row_bytes)
+	{
+		memcpy(to, hy_matrix_row(matrix, first), (size_t) count * row_bytes);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		memcpy(to + (size_t) i * row_bytes, hy_matrix_row(matrix, first + i), row_bytes);
+}

@@ -1,0 +1,250 @@
+/*
+ * topk_kernel.cuh
+ *		The kernels of the operation 'topk': distances that meet the k best so far at once, so that
+ *		there is never a matrix of them.
+ *
+ * A block passes over its share of the rows, a tile after the other.  A row nearer than the worst of
+ * the k best that the block knows goes into a buffer in shared memory; when the next tile might not
+ * fit, the buffer is sorted, all but the k best are dropped, and the last of those is the worst from
+ * now on.  After n rows one in n / k gets so far, and most blocks sort two or three times.
+ *
+ * Each block leaves its k best as a list in ascending order.  A second kernel merges the lists into
+ * the k best of the pieces before this one, where the next piece's blocks find the worst to begin
+ * with.  It takes the first of all lists, then the second of all, and ends where no list has any that
+ * is near enough: mostly after few.
+ *
+ * Candidates are compared as hy_neighbor_compare does it, so what is found depends neither on the
+ * order in which they come nor on how rows are cut into pieces, blocks and tiles.
+ */
+#ifndef HY_CUDA_TOPK_KERNEL_CUH
+#define HY_CUDA_TOPK_KERNEL_CUH
+
+#include "cuda/row_sums.cuh"
+
+#define HY_CUDA_ROOM HY_CUDA_THREADS /* candidates of a buffer: sorting gives each a thread */
+#define HY_CUDA_MERGED 128           /* entries of lists that a merge offers at a time */
+
+/* HyBest: a block's candidates for one query; all of it is shared memory. */
+struct HyBest
+{
+	HyNeighbor found[HY_CUDA_ROOM];
+	HyNeighbor worst; /* what a candidate has to be before */
+	int count;
+};
+
+/* hy_tile_rows: rows of a tile; k and a tile have room together, and some of the buffer is left. */
+__device__ __forceinline__ int
+hy_tile_rows(int k)
+{
+	return k <= HY_CUDA_MAX_K / 2 ? 128 : 64;
+}
+
+/* hy_before: whether a is the nearer; never where its distance is NaN. */
+__device__ __forceinline__ bool
+hy_before(const HyNeighbor &a, const HyNeighbor &b)
+{
+	return a.distance < b.distance || (a.distance == b.distance && a.row < b.row);
+}
+
+/* hy_offer: keeps a candidate if it is near enough; there must be room. */
+__device__ __forceinline__ void
+hy_offer(HyBest *best, const HyNeighbor &candidate)
+{
+	if (hy_before(candidate, best->worst))
+		best->found[atomicAdd(&best->count, 1)] = candidate;
+}
+
+/*
+ * hy_keep_best: the k best candidates in ascending order, the others dropped.  The whole block
+ * comes, after a barrier.
+ */
+__device__ __forceinline__ void
+hy_keep_best(HyBest *best, int k)
+{
+	const int at = threadIdx.x;
+	const int count = best->count;
+	HyNeighbor mine = {};
+	int rank = 0;
+
+	if (at < count)
+	{
+		mine = best->found[at];
+		for (int i = 0; i < count; i++)
+			rank += hy_before(best->found[i], mine);
+	}
+	__syncthreads();
+	if (at < count && rank < k)
+	{
+		best->found[rank] = mine;
+		if (rank == k - 1)
+			best->worst = mine;
+	}
+	if (at == 0 && count > k)
+		best->count = k;
+	__syncthreads();
+}
+
+/* hy_make_room: for so many more candidates.  The whole block comes. */
+__device__ __forceinline__ void
+hy_make_room(HyBest *best, int k, int more)
+{
+	int count;
+
+	__syncthreads();
+	count = best->count;
+	/* nobody may add to it before all have read it */
+	__syncthreads();
+	if (count + more > HY_CUDA_ROOM)
+		hy_keep_best(best, k);
+}
+
+/*
+ * hy_topk_kernel: the k best of a block's rows for each of its queries, into list number blockIdx.x
+ * of the query.  Entry i of list l of query q is lists[(q * k + i) * list_count + l]; a list that is
+ * short ends in entries that are before nothing.
+ */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const HyCudaTopK args)
+{
+	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
+	__shared__ HyBest best[Kind::queries];
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int pair = lane * Kind::pairs / HY_CUDA_WARP;
+	const int first_query = blockIdx.y * Kind::queries;
+	const int tile_rows = hy_tile_rows(args.k);
+
+	if (threadIdx.x < Kind::queries)
+	{
+		const int at = first_query + threadIdx.x;
+
+		best[threadIdx.x].count = 0;
+		if (at < args.rows.query_count)
+			best[threadIdx.x].worst = args.best[(int64_t) at * args.k + args.k - 1];
+		else
+		{
+			/* nothing is before it */
+			best[threadIdx.x].worst.distance = hy_nan();
+			best[threadIdx.x].worst.row = 0;
+		}
+	}
+	if (args.rows.dims <= HY_CUDA_SEGMENT)
+		hy_load_queries<Kind>(args.rows, first_query, 0, query);
+	__syncthreads();
+
+	/* every warp of the block goes round the same number of times: the barriers need them all */
+	for (int64_t tile = (int64_t) blockIdx.x * tile_rows; tile < args.rows.rows;
+	     tile += (int64_t) gridDim.x * tile_rows)
+	{
+		for (int turn = 0; turn < tile_rows && tile + turn < args.rows.rows;
+		     turn += HY_CUDA_WARPS * Kind::rows)
+		{
+			const int64_t first_row = tile + turn + warp * Kind::rows;
+			const int64_t row = first_row + pair / Kind::queries;
+			HyNeighbor candidate;
+
+			candidate.distance = hy_row_distance<Kind>(args.rows, first_query, first_row, query);
+			candidate.row = args.first_row + row;
+			/* of the threads that have it, the first offers */
+			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < args.rows.rows)
+				hy_offer(&best[pair % Kind::queries], candidate);
+		}
+#pragma unroll
+		for (int q = 0; q < Kind::queries; q++)
+			hy_make_room(&best[q], args.k, tile_rows);
+	}
+
+	for (int q = 0; q < Kind::queries && first_query + q < args.rows.query_count; q++)
+	{
+		HyNeighbor *list =
+			args.lists + (int64_t) (first_query + q) * args.k * gridDim.x + blockIdx.x;
+
+		hy_keep_best(&best[q], args.k);
+		for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
+		{
+			HyNeighbor none;
+
+			none.distance = hy_nan();
+			none.row = 0;
+			list[(int64_t) i * gridDim.x] = i < best[q].count ? best[q].found[i] : none;
+		}
+	}
+}
+
+/* hy_topk_merge_kernel: the lists of query blockIdx.y into its k best. */
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)
+{
+	__shared__ HyBest best;
+	__shared__ int offered;
+	const int parts = HY_CUDA_THREADS / HY_CUDA_MERGED;
+	const int64_t first = (int64_t) blockIdx.y * args.k;
+	HyNeighbor *result = args.best + first;
+	int before = 0;
+
+	if (threadIdx.x == 0)
+	{
+		best.count = 0;
+		best.worst = result[args.k - 1];
+		offered = 0;
+	}
+	__syncthreads();
+	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
+	{
+		const HyNeighbor found = result[i];
+
+		if (found.row != HY_CUDA_NO_ROW)
+			best.found[atomicAdd(&best.count, 1)] = found;
+	}
+	hy_make_room(&best, args.k, HY_CUDA_MERGED);
+
+	for (int i = 0; i < args.k; i++)
+	{
+		const HyNeighbor *entry = args.lists + (first + i) * list_count;
+
+		/* two entries a thread are asked for at once, then offered part by part */
+		for (int start = 0; start < list_count; start += 2 * HY_CUDA_THREADS)
+		{
+			HyNeighbor mine[2];
+
+#pragma unroll
+			for (int j = 0; j < 2; j++)
+			{
+				const int at = start + j * HY_CUDA_THREADS + (int) threadIdx.x;
+
+				mine[j].distance = hy_nan();
+				mine[j].row = 0;
+				if (at < list_count)
+					mine[j] = entry[at];
+			}
+#pragma unroll
+			for (int part = 0; part < 2 * parts; part++)
+			{
+				const HyNeighbor &candidate = mine[part / parts];
+
+				if ((int) threadIdx.x / HY_CUDA_MERGED == part % parts &&
+				    hy_before(candidate, best.worst))
+				{
+					hy_offer(&best, candidate);
+					atomicAdd(&offered, 1);
+				}
+				hy_make_room(&best, args.k, HY_CUDA_MERGED);
+			}
+		}
+
+		/* What is behind an entry that was too far is farther. */
+		const int now = offered;
+
+		__syncthreads();
+		if (now == before)
+			break;
+		before = now;
+	}
+
+	hy_keep_best(&best, args.k);
+	for (int i = threadIdx.x; i < best.count; i += HY_CUDA_THREADS)
+		result[i] = best.found[i];
+}
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * topk_launch.cuh
+ *		The kernels of topk_kernel.cuh on their grids.
+ */
+#ifndef HY_CUDA_TOPK_LAUNCH_CUH
+#define HY_CUDA_TOPK_LAUNCH_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/topk_kernel.cuh"
+
+/*
+ * hy_list_count: blocks for one batch of queries, and so lists of a query: as many as the device
+ * holds at a time, since every block begins without knowing a distance; no more than there are
+ * tiles, nor than there is memory for lists.
+ */
+static int64_t
+hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t tile_rows)
+{
+	const int64_t tiles = (args->rows.rows + tile_rows - 1) / tile_rows;
+	const int64_t list_bytes =
+		(int64_t) args->rows.query_count * args->k * (int64_t) sizeof(HyNeighbor);
+	int64_t count = resident / batches;
+
+	if (count > tiles)
+		count = tiles;
+	if (count > (int64_t) args->list_bytes / list_bytes)
+		count = (int64_t) args->list_bytes / list_bytes;
+	return count > 1 ? count : 1;
+}
+
+extern "C" cudaError_t
+hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args, int multiprocessors,
+                    cudaStream_t stream)
+{
+	cudaError_t error;
+	dim3 grid;
+
+	error = hy_choose(
+		metric, dtype, args->rows.query_count,
+		[&](auto kind)
+		{
+			typedef decltype(kind) Kind;
+			const int64_t batches = (args->rows.query_count + Kind::queries - 1) / Kind::queries;
+
+			grid.x = (unsigned) hy_list_count(args, batches,
+		                                      (int64_t) multiprocessors * Kind::resident_blocks,
+		                                      args->k <= HY_CUDA_MAX_K / 2 ? 128 : 64);
+			grid.y = (unsigned) batches;
+			return HY_CUDA_LAUNCH((hy_topk_kernel<Kind>), grid, HY_CUDA_THREADS, stream, *args);
+		});
+	if (error != cudaSuccess)
+		return error;
+
+	const int list_count = (int) grid.x;
+
+	grid.x = 1;
+	grid.y = (unsigned) args->rows.query_count;
+	return HY_CUDA_LAUNCH(hy_topk_merge_kernel, grid, HY_CUDA_THREADS, stream, *args, list_count);
+}
+
+#endif
