@@ -12,45 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/pipeline.h"
-#include "cuda/spread_plan.h"
-
-#define MOST_STEPS 64 /* of a piece */
-
-/* Nodes looked at for one piece: the host's share of it, some milliseconds. */
-#define SCAN_NODES ((int64_t) 1 << 22)
+#include "cuda/spread.h"
 
 #define ALIGNED 256
-
-/* A graph has so many arrays: column, weight, gain, and the rows of each list. */
-#define SECTIONS (3 + HY_CUDA_SPREAD_LISTS)
-
-/* HyCudaSpreadPiece: what a slot does. */
-typedef struct HyCudaSpreadPiece
-{
-	bool graph;  /* some of the graph goes up */
-	bool seeds;  /* behind it, seeds */
-	bool pulls;  /* the device is asked whether any set goes on */
-	int32_t first_set;
-	int32_t width;
-	int32_t sets;
-	int steps;
-	HyCudaSpreadStep step[MOST_STEPS];
-} HyCudaSpreadPiece;
-
-struct HyCudaSpread
-{
-	HyCudaSpreadPlan plan;
-	char *memory; /* the device's */
-	uint64_t bytes;
-	uint64_t offset[SECTIONS]; /* of the graph's arrays in it */
-	uint64_t control;
-	uint64_t group; /* the state of one */
-	int section;    /* how far the graph is up */
-	int64_t at;     /* elements of the section */
-	int64_t node;   /* for rows: the next to look at */
-	HyCudaSpreadPiece piece[HY_CUDA_SLOTS];
-};
 
 static HyCaps spread_caps(const HyShape *shape);
 static void
@@ -61,20 +25,11 @@ static HyStatus spread_start(HyDevice *device);
 static uint64_t lay_out(HyCudaSpread *spread, const HyCsr *graph);
 static HyStatus take_memory(HyDevice *device, HyCudaSpread *spread, const HyCsr *graph);
 static HyCudaNext spread_next(HyDevice *device, HyCudaSlot *slot);
-static uint64_t graph_left(const HyCudaSpread *spread, const HyCsr *graph);
-static HyStatus spread_up(HyDevice *device, HyCudaSlot *slot);
-static HyStatus graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used);
-static int64_t
-stage_section(HyCudaSpread *spread, const HySpreadTask *task, int64_t most, char *to, bool *sound);
-static int64_t
-stage_rows(HyCudaSpread *spread, const HyCsr *graph, int64_t most, HyCudaSpreadRow *rows);
-static HyStatus seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset);
-static void sum_seeds(const HySpreadTask *task, int32_t set);
 static cudaError_t spread_launch(HyDevice *device, HyCudaSlot *slot);
 static cudaError_t
 clear(const HyCudaSpread *spread, const HyCudaSpreadStep *step, cudaStream_t stream);
-static HyCudaSpreadState state_of(const HyCudaSpread *spread, const HySpreadTask *task,
-                                  const HyCudaSpreadPiece *piece);
+static HyCudaSpreadState
+state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece);
 static HyStatus spread_down(HyDevice *device, HyCudaSlot *slot);
 static void spread_collect(HyDevice *device, const HyCudaSlot *slot);
 static void spread_end(HyDevice *device);
@@ -85,7 +40,7 @@ const HyCudaOperation hy_cuda_spread = {.caps = spread_caps,
                                         .begin = spread_begin,
                                         .start = spread_start,
                                         .next = spread_next,
-                                        .up = spread_up,
+                                        .up = hy_cuda_spread_up,
                                         .launch = spread_launch,
                                         .down = spread_down,
                                         .collect = spread_collect,
@@ -95,12 +50,6 @@ static inline uint64_t
 aligned(uint64_t bytes)
 {
 	return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
-}
-
-static inline HyCudaSpreadPiece *
-piece_of(const HyDevice *device, const HyCudaSlot *slot)
-{
-	return &device->task.spread->piece[slot - device->slots];
 }
 
 /* answer_bytes: of a node and a set. */
@@ -128,7 +77,7 @@ spread_caps(const HyShape *shape)
 static void
 spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
-	uint64_t entries = shape->targets < 0                       ? 0
+	uint64_t entries = shape->targets < 0                      ? 0
 	                   : shape->targets > (int64_t) UINT32_MAX ? UINT32_MAX
 	                                                           : (uint64_t) shape->targets;
 	uint64_t nodes = entries / 4 + 1;
@@ -141,7 +90,7 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	if (sets == 0)
 		return;
 	estimate->device_bytes += graph + nodes * width * hy_cuda_spread_node_bytes(true, true) +
-	                          sizeof(HyCudaSpreadControl) + (SECTIONS + 2) * ALIGNED;
+	                          sizeof(HyCudaSpreadControl) + (HY_CUDA_SPREAD_SECTIONS + 2) * ALIGNED;
 	estimate->bytes_up = graph + sets * sizeof(HyCudaSpreadSeed);
 	estimate->bytes_down = nodes * sets * answer_bytes();
 }
@@ -184,8 +133,7 @@ spread_start(HyDevice *device)
 	spread->plan.nodes = s->graph->nodes;
 	spread->plan.seeds = &device->task.task.u.spread.seeds;
 	spread->plan.hops = s->params.hops;
-	spread->plan.node_bytes =
-		hy_cuda_spread_node_bytes(s->params.hops == -1, s->params.refire > 0);
+	spread->plan.node_bytes = hy_cuda_spread_node_bytes(s->params.hops == -1, s->params.refire > 0);
 	status = take_memory(device, spread, s->graph);
 	if (status != HY_OK)
 		return status;
@@ -198,18 +146,14 @@ static uint64_t
 lay_out(HyCudaSpread *spread, const HyCsr *graph)
 {
 	const HyCudaSpreadPlan *plan = &spread->plan;
-	uint64_t bytes[SECTIONS] = {(uint64_t) graph->edges * sizeof(uint32_t),
-	                            (uint64_t) graph->edges * sizeof(float),
-	                            (uint64_t) graph->nodes * sizeof(double)};
 	uint64_t end = 0;
 	int i;
 
-	for (i = 0; i < HY_CUDA_SPREAD_LISTS; i++)
-		bytes[3 + i] = (uint64_t) plan->lists.rows[i] * sizeof(HyCudaSpreadRow);
-	for (i = 0; i < SECTIONS; i++)
+	for (i = 0; i < HY_CUDA_SPREAD_SECTIONS; i++)
 	{
 		spread->offset[i] = end;
-		end += aligned(bytes[i]);
+		end += aligned((uint64_t) hy_cuda_spread_elements(spread, graph, i) *
+		               hy_cuda_spread_element(i));
 	}
 	spread->control = end;
 	end += aligned(sizeof(HyCudaSpreadControl));
@@ -261,9 +205,9 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 
 	if (spread == NULL)
 		return HY_CUDA_END;
-	piece = piece_of(device, slot);
-	left = graph_left(spread, graph);
-	piece->graph = spread->section < SECTIONS;
+	piece = hy_cuda_spread_piece(device, slot);
+	left = hy_cuda_spread_left(spread, graph);
+	piece->graph = spread->section < HY_CUDA_SPREAD_SECTIONS;
 	piece->seeds = piece->pulls = false;
 	piece->steps = 0;
 	slot->work = 0;
@@ -277,7 +221,7 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 	piece->sets = spread->plan.sets;
 	room.seeds = (int64_t) ((device->scratch.up - left) / sizeof(HyCudaSpreadSeed)) - 1;
 	room.nodes = (int64_t) (word_at(device) / ((uint64_t) piece->sets * answer_bytes()));
-	while (piece->steps < MOST_STEPS)
+	while (piece->steps < HY_CUDA_SPREAD_STEPS)
 	{
 		HyCudaSpreadStep *step = &piece->step[piece->steps];
 
@@ -302,227 +246,11 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 	return piece->graph || piece->steps > 0 ? HY_CUDA_PIECE : HY_CUDA_END;
 }
 
-/* graph_left: bytes of the graph that are not up; more than any piece takes, where much is to be
- * looked at for them. */
-static uint64_t
-graph_left(const HyCudaSpread *spread, const HyCsr *graph)
-{
-	int64_t nodes = 0;
-	uint64_t bytes = 0;
-	int i;
-
-	for (i = spread->section; i < SECTIONS; i++)
-	{
-		int64_t count = i < 2    ? graph->edges
-		                : i == 2 ? graph->nodes
-		                         : spread->plan.lists.rows[i - 3];
-		uint64_t element = i < 2    ? sizeof(uint32_t)
-		                   : i == 2 ? sizeof(double)
-		                            : sizeof(HyCudaSpreadRow);
-
-		if (i == spread->section)
-			count -= spread->at;
-		bytes += (uint64_t) count * element;
-		if (i >= 3 && count > 0)
-			nodes += graph->nodes - (i == spread->section ? spread->node : 0);
-	}
-	return nodes >= SCAN_NODES ? UINT64_MAX : bytes;
-}
-
-static HyStatus
-spread_up(HyDevice *device, HyCudaSlot *slot)
-{
-	HyCudaSpreadPiece *piece = piece_of(device, slot);
-	cudaError_t error = cudaSuccess;
-	HyStatus status = HY_OK;
-	uint64_t used = 0;
-	int i;
-
-	if (piece->graph)
-		status = graph_up(device, slot, &used);
-	if (status == HY_OK && piece->seeds)
-		status = seeds_up(device, slot, (used + 15) / 16 * 16);
-	for (i = 0; i < HY_CUDA_SLOTS && status == HY_OK && error == cudaSuccess; i++)
-	{
-		HyCudaSlot *other = &device->slots[i];
-
-		if (other != slot && other->busy && piece->steps > 0)
-			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
-	}
-	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "ordering pieces");
-	return status;
-}
-
-/* graph_up: as much of the graph as there is room for; *used bytes of it. */
-static HyStatus
-graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
-{
-	HyCudaSpread *spread = device->task.spread;
-	const HySpreadTask *task = &device->task.task.u.spread;
-	int64_t looked = 0;
-
-	while (spread->section < SECTIONS && looked < SCAN_NODES)
-	{
-		int i = spread->section;
-		uint64_t element = i < 2    ? sizeof(uint32_t)
-		                   : i == 2 ? sizeof(double)
-		                            : sizeof(HyCudaSpreadRow);
-		int64_t most = (int64_t) ((device->scratch.up - *used) / element);
-		int64_t all = i < 2    ? task->graph->edges
-		              : i == 2 ? task->graph->nodes
-		                       : spread->plan.lists.rows[i - 3];
-		int64_t node = spread->node;
-		bool sound = true;
-		int64_t count;
-		cudaError_t error;
-
-		if (most > all - spread->at)
-			most = all - spread->at;
-		if (most == 0 && all > spread->at)
-			break;
-		count = stage_section(spread, task, most, slot->pinned_up + *used, &sound);
-		if (!sound)
-			return hy_cuda_refuse(device, HY_INVALID, "an edge comes from no node of its graph");
-		looked += spread->node - node;
-		if (i >= 3 && count < most && spread->node == task->graph->nodes)
-			return hy_cuda_refuse(device, HY_INVALID, "the graph changed under the task");
-		if (count > 0)
-		{
-			char *to = spread->memory + spread->offset[i] + (uint64_t) spread->at * element;
-
-			error = cudaMemcpyAsync(to, slot->pinned_up + *used, (uint64_t) count * element,
-			                        cudaMemcpyHostToDevice, slot->stream);
-			if (error != cudaSuccess)
-				return hy_cuda_fail(device, error, "copying a graph up");
-			*used += (uint64_t) count * element;
-			device->task.bytes_up += (uint64_t) count * element;
-		}
-		spread->at += count;
-		if (spread->at < all)
-			continue;
-		spread->section++;
-		spread->at = 0;
-		spread->node = 0;
-	}
-	return HY_OK;
-}
-
-/* stage_section: the next elements of the section, at most so many; returns how many. */
-static int64_t
-stage_section(HyCudaSpread *spread, const HySpreadTask *task, int64_t most, char *to, bool *sound)
-{
-	const HyCsr *graph = task->graph;
-	const uint32_t *column;
-	uint32_t largest = 0;
-	int64_t i;
-
-	if (most == 0)
-		return 0;
-	switch (spread->section)
-	{
-		case 0:
-			column = graph->column + spread->at;
-			memcpy(to, column, (size_t) most * sizeof(uint32_t));
-			/* a device that reads where there is nothing is lost for good */
-			for (i = 0; i < most; i++)
-				largest = column[i] > largest ? column[i] : largest;
-			*sound = (int64_t) largest < graph->nodes;
-			return most;
-		case 1:
-			memcpy(to, graph->weight + spread->at, (size_t) most * sizeof(float));
-			return most;
-		case 2:
-			memcpy(to, task->gain + spread->at, (size_t) most * sizeof(double));
-			return most;
-		default:
-			return stage_rows(spread, graph, most, (HyCudaSpreadRow *) (void *) to);
-	}
-}
-
-/* stage_rows: of the section's list, as many as there are among the nodes that one piece looks at. */
-static int64_t
-stage_rows(HyCudaSpread *spread, const HyCsr *graph, int64_t most, HyCudaSpreadRow *rows)
-{
-	int64_t last = spread->node + SCAN_NODES; /* where no more are looked at */
-	int64_t count = 0;
-	int64_t i;
-
-	if (last > graph->nodes)
-		last = graph->nodes;
-	for (i = spread->node; i < last && count < most; i++)
-	{
-		int64_t begin = graph->row_start[i];
-		int64_t entries = graph->row_start[i + 1] - begin;
-		HyCudaSpreadRow row = {(uint32_t) i, (uint32_t) begin, (uint32_t) entries};
-
-		if (entries == 0 || hy_cuda_spread_list(entries) != spread->section - 3)
-			continue;
-		memcpy(&rows[count++], &row, sizeof(row));
-	}
-	spread->node = i;
-	return count;
-}
-
-/* seeds_up: those of the piece's step: of a node's repeated ones each says the sum. */
-static HyStatus
-seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
-{
-	const HySpreadTask *task = &device->task.task.u.spread;
-	HyCudaSpreadPiece *piece = piece_of(device, slot);
-	const int64_t *start = task->seeds.start + piece->first_set;
-	HyCudaSpreadSeed *staged = (HyCudaSpreadSeed *) (void *) (slot->pinned_up + offset);
-	HyCudaSpreadStep *step = piece->step;
-	cudaError_t error;
-	uint64_t bytes;
-	int32_t set = 0;
-	int64_t i;
-
-	while (step->kind != HY_CUDA_SPREAD_SEEDS)
-		step++;
-	for (i = 0; i < step->count; i++)
-	{
-		int64_t seed = start[0] + step->first + i;
-
-		while (seed >= start[set + 1])
-			set++;
-		if (seed == start[set])
-			sum_seeds(task, piece->first_set + set);
-		staged[i] = (HyCudaSpreadSeed){
-			.value = task->activation[(piece->first_set + set) * task->graph->nodes +
-		                              task->seeds.node[seed]],
-			.node = task->seeds.node[seed],
-			.set = (uint32_t) set};
-	}
-	step->in = slot->device_up + offset;
-	bytes = (uint64_t) step->count * sizeof(HyCudaSpreadSeed);
-	error = cudaMemcpyAsync(slot->device_up + offset, staged, bytes, cudaMemcpyHostToDevice,
-	                        slot->stream);
-	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "copying seeds up");
-	device->task.bytes_up += bytes;
-	return HY_OK;
-}
-
-/* sum_seeds: repeated ones in the order given, where the answer will be. */
-static void
-sum_seeds(const HySpreadTask *task, int32_t set)
-{
-	double *activation = task->activation + set * task->graph->nodes;
-	const HySpreadSeeds *seeds = &task->seeds;
-	int64_t i;
-
-	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
-		activation[seeds->node[i]] = 0;
-	for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
-		activation[seeds->node[i]] += seeds->value[i];
-}
-
 static cudaError_t
 spread_launch(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyCudaSpread *spread = device->task.spread;
-	HyCudaSpreadPiece *piece = piece_of(device, slot);
+	HyCudaSpreadPiece *piece = hy_cuda_spread_piece(device, slot);
 	HyCudaSpreadState state;
 	cudaError_t error = cudaSuccess;
 	int i;
@@ -604,7 +332,7 @@ static HyStatus
 spread_down(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyCudaSpread *spread = device->task.spread;
-	const HyCudaSpreadPiece *piece = piece_of(device, slot);
+	const HyCudaSpreadPiece *piece = hy_cuda_spread_piece(device, slot);
 	const HyCudaSpreadStep *last = piece->steps > 0 ? &piece->step[piece->steps - 1] : NULL;
 	cudaError_t error = cudaSuccess;
 
@@ -612,16 +340,16 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 	{
 		uint64_t bytes = (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
 
-		error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes,
-		                        cudaMemcpyDeviceToHost, slot->stream);
+		error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes, cudaMemcpyDeviceToHost,
+		                        slot->stream);
 		device->task.bytes_down += bytes;
 	}
 	/* the step after this piece may end more sets meanwhile: that is as good an answer */
 	if (piece->pulls && error == cudaSuccess)
-		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
-		                        spread->memory + spread->control +
-		                            offsetof(HyCudaSpreadControl, live),
-		                        sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
+		error =
+			cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
+		                    spread->memory + spread->control + offsetof(HyCudaSpreadControl, live),
+		                    sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying activation down");
 	return HY_OK;
@@ -631,7 +359,7 @@ static void
 spread_collect(HyDevice *device, const HyCudaSlot *slot)
 {
 	const HySpreadTask *task = &device->task.task.u.spread;
-	const HyCudaSpreadPiece *piece = piece_of(device, slot);
+	const HyCudaSpreadPiece *piece = hy_cuda_spread_piece(device, slot);
 	const HyCudaSpreadStep *last = piece->steps > 0 ? &piece->step[piece->steps - 1] : NULL;
 	uint32_t live = 1;
 	int32_t set;
@@ -649,9 +377,9 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	for (set = 0; set < piece->sets; set++)
 	{
 		const double *activation = (const double *) slot->pinned_down + set * last->count;
-		const int32_t *hop = (const int32_t *) ((const double *) slot->pinned_down +
-		                                        piece->sets * last->count) +
-		                     set * last->count;
+		const int32_t *hop =
+			(const int32_t *) ((const double *) slot->pinned_down + piece->sets * last->count) +
+			set * last->count;
 		int64_t to = (piece->first_set + set) * task->graph->nodes + last->first;
 
 		memcpy(task->activation + to, activation, (size_t) last->count * sizeof(double));

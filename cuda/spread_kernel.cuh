@@ -78,16 +78,16 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 		const bool upper = (lane & h) != 0;
 
 		if (half == 0)
-			sum[0] = hy_spread_join<Kind::combine>(
-				sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], h));
+			sum[0] = hy_spread_join<Kind::combine>(sum[0],
+			                                       __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], h));
 #pragma unroll
 		for (int i = 0; i < half; i++)
 		{
 			const double kept = upper ? sum[i + half] : sum[i];
 			const double given = upper ? sum[i] : sum[i + half];
 
-			sum[i] = hy_spread_join<Kind::combine>(
-				kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, h));
+			sum[i] =
+				hy_spread_join<Kind::combine>(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, h));
 		}
 	}
 	return sum[0];

@@ -64,7 +64,7 @@ hy_spread_launch_sets(const HyCudaSpreadState &state, const HyCudaSpreadStep &st
 		case HY_CUDA_SPREAD_LONG:
 			if (state.combine == HY_COMBINE_MAX)
 				return hy_spread_launch_pull<HySpreadKind<HY_COMBINE_MAX, Sets>>(state, step, most,
-				                                                                stream);
+				                                                                 stream);
 			return hy_spread_launch_pull<Kind>(state, step, most, stream);
 		case HY_CUDA_SPREAD_SEEDS:
 			return HY_CUDA_LAUNCH((hy_spread_seeds_kernel<Kind>),

@@ -61,9 +61,9 @@ extern "C"
 		const double *gain;
 		double *charge[2]; /* hop h reads that of (h - 1) % 2 and writes the other */
 		double *activation;
-		double *arrived;  /* y, where |y|_1 is asked for, else NULL */
-		uint32_t *hop;    /* 1 + the hop, 0: never */
-		uint32_t *fired;  /* times, where they are limited, else NULL */
+		double *arrived; /* y, where |y|_1 is asked for, else NULL */
+		uint32_t *hop;   /* 1 + the hop, 0: never */
+		uint32_t *fired; /* times, where they are limited, else NULL */
 		HyCudaSpreadControl *control;
 		double threshold;
 		double tolerance; /* read where arrived is not NULL */

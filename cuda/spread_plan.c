@@ -32,14 +32,12 @@ static bool skip_stage(const HyCudaSpreadPlan *plan);
 static void start_hop(HyCudaSpreadPlan *plan);
 static bool take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all,
                        int64_t half_a_piece, HyCudaSpreadStep *step);
-static bool take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list,
-                      HyCudaSpreadStep *step);
+static bool
+take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step);
 static int64_t most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room);
 static int64_t row_entries(const HyCudaSpreadPlan *plan);
-static bool
-take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
-static bool
-take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step);
+static bool take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
+static bool take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step);
 
 int
 hy_cuda_spread_list(int64_t entries)
@@ -60,8 +58,8 @@ hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator, cons
 	memset(lists, 0, sizeof(*lists));
 	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
 	{
-		int64_t most = graph->edges / least[l] < graph->nodes ? graph->edges / least[l]
-		                                                      : graph->nodes;
+		int64_t most =
+			graph->edges / least[l] < graph->nodes ? graph->edges / least[l] : graph->nodes;
 
 		if (l < 2)
 			most = (most + BLOCK_ROWS - 1) / BLOCK_ROWS;
@@ -141,9 +139,8 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 	{
 		case HY_CUDA_STAGE_CLEAR:
 			step->kind = HY_CUDA_SPREAD_CLEAR;
-			return take_share(plan, room,
-			                  plan->nodes * plan->width * (int64_t) plan->node_bytes, CLEAR_BYTES,
-			                  step);
+			return take_share(plan, room, plan->nodes * plan->width * (int64_t) plan->node_bytes,
+			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
 			/* the charges of the seeds, of which only rows with entries are written again */
 			step->kind = HY_CUDA_SPREAD_CLEAR;
@@ -271,15 +268,15 @@ start_hop(HyCudaSpreadPlan *plan)
 
 /* take_share: of what takes half a piece where there is so much of it. */
 static bool
-take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all,
-           int64_t half_a_piece, HyCudaSpreadStep *step)
+take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, int64_t half_a_piece,
+           HyCudaSpreadStep *step)
 {
 	int64_t left = all - plan->at;
 
 	step->first = plan->at;
 	step->count = left < half_a_piece ? left : half_a_piece;
-	step->work = (uint64_t) ((double) (room->pace / 2) * (double) step->count /
-	                         (double) half_a_piece);
+	step->work =
+		(uint64_t) ((double) (room->pace / 2) * (double) step->count / (double) half_a_piece);
 	if (step->work > room->left && !room->empty)
 		return false;
 	plan->at += step->count;

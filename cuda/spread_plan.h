@@ -48,12 +48,12 @@ typedef struct HyCudaSpreadPlan
 	HyCudaSpreadLists lists;
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
-	int32_t hops;          /* -1: until the device says so */
-	int32_t widest;        /* the most sets of a group: 1, 2, 4 or 8 */
-	uint64_t node_bytes;   /* of state, of a node and a set */
-	int32_t first_set;     /* of the group */
-	int32_t sets;          /* of the group */
-	int32_t width;         /* of the group: a power of two */
+	int32_t hops;        /* -1: until the device says so */
+	int32_t widest;      /* the most sets of a group: 1, 2, 4 or 8 */
+	uint64_t node_bytes; /* of state, of a node and a set */
+	int32_t first_set;   /* of the group */
+	int32_t sets;        /* of the group */
+	int32_t width;       /* of the group: a power of two */
 	HyCudaSpreadStage stage;
 	uint32_t hop; /* 0: before the first */
 	int64_t at;   /* how far the stage has come: bytes, seeds, blocks, nodes */
@@ -77,9 +77,8 @@ extern int hy_cuda_spread_list(int64_t entries);
  * hy_cuda_spread_lists_make: HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID where row_start does not
  * ascend from 0 to the number of edges.
  */
-extern HyStatus
-hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *cancel,
-                          HyCudaSpreadLists *lists);
+extern HyStatus hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator,
+                                          const HyCancel *cancel, HyCudaSpreadLists *lists);
 extern void hy_cuda_spread_lists_free(HyCudaSpreadLists *lists, const HyAllocator *allocator);
 
 /* hy_cuda_spread_width: of a group of so many sets: the next power of two, at most widest. */

@@ -53,8 +53,8 @@ make_graph(UnitRandom *random, int64_t nodes, int64_t edges, int64_t hub, HyDire
 		edge[edges + i] = (HyEdge){nodes + 1 + i, nodes, (float) unit_random_unit(random)};
 	/* the hub sends to a node with few entries */
 	edge[edges + hub] = (HyEdge){hub > 0 ? nodes : 0, nodes / 2, 0.5f};
-	CHECK_INT(
-		hy_csr_build(edge, edges + hub + 1, direction, &hy_malloc_allocator, NULL, &graph), HY_OK);
+	CHECK_INT(hy_csr_build(edge, edges + hub + 1, direction, &hy_malloc_allocator, NULL, &graph),
+	          HY_OK);
 	free(edge);
 	return graph;
 }
@@ -111,8 +111,7 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 			job->node[i] = (uint32_t) unit_random_below(random, (uint64_t) n);
 			if (i > job->start[set] && unit_random_below(random, 4) == 0)
 				job->node[i] = job->node[i - 1];
-			job->value[i] =
-				unit_random_below(random, 6) == 0 ? 0 : 2 * unit_random_unit(random);
+			job->value[i] = unit_random_below(random, 6) == 0 ? 0 : 2 * unit_random_unit(random);
 		}
 	}
 	for (i = 0; i <= job->values; i++)

@@ -5,6 +5,9 @@
  */
 #include "plugged.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cuda/device.h"
 #include "graphs.h"
 
@@ -68,8 +71,8 @@ rows_of_every_length(void)
 	{
 		for (combine = 0; combine < 2; combine++)
 		{
-			static const int64_t lengths[] = {1,  2,  3,  7,    8,    9,    15,   16,  17,  31,
-			                                  32, 33, 63, 64,   65,   255,  256,  257, 511, 513,
+			static const int64_t lengths[] = {1,  2,  3,  7,    8,    9,    15,   16,   17,   31,
+			                                  32, 33, 63, 64,   65,   255,  256,  257,  511,  513,
 			                                  1,  0,  8,  1023, 1024, 1025, 1279, 2047, 2048, 2049};
 			enum
 			{
@@ -86,15 +89,15 @@ rows_of_every_length(void)
 			for (r = 0; r < ROWS; r++)
 			{
 				for (i = 0; i < lengths[r]; i++)
-					edge[count++] = (HyEdge){3000 - i, (int64_t) r,
-					                         (float) unit_random_unit(&randomness)};
+					edge[count++] =
+						(HyEdge){3000 - i, (int64_t) r, (float) unit_random_unit(&randomness)};
 				/* and something comes back */
 				edge[count++] =
 					(HyEdge){(int64_t) r, 900 + (int64_t) unit_random_below(&randomness, 2000), 1};
 			}
-			CHECK_INT(hy_csr_build(edge, count, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL,
-			                       &graph),
-			          HY_OK);
+			CHECK_INT(
+				hy_csr_build(edge, count, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
+				HY_OK);
 			free(edge);
 			graph_job(&job, &randomness, graph, params, sets[w], 400);
 			run_job(device, &job, "lengths");
@@ -116,8 +119,8 @@ power_laws_and_many_sets(void)
 		HySpreadParams params = random_params(&randomness);
 		GraphJob job;
 
-		graph_job(&job, &randomness,
-		          make_graph(&randomness, 900, 5000, 0, (HyDirection) (i % 3)), params, sets[i], 9);
+		graph_job(&job, &randomness, make_graph(&randomness, 900, 5000, 0, (HyDirection) (i % 3)),
+		          params, sets[i], 9);
 		set_pace(device, UINT64_C(1) << 20);
 		run_job(device, &job, "power law");
 		/* as many pieces as there can be, and the same bits */
@@ -513,6 +516,41 @@ each_call_may_fail(void)
 	close_one(device);
 }
 
+/* a child gives back what the host holds of its parent's task, and calls nothing of CUDA */
+static void
+a_fork_forgets_the_task(void)
+{
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-2};
+	HyDevice *device = open_one(0);
+	HyTimings timings;
+	HyTicket ticket;
+	bool done = false;
+	int status = 0;
+	GraphJob job;
+	pid_t child;
+
+	graph_job(&job, &randomness, make_graph(&randomness, 100, 400, 0, HY_DIRECTION_OUT), params, 3,
+	          5);
+	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		bool lost = cuda->poll(device, ticket, &done, &timings) == HY_PROCESS_LOST;
+
+		hy_fake_fail(NULL, 0, cudaSuccess);
+		cuda->close(device);
+		_exit(lost && hy_fake_calls() == 0 && memory.outstanding == 0 ? 0 : 1);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+	while (!done)
+		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
+	graph_job_check(&job, "beside a fork");
+	graph_job_free(&job);
+	close_one(device);
+}
+
 /* the reported bytes are those that went */
 static void
 bytes_are_counted(void)
@@ -561,6 +599,7 @@ main(void)
 	RUN(kernels_keep_to_the_pace);
 	RUN(a_cancel_stops_between_pieces);
 	RUN(each_call_may_fail);
+	RUN(a_fork_forgets_the_task);
 	RUN(bytes_are_counted);
 	printf("# %lld activations compared\n", (long long) compared);
 	return unit_finish();
