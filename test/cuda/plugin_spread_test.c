@@ -468,7 +468,7 @@ a_cancel_stops_between_pieces(void)
 static void
 each_call_may_fail(void)
 {
-	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 1e-1};
+	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 0.5};
 	HyDevice *device = open_one(UINT64_C(4) << 20);
 	uint64_t used = hy_fake_used();
 	GraphJob job;
@@ -476,7 +476,7 @@ each_call_may_fail(void)
 	int at;
 	int i;
 
-	graph_job(&job, &randomness, make_graph(&randomness, 60, 240, 0, HY_DIRECTION_OUT), params, 9,
+	graph_job(&job, &randomness, make_graph(&randomness, 20, 60, 0, HY_DIRECTION_OUT), params, 9,
 	          5);
 	for (at = 1;; at++)
 	{
