@@ -148,7 +148,12 @@ one_very_long_row(void)
 			params.combine = HY_COMBINE_MAX;
 		if (kind == 3)
 			params.hops = -1;
-		graph_job(&job, &randomness, make_graph(&randomness, 200, 600, 100000, HY_DIRECTION_BOTH),
+		/* in both directions the sources of the row get something back, for one hop */
+		if (kind == 0)
+			params.hops = 2;
+		graph_job(&job, &randomness,
+		          make_graph(&randomness, 200, 600, 100000,
+		                     kind == 0 ? HY_DIRECTION_BOTH : HY_DIRECTION_OUT),
 		          params, kind == 2 ? 8 : 1, 30000);
 		set_pace(device, UINT64_C(1) << 26);
 		run_job(device, &job, "long row");
