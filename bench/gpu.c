@@ -19,6 +19,7 @@
 #include "ascending.h"
 #include "core/distance.h"
 #include "core/filter.h"
+#include "core/spread.h"
 #include "core/topk.h"
 #include "cuda/launch.h"
 #include "dispatch/plugin.h"
@@ -418,6 +419,129 @@ bench_many(Work *work, HyDtype dtype, int32_t dims, int64_t queries, int64_t row
 	free((void *) (uintptr_t) d->queries.data);
 }
 
+static void
+run_spread_cpu(Work *work)
+{
+	HySpreadTask *s = &work->task.u.spread;
+
+	(void) hy_spread(s->graph, s->gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
+	                 s->activation, s->hop);
+}
+
+/* random_graph: of so many entries a node, from anywhere. */
+static HyCsr
+random_graph(int64_t nodes, int64_t entries)
+{
+	HyCsr graph = {.nodes = nodes, .edges = nodes * entries};
+	uint64_t state = 1;
+	int64_t i;
+
+	graph.row_start = malloc((size_t) (nodes + 1) * sizeof(int64_t));
+	graph.column = malloc((size_t) graph.edges * sizeof(uint32_t));
+	graph.weight = malloc((size_t) graph.edges * sizeof(float));
+	graph.out_weight = calloc((size_t) nodes, sizeof(double));
+	if (graph.row_start == NULL || graph.column == NULL || graph.weight == NULL ||
+	    graph.out_weight == NULL)
+		exit(1);
+	for (i = 0; i <= nodes; i++)
+		graph.row_start[i] = i * entries;
+	for (i = 0; i < graph.edges; i++)
+	{
+		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		graph.column[i] = (uint32_t) ((state >> 33) % (uint64_t) nodes);
+		graph.weight[i] = (float) (1 + i % 7) / 8;
+		graph.out_weight[graph.column[i]] += (double) graph.weight[i];
+	}
+	return graph;
+}
+
+/*
+ * bench_spread: a hop over a graph that is up, and the whole task.  What must move in a hop, for each
+ * group of eight sets: the graph; and of every node and set, its charge to and fro, what it has, and
+ * its hop.
+ */
+static void
+bench_spread(Work *work, const HyCsr *graph, int32_t sets, double bandwidth, bool with_cpu)
+{
+	enum
+	{
+		HOPS = 10
+	};
+	HySpreadTask *s = &work->task.u.spread;
+	int64_t values = graph->nodes * sets;
+	double groups = (sets + 7) / 8;
+	double bytes = groups * ((double) graph->edges * 8 + (double) graph->nodes * 20) +
+	               (double) values * (8 + 8 + 16 + 4);
+	double *gain = malloc((size_t) graph->nodes * sizeof(double));
+	double *value = malloc((size_t) sets * sizeof(double));
+	uint32_t *node = malloc((size_t) sets * sizeof(uint32_t));
+	int64_t *start = malloc((size_t) (sets + 1) * sizeof(int64_t));
+	double without;
+	double whole;
+	double cpu;
+	char measure[96];
+	int32_t i;
+
+	memset(&work->task, 0, sizeof(work->task));
+	work->task.op = HY_OP_SPREAD;
+	work->task.allocator = &hy_malloc_allocator;
+	s->activation = malloc((size_t) values * sizeof(double));
+	s->hop = malloc((size_t) values * sizeof(int32_t));
+	if (gain == NULL || value == NULL || node == NULL || start == NULL || s->activation == NULL ||
+	    s->hop == NULL)
+		exit(1);
+	hy_spread_gain(graph, 0.85, 1, gain);
+	for (i = 0; i <= sets; i++)
+		start[i] = i;
+	for (i = 0; i < sets; i++)
+	{
+		node[i] = (uint32_t) (((int64_t) i * 7919) % graph->nodes);
+		value[i] = 1;
+	}
+	s->graph = graph;
+	s->gain = gain;
+	s->params = (HySpreadParams){.decay = 0.85, .fan = 1, .tolerance = 1e-9};
+	s->seeds = (HySpreadSeeds){sets, start, node, value};
+	without = median_us(run_task, work);
+	s->params.hops = HOPS;
+	whole = median_us(run_task, work);
+	snprintf(measure, sizeof(measure), "spread_%lldx%lld_%d", (long long) graph->nodes,
+	         (long long) graph->edges, (int) sets);
+	printf("%s_hop,%.6g,us\n", measure, (whole - without) / HOPS);
+	printf("%s_hop_share_of_bandwidth,%.6g,ratio\n", measure,
+	       bytes / ((whole - without) / HOPS) / bandwidth);
+	printf("%s_10_hops,%.6g,us\n", measure, whole);
+	printf("%s_no_hop,%.6g,us\n", measure, without);
+	if (with_cpu)
+	{
+		cpu = median_us(run_spread_cpu, work);
+		printf("%s_10_hops_one_cpu,%.6g,us\n", measure, cpu);
+		printf("%s_10_hops_speedup,%.6g,ratio\n", measure, cpu / whole);
+	}
+	fflush(stdout);
+	free(gain);
+	free(value);
+	free(node);
+	free(start);
+	free(s->activation);
+	free(s->hop);
+}
+
+/* bench_graphs: one that no cache holds, and one of the size of a dictionary's. */
+static void
+bench_graphs(Work *work, double bandwidth)
+{
+	HyCsr large = random_graph(2000000, 8);
+	HyCsr small = random_graph(120000, 3);
+
+	bench_spread(work, &small, 1, bandwidth, true);
+	bench_spread(work, &small, 64, bandwidth, false);
+	bench_spread(work, &large, 1, bandwidth, true);
+	bench_spread(work, &large, 64, bandwidth, false);
+	hy_csr_free(&large, &hy_malloc_allocator);
+	hy_csr_free(&small, &hy_malloc_allocator);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -477,6 +601,7 @@ main(int argc, char **argv)
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
 	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
+	bench_graphs(&work, bandwidth);
 
 	check(cudaStreamDestroy(work.stream), "giving a stream back");
 	cuda->close(work.device);

@@ -30,7 +30,7 @@ CUDA_C = $(wildcard cuda/*.c)
 CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
 # of the pure folders, what the plug-in calls
 CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/score_check.c \
-	src/core/status.c src/dispatch/backend.c
+	src/core/spread_check.c src/core/status.c src/dispatch/backend.c
 CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
 
 ifneq ($(NVCC),)

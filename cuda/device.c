@@ -148,10 +148,8 @@ hy_cuda_close(HyDevice *device)
 	bool ours = device->pid == getpid();
 
 	if (ours)
-	{
 		(void) cudaSetDevice(device->number);
-		hy_cuda_drain(device);
-	}
+	hy_cuda_drain(device);
 	while (device->buffers != NULL)
 		hy_cuda_buf_free(device, device->buffers);
 	if (ours)

@@ -29,6 +29,7 @@ struct HyBuffer
 };
 
 typedef struct HyCudaOperation HyCudaOperation; /* pipeline.h */
+typedef struct HyCudaSpread HyCudaSpread;       /* spread.c */
 
 /* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
 typedef struct HyCudaSlot
@@ -68,6 +69,7 @@ typedef struct HyCudaTask
 	const HyCudaOperation *operation;
 	HyTask task;
 	HyCudaSweep sweep;
+	HyCudaSpread *spread;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
@@ -127,6 +129,8 @@ extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *fo
 /* memory.c */
 extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
+/* hy_cuda_over_budget: records that so many bytes of the device's memory cannot be had. */
+extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
 extern HyStatus hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer);

@@ -13,7 +13,6 @@
 
 static HyStatus open_slot(HyDevice *device, HyCudaSlot *slot);
 static void close_slot(HyCudaSlot *slot);
-static HyStatus over_budget(HyDevice *device, uint64_t bytes);
 static HyStatus
 check_range(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes);
 static HyStatus
@@ -28,7 +27,7 @@ hy_cuda_scratch_open(HyDevice *device)
 	int i;
 
 	if (!hy_cuda_scratch_plan(device->budget, &device->scratch))
-		return over_budget(device, hy_cuda_scratch_bytes(&device->scratch));
+		return hy_cuda_over_budget(device, hy_cuda_scratch_bytes(&device->scratch));
 	bytes = hy_cuda_scratch_bytes(&device->scratch);
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
@@ -71,6 +70,16 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_norms);
 }
 
+/* A limit that somebody set is a quota; a share of what was free is just too little memory. */
+HyStatus
+hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
+{
+	return hy_cuda_refuse(
+		device, device->limited ? HY_QUOTA : HY_NOMEM,
+		"%llu bytes of device memory asked for, %llu of %llu left", (unsigned long long) bytes,
+		(unsigned long long) (device->budget - device->used), (unsigned long long) device->budget);
+}
+
 HyStatus
 hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
@@ -105,7 +114,7 @@ hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 	if (bytes == 0)
 		return hy_cuda_refuse(device, HY_INVALID, "a device buffer of no bytes was asked for");
 	if (bytes > device->budget - device->used)
-		return over_budget(device, bytes);
+		return hy_cuda_over_budget(device, bytes);
 	made = hy_alloc_zero(device->host->allocator, sizeof(*made));
 	if (made == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
@@ -222,16 +231,6 @@ close_slot(HyCudaSlot *slot)
 		(void) cudaEventDestroy(slot->kernel_start);
 	if (slot->stream != NULL)
 		(void) cudaStreamDestroy(slot->stream);
-}
-
-/* A limit that somebody set is a quota; a share of what was free is just too little memory. */
-static HyStatus
-over_budget(HyDevice *device, uint64_t bytes)
-{
-	return hy_cuda_refuse(
-		device, device->limited ? HY_QUOTA : HY_NOMEM,
-		"%llu bytes of device memory asked for, %llu of %llu left", (unsigned long long) bytes,
-		(unsigned long long) (device->budget - device->used), (unsigned long long) device->budget);
 }
 
 static HyStatus

@@ -9,11 +9,13 @@
 #include "cuda/pipeline.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const HyCudaOperation *find(HyOp op);
 static HyStatus fill_slots(HyDevice *device);
 static HyStatus queue_piece(HyDevice *device, HyCudaSlot *slot);
 static HyStatus collect(HyDevice *device);
+static void end_task(HyDevice *device);
 
 HyCaps
 hy_cuda_caps(const HyDevice *device, const HyShape *shape)
@@ -83,7 +85,10 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	current->started = device->host->clock->now(device->host->clock->arg);
 	current->active = true;
 	operation->begin(device);
-	status = fill_slots(device);
+	if (operation->start != NULL)
+		status = operation->start(device);
+	if (status == HY_OK)
+		status = fill_slots(device);
 	if (status != HY_OK)
 	{
 		hy_cuda_drain(device);
@@ -127,7 +132,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 		return HY_OK;
 
 	*done = true;
-	current->active = false;
+	end_task(device);
 	/* A stop that came when nothing was left to do stopped nothing. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
@@ -150,16 +155,18 @@ hy_cuda_cancel(HyDevice *device, HyTicket ticket)
 void
 hy_cuda_drain(HyDevice *device)
 {
+	bool ours = device->pid == getpid();
 	int i;
 
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
-		if (device->slots[i].stream != NULL && device->task.active)
+		if (ours && device->slots[i].stream != NULL && device->task.active)
 			(void) cudaStreamSynchronize(device->slots[i].stream);
 		device->slots[i].busy = false;
 	}
-	(void) cudaGetLastError();
-	device->task.active = false;
+	if (ours)
+		(void) cudaGetLastError();
+	end_task(device);
 }
 
 bool
@@ -185,6 +192,8 @@ find(HyOp op)
 			return &hy_cuda_distance;
 		case HY_OP_TOPK:
 			return &hy_cuda_topk;
+		case HY_OP_SPREAD:
+			return &hy_cuda_spread;
 		default:
 			return NULL;
 	}
@@ -282,4 +291,13 @@ collect(HyDevice *device)
 		hy_cuda_pace_learn(&device->pace[task->task.op], slot->work, milliseconds * 1000.0);
 	}
 	return HY_OK;
+}
+
+/* end_task: the task is over, however it went. */
+static void
+end_task(HyDevice *device)
+{
+	if (device->task.active && device->task.operation->end != NULL)
+		device->task.operation->end(device);
+	device->task.active = false;
 }

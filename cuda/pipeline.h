@@ -5,7 +5,7 @@
  * The pipeline knows slots, streams, events, when to stop and how long a kernel should be.  What a
  * piece is, an operation says: a table of functions, called in the order
  *
- *		check, begin, then for each piece: next, up, launch, down ... collect
+ *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
  * Pieces are queued in their order, up to HY_CUDA_SLOTS of them at a time, and may end in any.
  */
@@ -31,6 +31,8 @@ struct HyCudaOperation
 	HyStatus (*check)(HyDevice *device, const HyTask *task);
 	/* device->task.task is to run: what is known before the first piece */
 	void (*begin)(HyDevice *device);
+	/* takes what memory the task needs beyond the scratch, or NULL */
+	HyStatus (*start)(HyDevice *device);
 	/* takes the next piece for a free slot, and says in slot->work how long it is */
 	HyCudaNext (*next)(HyDevice *device, HyCudaSlot *slot);
 	/* queues what the slot's kernels read, on its stream */
@@ -41,10 +43,13 @@ struct HyCudaOperation
 	HyStatus (*down)(HyDevice *device, HyCudaSlot *slot);
 	/* hands it out: the piece is done, and nobody has cancelled */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
+	/* gives back what start took: no piece is in flight; in a fork, the host's alone; or NULL */
+	void (*end)(HyDevice *device);
 };
 
 extern const HyCudaOperation hy_cuda_distance;
 extern const HyCudaOperation hy_cuda_topk;
+extern const HyCudaOperation hy_cuda_spread;
 
 extern HyCaps hy_cuda_caps(const HyDevice *device, const HyShape *shape);
 extern HyEstimate hy_cuda_estimate(const HyDevice *device, const HyShape *shape);
@@ -52,7 +57,7 @@ extern HyStatus hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *t
 extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
 
-/* hy_cuda_drain: waits for the pieces in flight and forgets the task. */
+/* hy_cuda_drain: waits for the pieces in flight and forgets the task; in a fork it only forgets. */
 extern void hy_cuda_drain(HyDevice *device);
 
 /* hy_cuda_all_idle: whether no piece is in flight. */

@@ -38,8 +38,6 @@ typedef struct Walk
 	int32_t *hop;
 } Walk;
 
-static bool params_valid(const HyCsr *graph, const HySpreadParams *params);
-static bool seeds_valid(const HyCsr *graph, const HySpreadSeeds *seeds);
 static HyStatus walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static void place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set);
 static bool fire(Walk *walk, int64_t *reach);
@@ -76,28 +74,6 @@ hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain)
 	}
 }
 
-bool
-hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm)
-{
-	double largest = 0;
-	double product;
-	int64_t i;
-
-	for (i = 0; i < graph->nodes; i++)
-	{
-		if (graph->out_weight[i] > largest)
-			largest = graph->out_weight[i];
-	}
-	if (params->fan == 1)
-		largest = largest > 0 ? 1 : 0;
-	else if (params->fan == 0.5)
-		largest = sqrt(largest);
-	product = params->decay * largest;
-	if (norm != NULL)
-		*norm = product;
-	return product < 1;
-}
-
 HyStatus
 hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
           const HySpreadSeeds *seeds, const HyAllocator *allocator, const HyCancel *cancel,
@@ -108,7 +84,7 @@ hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
 	int32_t set;
 	HyStatus status = HY_NOMEM;
 
-	if (!params_valid(graph, params) || !seeds_valid(graph, seeds))
+	if (hy_spread_check(graph, params, seeds) != HY_OK)
 		return HY_INVALID;
 	if (graph->nodes == 0)
 		return HY_OK;
@@ -145,45 +121,6 @@ done:
 	hy_free(allocator, walk.next);
 	hy_free(allocator, walk.fired);
 	return status;
-}
-
-static bool
-params_valid(const HyCsr *graph, const HySpreadParams *params)
-{
-	if (!(params->decay >= 0 && params->decay <= 1))
-		return false;
-	if (params->fan != 0 && params->fan != 0.5 && params->fan != 1)
-		return false;
-	if (!(params->threshold >= 0) || params->refire < 0 || params->hops < -1)
-		return false;
-	if (params->combine != HY_COMBINE_SUM && params->combine != HY_COMBINE_MAX)
-		return false;
-	if (params->hops == -1)
-		return params->tolerance > 0 && hy_spread_converges(graph, params, NULL);
-	return true;
-}
-
-static bool
-seeds_valid(const HyCsr *graph, const HySpreadSeeds *seeds)
-{
-	int32_t set;
-	int64_t i;
-
-	if (seeds->sets < 0)
-		return false;
-	for (set = 0; set < seeds->sets; set++)
-	{
-		if (seeds->start[set] < 0 || seeds->start[set] > seeds->start[set + 1])
-			return false;
-		for (i = seeds->start[set]; i < seeds->start[set + 1]; i++)
-		{
-			if (seeds->node[i] >= graph->nodes)
-				return false;
-			if (!(seeds->value[i] >= 0) || isinf(seeds->value[i]))
-				return false;
-		}
-	}
-	return true;
 }
 
 /* walk_set: all hops of one set of seeds. */

@@ -67,9 +67,16 @@ extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double 
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
 /*
+ * hy_spread_check: HY_INVALID for parameters or seeds out of the ranges above and for hops = -1
+ * where it does not converge, else HY_OK.
+ */
+extern HyStatus hy_spread_check(const HyCsr *graph, const HySpreadParams *params,
+                                const HySpreadSeeds *seeds);
+
+/*
  * hy_spread: activation[set * nodes + i] and hop[set * nodes + i] (the hop at which node i first
- * had activation > 0, 0 for seeds, -1 when never).  HY_NOMEM, HY_CANCELLED, HY_OK, or HY_INVALID
- * for parameters or seeds out of the ranges above and for hops = -1 where it does not converge.
+ * had activation > 0, 0 for seeds, -1 when never).  HY_NOMEM, HY_CANCELLED, HY_OK, or what
+ * hy_spread_check says.
  */
 extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
                           const HySpreadSeeds *seeds, const HyAllocator *allocator,

@@ -12,10 +12,12 @@ extern "C"
 }
 
 #include "cuda/launch.h"
+#include "cuda/spread_launch.h"
 
 static double hy_elements(const HyCudaDistance &args);
 static double hy_elements(const HyCudaTopK &args);
 static double hy_elements(const HyCudaTopK &args, int list_count);
+static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
@@ -33,6 +35,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 
 #include "cuda/distance_launch.cuh"
 #include "cuda/topk_launch.cuh"
+#include "cuda/spread_launch.cuh"
 
 static double
 hy_elements(const HyCudaDistance &args)
@@ -56,4 +59,10 @@ static double
 hy_elements(const float *, int32_t count, int32_t dims, float *)
 {
 	return (double) count * dims;
+}
+
+static double
+hy_elements(const HyCudaSpreadState &, const HyCudaSpreadStep &step)
+{
+	return (double) step.work;
 }

@@ -17,12 +17,14 @@
 #include "core/distance.h"
 #include "core/topk.h"
 #include "dispatch/plugin.h"
+#include "graphs.h"
 
 static const HyBackend *cuda;
 static HyDevice *device;
 static UnitRandom randomness = {2024};
 static int64_t compared;
 static int64_t found;
+static int64_t spread;
 static int32_t number;
 
 /* How elements are drawn. */
@@ -385,6 +387,88 @@ a_cancel_is_honoured(void)
 	every_kind(100, 2, 100, PLAIN);
 }
 
+/* run_spread: a task of graphs.h, which it frees. */
+static void
+run_spread(GraphJob *job, const char *what)
+{
+	HyTimings timings = {0};
+	HyTicket ticket;
+	HyStatus status = cuda->submit(device, &job->task, &ticket);
+
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	if (status != HY_OK)
+		say_failure(device, what, status);
+	else
+		graph_job_check(job, what);
+	spread += job->values;
+	graph_job_free(job);
+}
+
+static void
+spread_over(int rounds, int64_t nodes, int64_t edges, int64_t hub, int32_t sets)
+{
+	int i;
+
+	for (i = 0; i < rounds; i++)
+	{
+		HySpreadParams params = random_params(&randomness);
+		GraphJob job;
+
+		graph_job(&job, &randomness,
+		          make_graph(&randomness, nodes, edges, hub, (HyDirection) (i % 3)), params,
+		          1 + (int32_t) unit_random_below(&randomness, (uint64_t) sets), 9);
+		run_spread(&job, "spread");
+	}
+}
+
+static void
+small_graphs(void)
+{
+	spread_over(12, 60, 300, 0, 9);
+}
+
+/* rows of all lengths, one that is cut into windows, groups of every width, hops until convergence */
+static void
+graphs(void)
+{
+	spread_over(100, 500, 3000, 0, 9);
+	spread_over(6, 2000, 20000, 100000, 9);
+	spread_over(3, 100, 300, 1000000, 2);
+	spread_over(6, 300000, 2000000, 0, 20);
+	spread_over(1, 100000, 600000, 0, 64);
+}
+
+/* a task of endless hops ends within 100 ms, and the next one is right */
+static void
+a_spread_is_cancelled(void)
+{
+	HySpreadParams params = {1, 1, 1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	Stop stop;
+	HyCancel cancel = {stop_requested, &stop};
+	HyTimings timings;
+	HyTicket ticket;
+	HyStatus status;
+	uint64_t late;
+	GraphJob job;
+
+	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_BOTH),
+	          params, 8, 9);
+	job.task.u.spread.params.hops = INT32_MAX;
+	job.task.cancel = &cancel;
+	stop.at = now() + 200 * 1000 * 1000;
+	status = cuda->submit(device, &job.task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	late = now() - stop.at;
+	CHECK_INT(status, HY_CANCELLED);
+	CHECK_MSG(late < UINT64_C(100) * 1000 * 1000, "%llu us late", (unsigned long long) late / 1000);
+	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
+	job.task.u.spread.params.hops = 1;
+	job.task.cancel = NULL;
+	run_spread(&job, "spread after a cancel");
+}
+
 /* the device's memory is given back: what fits once fits again */
 static void
 memory_comes_back(void)
@@ -496,10 +580,14 @@ main(int argc, char **argv)
 	}
 	printf("# the CPU's side: %s\n", hy_simd_name(hy_kernels()->level));
 	if (argc > 3 && strcmp(argv[3], "small") == 0)
+	{
 		UNIT_RUN(small_shapes);
+		UNIT_RUN(small_graphs);
+	}
 	else
 	{
 		UNIT_RUN(small_shapes);
+		UNIT_RUN(small_graphs);
 		UNIT_RUN(boundaries_of_dims);
 		UNIT_RUN(boundaries_of_rows);
 		UNIT_RUN(ties);
@@ -507,13 +595,15 @@ main(int argc, char **argv)
 		UNIT_RUN(extremes);
 		UNIT_RUN(large_tasks);
 		UNIT_RUN(a_cancel_is_honoured);
+		UNIT_RUN(graphs);
+		UNIT_RUN(a_spread_is_cancelled);
 		UNIT_RUN(memory_comes_back);
 		UNIT_RUN(opens_again_after_close);
 		UNIT_RUN(a_fork_is_refused);
 	}
 	if (device != NULL)
 		cuda->close(device);
-	printf("# %lld distances and %lld of the nearest compared\n", (long long) compared,
-	       (long long) found);
+	printf("# %lld distances, %lld of the nearest and %lld activations compared\n",
+	       (long long) compared, (long long) found, (long long) spread);
 	return unit_finish();
 }

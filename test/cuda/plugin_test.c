@@ -201,7 +201,7 @@ caps_and_estimates(void)
 	CHECK_INT(estimate.pinned_bytes, hy_fake_pinned());
 	close_one(device);
 
-	shape.op = HY_OP_SPREAD;
+	shape.op = HY_OP_ASSIGN;
 	caps = cuda->caps(NULL, &shape);
 	CHECK(!caps.ok && caps.reason != NULL);
 	CHECK_INT(cuda->estimate(NULL, &shape).device_bytes, 0);
@@ -439,7 +439,7 @@ another_task_is_told_busy(void)
 	while (!done)
 		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
 	job_check(&job);
-	job.task.op = HY_OP_SPREAD;
+	job.task.op = HY_OP_ASSIGN;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_UNSUPPORTED);
 	job.task.op = HY_OP_DISTANCE;
 	job.task.u.distance.out = NULL;

@@ -84,6 +84,12 @@ __fmaf_rn(float a, float b, float c)
 	return fmaf(a, b, c);
 }
 
+static inline double
+__fma_rn(double a, double b, double c)
+{
+	return fma(a, b, c);
+}
+
 static inline float
 __fadd_rn(float a, float b)
 {

@@ -1,0 +1,376 @@
+/*
+ * spread_kernel.cuh
+ *		The kernels of the operation 'spread': what core/spread.h says, to the bit.
+ *
+ * A row is pulled by as many threads as the canonical sum has lanes: thread l adds the entries l,
+ * l + 32, ... in that order, for every set of the group.  The tree over the lanes is a shuffle a
+ * level; of the sums of several sets a thread goes on with half after each, as in hy_fold.  Rows of
+ * at most 8 entries have only 8 lanes that are not 0, so four of them share a warp.  A long row's
+ * lanes are no more than 32 either: a block's threads fetch ahead what lanes x sets of them add up.
+ *
+ * Whoever has y of a node and a set does all that follows from it: the answer, and what the node
+ * will send in the next hop.  A node without entries never has y, and is never looked at.
+ */
+#ifndef HY_CUDA_SPREAD_KERNEL_CUH
+#define HY_CUDA_SPREAD_KERNEL_CUH
+
+#include "cuda/row_sums.cuh"
+#include "cuda/spread_launch.h"
+
+/* HySpreadKind: what a kernel is compiled for. */
+template <int Combine, int Sets> struct HySpreadKind
+{
+	static const int combine = Combine;
+	static const int sets = Sets;
+	static const int lanes = HY_SPREAD_LANES * Sets;
+	/* entries a thread fetches for a long row at a time */
+	static const int ahead = Sets < 4 ? 4 / Sets : 1;
+	static const int staged = HY_CUDA_THREADS * ahead;
+};
+
+/* HyCharges: of a node, all sets: read at once. */
+template <int Sets> struct alignas(Sets == 1 ? 8 : 16) HyCharges
+{
+	double of[Sets];
+};
+
+/* hy_spread_charge: that which a hop writes, and the hop after it reads. */
+__device__ __forceinline__ double *
+hy_spread_charge(const HyCudaSpreadState &state, uint32_t hop)
+{
+	return hop % 2 == 0 ? state.charge[0] : state.charge[1];
+}
+
+/* hy_spread_add: one entry into its lane. */
+template <int Combine>
+__device__ __forceinline__ double
+hy_spread_add(double lane, double charge, float weight)
+{
+	if (Combine == HY_COMBINE_MAX)
+	{
+		const double product = __dmul_rn(charge, (double) weight);
+
+		return product > lane ? product : lane;
+	}
+	return __fma_rn(charge, (double) weight, lane);
+}
+
+/* hy_spread_join: two lanes. */
+template <int Combine>
+__device__ __forceinline__ double
+hy_spread_join(double a, double b)
+{
+	if (Combine == HY_COMBINE_MAX)
+		return b > a ? b : a;
+	return __dadd_rn(a, b);
+}
+
+/* hy_spread_fold: the tree over Threads lanes; a thread gets the sum of set lane * sets / Threads. */
+template <class Kind, int Threads>
+__device__ __forceinline__ double
+hy_spread_fold(double (&sum)[Kind::sets], int lane)
+{
+#pragma unroll
+	for (int level = 0; Threads >> level > 1; level++)
+	{
+		const int h = Threads / 2 >> level;
+		const int half = (Kind::sets >> level) / 2;
+		const bool upper = (lane & h) != 0;
+
+		if (half == 0)
+			sum[0] = hy_spread_join<Kind::combine>(sum[0],
+			                                       __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], h));
+#pragma unroll
+		for (int i = 0; i < half; i++)
+		{
+			const double kept = upper ? sum[i + half] : sum[i];
+			const double given = upper ? sum[i] : sum[i + half];
+
+			sum[i] =
+				hy_spread_join<Kind::combine>(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, h));
+		}
+	}
+	return sum[0];
+}
+
+/* hy_spread_arrive: y of a row and a set; returns whether the node will fire. */
+template <class Kind>
+__device__ __forceinline__ bool
+hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int set, double y)
+{
+	const int64_t at = (int64_t) row * Kind::sets + set;
+	double charge = 0.0;
+	bool fires = false;
+
+	if (state.arrived != NULL)
+		state.arrived[at] = y;
+	/* not "y > 0": what overflowed to NaN must show in the answer */
+	if (y != 0.0)
+	{
+		const double before = state.activation[at];
+
+		if (Kind::combine == HY_COMBINE_SUM)
+			state.activation[at] = __dadd_rn(before, y);
+		else if (!(y <= before))
+			state.activation[at] = y;
+		if (state.hop[at] == 0)
+			state.hop[at] = hop + 1;
+		fires = y >= state.threshold;
+		if (fires && state.fired != NULL)
+		{
+			const uint32_t times = state.fired[at];
+
+			fires = times < state.refire;
+			if (fires)
+				state.fired[at] = times + 1;
+		}
+		if (fires)
+			charge = __dmul_rn(y, state.gain[row]);
+	}
+	hy_spread_charge(state, hop)[at] = charge;
+	return fires;
+}
+
+/* hy_spread_rows_kernel: rows of a list, Threads threads each. */
+template <class Kind, int Threads>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_rows_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	typedef HyCharges<Kind::sets> Charges;
+	const Charges *charges = (const Charges *) hy_spread_charge(state, step.hop - 1);
+	const HyCudaSpreadRow *rows = (const HyCudaSpreadRow *) step.in + step.first;
+	const int64_t turn = HY_CUDA_THREADS / Threads;
+	const int lane = threadIdx.x % Threads;
+	const int set = lane * Kind::sets / Threads;
+	const uint32_t live = state.control->live;
+	/* of the threads that have a sum, the first goes on with it */
+	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
+	bool fires = false;
+
+	if (live == 0)
+		return;
+	for (int64_t first = blockIdx.x * turn; first < step.count; first += gridDim.x * turn)
+	{
+		const int64_t at = first + threadIdx.x / Threads;
+		const bool there = at < step.count;
+		const HyCudaSpreadRow row = rows[there ? at : 0];
+		const uint32_t count = there ? row.count : 0;
+		const uint32_t *column = state.column + row.begin;
+		const float *weight = state.weight + row.begin;
+		double sum[Kind::sets] = {};
+
+#pragma unroll 2
+		for (uint32_t p = lane; p < count; p += Threads)
+		{
+			const Charges charge = charges[column[p]];
+			const float w = weight[p];
+
+#pragma unroll
+			for (int s = 0; s < Kind::sets; s++)
+				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], w);
+		}
+
+		const double y = hy_spread_fold<Kind, Threads>(sum, lane);
+
+		if (there && mine)
+			fires |= hy_spread_arrive<Kind>(state, step.hop, row.row, set, y);
+	}
+	if (fires && state.control->fires[set] == 0)
+		state.control->fires[set] = 1;
+}
+
+/*
+ * hy_spread_long_kernel: a block for each row, or for a part of one.  Thread t < 32 x sets keeps
+ * lane t / sets of set t % sets.
+ */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_long_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	typedef HyCharges<Kind::sets> Charges;
+	__shared__ double charge[Kind::staged * Kind::sets];
+	__shared__ float weight[Kind::staged];
+	__shared__ double lanes[Kind::lanes];
+	const Charges *charges = (const Charges *) hy_spread_charge(state, step.hop - 1);
+	const HyCudaSpreadRow row = ((const HyCudaSpreadRow *) step.in)[step.first + blockIdx.x];
+	const uint32_t end = step.to != 0 ? (uint32_t) step.to : row.count;
+	const int t = threadIdx.x;
+	const uint32_t live = state.control->live;
+	double sum = 0.0;
+
+	if (live == 0)
+		return;
+	if (t < Kind::lanes && step.from != 0)
+		sum = state.control->carry[t];
+	for (uint32_t start = (uint32_t) step.from; start < end; start += Kind::staged)
+	{
+		const uint32_t left = end - start;
+		const int count = left < Kind::staged ? (int) left : Kind::staged;
+		Charges fetched[Kind::ahead];
+		float w[Kind::ahead];
+
+#pragma unroll
+		for (int i = 0; i < Kind::ahead; i++)
+		{
+			const int p = t + i * HY_CUDA_THREADS;
+
+			w[i] = 0.0f;
+			if (p < count)
+			{
+				fetched[i] = charges[state.column[row.begin + start + p]];
+				w[i] = state.weight[row.begin + start + p];
+			}
+		}
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < Kind::ahead; i++)
+		{
+			const int p = t + i * HY_CUDA_THREADS;
+
+			if (p < count)
+			{
+				weight[p] = w[i];
+#pragma unroll
+				for (int s = 0; s < Kind::sets; s++)
+					charge[p * Kind::sets + s] = fetched[i].of[s];
+			}
+		}
+		__syncthreads();
+		if (t < Kind::lanes)
+		{
+			for (int p = t / Kind::sets; p < count; p += HY_SPREAD_LANES)
+				sum = hy_spread_add<Kind::combine>(sum, charge[p * Kind::sets + t % Kind::sets],
+				                                   weight[p]);
+		}
+	}
+	if (!step.last)
+	{
+		if (t < Kind::lanes)
+			state.control->carry[t] = sum;
+		return;
+	}
+	if (t < Kind::lanes)
+		lanes[t] = sum;
+	for (int h = Kind::lanes / 2; h >= Kind::sets; h /= 2)
+	{
+		__syncthreads();
+		if (t < h)
+			lanes[t] = hy_spread_join<Kind::combine>(lanes[t], lanes[t + h]);
+	}
+	if (t < Kind::sets && (live >> t & 1) != 0 &&
+	    hy_spread_arrive<Kind>(state, step.hop, row.row, t, lanes[t]))
+		state.control->fires[t] = 1;
+}
+
+/* hy_spread_seeds_kernel: a thread for each; those that are repeated write the same. */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_seeds_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	const HyCudaSpreadSeed *seeds = (const HyCudaSpreadSeed *) step.in;
+	const int64_t i = (int64_t) blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
+
+	if (i >= step.count || !(seeds[i].value > 0.0))
+		return;
+
+	const HyCudaSpreadSeed seed = seeds[i];
+	const int64_t at = (int64_t) seed.node * Kind::sets + seed.set;
+
+	state.activation[at] = seed.value;
+	state.hop[at] = 1;
+	if (!(seed.value >= state.threshold))
+		return;
+	if (state.fired != NULL)
+		state.fired[at] = 1;
+	state.charge[0][at] = __dmul_rn(seed.value, state.gain[seed.node]);
+	state.control->fires[seed.set] = 1;
+}
+
+/* hy_spread_sum_kernel: some nodes more into the lanes of |y|_1; one block. */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_sum_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	const double *y = (step.hop == 0 ? state.activation : state.arrived);
+	const int64_t end = (step.first + step.count) * Kind::sets;
+	const int t = threadIdx.x;
+	double sum;
+
+	if (t >= Kind::lanes || (step.hop != 0 && state.control->live == 0))
+		return;
+	sum = state.control->lanes[t];
+#pragma unroll 8
+	for (int64_t i = step.first * Kind::sets + t; i < end; i += Kind::lanes)
+		sum = __dadd_rn(sum, y[i]);
+	state.control->lanes[t] = sum;
+}
+
+/* hy_spread_turn_kernel: between two hops: which sets go on; one block. */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_turn_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	__shared__ double lanes[Kind::lanes];
+	HyCudaSpreadControl *control = state.control;
+	const int t = threadIdx.x;
+	uint32_t live;
+
+	if (t < Kind::lanes)
+	{
+		lanes[t] = control->lanes[t];
+		control->lanes[t] = 0.0;
+	}
+	for (int h = Kind::lanes / 2; h >= Kind::sets; h /= 2)
+	{
+		__syncthreads();
+		if (t < h)
+			lanes[t] = __dadd_rn(lanes[t], lanes[t + h]);
+	}
+	__syncthreads();
+	if (t != 0)
+		return;
+	live = step.hop == 0 ? (1u << state.sets) - 1 : control->live;
+	for (int s = 0; s < Kind::sets; s++)
+	{
+		const double now = lanes[s];
+
+		if (state.arrived != NULL && step.hop == 0)
+			control->enough[s] = __dmul_rn(state.tolerance, now);
+		else if (state.arrived != NULL && (now < control->enough[s] || now >= control->before[s]))
+			live &= ~(1u << s);
+		control->before[s] = now;
+		/* a hop in which no node fires would change nothing */
+		if (control->fires[s] == 0)
+			live &= ~(1u << s);
+		control->fires[s] = 0;
+	}
+	control->live = live;
+}
+
+/* hy_spread_down_kernel: out: activation of the first set, of the second ..., then their hops. */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS)
+	hy_spread_down_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
+{
+	const int64_t all = step.count * state.sets;
+	double *activation = (double *) step.out;
+	int32_t *hop = (int32_t *) (activation + all);
+
+	for (int64_t i = (int64_t) blockIdx.x * HY_CUDA_THREADS + threadIdx.x; i < all;
+	     i += (int64_t) gridDim.x * HY_CUDA_THREADS)
+	{
+		const int64_t set = i / step.count;
+		const int64_t at = (step.first + i % step.count) * Kind::sets + set;
+
+		activation[i] = state.activation[at];
+		hop[i] = (int32_t) state.hop[at] - 1;
+	}
+}
+
+#endif

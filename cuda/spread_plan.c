@@ -1,0 +1,394 @@
+/*
+ * spread_plan.c
+ *		The rows of a graph by length, and the steps of spreading over it.
+ */
+#include "cuda/spread_plan.h"
+
+#include <string.h>
+
+/* Nodes between two polls of the caller's cancel. */
+#define POLL_NODES 65536
+
+/* Rows of a list that are not cut apart; a long row is a block of its own. */
+#define BLOCK_ROWS 64
+
+/* What a row costs beside its entries, in entries; and an entry, in elements of the pace. */
+#define ROW_COST 4
+#define ENTRY_WORK 8
+
+/*
+ * So much of what the pace does not measure takes half a piece: memory to clear; nodes to be summed
+ * and entries of one row, which only 32 lanes add, one after another.
+ */
+#define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
+#define SUM_NODES ((int64_t) 1 << 22)
+#define ROW_ENTRIES ((int64_t) 1 << 18)
+
+static int64_t blocks_of(const HyCudaSpreadLists *lists, int list);
+static void begin_group(HyCudaSpreadPlan *plan, int32_t first_set);
+static void go_to(HyCudaSpreadPlan *plan, HyCudaSpreadStage stage);
+static void end_stage(HyCudaSpreadPlan *plan);
+static bool skip_stage(const HyCudaSpreadPlan *plan);
+static void start_hop(HyCudaSpreadPlan *plan);
+static bool take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all,
+                       int64_t half_a_piece, HyCudaSpreadStep *step);
+static bool
+take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step);
+static int64_t most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room);
+static int64_t row_entries(const HyCudaSpreadPlan *plan);
+static bool take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
+static bool take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step);
+
+int
+hy_cuda_spread_list(int64_t entries)
+{
+	return entries <= HY_CUDA_SPREAD_SHORT ? 0 : entries <= HY_CUDA_SPREAD_ROW ? 1 : 2;
+}
+
+HyStatus
+hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *cancel,
+                          HyCudaSpreadLists *lists)
+{
+	static const int64_t least[HY_CUDA_SPREAD_LISTS] = {1, HY_CUDA_SPREAD_SHORT + 1,
+	                                                    HY_CUDA_SPREAD_ROW + 1};
+	uint64_t sum[HY_CUDA_SPREAD_LISTS] = {0};
+	int64_t i;
+	int l;
+
+	memset(lists, 0, sizeof(*lists));
+	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
+	{
+		int64_t most =
+			graph->edges / least[l] < graph->nodes ? graph->edges / least[l] : graph->nodes;
+
+		if (l < 2)
+			most = (most + BLOCK_ROWS - 1) / BLOCK_ROWS;
+		lists->sum[l] = hy_alloc_array(allocator, (size_t) most + 1, sizeof(uint64_t));
+		if (lists->sum[l] == NULL)
+			return HY_NOMEM;
+		lists->sum[l][0] = 0;
+	}
+	if (graph->row_start[0] != 0 || graph->row_start[graph->nodes] != graph->edges)
+		return HY_INVALID;
+	for (i = 0; i < graph->nodes; i++)
+	{
+		int64_t entries = graph->row_start[i + 1] - graph->row_start[i];
+
+		if (i % POLL_NODES == 0 && hy_cancelled(cancel))
+			return HY_CANCELLED;
+		/* not beyond the end either, or there might be more rows than there is room for */
+		if (entries < 0 || graph->row_start[i + 1] > graph->edges)
+			return HY_INVALID;
+		if (entries == 0)
+			continue;
+		l = hy_cuda_spread_list(entries);
+		lists->rows[l]++;
+		sum[l] += (uint64_t) entries + ROW_COST;
+		lists->sum[l][blocks_of(lists, l)] = sum[l];
+	}
+	return HY_OK;
+}
+
+void
+hy_cuda_spread_lists_free(HyCudaSpreadLists *lists, const HyAllocator *allocator)
+{
+	int l;
+
+	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
+		hy_free(allocator, lists->sum[l]);
+	memset(lists, 0, sizeof(*lists));
+}
+
+int32_t
+hy_cuda_spread_width(int64_t sets, int32_t widest)
+{
+	int32_t width = 1;
+
+	while (width < sets && width < widest)
+		width *= 2;
+	return width;
+}
+
+uint64_t
+hy_cuda_spread_node_bytes(bool converging, bool refire)
+{
+	/* two charges, activation, hop */
+	return 3 * sizeof(double) + sizeof(uint32_t) + (converging ? sizeof(double) : 0) +
+	       (refire ? sizeof(uint32_t) : 0);
+}
+
+void
+hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan)
+{
+	/* where there are no entries no hop does anything */
+	if (plan->lists.rows[0] + plan->lists.rows[1] + plan->lists.rows[2] == 0)
+		plan->hops = 0;
+	begin_group(plan, 0);
+}
+
+bool
+hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step)
+{
+	int64_t seeds;
+
+	while (plan->stage != HY_CUDA_STAGE_END && skip_stage(plan))
+		end_stage(plan);
+	memset(step, 0, sizeof(*step));
+	step->hop = plan->hop;
+	switch (plan->stage)
+	{
+		case HY_CUDA_STAGE_CLEAR:
+			step->kind = HY_CUDA_SPREAD_CLEAR;
+			return take_share(plan, room, plan->nodes * plan->width * (int64_t) plan->node_bytes,
+			                  CLEAR_BYTES, step);
+		case HY_CUDA_STAGE_WIPE:
+			/* the charges of the seeds, of which only rows with entries are written again */
+			step->kind = HY_CUDA_SPREAD_CLEAR;
+			return take_share(plan, room, plan->nodes * plan->width * (int64_t) sizeof(double),
+			                  CLEAR_BYTES, step);
+		case HY_CUDA_STAGE_SEEDS:
+			step->kind = HY_CUDA_SPREAD_SEEDS;
+			seeds = plan->seeds->start[plan->first_set + plan->sets] -
+			        plan->seeds->start[plan->first_set];
+			return take_some(plan, seeds, room->seeds, step);
+		case HY_CUDA_STAGE_SUM:
+			step->kind = HY_CUDA_SPREAD_SUM;
+			return take_share(plan, room, plan->nodes, SUM_NODES, step);
+		case HY_CUDA_STAGE_TURN:
+			step->kind = HY_CUDA_SPREAD_TURN;
+			end_stage(plan);
+			return true;
+		case HY_CUDA_STAGE_SHORTS:
+			step->kind = HY_CUDA_SPREAD_SHORTS;
+			return take_rows(plan, room, 0, step);
+		case HY_CUDA_STAGE_ROWS:
+			step->kind = HY_CUDA_SPREAD_ROWS;
+			return take_rows(plan, room, 1, step);
+		case HY_CUDA_STAGE_LONG:
+			step->kind = HY_CUDA_SPREAD_LONG;
+			if (plan->from > 0 || row_entries(plan) > most_of_a_row(plan, room))
+				return take_part(plan, room, step);
+			return take_rows(plan, room, 2, step);
+		case HY_CUDA_STAGE_DOWN:
+			step->kind = HY_CUDA_SPREAD_DOWN;
+			return take_some(plan, plan->nodes, room->nodes, step);
+		default:
+			return false;
+	}
+}
+
+void
+hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set)
+{
+	if (plan->first_set == first_set && plan->stage >= HY_CUDA_STAGE_SHORTS &&
+	    plan->stage < HY_CUDA_STAGE_DOWN)
+		go_to(plan, HY_CUDA_STAGE_DOWN);
+}
+
+static int64_t
+blocks_of(const HyCudaSpreadLists *lists, int list)
+{
+	return list < 2 ? (lists->rows[list] + BLOCK_ROWS - 1) / BLOCK_ROWS : lists->rows[list];
+}
+
+static void
+begin_group(HyCudaSpreadPlan *plan, int32_t first_set)
+{
+	int32_t left = plan->seeds->sets - first_set;
+
+	plan->first_set = first_set;
+	plan->width = hy_cuda_spread_width(left, plan->widest);
+	plan->sets = left < plan->width ? left : plan->width;
+	plan->hop = 0;
+	go_to(plan, left > 0 && plan->nodes > 0 ? HY_CUDA_STAGE_CLEAR : HY_CUDA_STAGE_END);
+}
+
+static void
+go_to(HyCudaSpreadPlan *plan, HyCudaSpreadStage stage)
+{
+	plan->stage = stage;
+	plan->at = 0;
+	plan->from = 0;
+}
+
+static void
+end_stage(HyCudaSpreadPlan *plan)
+{
+	switch (plan->stage)
+	{
+		case HY_CUDA_STAGE_SEEDS:
+			go_to(plan, plan->hops == 0 ? HY_CUDA_STAGE_DOWN : HY_CUDA_STAGE_SUM);
+			break;
+		case HY_CUDA_STAGE_TURN:
+			go_to(plan, HY_CUDA_STAGE_WIPE);
+			break;
+		case HY_CUDA_STAGE_WIPE:
+			start_hop(plan);
+			break;
+		case HY_CUDA_STAGE_DOWN:
+			begin_group(plan, plan->first_set + plan->sets);
+			break;
+		default:
+			go_to(plan, plan->stage + 1);
+	}
+}
+
+static bool
+skip_stage(const HyCudaSpreadPlan *plan)
+{
+	switch (plan->stage)
+	{
+		case HY_CUDA_STAGE_SEEDS:
+			return plan->seeds->start[plan->first_set + plan->sets] ==
+			       plan->seeds->start[plan->first_set];
+		case HY_CUDA_STAGE_SHORTS:
+		case HY_CUDA_STAGE_ROWS:
+		case HY_CUDA_STAGE_LONG:
+			return plan->lists.rows[plan->stage - HY_CUDA_STAGE_SHORTS] == 0;
+		case HY_CUDA_STAGE_SUM:
+			return plan->hops != -1;
+		case HY_CUDA_STAGE_WIPE:
+			return plan->hop != 1 || plan->hops == 1;
+		default:
+			return false;
+	}
+}
+
+static void
+start_hop(HyCudaSpreadPlan *plan)
+{
+	if (plan->hops != -1 && plan->hop == (uint32_t) plan->hops)
+		go_to(plan, HY_CUDA_STAGE_DOWN);
+	else
+	{
+		plan->hop++;
+		go_to(plan, HY_CUDA_STAGE_SHORTS);
+	}
+}
+
+/* take_share: of what takes half a piece where there is so much of it. */
+static bool
+take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, int64_t half_a_piece,
+           HyCudaSpreadStep *step)
+{
+	int64_t left = all - plan->at;
+
+	step->first = plan->at;
+	step->count = left < half_a_piece ? left : half_a_piece;
+	step->work =
+		(uint64_t) ((double) (room->pace / 2) * (double) step->count / (double) half_a_piece);
+	if (step->work > room->left && !room->empty)
+		return false;
+	plan->at += step->count;
+	if (plan->at == all)
+		end_stage(plan);
+	return true;
+}
+
+/* take_rows: as many blocks of a list as there is room for. */
+static bool
+take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step)
+{
+	const uint64_t *sum = plan->lists.sum[list];
+	int64_t blocks = blocks_of(&plan->lists, list);
+	int64_t block_rows = list < 2 ? BLOCK_ROWS : 1;
+	uint64_t unit = (uint64_t) plan->width * ENTRY_WORK;
+	uint64_t most = room->left / unit;
+	int64_t low = plan->at;
+	int64_t high = blocks;
+
+	/* the last block that ends within what is left; of long rows, before one that is cut */
+	while (low < high)
+	{
+		int64_t middle = high - (high - low) / 2;
+
+		if (sum[middle] - sum[plan->at] <= most)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	if (list == 2)
+	{
+		for (high = plan->at; high < low; high++)
+		{
+			if (sum[high + 1] - sum[high] > (uint64_t) ROW_ENTRIES + ROW_COST)
+				break;
+		}
+		low = high;
+	}
+	if (low == plan->at && !room->empty)
+		return false;
+	if (low == plan->at)
+		low++;
+	step->first = plan->at * block_rows;
+	step->count = low * block_rows < plan->lists.rows[list] ? low * block_rows - step->first
+	                                                        : plan->lists.rows[list] - step->first;
+	step->work = (sum[low] - sum[plan->at]) * unit;
+	step->last = true;
+	plan->at = low;
+	if (low == blocks)
+		end_stage(plan);
+	return true;
+}
+
+/* most_of_a_row: entries of one row that a piece takes. */
+static int64_t
+most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
+{
+	int64_t most = (int64_t) (room->pace / ((uint64_t) plan->width * ENTRY_WORK));
+
+	if (most > ROW_ENTRIES)
+		most = ROW_ENTRIES;
+	most -= most % HY_CUDA_SPREAD_WINDOW;
+	return most > 0 ? most : HY_CUDA_SPREAD_WINDOW;
+}
+
+/* row_entries: of the long row that comes next. */
+static int64_t
+row_entries(const HyCudaSpreadPlan *plan)
+{
+	const uint64_t *sum = plan->lists.sum[2];
+
+	return (int64_t) (sum[plan->at + 1] - sum[plan->at]) - ROW_COST;
+}
+
+/* take_part: some entries of a row that is too long for a piece. */
+static bool
+take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step)
+{
+	int64_t most = most_of_a_row(plan, room);
+	int64_t entries = row_entries(plan);
+	uint64_t alone;
+
+	step->first = plan->at;
+	step->count = 1;
+	step->from = plan->from;
+	step->to = entries - plan->from <= most ? entries : plan->from + most;
+	step->last = step->to == entries;
+	step->work = (uint64_t) (step->to - step->from) * (uint64_t) plan->width * ENTRY_WORK;
+	alone = room->pace / 2 * (uint64_t) (step->to - step->from) / (uint64_t) ROW_ENTRIES;
+	if (step->work < alone)
+		step->work = alone;
+	if (step->work > room->left && !room->empty)
+		return false;
+	plan->from = step->last ? 0 : step->to;
+	if (step->last && ++plan->at == plan->lists.rows[2])
+		end_stage(plan);
+	return true;
+}
+
+/* take_some: of what is bounded by its own room alone. */
+static bool
+take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step)
+{
+	int64_t left = all - plan->at;
+
+	if (most < 1)
+		return false;
+	step->first = plan->at;
+	step->count = left < most ? left : most;
+	plan->at += step->count;
+	if (plan->at == all)
+		end_stage(plan);
+	return true;
+}

@@ -1,0 +1,169 @@
+/*
+ * graphs.h
+ *		Random graphs, parameters and seeds for the tests of 'spread', and what the CPU makes of them.
+ */
+#ifndef HY_TEST_GRAPHS_H
+#define HY_TEST_GRAPHS_H
+
+#include "unit.h"
+
+#include "core/spread.h"
+#include "dispatch/backend.h"
+
+/* A task with its own graph, seeds and answers. */
+typedef struct GraphJob
+{
+	HyTask task;
+	HyCsr graph;
+	double *gain;
+	int64_t *start;
+	uint32_t *node;
+	double *value;
+	double *activation;
+	int32_t *hop;
+	double *expected;
+	int32_t *expected_hop;
+	int64_t values; /* nodes x sets */
+} GraphJob;
+
+/*
+ * make_graph: degrees by a power law, self loops, edges repeated, edges of no weight, nodes that
+ * only send or only receive; hub > 0: so many edges end in one more node.
+ */
+static UNIT_UNUSED HyCsr
+make_graph(UnitRandom *random, int64_t nodes, int64_t edges, int64_t hub, HyDirection direction)
+{
+	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) (edges + hub + 1));
+	HyCsr graph;
+	int64_t i;
+
+	for (i = 0; i < edges; i++)
+	{
+		double skew = unit_random_unit(random);
+
+		edge[i].source = (int64_t) unit_random_below(random, (uint64_t) nodes);
+		edge[i].target = (int64_t) ((double) nodes * skew * skew * skew * skew);
+		if (unit_random_below(random, 16) == 0)
+			edge[i].target = edge[i].source;
+		if (i > 0 && unit_random_below(random, 16) == 0)
+			edge[i] = edge[i - 1];
+		edge[i].weight = unit_random_below(random, 10) == 0 ? 0 : (float) unit_random_unit(random);
+	}
+	for (i = 0; i < hub; i++)
+		edge[edges + i] = (HyEdge){nodes + 1 + i, nodes, (float) unit_random_unit(random)};
+	/* the hub sends to a node with few entries */
+	edge[edges + hub] = (HyEdge){hub > 0 ? nodes : 0, nodes / 2, 0.5f};
+	CHECK_INT(hy_csr_build(edge, edges + hub + 1, direction, &hy_malloc_allocator, NULL, &graph),
+	          HY_OK);
+	free(edge);
+	return graph;
+}
+
+static UNIT_UNUSED HySpreadParams
+random_params(UnitRandom *random)
+{
+	static const double fans[] = {0, 0.5, 1};
+	HySpreadParams params;
+
+	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
+	params.fan = fans[unit_random_below(random, 3)];
+	params.hops = (int32_t) unit_random_below(random, 7);
+	params.threshold = unit_random_below(random, 2) == 0 ? 0 : 0.2 * unit_random_unit(random);
+	params.refire = (int32_t) unit_random_below(random, 4);
+	params.combine = unit_random_below(random, 3) == 0 ? HY_COMBINE_MAX : HY_COMBINE_SUM;
+	params.tolerance = 1e-4;
+	if (params.fan == 1 && params.decay < 0.9 && unit_random_below(random, 3) == 0)
+		params.hops = -1;
+	return params;
+}
+
+/* graph_job: takes the graph over; up to most seeds a set, some repeated, some of no value. */
+static UNIT_UNUSED void
+graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params, int32_t sets,
+          int64_t most)
+{
+	int64_t n = graph.nodes;
+	HySpreadTask *s = &job->task.u.spread;
+	int32_t set;
+	int64_t i;
+
+	memset(job, 0, sizeof(*job));
+	job->graph = graph;
+	job->values = n * sets;
+	job->gain = malloc(sizeof(double) * (size_t) (n + 1));
+	job->start = malloc(sizeof(int64_t) * (size_t) (sets + 1));
+	job->node = malloc(sizeof(uint32_t) * (size_t) (sets * (most + 1) + 3));
+	job->value = malloc(sizeof(double) * (size_t) (sets * (most + 1) + 3));
+	job->activation = malloc(sizeof(double) * (size_t) (job->values + 1));
+	job->hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
+	job->expected = malloc(sizeof(double) * (size_t) (job->values + 1));
+	job->expected_hop = malloc(sizeof(int32_t) * (size_t) (job->values + 1));
+	hy_spread_gain(&graph, params.decay, params.fan, job->gain);
+	/* a slice of a larger task: its seeds begin somewhere */
+	job->start[0] = 3;
+	for (set = 0; set < sets; set++)
+	{
+		int64_t count = (int64_t) unit_random_below(random, (uint64_t) (most + 1));
+
+		job->start[set + 1] = job->start[set] + count;
+		for (i = job->start[set]; i < job->start[set + 1]; i++)
+		{
+			job->node[i] = (uint32_t) unit_random_below(random, (uint64_t) n);
+			if (i > job->start[set] && unit_random_below(random, 4) == 0)
+				job->node[i] = job->node[i - 1];
+			job->value[i] = unit_random_below(random, 6) == 0 ? 0 : 2 * unit_random_unit(random);
+		}
+	}
+	for (i = 0; i <= job->values; i++)
+	{
+		job->activation[i] = -77;
+		job->hop[i] = -77;
+	}
+	job->task.op = HY_OP_SPREAD;
+	job->task.allocator = &hy_malloc_allocator;
+	s->graph = &job->graph;
+	s->gain = job->gain;
+	s->params = params;
+	s->seeds = (HySpreadSeeds){sets, job->start, job->node, job->value};
+	s->activation = job->activation;
+	s->hop = job->hop;
+	CHECK_INT(hy_spread(&job->graph, job->gain, &params, &s->seeds, &hy_malloc_allocator, NULL,
+	                    job->expected, job->expected_hop),
+	          HY_OK);
+}
+
+static UNIT_UNUSED void
+graph_job_check(const GraphJob *job, const char *what)
+{
+	const HySpreadParams *p = &job->task.u.spread.params;
+	int64_t n = job->graph.nodes;
+	int64_t i;
+
+	for (i = 0; i < job->values; i++)
+		CHECK_MSG(unit_same_f64(job->activation[i], job->expected[i]) &&
+		              job->hop[i] == job->expected_hop[i],
+		          "%s: %lld nodes, %lld edges, hops %d, threshold %g, refire %d, combine %d: set "
+		          "%lld, node %lld is %a at %d, expected %a at %d",
+		          what, (long long) n, (long long) job->graph.edges, (int) p->hops, p->threshold,
+		          (int) p->refire, (int) p->combine, (long long) (i / n), (long long) (i % n),
+		          job->activation[i], (int) job->hop[i], job->expected[i],
+		          (int) job->expected_hop[i]);
+	CHECK_SAME_F64(job->activation[job->values], -77);
+	CHECK_INT(job->hop[job->values], -77);
+}
+
+static UNIT_UNUSED void
+graph_job_free(GraphJob *job)
+{
+	hy_csr_free(&job->graph, &hy_malloc_allocator);
+	free(job->gain);
+	free(job->start);
+	free(job->node);
+	free(job->value);
+	free(job->activation);
+	free(job->hop);
+	free(job->expected);
+	free(job->expected_hop);
+}
+
+#endif
