@@ -70,8 +70,8 @@ extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params
  * hy_spread_check: HY_INVALID for parameters or seeds out of the ranges above and for hops = -1
  * where it does not converge, else HY_OK.
  */
-extern HyStatus hy_spread_check(const HyCsr *graph, const HySpreadParams *params,
-                                const HySpreadSeeds *seeds);
+extern HyStatus
+hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
 
 /*
  * hy_spread: activation[set * nodes + i] and hop[set * nodes + i] (the hop at which node i first

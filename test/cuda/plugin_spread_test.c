@@ -296,7 +296,7 @@ nonsense_is_refused(void)
 static void
 little_memory(void)
 {
-	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 1e-2};
+	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 0.3};
 	HyShape shape;
 	HyEstimate estimate;
 	HyFailure failure;
@@ -422,7 +422,7 @@ a_cancel_stops_between_pieces(void)
 
 	graph_job(&job, &randomness, make_graph(&randomness, 500, 4000, 0, HY_DIRECTION_OUT), params, 3,
 	          9);
-	for (after = 0; after < 60; after += 7)
+	for (after = 0; after < 60; after += 14)
 	{
 		set_pace(device, UINT64_C(1) << 16);
 		stop = (Stop){after, 0};
@@ -434,7 +434,7 @@ a_cancel_stops_between_pieces(void)
 	}
 	/* by the vtable's own function, at any time: the memory is the caller's at once */
 	job.task.cancel = NULL;
-	for (after = 0; after < 40; after += 3)
+	for (after = 0; after < 40; after += 5)
 	{
 		set_pace(device, UINT64_C(1) << 16);
 		done = false;
