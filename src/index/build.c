@@ -233,7 +233,8 @@ begin_measuring(HybridBuild *build)
 	{
 		hybrid_measure_begin(build->team);
 		shared->rows = build->stored;
-		shared->queries = hybrid_measure_queries(build->stored, build->queries.kept);
+		shared->queries = hybrid_measure_queries(build->stored, build->definition.layout.dims,
+		                                         build->queries.kept);
 	}
 	hybrid_team_meet(build->team);
 	build->queries.count = shared->queries;

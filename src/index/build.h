@@ -364,6 +364,19 @@ extern void hybrid_cut(HybridCentroids *centroids, const float *places, int coun
                        int list_size, MemoryContext context);
 
 /*
+ * hybrid_cut_alike: how many lists so many rows become, that are nearest to one centroid: more than one where
+ * they cannot be told apart, and would be a list that is too long to be split.
+ */
+extern int hybrid_cut_alike(int count, int list_size);
+
+/* hybrid_even_share: of so many rows, those of one of the lists that they become evenly. */
+static inline int
+hybrid_even_share(int count, int lists, int list)
+{
+	return (int) ((int64) count * (list + 1) / lists - (int64) count * list / lists);
+}
+
+/*
  * hybrid_group: puts centroids in at most `groups` groups, and in their order; order[i], unless NULL,
  * is which one it was that is number i now.
  */
@@ -395,7 +408,10 @@ extern void hybrid_measure_begin(HybridTeam *team);
 extern int hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
                           HybridTeam *team, const HybridQueries *queries, double rows);
 
-/* hybrid_measure_queries: how many queries to search for in an index of so many rows; `most` at most. */
-extern int hybrid_measure_queries(double rows, int most);
+/*
+ * hybrid_measure_queries: how many queries to search for in an index of so many rows, as far as memory goes;
+ * `most` at most.
+ */
+extern int hybrid_measure_queries(double rows, int dims, int64 most);
 
 #endif

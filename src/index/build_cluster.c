@@ -30,6 +30,7 @@
 #define ROUNDS 3     /* over all centroids */
 #define FILL 0.67    /* of a list that was cut, that it may grow before it is split */
 #define LONGEST 4    /* times as many rows stay one list */
+#define ALIKE 2      /* times as many as that cannot be told apart */
 #define SEED 1
 #define AT_A_TIME 8192    /* rows that are assigned */
 #define GATHERED_SHARE 16 /* of the memory, that they may take */
@@ -145,6 +146,12 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	*centroids = build.centroids;
 }
 
+int
+hybrid_cut_alike(int count, int list_size)
+{
+	return count > ALIKE * LONGEST * list_size ? (int) ceil(count / (list_size * FILL)) : 1;
+}
+
 void
 hybrid_cut(HybridCentroids *centroids, const float *places, int count, int dims, int list_size,
            MemoryContext context)
@@ -253,7 +260,7 @@ cut(Clustering *clustering, int *rows, int count)
 	pfree(centroids);
 	begin = sort_by_part(rows, part, count, k);
 	pfree(part);
-	/* rows that cannot be told apart stay together, however many */
+	/* rows that cannot be told apart have one centroid, however many */
 	if (k == 1)
 		add_mean(clustering, rows, count);
 	for (g = 0; g < k && k > 1; g++)

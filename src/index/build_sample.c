@@ -23,16 +23,14 @@
 
 #include "index/build.h"
 
-#define ROWS_A_LIST 96    /* of the sample, for as many rows as a list may have: half of the rows */
-#define ENOUGH 10000      /* rows, however few the table has */
-#define BESIDE 0.25       /* of them, that there is room for if more come than were expected */
-#define CHUNK_BLOCKS 4    /* at least */
-#define CHUNKS 65536      /* about, at most */
-#define WINDOW_SHARE 16   /* of the memory, that sums may take */
-#define QUERIES_SHARE 8   /* of the memory, that queries may take */
-#define QUERIES_LEAST 100 /* but not fewer than these */
-#define SAMPLE_SEED 1     /* the same table gives the same index */
-#define DEVIATIONS 4      /* of the number of rows that come */
+#define ROWS_A_LIST 96  /* of the sample, for as many rows as a list may have: half of the rows */
+#define ENOUGH 10000    /* rows, however few the table has */
+#define BESIDE 0.25     /* of them, that there is room for if more come than were expected */
+#define CHUNK_BLOCKS 4  /* at least */
+#define CHUNKS 65536    /* about, at most */
+#define WINDOW_SHARE 16 /* of the memory, that sums may take */
+#define SAMPLE_SEED 1   /* the same table gives the same index */
+#define DEVIATIONS 4    /* of the number of rows that come */
 
 /* Sampling: rows on their way. */
 typedef struct Sampling
@@ -72,7 +70,6 @@ hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
 	double density, enough;
 	BlockNumber blocks;
 	double visible;
-	int queries;
 
 	memset(plan, 0, sizeof(*plan));
 	if (!definition->coded)
@@ -96,8 +93,7 @@ hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
 		Max(Max(plan->tuples, plan->room) * HYBRID_LISTS_A_LIST / definition->list_size, 2),
 		Min((double) plan->room, PG_INT32_MAX / 2));
 	plan->window = (int) Min(Max(memory / WINDOW_SHARE / (2 * row), 1), (Size) plan->lists);
-	queries = (int) Max(Min(memory / QUERIES_SHARE / row, (Size) PG_INT32_MAX), QUERIES_LEAST);
-	plan->queries = hybrid_measure_queries(plan->tuples, (int) Min(plan->room, queries));
+	plan->queries = hybrid_measure_queries(plan->tuples, definition->layout.dims, plan->room);
 }
 
 void

@@ -9,7 +9,10 @@
 #include "index/frontier.h"
 #include "index/lookup.h"
 
-static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
+#define CLIFF 0.04f /* of recall between two points: nothing is known of what lies between them */
+
+static HybridCurvePoint
+between(const HybridCurvePoint *points, int count, double recall, float cliff);
 
 /*
  * hybrid_lookup_eps: by 1.9 deviations 1 of 100 rows is lost, by 3 one of thousands; each costs vectors
@@ -39,9 +42,9 @@ hybrid_lookup_limits(const HybridTree *tree, HyMetric metric, double recall, int
 	StaticAssertStmt(lengthof(distances) == lengthof(products), "they are as long");
 	limits->threshold =
 		tree->curve_size > 1
-			? between(tree->curve, tree->curve_size, recall).threshold
+			? between(tree->curve, tree->curve_size, recall, CLIFF).threshold
 			: hybrid_frontier_threshold(
-				  metric, between(unmeasured, (int) lengthof(distances), recall).threshold,
+				  metric, between(unmeasured, (int) lengthof(distances), recall, 1).threshold,
 				  tree->leaves);
 	limits->eps = hybrid_lookup_eps(recall);
 	limits->probes = probes;
@@ -51,13 +54,17 @@ double
 hybrid_curve_rows(const HybridTree *tree, double recall)
 {
 	Assert(tree->curve_size > 0);
-	return tree->curve_size > 1 ? between(tree->curve, tree->curve_size, recall).rows
+	return tree->curve_size > 1 ? between(tree->curve, tree->curve_size, recall, CLIFF).rows
 	                            : tree->curve[0].rows;
 }
 
-/* between: the point of a recall between those measured, two at least. */
+/*
+ * between: the point of a recall between those measured, two at least.  Where all lists promise about the same, as
+ * among rows without any structure, searches look into few of them or all: what lies between two such
+ * points is not on the line through them.
+ */
 static HybridCurvePoint
-between(const HybridCurvePoint *points, int count, double recall)
+between(const HybridCurvePoint *points, int count, double recall, float cliff)
 {
 	HybridCurvePoint point;
 	float share;
@@ -70,6 +77,11 @@ between(const HybridCurvePoint *points, int count, double recall)
 	share = Max(share, 0);
 	/* lists that are always looked into have no threshold */
 	if (share >= 1 || !isfinite(points[i - 1].threshold))
+		return points[i];
+	/* the edge is not safe, either: what a search finds there is a matter of little */
+	if (share > 0 && points[i].recall - points[i - 1].recall > cliff)
+		return points[Min(i + 1, count - 1)];
+	if (share > 0 && i > 1 && points[i - 1].recall - points[i - 2].recall > cliff)
 		return points[i];
 	point.recall = (float) recall;
 	point.threshold =

@@ -60,7 +60,8 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	{
 		HybridTeam *team = hybrid_team_alone();
 
-		sample_index(&sample, index, open, &tree, hybrid_measure_queries(rows, INT_MAX));
+		sample_index(&sample, index, open, &tree,
+		             hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX));
 		sample.kept = sample.count;
 		team->measured = palloc(hybrid_measured_bytes(sample.count));
 		hybrid_measure_begin(team);

@@ -25,6 +25,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "server/memory.h"
+
 #include "index/build.h"
 #include "index/frontier.h"
 #include "index/lookup.h"
@@ -37,12 +39,15 @@
 #define ROWS_A_QUERY 1000
 #define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
 #define QUERIES_AT_LEAST 100
+#define MEMORY_SHARE 8 /* of the memory, that queries may take */
 
 #define OWN 0.06     /* of what rows miss, that other queries miss more */
 #define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
 #define FIRST_STEP 8 /* one of so many queries is searched for, at first */
 #define TRIED 0.12   /* rows that are looked at for a threshold, as a share of those for truths */
 #define ROWS_A_SEARCH 2000 /* that a search takes as long as, beside those that it looks at */
+#define ROWS_A_POINT 8e6   /* that may be looked at for a threshold in any case, */
+#define ROWS_A_LIST 64.0   /* a list counting as these beside its own */
 
 /* shares: of the neighbours, whose thresholds are tried. */
 static const float shares[] = {0.3f,  0.4f,  0.5f,  0.6f,   0.7f,   0.8f, 0.87f,
@@ -110,10 +115,12 @@ hybrid_measured_bytes(int queries)
 }
 
 int
-hybrid_measure_queries(double rows, int most)
+hybrid_measure_queries(double rows, int dims, int64 most)
 {
 	double queries = Min(Max(QUERIES, rows / ROWS_A_QUERY), ROWS_IN_ALL / Max(rows, 1));
+	double memory = (double) hybrid_maintenance_memory() * 1024 / MEMORY_SHARE;
 
+	queries = Min(queries, memory / (dims * sizeof(float)));
 	return (int) Min(most, Max(queries, QUERIES_AT_LEAST));
 }
 
@@ -296,9 +303,12 @@ step_of(const Measuring *measuring, int point)
 {
 	Sums *sums = &measuring->measured->sums[point];
 	double each = (double) pg_atomic_read_u64(&sums->rows) / pg_atomic_read_u64(&sums->tried);
+	int queries = measuring->queries->count;
 	int step = 1;
 
-	while (step < FIRST_STEP && each + ROWS_A_SEARCH > step * TRIED * measuring->rows)
+	while (step < FIRST_STEP && each + ROWS_A_SEARCH > step * TRIED * measuring->rows &&
+	       (each * (1 + ROWS_A_LIST / measuring->open->list_size) + ROWS_A_SEARCH) * queries >
+	           step * ROWS_A_POINT)
 		step *= 2;
 	return step;
 }

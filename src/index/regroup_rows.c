@@ -515,30 +515,30 @@ static void
 write_rows(HybridRegroup *regroup, const HybridContents *rows)
 {
 	int dims = regroup->open->layout.dims, *order = palloc(rows->count * sizeof(int));
-	int *nearest, part, count, i;
+	int list_size = regroup->open->list_size, *nearest, part, i;
 	HybridCentroids parts;
 
-	for (i = 0; i < rows->count; i++)
-		order[i] = i;
-	hybrid_cut(&parts, rows->places, rows->count, dims, regroup->open->list_size,
-	           CurrentMemoryContext);
-	if (parts.count <= 1)
-	{
-		write_leaf(regroup, rows, order, rows->count);
-		return;
-	}
-	nearest = palloc(rows->count * sizeof(int));
-	hybrid_assign(&parts, rows->places, rows->count, nearest);
+	hybrid_cut(&parts, rows->places, rows->count, dims, list_size, CurrentMemoryContext);
+	nearest = palloc0(rows->count * sizeof(int));
+	if (parts.count > 1)
+		hybrid_assign(&parts, rows->places, rows->count, nearest);
 	for (part = 0; part < parts.count; part++)
 	{
-		count = 0;
+		int count = 0, begin = 0, alike, list;
+
 		for (i = 0; i < rows->count; i++)
 		{
 			if (nearest[i] == part)
 				order[count++] = i;
 		}
-		if (count > 0)
-			write_leaf(regroup, rows, order, count);
+		alike = hybrid_cut_alike(count, list_size);
+		for (list = 0; list < alike && count > 0; list++)
+		{
+			int size = hybrid_even_share(count, alike, list);
+
+			write_leaf(regroup, rows, order + begin, size);
+			begin += size;
+		}
 	}
 }
 

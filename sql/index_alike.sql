@@ -1,0 +1,61 @@
+-- Rows that are alike: equal ones, which nothing tells apart, and rows without structure, among which all
+-- lists promise about the same.
+SET enable_seqscan = off;
+
+-- equal rows come into lists as long as others, whoever makes them, and VACUUM finds nothing to do about them
+CREATE TABLE same (id serial, v vector(3)) WITH (autovacuum_enabled = off);
+INSERT INTO same (v) SELECT '[1,2,3]' FROM generate_series(1, 8000);
+INSERT INTO same (v) SELECT ARRAY[i, i % 7, i % 11]::vector FROM generate_series(1, 2000) i;
+CREATE INDEX same_v ON same USING hybrid (v vector_l2_ops) WITH (list_size = 32);
+SELECT lists BETWEEN 150 AND 700 AS many, list_max <= 8 * 32 AS short FROM hybrid_index_stats('same_v');
+CREATE TEMP TABLE before AS SELECT lists FROM hybrid_index_stats('same_v');
+INSERT INTO same (v) SELECT '[1,2,3]' FROM generate_series(1, 40);
+VACUUM same;
+SELECT s.lists - b.lists BETWEEN 0 AND 10 AS as_it_was FROM hybrid_index_stats('same_v') s, before b;
+INSERT INTO same (v) SELECT '[1,2,3]' FROM generate_series(1, 12000);
+VACUUM same;
+SELECT list_max <= 8 * 32 AS short FROM hybrid_index_stats('same_v');
+SELECT hybrid_index_check('same_v');
+-- of the others none is farther than any of them
+SELECT count(*), count(DISTINCT id), min(v <-> '[1,2,3]'), max(v <-> '[1,2,3]')
+FROM (SELECT * FROM same ORDER BY v <-> '[1,2,3]' LIMIT 500) s;
+BEGIN;
+SET LOCAL hybrid.target_recall = 1;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id, v FROM same ORDER BY v <-> '[1,2,3]' LIMIT 20041) s WHERE v = '[1,2,3]';
+COMMIT;
+
+-- one of another kind: rows of one list become others when VACUUM makes all anew
+CREATE TABLE grown (id serial, v vector(3)) WITH (autovacuum_enabled = off);
+CREATE INDEX grown_v ON grown USING hybrid (v vector_l2_ops) WITH (list_size = 32);
+INSERT INTO grown (v) SELECT '[1,2,3]' FROM generate_series(1, 5000);
+VACUUM grown;
+SELECT lists > 100 AS many, list_max <= 8 * 32 AS short FROM hybrid_index_stats('grown_v');
+SELECT hybrid_index_check('grown_v');
+
+-- without structure the curve has a cliff: no target is missed that lies on it
+CREATE TABLE noise (id serial, v vector(128));
+SELECT setseed(0.4);
+INSERT INTO noise (v) SELECT array_agg((random() - 0.5)::real)::vector
+FROM generate_series(1, 8000) i, generate_series(1, 128) j GROUP BY i;
+CREATE TABLE question AS SELECT i AS id, array_agg((random() - 0.5)::real)::vector(128) AS v
+FROM generate_series(1, 100) i, generate_series(1, 128) j GROUP BY i;
+CREATE INDEX noise_l2 ON noise USING hybrid (v vector_l2_ops);
+CREATE INDEX noise_ip ON noise USING hybrid (v vector_ip_ops);
+CREATE INDEX noise_cosine ON noise USING hybrid (v vector_cosine_ops);
+ANALYZE noise;
+CREATE FUNCTION recall(operator text, target float8) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	found float8;
+BEGIN
+	PERFORM set_config('hybrid.target_recall', target::text, true);
+	EXECUTE format('SELECT avg(n) / 10 FROM (SELECT (SELECT count(*)
+			FROM (SELECT id FROM noise ORDER BY v %1$s q.v LIMIT 10) a
+			JOIN (SELECT id FROM noise ORDER BY (v %1$s q.v) + 0 LIMIT 10) b USING (id)) AS n FROM question q) s', operator)
+	INTO found;
+	RETURN found;
+END $$;
+-- three deviations of what 100 queries find
+SELECT operator, target, recall(operator, target) > target - 0.015 AS reached
+FROM unnest(ARRAY['<->', '<#>', '<=>']) operator, unnest(ARRAY[0.8, 0.95, 0.99]) target ORDER BY 1, 2;
+DROP TABLE same, grown, noise, question;
+DROP FUNCTION recall;
