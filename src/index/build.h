@@ -357,24 +357,12 @@ extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *o
 #define HYBRID_FEW_CENTROIDS 2048 /* that need no groups to be assigned to */
 
 /*
- * hybrid_cut: centroids for the parts of a list of so many rows, none of which is to have more than
- * list_size, unless they cannot be told apart.
+ * hybrid_cut_rows: which of so many rows make which list: order becomes their numbers, list by list, and
+ * *sizes, in the current memory context, how many each has, maybe none; returns how many lists there are.
+ * Rows that cannot be told apart become several, evenly: their list would be too long to be split.
  */
-extern void hybrid_cut(HybridCentroids *centroids, const float *places, int count, int dims,
-                       int list_size, MemoryContext context);
-
-/*
- * hybrid_cut_alike: how many lists so many rows become, that are nearest to one centroid: more than one where
- * they cannot be told apart, and would be a list that is too long to be split.
- */
-extern int hybrid_cut_alike(int count, int list_size);
-
-/* hybrid_even_share: of so many rows, those of one of the lists that they become evenly. */
-static inline int
-hybrid_even_share(int count, int lists, int list)
-{
-	return (int) ((int64) count * (list + 1) / lists - (int64) count * list / lists);
-}
+extern int
+hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes);
 
 /*
  * hybrid_group: puts centroids in at most `groups` groups, and in their order; order[i], unless NULL,

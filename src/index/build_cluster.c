@@ -47,6 +47,9 @@ typedef struct Clustering
 	MemoryContext context; /* of the centroids */
 } Clustering;
 
+static void
+find_parts(HybridCentroids *centroids, const float *places, int count, int dims, int list_size);
+static int lists_of_alike(int count, int list_size);
 static void put_in_order(float *places, const int *order, int count, int dims);
 static void ungroup(HybridCentroids *centroids);
 static void cut(Clustering *clustering, int *rows, int count);
@@ -147,14 +150,48 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 }
 
 int
-hybrid_cut_alike(int count, int list_size)
+hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes)
+{
+	HybridCentroids parts;
+	int *nearest = palloc0(count * sizeof(int)), part, lists = 0, next = 0, i;
+
+	find_parts(&parts, places, count, dims, list_size);
+	/* none of those that are alike is in more than one */
+	*sizes = palloc((parts.count + lists_of_alike(count, list_size)) * sizeof(int));
+	if (parts.count > 1)
+		hybrid_assign(&parts, places, count, nearest);
+	for (part = 0; part < parts.count; part++)
+	{
+		int begin = next, alike, list;
+
+		for (i = 0; i < count; i++)
+		{
+			if (nearest[i] == part)
+				order[next++] = i;
+		}
+		alike = lists_of_alike(next - begin, list_size);
+		for (list = 0; list < alike; list++)
+			(*sizes)[lists++] = (int) ((int64) (next - begin) * (list + 1) / alike -
+			                           (int64) (next - begin) * list / alike);
+	}
+	pfree(nearest);
+	pfree(parts.places);
+	return lists;
+}
+
+/* lists_of_alike: that so many rows become, of which one centroid is the nearest. */
+static int
+lists_of_alike(int count, int list_size)
 {
 	return count > ALIKE * LONGEST * list_size ? (int) ceil(count / (list_size * FILL)) : 1;
 }
 
-void
-hybrid_cut(HybridCentroids *centroids, const float *places, int count, int dims, int list_size,
-           MemoryContext context)
+/*
+ * find_parts: centroids for the parts of a list of so many rows, none of which is to have more than a few times
+ * list_size, unless they cannot be told apart.
+ */
+static void
+find_parts(HybridCentroids *centroids, const float *places, int count, int dims, int list_size)
 {
 	Clustering clustering;
 	int *rows, i;
@@ -166,7 +203,7 @@ hybrid_cut(HybridCentroids *centroids, const float *places, int count, int dims,
 	clustering.dims = dims;
 	clustering.most = list_size * LONGEST;
 	clustering.fill = list_size * FILL;
-	clustering.context = context;
+	clustering.context = CurrentMemoryContext;
 	clustering.centroids = centroids;
 	rows = palloc(Max(count, 1) * sizeof(int));
 	for (i = 0; i < count; i++)

@@ -221,41 +221,16 @@ write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *row
 int
 hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes)
 {
-	int list_size = build->definition.list_size, *nearest, part, lists = 0, count = 0, i;
-	HybridCentroids parts;
+	int i;
 
-	memset(&parts, 0, sizeof(parts));
+	if (build->definition.coded && rows->count > build->definition.list_size)
+		return hybrid_cut_rows(rows->places, rows->count, build->definition.layout.dims,
+		                       build->definition.list_size, order, sizes);
 	for (i = 0; i < rows->count; i++)
 		order[i] = i;
-	if (!build->definition.coded || rows->count <= list_size)
-	{
-		*sizes = palloc(sizeof(int));
-		(*sizes)[0] = rows->count;
-		return 1;
-	}
-	hybrid_cut(&parts, rows->places, rows->count, build->definition.layout.dims, list_size,
-	           CurrentMemoryContext);
-	/* none of those that are alike is in more than one */
-	*sizes = palloc((parts.count + hybrid_cut_alike(rows->count, list_size)) * sizeof(int));
-	nearest = palloc0(rows->count * sizeof(int));
-	if (parts.count > 1)
-		hybrid_assign(&parts, rows->places, rows->count, nearest);
-	for (part = 0; part < parts.count; part++)
-	{
-		int first = count, alike, list;
-
-		for (i = 0; i < rows->count; i++)
-		{
-			if (nearest[i] == part)
-				order[count++] = i;
-		}
-		alike = hybrid_cut_alike(count - first, list_size);
-		for (list = 0; list < alike; list++)
-			(*sizes)[lists++] = hybrid_even_share(count - first, alike, list);
-	}
-	pfree(nearest);
-	pfree(parts.places);
-	return lists;
+	*sizes = palloc(sizeof(int));
+	(*sizes)[0] = rows->count;
+	return 1;
 }
 
 /* write_part: the rows with these numbers become a list. */

@@ -515,30 +515,15 @@ static void
 write_rows(HybridRegroup *regroup, const HybridContents *rows)
 {
 	int dims = regroup->open->layout.dims, *order = palloc(rows->count * sizeof(int));
-	int list_size = regroup->open->list_size, *nearest, part, i;
-	HybridCentroids parts;
+	int *sizes, list, begin = 0;
+	int lists =
+		hybrid_cut_rows(rows->places, rows->count, dims, regroup->open->list_size, order, &sizes);
 
-	hybrid_cut(&parts, rows->places, rows->count, dims, list_size, CurrentMemoryContext);
-	nearest = palloc0(rows->count * sizeof(int));
-	if (parts.count > 1)
-		hybrid_assign(&parts, rows->places, rows->count, nearest);
-	for (part = 0; part < parts.count; part++)
+	for (list = 0; list < lists; list++)
 	{
-		int count = 0, begin = 0, alike, list;
-
-		for (i = 0; i < rows->count; i++)
-		{
-			if (nearest[i] == part)
-				order[count++] = i;
-		}
-		alike = hybrid_cut_alike(count, list_size);
-		for (list = 0; list < alike && count > 0; list++)
-		{
-			int size = hybrid_even_share(count, alike, list);
-
-			write_leaf(regroup, rows, order + begin, size);
-			begin += size;
-		}
+		if (sizes[list] > 0)
+			write_leaf(regroup, rows, order + begin, sizes[list]);
+		begin += sizes[list];
 	}
 }
 
