@@ -7,6 +7,10 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+use FindBin;
+use lib $FindBin::RealBin;
+use HybridSession;
+
 my $clients = 3;
 my $first = 60000;
 
@@ -26,6 +30,7 @@ log_statement = none
 max_wal_size = 4GB
 });
 $node->start;
+session_on($node);
 $node->safe_psql('postgres', qq{
 	CREATE EXTENSION hybrid;
 	CREATE FUNCTION place(i int) RETURNS vector LANGUAGE sql IMMUTABLE AS
@@ -45,16 +50,18 @@ $node->safe_psql('postgres', qq{
 	END \$\$;
 });
 
-# start: an index that grew from nothing, and clients that add rows to it, each its own
+# start RUNNING: an index that grew from nothing, and so many clients that add rows to it, each its own
 my @clients;
 sub start
 {
+	my ($running) = @_;
+
 	$node->safe_psql('postgres', qq{
 		TRUNCATE item;
 		INSERT INTO item SELECT i, place(i) FROM generate_series(1, $first) i;
 		CREATE TABLE IF NOT EXISTS stop ()});
 	cmp_ok($node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')}), '>', 2500, 'thousands of lists');
-	for my $client (1 .. $clients)
+	for my $client (1 .. $running)
 	{
 		my %run = (in => '', out => '', err => '');
 		my $sql = "CALL add($client)";
@@ -100,15 +107,40 @@ sub regrouped
 	return $log =~ /index regroup: \d+ lists become (\d+); \d+ rows, (\d+) of them came meanwhile/ ? ($1, $2) : (0, 0);
 }
 
-# that bears next to no waiting: it opens the gate, and goes to the end the third time at the latest; now and then
-# nobody comes in time to wait
+# slowly SQL, UNTIL: what it gives on standard error; its server process runs in slow motion until that is said, so
+# that others come to wait for whatever it holds, however fast the machine is
+sub slowly
+{
+	my ($sql, $until) = @_;
+	my $session = session();
+	my $server = ask($session, 'SELECT pg_backend_pid()');
+
+	$session->{out} = '';
+	$session->{in} .= "$sql;\n\\echo done\n";
+	until ($session->{out} =~ /^done\n/m)
+	{
+		$session->{run}->pump_nb;
+		if ($session->{err} !~ $until)
+		{
+			kill STOP => $server;
+			select undef, undef, undef, 0.0025;
+		}
+		kill CONT => $server;
+		select undef, undef, undef, 0.0005;
+	}
+	finish($session);
+	return $session->{err};
+}
+
+# that bears next to no waiting: it opens the gate, and goes to the end the third time at the latest
 my ($opened, $said) = (0);
 for (1 .. 8)
 {
-	start();
-	(undef, undef, $said) = $node->psql('postgres', q{SET deadlock_timeout = '1ms'; SET client_min_messages = debug1; VACUUM item});
+	start(1);
+	$said = slowly(q{SET deadlock_timeout = '1ms'; SET client_min_messages = debug1; VACUUM item}, qr/and opened/);
 	stop();
 	$opened = () = $said =~ /the gate was shut for [\d.]+ ms, and opened/g;
+	note("the gate is opened $opened times");
 	last if $opened > 0;
 }
 my ($made, $meanwhile) = regrouped($said);
@@ -119,13 +151,16 @@ cmp_ok($meanwhile, '>', 0, "while rows came: $meanwhile");
 all_there('VACUUM');
 
 # an autovacuum; one that is cancelled all the same comes again when there are a quarter more lists
-start();
+start($clients);
 my $from = -s $node->logfile;
 $node->append_conf('postgresql.conf', 'autovacuum = on');
 $node->reload;
 for (1 .. 300)
 {
 	my $log = slurp_file($node->logfile, $from);
+
+	# the postmaster may have gone to sleep for a minute just before it was told to reload: somebody comes and wakes it
+	$node->safe_psql('postgres', 'SELECT 1');
 	last if $log =~ /index regroup: \d+ lists become/;
 	select undef, undef, undef, 0.2;
 }
