@@ -79,6 +79,19 @@ step_format()
 	return $status
 }
 
+# explained: every reason of a decision, every status and all that a plug-in can be refused for is in the guide for who is in trouble
+explained()
+{
+	local name missing=0
+
+	while IFS= read -r name; do
+		grep -qF "\`$name" docs/troubleshooting.md || { echo "docs/troubleshooting.md does not have '$name'"; missing=1; }
+	done < <({ sed -n '/reason_names\[/,/;/p' src/dispatch/record.c; sed -n '/names\[/,/;/p' src/core/status.c; } |
+			grep -o '"[^"]*"' | tr -d '"' | grep -vxE 'ok|unknown'
+		sed -nE 's/.*"%s\.so ([a-z ]*[a-z]).*/\1/p' src/dispatch/plugin.c)
+	return $missing
+}
+
 step_lint()
 {
 	git_files | grep -zE '\.sh$|^\.ci/run$' | xargs -0 shellcheck -x
@@ -92,6 +105,7 @@ step_lint()
 		'-Delog(level,...)=((level)>=21?abort():(void)0)' -DERROR=21 -DFATAL=22 -DPANIC=23 \
 		-Isrc src
 	named_tests
+	explained
 	# benchmarks run seldom; that of the GPU needs CUDA
 	for program in bench/*.c; do
 		[ "$program" = bench/gpu.c ] || gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -Isrc -Itest/unit "$program"
