@@ -131,7 +131,12 @@ build/cuda/test/cuda/%.o: CUDA_CFLAGS += -Itest/unit
 
 cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcuda.so.1
 
-gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench
+# What takes a device's memory away from others (test/device.sh).
+build/cuda/hog: test/cuda/hog.c
+	@mkdir -p $(@D)
+	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -o $@ $< $(CUDA_LIBS)
+
+gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench build/cuda/hog
 
 gpucheck:
 	@test/cuda/gpucheck.sh

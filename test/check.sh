@@ -17,7 +17,7 @@ major=15
 pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang layers symbols format lint unit machines cuda fuzz
-	regress regress-emulated regress-scalar isolation tap storm crash load)
+	regress regress-emulated regress-scalar isolation tap device storm crash load)
 soak_steps=(fuzz storm crash load long)
 
 # Nothing of the caller's session may change what is tested.
@@ -203,6 +203,9 @@ step_tap()
 
 	tap "${files[@]##*/}"
 }
+
+# sessions on a device, and what can go wrong there: what gpucheck does with a real one
+step_device() { test/device.sh emulated; }
 
 # a crash after each record of the log; one vector a million times
 step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }

@@ -9,6 +9,8 @@
 #	test/server.sh kill DIR						end it at once, as a crash would
 #	test/server.sh down DIR						stop it and remove DIR
 #
+# The server is the `postgres` in PATH where that lies as Debian has it, below any directory (a tree that was moved
+# to a machine without packages; LD_LIBRARY_PATH is handed on), else Debian's own.
 # Nothing goes into the system's PostgreSQL.  PostgreSQL finds its files relative to its own
 # binary, so a copied tree is a whole installation.  It listens on a socket in DIR only.  Started
 # by root, the server runs as the unprivileged user 'postgres' (or 'nobody'), since PostgreSQL
@@ -24,6 +26,12 @@ major=15
 lib=usr/lib/postgresql/$major
 share=usr/share/postgresql/$major
 bindir=$dir/tree/$lib/bin
+# what $lib and $share are below, '' for /
+from=$(realpath "$(command -v postgres)" 2>/dev/null) || from=
+case $from in
+*"/$lib/bin/postgres") from=${from%"/$lib/bin/postgres"} ;;
+*) from= ;;
+esac
 
 owner=
 if [ "$(id -u)" = 0 ]; then
@@ -68,8 +76,8 @@ install_extension()
 
 make_tree()
 {
-	if [ ! -x "/$lib/bin/postgres" ]; then
-		echo "test/server.sh: PostgreSQL $major is not in /$lib: apt-get install postgresql-$major" >&2
+	if [ ! -x "$from/$lib/bin/postgres" ]; then
+		echo "test/server.sh: PostgreSQL $major is not in $from/$lib: apt-get install postgresql-$major" >&2
 		exit 1
 	fi
 	if [ ! -e "$checkout/hybrid.so" ]; then
@@ -87,8 +95,8 @@ make_tree()
 	mkdir -p "$dir/tree/${lib%/*}" "$dir/tree/${share%/*}" "$dir/socket" "$dir/tmp"
 	chmod 755 "$dir"
 	[ -z "$owner" ] || chown "$owner" "$dir" "$dir/socket" "$dir/tmp"
-	cp -a "/$lib" "$dir/tree/${lib%/*}/"
-	cp -a "/$share" "$dir/tree/${share%/*}/"
+	cp -a "$from/$lib" "$dir/tree/${lib%/*}/"
+	cp -a "$from/$share" "$dir/tree/${share%/*}/"
 	install_extension
 	if ! call_as_server test -x "$bindir/postgres"; then
 		echo "test/server.sh: user ${owner:-$(id -un)} cannot reach $dir" >&2

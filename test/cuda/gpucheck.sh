@@ -5,7 +5,8 @@
 #
 # Needs a driver and a tree in which hybrid_cuda.so and build/cuda/gpucheck were built (`make
 # gpu-programs`, which needs nvcc); where nvcc is found, it builds them first.  Where
-# compute-sanitizer is found, small shapes run under it too.  Fails where there is no GPU.
+# compute-sanitizer is found, small shapes run under it too; where test/server.sh finds a PostgreSQL and hybrid.so
+# is built, a server with sessions on the device follows (test/device.sh).  Fails where there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 2
@@ -21,9 +22,20 @@ $program "$PWD" "$@" || exit
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 if [ -z "$sanitizer" ]; then
 	echo "# compute-sanitizer was not found: memcheck and racecheck are skipped"
+else
+	for tool in memcheck racecheck; do
+		echo "# under $tool"
+		"$sanitizer" --tool $tool --error-exitcode 3 $program "$PWD" "${1:-0}" small || exit 1
+	done
+fi
+
+if [ ! -e hybrid.so ]; then
+	echo "# hybrid.so is not built: nothing runs in a server"
 	exit 0
 fi
-for tool in memcheck racecheck; do
-	echo "# under $tool"
-	"$sanitizer" --tool $tool --error-exitcode 3 $program "$PWD" "${1:-0}" small || exit 1
-done
+if [ ! -x /usr/lib/postgresql/15/bin/postgres ] && ! command -v postgres >/dev/null; then
+	echo "# PostgreSQL 15 was not found: nothing runs in a server"
+	exit 0
+fi
+echo "# in a server"
+CUDA_VISIBLE_DEVICES=${1:-${CUDA_VISIBLE_DEVICES:-0}} exec test/device.sh cuda

@@ -1,0 +1,41 @@
+/*
+ * hog.c
+ *		Takes nearly all of a device's memory and keeps it until it is killed: the other process of
+ *		test/device.sh.
+ *
+ *			hog [DEVICE]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+#define LEAST ((size_t) 1 << 20) /* stops asking at this size */
+
+int
+main(int argc, char **argv)
+{
+	int device = argc > 1 ? atoi(argv[1]) : 0;
+	size_t free_bytes, total_bytes, taken = 0, step;
+	cudaError_t error = cudaSetDevice(device);
+	void *memory;
+
+	if (error == cudaSuccess)
+		error = cudaMemGetInfo(&free_bytes, &total_bytes);
+	if (error != cudaSuccess)
+	{
+		printf("nothing taken: %s\n", cudaGetErrorString(error));
+		return 1;
+	}
+	for (step = free_bytes; step >= LEAST; step /= 2)
+	{
+		while (cudaMalloc(&memory, step) == cudaSuccess)
+			taken += step;
+		(void) cudaGetLastError();
+	}
+	printf("taken: %zu of %zu bytes that were free\n", taken, free_bytes);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
