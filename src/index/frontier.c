@@ -45,6 +45,9 @@
 #define PRODUCTS                                                                                   \
 	0.35f /* all three are so much for inner products, by their thresholds for the same recall */
 
+static int take(HybridFrontier *frontier);
+static void know(HybridFrontier *frontier, const int *which, int count);
+static float list_key(const HybridFrontier *frontier, int which);
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
@@ -106,53 +109,65 @@ hybrid_frontier_next(const HybridFrontier *frontier)
 	return Min(fresh, old);
 }
 
-int
-hybrid_frontier_take(HybridFrontier *frontier)
-{
-	if (frontier->blocks_count == 0 ||
-	    (frontier->waiting > 0 && frontier->order[0].key <= fresh_key(frontier)))
-		return hybrid_order_take(frontier->order, &frontier->waiting).which;
-	return take_from_block(frontier);
-}
-
 void
 hybrid_frontier_put(HybridFrontier *frontier, int which, float key)
 {
 	hybrid_order_add(frontier->order, &frontier->waiting, key, which);
 }
 
-void
-hybrid_frontier_know(HybridFrontier *frontier, const int *which, int count)
+int
+hybrid_frontier_choose(HybridFrontier *frontier, float limit, int *chosen, int most)
 {
-	HybridScorer *scorer = frontier->scorer;
-	int i;
+	int count = 0, kept = 0, i;
 
-	for (i = 0; i < count; i++)
+	while (kept == 0 && hybrid_frontier_next(frontier) < limit)
 	{
-		HybridWaiting *list = &frontier->lists[which[i]];
+		count = 0;
+		while (count < most && hybrid_frontier_next(frontier) < limit)
+			chosen[count++] = take(frontier);
+		know(frontier, chosen, count);
+		for (i = 0; i < count; i++)
+		{
+			HybridWaiting *list = &frontier->lists[chosen[i]];
+			/* one that was looked into waits at what was seen of it */
+			float key = isinf(list->seen) ? list_key(frontier, chosen[i]) : list->seen;
 
-		if (i == 0 && !list->known)
-			hybrid_inner_expect(scorer, list->above, list->entry);
-		if (i + 1 < count && !frontier->lists[which[i + 1]].known)
-			hybrid_inner_expect(scorer, frontier->lists[which[i + 1]].above,
-			                    frontier->lists[which[i + 1]].entry);
-		if (list->known)
-			continue;
-		list->reach = hybrid_inner_reach(scorer, list->above, 1, list->entry, NULL);
-		list->known = true;
+			if (!(key < limit))
+			{
+				hybrid_frontier_put(frontier, chosen[i], key);
+				continue;
+			}
+			chosen[kept++] = chosen[i];
+		}
 	}
+	return kept;
 }
 
-float
-hybrid_frontier_key(const HybridFrontier *frontier, int which)
+int
+hybrid_frontier_choose_nearest(HybridFrontier *frontier, int64 looked_into, int *chosen, int most)
 {
-	const HybridWaiting *list = &frontier->lists[which];
-	float key = list->reach.base;
+	int64 more = frontier->limits.probes - looked_into;
+	int count = 0;
 
-	if (frontier->limits.probes == 0)
-		key += spread_of(frontier, list->radius) -
-		       frontier->limits.threshold * width_of(frontier, list->radius) + frontier->tired;
-	return isnan(key) ? -INFINITY : Min(key, FLT_MAX);
+	while (count < most && hybrid_frontier_next(frontier) < INFINITY)
+	{
+		int which = take(frontier);
+		HybridWaiting *list = &frontier->lists[which];
+
+		if (isinf(list->seen) && more <= 0)
+			break;
+		if (list->known)
+		{
+			chosen[count++] = which;
+			more -= isinf(list->seen) ? 1 : 0;
+		}
+		else
+		{
+			know(frontier, &which, 1);
+			hybrid_frontier_put(frontier, which, list_key(frontier, which));
+		}
+	}
+	return count;
 }
 
 void
@@ -208,6 +223,52 @@ hybrid_frontier_memory(const HybridFrontier *frontier)
 {
 	return frontier->keys_count * sizeof(float) +
 	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HybridOrdered));
+}
+
+/* take: the next list, which there is: a number in frontier->lists; it waits no more. */
+static int
+take(HybridFrontier *frontier)
+{
+	if (frontier->blocks_count == 0 ||
+	    (frontier->waiting > 0 && frontier->order[0].key <= fresh_key(frontier)))
+		return hybrid_order_take(frontier->order, &frontier->waiting).which;
+	return take_from_block(frontier);
+}
+
+/* know: reads the centroids of those that are known by their codes. */
+static void
+know(HybridFrontier *frontier, const int *which, int count)
+{
+	HybridScorer *scorer = frontier->scorer;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		HybridWaiting *list = &frontier->lists[which[i]];
+
+		if (i == 0 && !list->known)
+			hybrid_inner_expect(scorer, list->above, list->entry);
+		if (i + 1 < count && !frontier->lists[which[i + 1]].known)
+			hybrid_inner_expect(scorer, frontier->lists[which[i + 1]].above,
+			                    frontier->lists[which[i + 1]].entry);
+		if (list->known)
+			continue;
+		list->reach = hybrid_inner_reach(scorer, list->above, 1, list->entry, NULL);
+		list->known = true;
+	}
+}
+
+/* list_key: of a list that was taken, by what is known of it now. */
+static float
+list_key(const HybridFrontier *frontier, int which)
+{
+	const HybridWaiting *list = &frontier->lists[which];
+	float key = list->reach.base;
+
+	if (frontier->limits.probes == 0)
+		key += spread_of(frontier, list->radius) -
+		       frontier->limits.threshold * width_of(frontier, list->radius) + frontier->tired;
+	return isnan(key) ? -INFINITY : Min(key, FLT_MAX);
 }
 
 /* expand: the bounds of the leaf lists below a list become keys. */
@@ -399,7 +460,7 @@ wake(HybridFrontier *frontier)
 		const HybridWaiting *list = &frontier->lists[order->which];
 
 		if (list->known && list->above != NULL && isinf(list->seen))
-			order->key = hybrid_frontier_key(frontier, order->which);
+			order->key = list_key(frontier, order->which);
 	}
 	hybrid_order_make(frontier->order, frontier->waiting);
 }

@@ -62,17 +62,21 @@ extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLi
  */
 extern float hybrid_frontier_next(const HybridFrontier *frontier);
 
-/* hybrid_frontier_take: the next list, which there is: a number in frontier->lists; it waits no more. */
-extern int hybrid_frontier_take(HybridFrontier *frontier);
+/*
+ * hybrid_frontier_choose: of those that wait at less than limit at most so many, the next ones, as numbers in
+ * frontier->lists, their centroids read; they wait no more.  0: there are none.
+ */
+extern int hybrid_frontier_choose(HybridFrontier *frontier, float limit, int *chosen, int most);
 
-/* hybrid_frontier_put: one that was taken waits again, at that key. */
+/*
+ * hybrid_frontier_choose_nearest: the same where limits count lists, of which so many have been looked into: the
+ * nearest, as far as the limit allows.
+ */
+extern int
+hybrid_frontier_choose_nearest(HybridFrontier *frontier, int64 looked_into, int *chosen, int most);
+
+/* hybrid_frontier_put: one that was chosen waits again, at that key. */
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float key);
-
-/* hybrid_frontier_know: reads the centroids of those that are known by their codes. */
-extern void hybrid_frontier_know(HybridFrontier *frontier, const int *which, int count);
-
-/* hybrid_frontier_key: of a list that was taken, by what is known of it now. */
-extern float hybrid_frontier_key(const HybridFrontier *frontier, int which);
 
 /* hybrid_frontier_tire: so many lists have been looked into, for each HYBRID_FIRST_NEAREST rows. */
 extern void hybrid_frontier_tire(HybridFrontier *frontier, double lists);

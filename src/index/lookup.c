@@ -91,8 +91,6 @@ static void look_at(HybridLookup *search, const Row *row, double after);
 static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search, int most);
 static double lists_of_a_lot(const HybridLookup *search);
-static int choose_lists(HybridLookup *search, int *chosen, int most);
-static int choose_nearest(HybridLookup *search, int *chosen, int most);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
 static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
 static void add_find(HybridLookup *search, const HybridFind *find);
@@ -410,8 +408,10 @@ look_into_lists(HybridLookup *search, int most)
 	int chosen[MOST], count, i;
 
 	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
-	count = search->frontier.limits.probes > 0 ? choose_nearest(search, chosen, most)
-	                                           : choose_lists(search, chosen, most);
+	count =
+		search->frontier.limits.probes > 0
+			? hybrid_frontier_choose_nearest(&search->frontier, search->work.lists, chosen, most)
+			: hybrid_frontier_choose(&search->frontier, worst(search), chosen, most);
 	if (count >= SORTED)
 	{
 		HybridOrdered order[MOST];
@@ -454,66 +454,6 @@ lists_of_a_lot(const HybridLookup *search)
 	if (work->rejected > 0)
 		share = (double) work->rescored / (work->rescored + work->rejected);
 	return work->lists * share * Min(HYBRID_FIRST_NEAREST / wanted, 1);
-}
-
-/* choose_lists: those that wait at less than the worst of the k nearest. */
-static int
-choose_lists(HybridLookup *search, int *chosen, int most)
-{
-	float limit = worst(search);
-	int count = 0, kept = 0, i;
-
-	while (kept == 0 && hybrid_frontier_next(&search->frontier) < limit)
-	{
-		count = 0;
-		while (count < most && hybrid_frontier_next(&search->frontier) < limit)
-			chosen[count++] = hybrid_frontier_take(&search->frontier);
-		hybrid_frontier_know(&search->frontier, chosen, count);
-		for (i = 0; i < count; i++)
-		{
-			HybridWaiting *list = &search->frontier.lists[chosen[i]];
-			/* one that was looked into waits at what was seen of it */
-			float key =
-				isinf(list->seen) ? hybrid_frontier_key(&search->frontier, chosen[i]) : list->seen;
-
-			if (!(key < limit))
-			{
-				hybrid_frontier_put(&search->frontier, chosen[i], key);
-				continue;
-			}
-			chosen[kept++] = chosen[i];
-		}
-	}
-	return kept;
-}
-
-/* choose_nearest: the nearest that have not been looked into, as far as probes allow. */
-static int
-choose_nearest(HybridLookup *search, int *chosen, int most)
-{
-	int64 more = search->frontier.limits.probes - search->work.lists;
-	int count = 0;
-
-	while (count < most && hybrid_frontier_next(&search->frontier) < INFINITY)
-	{
-		int which = hybrid_frontier_take(&search->frontier);
-		HybridWaiting *list = &search->frontier.lists[which];
-
-		if (isinf(list->seen) && more <= 0)
-			break;
-		if (list->known)
-		{
-			chosen[count++] = which;
-			more -= isinf(list->seen) ? 1 : 0;
-		}
-		else
-		{
-			hybrid_frontier_know(&search->frontier, &which, 1);
-			hybrid_frontier_put(&search->frontier, which,
-			                    hybrid_frontier_key(&search->frontier, which));
-		}
-	}
-	return count;
 }
 
 /*
