@@ -185,6 +185,7 @@ tap()
 	test/server.sh tree "$private/pg"
 	mkdir "$private/pg/out"
 	cp -r test/t "$private/pg/t"
+	gcc -shared -fPIC -Wall -Werror -Isrc -I"$("$PG_CONFIG" --includedir-server)" -o "$private/pg/t/hold_lock.so" test/t/hold_lock.c
 	cp -r docs "$private/pg/docs"
 	open_to_server "$private/pg/t" "$private/pg/docs" "$private/pg/out"
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
