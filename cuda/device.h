@@ -28,8 +28,9 @@ struct HyBuffer
 	HyBuffer *next;
 };
 
-typedef struct HyCudaOperation HyCudaOperation; /* pipeline.h */
-typedef struct HyCudaSpread HyCudaSpread;       /* spread.c */
+typedef struct HyCudaOperation HyCudaOperation;   /* pipeline.h */
+typedef struct HyCudaSpread HyCudaSpread;         /* spread.c */
+typedef struct HyCudaAssignment HyCudaAssignment; /* assign.c */
 
 /* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
 typedef struct HyCudaSlot
@@ -70,6 +71,7 @@ typedef struct HyCudaTask
 	HyTask task;
 	HyCudaSweep sweep;
 	HyCudaSpread *spread;
+	HyCudaAssignment *assignment;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;

@@ -11,12 +11,18 @@ extern "C"
 #include "core/distance.h"
 }
 
+#include "cuda/assign_launch.h"
 #include "cuda/launch.h"
 #include "cuda/spread_launch.h"
 
 static double hy_elements(const HyCudaDistance &args);
 static double hy_elements(const HyCudaTopK &args);
 static double hy_elements(const HyCudaTopK &args, int list_count);
+static double hy_elements(const HyCudaAssign &args, int64_t share);
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count, unsigned long long *found);
+static double hy_elements(const HyCudaAssignGroups &groups, int row_count);
+static double hy_elements(const HyCudaAssignGroups &groups);
 static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
@@ -36,6 +42,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 #include "cuda/distance_launch.cuh"
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
+#include "cuda/assign_launch.cuh"
 
 static double
 hy_elements(const HyCudaDistance &args)
@@ -65,4 +72,33 @@ static double
 hy_elements(const HyCudaSpreadState &, const HyCudaSpreadStep &step)
 {
 	return (double) step.work;
+}
+
+static double
+hy_elements(const HyCudaAssign &args, int64_t)
+{
+	const HyCudaAssignGroups &groups = args.groups;
+	double met = args.end - args.first;
+
+	if (groups.groups > 0)
+		met = (double) groups.largest * groups.probes;
+	return (double) args.row_count * met * args.dims;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count, unsigned long long *)
+{
+	return (double) row_count * (1 + groups.probes) + groups.groups;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count)
+{
+	return (double) row_count * groups.probes;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups)
+{
+	return groups.groups;
 }
