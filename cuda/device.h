@@ -59,6 +59,14 @@ typedef struct HyCudaSweep
 	int64_t group;    /* first query of the group on the device, or -1 */
 } HyCudaSweep;
 
+/* HyCudaScoring: queries that pass over blocks of codes (score.c). */
+typedef struct HyCudaScoring
+{
+	HyCudaChunk last;             /* the piece taken last: blocks are its rows */
+	int32_t list;                 /* of the block that comes next */
+	int32_t lists[HY_CUDA_SLOTS]; /* of a slot's blocks */
+} HyCudaScoring;
+
 /* HyCudaTask: the task in flight (pipeline.h). */
 typedef struct HyCudaTask
 {
@@ -72,6 +80,7 @@ typedef struct HyCudaTask
 	HyCudaSweep sweep;
 	HyCudaSpread *spread;
 	HyCudaAssignment *assignment;
+	HyCudaScoring scoring;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;

@@ -13,6 +13,7 @@ extern "C"
 
 #include "cuda/assign_launch.h"
 #include "cuda/launch.h"
+#include "cuda/score_launch.h"
 #include "cuda/spread_launch.h"
 
 static double hy_elements(const HyCudaDistance &args);
@@ -23,6 +24,9 @@ static double
 hy_elements(const HyCudaAssignGroups &groups, int row_count, unsigned long long *found);
 static double hy_elements(const HyCudaAssignGroups &groups, int row_count);
 static double hy_elements(const HyCudaAssignGroups &groups);
+static double hy_elements(const HyCudaScore &args);
+static double hy_elements(const HyCudaScore &args, int64_t pairs);
+static double hy_elements(const HyCudaScore &args, int first, int blocks);
 static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
@@ -43,6 +47,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
 #include "cuda/assign_launch.cuh"
+#include "cuda/score_launch.cuh"
 
 static double
 hy_elements(const HyCudaDistance &args)
@@ -101,4 +106,22 @@ static double
 hy_elements(const HyCudaAssignGroups &groups)
 {
 	return groups.groups;
+}
+
+static double
+hy_elements(const HyCudaScore &args)
+{
+	return args.query_count;
+}
+
+static double
+hy_elements(const HyCudaScore &, int64_t pairs)
+{
+	return (double) pairs;
+}
+
+static double
+hy_elements(const HyCudaScore &args, int, int blocks)
+{
+	return (double) blocks * HY_CODE_ROWS * args.query_count * args.padded;
 }
