@@ -23,6 +23,7 @@
 #include "core/topk.h"
 #include "cuda/launch.h"
 #include "dispatch/plugin.h"
+#include "gpu.h"
 
 #define RUNS 15
 #define K 10
@@ -67,8 +68,8 @@ now_us(void)
 	return (double) hy_monotonic_clock.now(hy_monotonic_clock.arg) / 1000;
 }
 
-static void
-print(const char *measure, double value, const char *unit)
+void
+gpu_print(const char *measure, double value, const char *unit)
 {
 	printf("%s,%.6g,%s\n", measure, value, unit);
 	fflush(stdout);
@@ -123,6 +124,34 @@ run_task(Work *work)
 	}
 }
 
+double
+gpu_task_us(HyDevice *device, const HyTask *task)
+{
+	Work work = {.device = device, .task = *task};
+
+	return median_us(run_task, &work);
+}
+
+/* fp32_rate: instructions a microsecond that the device's cores can start. */
+static double
+fp32_rate(int32_t number)
+{
+	int multiprocessors = 0;
+	int khz = 0;
+	int major = 0;
+	int minor = 0;
+
+	check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number),
+	      "asking for multiprocessors");
+	check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, number), "asking for the clock");
+	check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, number),
+	      "asking for the generation");
+	check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, number),
+	      "asking for the generation");
+	/* 7.5 and 8.0 have 64 cores a multiprocessor, those after have 128 */
+	return (double) multiprocessors * (major * 10 + minor > 80 ? 128 : 64) * khz / 1000;
+}
+
 static void
 run_cpu(Work *work)
 {
@@ -171,13 +200,13 @@ bench_context(int32_t number)
 		(void) close(go[1]);
 		exit(2);
 	}
-	print("context_open", (now_us() - start) / 1000, "ms");
+	gpu_print("context_open", (now_us() - start) / 1000, "ms");
 	check(cudaSetDevice(number), "selecting the device");
 	check(cudaMemGetInfo(&before, &total), "asking for memory");
 	if (write(go[1], &token, 1) == 1 && read(ready[0], &token, 1) == 1 && token)
 	{
 		check(cudaMemGetInfo(&after, &total), "asking for memory");
-		print("context_memory", ((double) before - (double) after) / MIB, "MiB");
+		gpu_print("context_memory", ((double) before - (double) after) / MIB, "MiB");
 	}
 	if (write(go[1], &token, 1) != 1)
 		exit(1);
@@ -206,25 +235,25 @@ bench_copies(Work *work)
 
 	work->from = on_device;
 	work->to = other;
-	print("launch_and_wait", median_us(run_launch, work), "us");
+	gpu_print("launch_and_wait", median_us(run_launch, work), "us");
 
 	work->kind = cudaMemcpyHostToDevice;
 	work->to = on_device;
 	work->from = pinned;
-	print("copy_up_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	gpu_print("copy_up_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
 	work->from = pageable;
-	print("copy_up_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	gpu_print("copy_up_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
 	work->kind = cudaMemcpyDeviceToHost;
 	work->from = on_device;
 	work->to = pinned;
-	print("copy_down_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	gpu_print("copy_down_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
 	work->to = pageable;
-	print("copy_down_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
+	gpu_print("copy_down_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
 	work->kind = cudaMemcpyDeviceToDevice;
 	work->to = other;
 	us = median_us(run_copy, work);
 	bandwidth = 2.0 * bytes / us; /* read and written */
-	print("device_bandwidth", bandwidth / 1000, "GB/s");
+	gpu_print("device_bandwidth", bandwidth / 1000, "GB/s");
 
 	check(cudaFree(on_device), "freeing");
 	check(cudaFree(other), "freeing");
@@ -324,7 +353,7 @@ print_of(const char *op, const HyDistanceTask *d, const char *measure, double va
 	snprintf(name, sizeof(name), "%s_%s_%s_%d_%lldx%lld_%s", op, hy_metric_name(d->metric),
 	         hy_dtype_name(d->targets.dtype), (int) d->targets.dims, (long long) d->queries.rows,
 	         (long long) d->targets.rows, measure);
-	print(name, value, unit);
+	gpu_print(name, value, unit);
 }
 
 /* bench_topk: of the task of distances that work holds; with_cpu: beside the CPU too. */
@@ -602,6 +631,7 @@ main(int argc, char **argv)
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
 	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
 	bench_graphs(&work, bandwidth);
+	gpu_bench_ops(work.device, fp32_rate(number), bandwidth);
 
 	check(cudaStreamDestroy(work.stream), "giving a stream back");
 	cuda->close(work.device);

@@ -116,7 +116,7 @@ GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispa
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
-build/cuda/gpubench: build/cuda/bench/gpu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
+build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.

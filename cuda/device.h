@@ -28,8 +28,9 @@ struct HyBuffer
 	HyBuffer *next;
 };
 
-typedef struct HyCudaOperation HyCudaOperation; /* pipeline.h */
-typedef struct HyCudaSpread HyCudaSpread;       /* spread.c */
+typedef struct HyCudaOperation HyCudaOperation;   /* pipeline.h */
+typedef struct HyCudaSpread HyCudaSpread;         /* spread.c */
+typedef struct HyCudaAssignment HyCudaAssignment; /* assign.c */
 
 /* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
 typedef struct HyCudaSlot
@@ -58,6 +59,14 @@ typedef struct HyCudaSweep
 	int64_t group;    /* first query of the group on the device, or -1 */
 } HyCudaSweep;
 
+/* HyCudaScoring: queries that pass over blocks of codes (score.c). */
+typedef struct HyCudaScoring
+{
+	HyCudaChunk last;             /* the piece taken last: blocks are its rows */
+	int32_t list;                 /* of the block that comes next */
+	int32_t lists[HY_CUDA_SLOTS]; /* of a slot's blocks */
+} HyCudaScoring;
+
 /* HyCudaTask: the task in flight (pipeline.h). */
 typedef struct HyCudaTask
 {
@@ -70,6 +79,8 @@ typedef struct HyCudaTask
 	HyTask task;
 	HyCudaSweep sweep;
 	HyCudaSpread *spread;
+	HyCudaAssignment *assignment;
+	HyCudaScoring scoring;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;

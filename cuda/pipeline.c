@@ -194,6 +194,10 @@ find(HyOp op)
 			return &hy_cuda_topk;
 		case HY_OP_SPREAD:
 			return &hy_cuda_spread;
+		case HY_OP_ASSIGN:
+			return &hy_cuda_assign;
+		case HY_OP_SCORE_CODES:
+			return &hy_cuda_score;
 		default:
 			return NULL;
 	}

@@ -50,6 +50,8 @@ struct HyCudaOperation
 extern const HyCudaOperation hy_cuda_distance;
 extern const HyCudaOperation hy_cuda_topk;
 extern const HyCudaOperation hy_cuda_spread;
+extern const HyCudaOperation hy_cuda_assign;
+extern const HyCudaOperation hy_cuda_score;
 
 extern HyCaps hy_cuda_caps(const HyDevice *device, const HyShape *shape);
 extern HyEstimate hy_cuda_estimate(const HyDevice *device, const HyShape *shape);

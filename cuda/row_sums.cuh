@@ -51,6 +51,20 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
 };
 
+/* HyInOrder: a block's queries are first and those that follow it. */
+struct HyInOrder
+{
+	int first;
+	int count; /* of all queries */
+};
+
+/* hy_query_at: which query is number q of the block, or -1; of every way to name them. */
+__device__ __forceinline__ int
+hy_query_at(const HyInOrder &which, int q)
+{
+	return which.first + q < which.count ? which.first + q : -1;
+}
+
 /* HyLanes, HyTwins: a thread's share of the 64 lanes: t and t + 32. */
 struct HyLanes
 {
@@ -109,6 +123,28 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 	lanes->high = 0.0f;
 }
 
+/* hy_fold_level: the levels H .. 1 of the tree, of the Left sums that a thread has by now. */
+template <int Left, int H>
+__device__ __forceinline__ void
+hy_fold_level(double *sum, int lane)
+{
+	const bool upper = (lane & H) != 0;
+
+	if (Left == 1)
+		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
+		/* of two sums a thread keeps one and gives the other to whoever keeps that */
+#pragma unroll
+	for (int i = 0; i < Left / 2; i++)
+	{
+		const double kept = upper ? sum[i + Left / 2] : sum[i];
+		const double given = upper ? sum[i] : sum[i + Left / 2];
+
+		sum[i] = __dadd_rn(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, H));
+	}
+	if constexpr (H > 1)
+		hy_fold_level<(Left + 1) / 2, H / 2>(sum, lane);
+}
+
 /*
  * hy_fold: the tree h = 32 .. 1 and the one rounding, of Count sums.  A thread gets that of number
  * lane * Count / 32.  With xor the threads of a sum add the same pairs, some the other way round, and
@@ -123,25 +159,7 @@ hy_fold(const HyTwins (&twins)[Count], int lane)
 #pragma unroll
 	for (int i = 0; i < Count; i++)
 		sum[i] = __dadd_rn(twins[i].low, twins[i].high);
-#pragma unroll
-	for (int level = 0; level < 5; level++)
-	{
-		const int h = 16 >> level;
-		const int half = (Count >> level) / 2;
-		const bool upper = (lane & h) != 0;
-
-		if (half == 0)
-			sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], h));
-			/* of two sums a thread keeps one and gives the other to whoever keeps that */
-#pragma unroll
-		for (int i = 0; i < half; i++)
-		{
-			const double kept = upper ? sum[i + half] : sum[i];
-			const double given = upper ? sum[i] : sum[i + half];
-
-			sum[i] = __dadd_rn(kept, __shfl_xor_sync(HY_CUDA_ALL_THREADS, given, h));
-		}
-	}
+	hy_fold_level<Count, HY_CUDA_WARP / 2>(sum, lane);
 	return __double2float_rn(sum[0]);
 }
 
@@ -190,21 +208,29 @@ hy_finish(float sum, float aa, float bb)
 
 /*
  * hy_load_queries: one segment of the block's queries into shared memory, padded with +0 both
- * past dims and past the last query.
+ * past dims and where there is no query.
  */
-template <class Kind>
+template <class Kind, class Which>
 __device__ __forceinline__ void
-hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*query)[HY_CUDA_SEGMENT])
+hy_load_queries(const HyCudaRows &args, const Which &which, int start,
+                float (*query)[HY_CUDA_SEGMENT])
 {
 #pragma unroll
 	for (int q = 0; q < Kind::queries; q++)
 	{
-		const float *source = args.queries + (int64_t) (first_query + q) * args.dims + start;
-		bool there = first_query + q < args.query_count;
+		const int at = hy_query_at(which, q);
+		const float *source = args.queries + (int64_t) (at < 0 ? 0 : at) * args.dims + start;
 
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
-			query[q][i] = there && start + i < args.dims ? source[i] : 0.0f;
+			query[q][i] = at >= 0 && start + i < args.dims ? source[i] : 0.0f;
 	}
+}
+
+template <class Kind>
+__device__ __forceinline__ void
+hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*query)[HY_CUDA_SEGMENT])
+{
+	hy_load_queries<Kind>(args, HyInOrder{first_query, args.query_count}, start, query);
 }
 
 /*
@@ -256,24 +282,22 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 }
 
 /*
- * hy_row_distance: distances of the warp's rows, first_row and those that follow it, to the block's
- * queries.  A thread gets that of pair number lane * pairs / 32, which is row number pair / queries
- * and query number pair % queries of them; of rows that are not there it means nothing.  The block's
- * first segment must lie in query where there is but one; where there are more, every thread of the
- * block has to come.
+ * hy_row_sums: canonical sums of the warp's rows, first_row and those that follow it, and the block's
+ * queries; of cosine the rows' norms too.  A thread gets that of pair number lane * pairs / 32, which is
+ * row number pair / queries and query number pair % queries of them; of rows that are not there it
+ * means nothing.  The block's first segment must lie in query where there is but one; where there are
+ * more, every thread of the block has to come.
  */
-template <class Kind>
-__device__ __forceinline__ double
-hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
-                float (*query)[HY_CUDA_SEGMENT])
+template <class Kind, class Which>
+__device__ __forceinline__ float
+hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
+            float (*query)[HY_CUDA_SEGMENT], float *norm)
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const bool there = first_row < args.rows;
 	const typename Kind::Element *target[Kind::rows];
 	HyTwins twins[Kind::pairs] = {};
 	HyTwins norm_twins[Kind::rows] = {};
-	float aa = 0.0f;
-	float bb = 0.0f;
 
 #pragma unroll
 	for (int r = 0; r < Kind::rows; r++)
@@ -294,7 +318,7 @@ hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
 		if (args.dims > HY_CUDA_SEGMENT)
 		{
 			__syncthreads();
-			hy_load_queries<Kind>(args, first_query, start, query);
+			hy_load_queries<Kind>(args, which, start, query);
 			__syncthreads();
 		}
 		if (!there)
@@ -319,10 +343,26 @@ hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
 	const float sum = hy_fold(twins, lane);
 
 	if (Kind::metric == HY_METRIC_COSINE)
+		*norm = hy_fold(norm_twins, lane);
+	return sum;
+}
+
+/* hy_row_distance: the distances of these sums (hy_row_sums). */
+template <class Kind>
+__device__ __forceinline__ double
+hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
+                float (*query)[HY_CUDA_SEGMENT])
+{
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	float aa = 0.0f;
+	float bb = 0.0f;
+	const float sum =
+		hy_row_sums<Kind>(args, HyInOrder{first_query, args.query_count}, first_row, query, &bb);
+
+	if (Kind::metric == HY_METRIC_COSINE)
 	{
 		const int at = first_query + lane * Kind::pairs / HY_CUDA_WARP % Kind::queries;
 
-		bb = hy_fold(norm_twins, lane);
 		aa = args.query_norms[at < args.query_count ? at : 0];
 	}
 	return hy_finish<Kind::metric>(sum, aa, bb);

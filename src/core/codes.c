@@ -17,12 +17,6 @@
 
 #define LANES HY_CODE_LANES
 
-/*
- * b / a of codes.h for slack = |q - c|: 2 sqrt(g / (g - 1)), g = |r|^2 |s|^2 / <r,s>^2, which is pi / 2
- * for a residual of a normal law.
- */
-#define TYPICAL_RATIO 3.3178
-
 _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
 
 /* EARLY_LEAST: tables that are worth a look at what they say, before twice as many others. */
@@ -252,7 +246,7 @@ bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits)
 	                       .margin = limits->eps * limits->reach,
 	                       .threshold = limits->threshold};
 	double rows = limits->reach;
-	double tables = TYPICAL_RATIO * (double) query->slack;
+	double tables = HY_CODE_TYPICAL_RATIO * (double) query->slack;
 	double both = sqrt(rows * rows + tables * tables);
 
 	/* otherwise no angle can be had, nor is any needed */

@@ -72,6 +72,12 @@
 
 #define HY_CODE_ROWS 32
 
+/*
+ * b / a, see above, for slack = |q - c|: 2 sqrt(g / (g - 1)), g = |r|^2 |s|^2 / <r,s>^2, which is pi / 2
+ * for a residual of a normal law.
+ */
+#define HY_CODE_TYPICAL_RATIO 3.3178
+
 /* HyCode: the factors of one row. */
 typedef struct HyCode
 {

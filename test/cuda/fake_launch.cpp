@@ -11,12 +11,22 @@ extern "C"
 #include "core/distance.h"
 }
 
+#include "cuda/assign_launch.h"
 #include "cuda/launch.h"
+#include "cuda/score_launch.h"
 #include "cuda/spread_launch.h"
 
 static double hy_elements(const HyCudaDistance &args);
 static double hy_elements(const HyCudaTopK &args);
 static double hy_elements(const HyCudaTopK &args, int list_count);
+static double hy_elements(const HyCudaAssign &args, int64_t share);
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count, unsigned long long *found);
+static double hy_elements(const HyCudaAssignGroups &groups, int row_count);
+static double hy_elements(const HyCudaAssignGroups &groups);
+static double hy_elements(const HyCudaScore &args);
+static double hy_elements(const HyCudaScore &args, int64_t pairs);
+static double hy_elements(const HyCudaScore &args, int first, int blocks);
 static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
 
@@ -36,6 +46,8 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 #include "cuda/distance_launch.cuh"
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
+#include "cuda/assign_launch.cuh"
+#include "cuda/score_launch.cuh"
 
 static double
 hy_elements(const HyCudaDistance &args)
@@ -65,4 +77,51 @@ static double
 hy_elements(const HyCudaSpreadState &, const HyCudaSpreadStep &step)
 {
 	return (double) step.work;
+}
+
+static double
+hy_elements(const HyCudaAssign &args, int64_t)
+{
+	const HyCudaAssignGroups &groups = args.groups;
+	double met = args.end - args.first;
+
+	if (groups.groups > 0)
+		met = (double) groups.largest * groups.probes;
+	return (double) args.row_count * met * args.dims;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count, unsigned long long *)
+{
+	return (double) row_count * (1 + groups.probes) + groups.groups;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups, int row_count)
+{
+	return (double) row_count * groups.probes;
+}
+
+static double
+hy_elements(const HyCudaAssignGroups &groups)
+{
+	return groups.groups;
+}
+
+static double
+hy_elements(const HyCudaScore &args)
+{
+	return args.query_count;
+}
+
+static double
+hy_elements(const HyCudaScore &, int64_t pairs)
+{
+	return (double) pairs;
+}
+
+static double
+hy_elements(const HyCudaScore &args, int, int blocks)
+{
+	return (double) blocks * HY_CODE_ROWS * args.query_count * args.padded;
 }

@@ -8,7 +8,7 @@
  *
  * Exit status 0: all tests passed; 1: some did not; 2: there is no GPU here.
  */
-#include "unit.h"
+#include "gpucheck.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,15 +17,12 @@
 #include "core/distance.h"
 #include "core/topk.h"
 #include "dispatch/plugin.h"
+#include "gpucheck_ops.h"
 #include "graphs.h"
 
-static const HyBackend *cuda;
-static HyDevice *device;
-static UnitRandom randomness = {2024};
 static int64_t compared;
 static int64_t found;
 static int64_t spread;
-static int32_t number;
 
 /* How elements are drawn. */
 typedef enum Kind
@@ -47,42 +44,6 @@ typedef struct Shape
 	bool resident;
 	Kind kind;
 } Shape;
-
-static uint64_t
-now(void)
-{
-	return hy_monotonic_clock.now(hy_monotonic_clock.arg);
-}
-
-static void
-say_failure(HyDevice *of, const char *doing, HyStatus status)
-{
-	HyFailure failure;
-
-	cuda->last_error(of, &failure);
-	unit_fail(__FILE__, __LINE__, "%s: %s (%d: %s)", doing, hy_status_name(status),
-	          (int) failure.native_code, failure.text);
-}
-
-static HyStatus
-finish(HyTicket ticket, HyTimings *timings)
-{
-	uint64_t start = now();
-	bool done = false;
-	HyStatus status = HY_OK;
-
-	while (status == HY_OK && !done)
-	{
-		status = cuda->poll(device, ticket, &done, timings);
-		if (now() - start > UINT64_C(60) * 1000 * 1000 * 1000)
-		{
-			unit_fail(__FILE__, __LINE__, "no end after 60 s");
-			cuda->cancel(device, ticket);
-			start = now();
-		}
-	}
-	return status;
-}
 
 static float
 draw(Kind kind)
@@ -331,17 +292,6 @@ large_tasks(void)
 	every_kind(16, 9000, 300, PLAIN);
 }
 
-typedef struct Stop
-{
-	uint64_t at;
-} Stop;
-
-static bool
-stop_requested(void *arg)
-{
-	return now() >= ((Stop *) arg)->at;
-}
-
 /* a cancel ends a long task within 100 ms, and the next task is right */
 static void
 a_cancel_is_honoured(void)
@@ -583,11 +533,15 @@ main(int argc, char **argv)
 	{
 		UNIT_RUN(small_shapes);
 		UNIT_RUN(small_graphs);
+		UNIT_RUN(small_assignments);
+		UNIT_RUN(small_scores);
 	}
 	else
 	{
 		UNIT_RUN(small_shapes);
 		UNIT_RUN(small_graphs);
+		UNIT_RUN(small_assignments);
+		UNIT_RUN(small_scores);
 		UNIT_RUN(boundaries_of_dims);
 		UNIT_RUN(boundaries_of_rows);
 		UNIT_RUN(ties);
@@ -597,13 +551,19 @@ main(int argc, char **argv)
 		UNIT_RUN(a_cancel_is_honoured);
 		UNIT_RUN(graphs);
 		UNIT_RUN(a_spread_is_cancelled);
+		UNIT_RUN(assignments);
+		UNIT_RUN(scores);
+		UNIT_RUN(long_operations_are_cancelled);
 		UNIT_RUN(memory_comes_back);
 		UNIT_RUN(opens_again_after_close);
 		UNIT_RUN(a_fork_is_refused);
 	}
 	if (device != NULL)
 		cuda->close(device);
-	printf("# %lld distances, %lld of the nearest and %lld activations compared\n",
-	       (long long) compared, (long long) found, (long long) spread);
+	printf(
+		"# %lld distances, %lld of the nearest, %lld activations, %lld assignments and %lld bounds "
+		"compared\n",
+		(long long) compared, (long long) found, (long long) spread, (long long) assigned,
+		(long long) scored);
 	return unit_finish();
 }

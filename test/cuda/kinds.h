@@ -51,7 +51,7 @@ draw(Kind kind)
 }
 
 /* fill: count elements of a type. */
-static void
+static UNIT_UNUSED void
 fill(void *elements, HyDtype dtype, Kind kind, size_t count)
 {
 	size_t k;

@@ -1,6 +1,7 @@
 /*
  * plugged.h
- *		What the tests of the whole plug-in share: the host it sees, a device, a task run to its end.
+ *		What the tests of the whole plug-in share: the host it sees, a device, a task run to its end, and
+ *		what must hold of every operation: its pace, its cancel, its failures.
  */
 #ifndef HY_TEST_PLUGGED_H
 #define HY_TEST_PLUGGED_H
@@ -81,6 +82,174 @@ plug_in(void)
 	host.allocator = &memory.allocator;
 	cuda = hy_plugin_entry(&host);
 	return cuda != NULL;
+}
+
+/* Trial: a task, where its answers go, and what says whether they are right. */
+typedef struct Trial
+{
+	HyTask *task;
+	void (*check)(const void *job);
+	const void *job;
+	struct
+	{
+		void *at;
+		size_t bytes;
+	} answer[2];
+} Trial;
+
+static UNIT_UNUSED void
+trial_forget(const Trial *trial)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(trial->answer) / sizeof(trial->answer[0]); i++)
+	{
+		if (trial->answer[i].bytes > 0)
+			memset(trial->answer[i].at, 0x5a, trial->answer[i].bytes);
+	}
+}
+
+/* trial_untouched: nobody has written to the answers since they were forgotten. */
+static UNIT_UNUSED bool
+trial_untouched(const Trial *trial)
+{
+	size_t i;
+	size_t byte;
+
+	for (i = 0; i < sizeof(trial->answer) / sizeof(trial->answer[0]); i++)
+	{
+		for (byte = 0; byte < trial->answer[i].bytes; byte++)
+		{
+			if (((const char *) trial->answer[i].at)[byte] != 0x5a)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* trial_run: the right answers, and nothing left of the task, not even on the device. */
+static UNIT_UNUSED void
+trial_run(HyDevice *device, const Trial *trial)
+{
+	uint64_t used = hy_fake_used();
+	int64_t outstanding = memory.outstanding;
+
+	trial_forget(trial);
+	CHECK_INT(run(device, trial->task, NULL), HY_OK);
+	trial->check(trial->job);
+	CHECK_INT(hy_fake_used(), used);
+	CHECK_INT(memory.outstanding, outstanding);
+}
+
+/* trial_pace: on a device so slow that the first kernels are too long, later ones are not. */
+static UNIT_UNUSED void
+trial_pace(const Trial *trial, double ns_an_element)
+{
+	HyDevice *device;
+	double us;
+	int i;
+
+	hy_fake.ns_an_element = ns_an_element;
+	device = open_one(0);
+	for (i = 0; i < 9; i++)
+	{
+		if (i == 8)
+			(void) hy_fake_longest_kernel_us();
+		trial_run(device, trial);
+		if (i == 0)
+			CHECK(hy_fake_longest_kernel_us() > 6000);
+	}
+	us = hy_fake_longest_kernel_us();
+	CHECK_MSG(us > 500 && us <= 5000, "%g us", us);
+	close_one(device);
+}
+
+/* trial_stop: cancels after so many polls; the memory is the caller's at once. */
+static UNIT_UNUSED void
+trial_stop(HyDevice *device, const Trial *trial, int after, int most_kernels)
+{
+	uint64_t used = hy_fake_used();
+	HyTicket ticket;
+	HyTimings timings;
+	bool done = false;
+	int kernels;
+	int polls;
+
+	CHECK_INT(cuda->submit(device, trial->task, &ticket), HY_OK);
+	for (polls = 0; polls < after; polls++)
+		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
+	CHECK(!done);
+	cuda->cancel(device, ticket + 1); /* of another task: nothing happens */
+	cuda->cancel(device, ticket);
+	kernels = hy_fake_kernels();
+	trial_forget(trial);
+	for (polls = 0; !done && polls < 100; polls++)
+	{
+		HyStatus status = cuda->poll(device, ticket, &done, &timings);
+
+		CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
+	}
+	CHECK(done);
+	CHECK(trial_untouched(trial));
+	CHECK(hy_fake_kernels() - kernels <= most_kernels);
+	CHECK_INT(hy_fake_used(), used);
+}
+
+/* trial_cancel: of a task of many pieces, by its own request and from outside; the next one is right. */
+static UNIT_UNUSED void
+trial_cancel(HyDevice *device, const Trial *trial, int most_kernels)
+{
+	Stop stop = {3, 0};
+	HyCancel cancel = {stop_requested, &stop};
+	int after;
+	int polls;
+
+	trial->task->cancel = &cancel;
+	CHECK_INT(run(device, trial->task, &polls), HY_CANCELLED);
+	CHECK(polls < 40);
+	trial->task->cancel = NULL;
+	for (after = 0; after < 4; after++)
+		trial_stop(device, trial, after, most_kernels);
+	trial_run(device, trial);
+}
+
+/*
+ * trial_failures: whichever call fails, from open to close: a status, nothing left behind, and the
+ * next task is right.
+ */
+static UNIT_UNUSED void
+trial_failures(const Trial *trial, uint64_t limit, int least_places)
+{
+	int at;
+
+	for (at = 1;; at++)
+	{
+		HyDevice *device = NULL;
+		HyLimits limits = {limit};
+		HyStatus status;
+		int calls = 0;
+
+		trial_forget(trial);
+		hy_fake_fail(NULL, at, cudaErrorMemoryAllocation);
+		status = cuda->open(0, &limits, &device);
+		CHECK(status == HY_OK || (status == HY_NOMEM && device == NULL));
+		if (status == HY_OK)
+		{
+			status = run(device, trial->task, NULL);
+			CHECK(status == HY_OK || status == HY_NOMEM);
+			calls = hy_fake_calls();
+			if (status != HY_OK)
+				trial_run(device, trial);
+			trial->check(trial->job);
+			cuda->close(device);
+		}
+		CHECK_INT(memory.outstanding, 0);
+		CHECK_MSG(hy_fake_live() == 0, "%d left after a failure of call %d", hy_fake_live(), at);
+		if (unit_failed_checks > 0 || (calls > 0 && calls < at))
+			break;
+	}
+	printf("# %d places of failure\n", at);
+	CHECK(at > least_places);
 }
 
 static void

@@ -21,6 +21,23 @@ set_pace(HyDevice *device, uint64_t work)
 	device->pace[HY_OP_SPREAD].work = work;
 }
 
+static void
+check_job(const void *of)
+{
+	graph_job_check(of, "trial");
+	compared += ((const GraphJob *) of)->values;
+}
+
+static Trial
+trial_of(GraphJob *job)
+{
+	return (Trial){.task = &job->task,
+	               .check = check_job,
+	               .job = job,
+	               .answer = {{job->activation, (size_t) job->values * sizeof(double)},
+	                          {job->hop, (size_t) job->values * sizeof(int32_t)}}};
+}
+
 /* clean: nothing is left of a task, not even on the device. */
 static void
 run_job(HyDevice *device, GraphJob *job, const char *what)
@@ -383,24 +400,14 @@ static void
 kernels_keep_to_the_pace(void)
 {
 	HySpreadParams params = {0.85, 1, 6, 0, 0, HY_COMBINE_SUM, 1e-2};
-	HyDevice *device;
+	Trial trial;
 	GraphJob job;
-	double us;
-	int i;
 
-	/* the first pieces are too long, then it learns */
-	hy_fake.ns_an_element = 2;
-	device = open_one(0);
 	graph_job(&job, &randomness, make_graph(&randomness, 3000, 12000, 0, HY_DIRECTION_OUT), params,
 	          8, 9);
-	for (i = 0; i < 6; i++)
-		run_job(device, &job, "pace");
-	(void) hy_fake_longest_kernel_us();
-	run_job(device, &job, "pace");
-	us = hy_fake_longest_kernel_us();
-	CHECK_MSG(us > 500 && us <= 5000, "%g us", us);
+	trial = trial_of(&job);
+	trial_pace(&trial, 8);
 	graph_job_free(&job);
-	close_one(device);
 }
 
 static void
@@ -411,17 +418,15 @@ a_cancel_stops_between_pieces(void)
 	HyCancel cancel = {stop_requested, NULL};
 	uint64_t used = hy_fake_used();
 	HyTicket ticket;
-	HyTimings timings;
 	GraphJob job;
+	Trial trial;
 	Stop stop;
 	int after;
 	int polls;
-	int kernels;
-	bool done;
-	int64_t i;
 
 	graph_job(&job, &randomness, make_graph(&randomness, 500, 4000, 0, HY_DIRECTION_OUT), params, 3,
 	          9);
+	trial = trial_of(&job);
 	for (after = 0; after < 60; after += 14)
 	{
 		set_pace(device, UINT64_C(1) << 16);
@@ -432,31 +437,12 @@ a_cancel_stops_between_pieces(void)
 		CHECK(polls < after + 150);
 		CHECK_INT(hy_fake_used(), used);
 	}
-	/* by the vtable's own function, at any time: the memory is the caller's at once */
 	job.task.cancel = NULL;
 	for (after = 0; after < 40; after += 5)
 	{
 		set_pace(device, UINT64_C(1) << 16);
-		done = false;
-		CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
-		for (polls = 0; polls < after; polls++)
-			CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
-		cuda->cancel(device, ticket);
-		kernels = hy_fake_kernels();
-		memset(job.activation, 0x5a, (size_t) job.values * sizeof(double));
-		memset(job.hop, 0x5a, (size_t) job.values * sizeof(int32_t));
-		for (polls = 0; !done && polls < 100; polls++)
-		{
-			HyStatus status = cuda->poll(device, ticket, &done, &timings);
-
-			CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
-		}
-		CHECK(done);
-		for (i = 0; i < job.values; i++)
-			CHECK(((const unsigned char *) job.activation)[i] == 0x5a && job.hop[i] == 0x5a5a5a5a);
 		/* at most what two pieces hold */
-		CHECK(hy_fake_kernels() - kernels <= 128);
-		CHECK_INT(hy_fake_used(), used);
+		trial_stop(device, &trial, after, 128);
 	}
 	params.hops = 3;
 	graph_job_free(&job);

@@ -97,14 +97,24 @@ job_free(Job *job)
 }
 
 static void
-job_check(const Job *job)
+job_check(const void *of)
 {
+	const Job *job = of;
 	int64_t i;
 
 	for (i = 0; i < job->count; i++)
 		CHECK_MSG(unit_same_f64(job->out[i], job->expected[i]), "[%lld] is %a, expected %a",
 		          (long long) i, job->out[i], job->expected[i]);
 	CHECK_SAME_F64(job->out[job->count], -77.0);
+}
+
+static Trial
+trial_of(Job *job)
+{
+	return (Trial){.task = &job->task,
+	               .check = job_check,
+	               .job = job,
+	               .answer = {{job->out, (size_t) job->count * sizeof(double)}}};
 }
 
 static void
@@ -201,7 +211,7 @@ caps_and_estimates(void)
 	CHECK_INT(estimate.pinned_bytes, hy_fake_pinned());
 	close_one(device);
 
-	shape.op = HY_OP_ASSIGN;
+	shape.op = (HyOp) HY_OP_COUNT;
 	caps = cuda->caps(NULL, &shape);
 	CHECK(!caps.ok && caps.reason != NULL);
 	CHECK_INT(cuda->estimate(NULL, &shape).device_bytes, 0);
@@ -310,28 +320,14 @@ many_pieces(void)
 static void
 kernels_keep_to_the_pace(void)
 {
-	HyDevice *device;
+	Trial trial;
 	Job job;
-	int i;
 
-	/* a device of half a GB/s: the first kernels are too long, then it learns */
-	hy_fake.ns_an_element = 2;
-	device = open_one(0);
-	for (i = 0; i < 8; i++)
-	{
-		job_make(&job, HY_METRIC_IP, HY_F32, 16000, 4, 100, 0);
-		CHECK_INT(run(device, &job.task, NULL), HY_OK);
-		job_check(&job);
-		job_free(&job);
-		if (i == 0)
-			CHECK(hy_fake_longest_kernel_us() > 6000);
-	}
-	(void) hy_fake_longest_kernel_us();
 	job_make(&job, HY_METRIC_IP, HY_F32, 16000, 4, 100, 0);
-	CHECK_INT(run(device, &job.task, NULL), HY_OK);
-	CHECK(hy_fake_longest_kernel_us() <= 5000);
+	trial = trial_of(&job);
+	/* a device of half a GB/s */
+	trial_pace(&trial, 2);
 	job_free(&job);
-	close_one(device);
 }
 
 static void
@@ -439,7 +435,7 @@ another_task_is_told_busy(void)
 	while (!done)
 		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
 	job_check(&job);
-	job.task.op = HY_OP_ASSIGN;
+	job.task.op = (HyOp) HY_OP_COUNT;
 	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_UNSUPPORTED);
 	job.task.op = HY_OP_DISTANCE;
 	job.task.u.distance.out = NULL;
@@ -455,46 +451,12 @@ static void
 a_cancel_stops_between_pieces(void)
 {
 	HyDevice *device = open_one(UINT64_C(600) << 10);
-	Stop stop = {3, 0};
-	HyCancel cancel = {stop_requested, &stop};
-	HyTicket ticket;
-	HyTimings timings;
-	bool done = false;
-	int polls;
-	int kernels;
-	int touched;
+	Trial trial;
 	Job job;
 
 	job_make(&job, HY_METRIC_L2, HY_F32, 1200, 10, 300, 0);
-	job.task.cancel = &cancel;
-	CHECK_INT(run(device, &job.task, &polls), HY_CANCELLED);
-	CHECK(polls < 40);
-	/* by the vtable's own function */
-	job.task.cancel = NULL;
-	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
-	kernels = hy_fake_kernels();
-	cuda->cancel(device, ticket + 1); /* of another task: nothing happens */
-	CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
-	cuda->cancel(device, ticket);
-	/* from now on the memory is the caller's */
-	memset(job.out, 0x5a, (size_t) job.count * sizeof(double));
-	for (polls = 0; !done && polls < 100; polls++)
-	{
-		HyStatus status = cuda->poll(device, ticket, &done, &timings);
-
-		CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
-	}
-	CHECK(done);
-	for (touched = 0; touched < (int) job.count * (int) sizeof(double); touched++)
-	{
-		if (((const char *) job.out)[touched] != 0x5a)
-			break;
-	}
-	CHECK_INT(touched, (int) job.count * (int) sizeof(double));
-	CHECK(hy_fake_kernels() - kernels <= 3);
-	/* and the next one is not touched by it */
-	CHECK_INT(run(device, &job.task, NULL), HY_OK);
-	job_check(&job);
+	trial = trial_of(&job);
+	trial_cancel(device, &trial, 3);
 	job_free(&job);
 	close_one(device);
 }

@@ -84,8 +84,9 @@ job_free(Job *job)
 }
 
 static void
-job_check(const Job *job)
+job_check(const void *of)
 {
+	const Job *job = of;
 	const HyTopKTask *t = &job->task.u.topk;
 	int64_t q;
 	int32_t i;
@@ -107,6 +108,17 @@ job_check(const Job *job)
 	/* nothing behind the answers was touched */
 	CHECK_INT(job->out[job->entries].row, INT64_C(0x5a5a5a5a5a5a5a5a));
 	CHECK_INT(job->counts[t->queries.rows], 0x5a5a5a5a);
+}
+
+static Trial
+trial_of(Job *job)
+{
+	return (Trial){
+		.task = &job->task,
+		.check = job_check,
+		.job = job,
+		.answer = {{job->out, (size_t) job->entries * sizeof(HyNeighbor)},
+	               {job->counts, (size_t) job->task.u.topk.queries.rows * sizeof(int32_t)}}};
 }
 
 /* make_resident: the job's rows into a buffer of the device, behind offset bytes of others. */
@@ -280,25 +292,13 @@ many_pieces(void)
 static void
 kernels_keep_to_the_pace(void)
 {
-	HyDevice *device;
+	Trial trial;
 	Job job;
-	int i;
 
-	hy_fake.ns_an_element = 2;
-	device = open_one(0);
-	for (i = 0; i < 9; i++)
-	{
-		if (i == 8)
-			(void) hy_fake_longest_kernel_us();
-		job_make(&job, HY_METRIC_IP, HY_F32, 16000, 4, 100, 10, 0);
-		CHECK_INT(run(device, &job.task, NULL), HY_OK);
-		job_check(&job);
-		job_free(&job);
-		if (i == 0)
-			CHECK(hy_fake_longest_kernel_us() > 6000);
-	}
-	CHECK(hy_fake_longest_kernel_us() <= 5000);
-	close_one(device);
+	job_make(&job, HY_METRIC_IP, HY_F32, 16000, 4, 100, 10, 0);
+	trial = trial_of(&job);
+	trial_pace(&trial, 2);
+	job_free(&job);
 }
 
 static void
@@ -359,99 +359,35 @@ static void
 a_cancel_stops_between_pieces(void)
 {
 	HyDevice *device = open_one(UINT64_C(700) << 10);
-	Stop stop = {3, 0};
-	HyCancel cancel = {stop_requested, &stop};
-	HyTicket ticket;
-	HyTimings timings;
-	bool done = false;
-	int polls;
-	int kernels;
-	size_t bytes;
-	size_t touched = 0;
+	Trial trial;
 	Job job;
 
 	job_make(&job, HY_METRIC_L2, HY_F32, 1200, 10, 300, 10, 0);
-	bytes = (size_t) job.entries * sizeof(HyNeighbor);
-	job.task.cancel = &cancel;
-	CHECK_INT(run(device, &job.task, &polls), HY_CANCELLED);
-	CHECK(polls < 40);
-	/* by the vtable's own function */
-	job.task.cancel = NULL;
-	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
-	kernels = hy_fake_kernels();
-	CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
-	cuda->cancel(device, ticket);
-	/* from now on the memory is the caller's */
-	memset(job.out, 0x5a, bytes);
-	for (polls = 0; !done && polls < 100; polls++)
-	{
-		HyStatus status = cuda->poll(device, ticket, &done, &timings);
-
-		CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
-	}
-	CHECK(done);
-	while (touched < bytes && ((const char *) job.out)[touched] == 0x5a)
-		touched++;
-	CHECK_INT(touched, bytes);
-	CHECK(hy_fake_kernels() - kernels <= 5);
+	trial = trial_of(&job);
+	trial_cancel(device, &trial, 5);
 
 	/* when all is queued but nothing was handed out */
 	job.task.u.topk.targets.rows = 1;
-	CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
-	cuda->cancel(device, ticket);
-	for (done = false, polls = 0; !done && polls < 100; polls++)
-	{
-		HyStatus status = cuda->poll(device, ticket, &done, &timings);
-
-		CHECK_INT(status, done ? HY_CANCELLED : HY_OK);
-	}
-	CHECK(done);
+	trial_stop(device, &trial, 0, 2);
 
 	/* and the next one is not touched by it */
 	job.task.u.topk.targets.rows = 300;
-	CHECK_INT(run(device, &job.task, NULL), HY_OK);
-	job_check(&job);
+	trial_run(device, &trial);
 	job_free(&job);
 	close_one(device);
 }
 
-/* whichever call fails, in several pieces and groups: a status, nothing left behind, and the next
- * task is right */
+/* in several pieces and groups */
 static void
 each_call_may_fail(void)
 {
-	int at;
+	Trial trial;
+	Job job;
 
-	for (at = 1;; at++)
-	{
-		HyDevice *device = NULL;
-		HyLimits limits = {UINT64_C(600) << 10};
-		HyStatus status;
-		Job job;
-		int calls = 0;
-
-		job_make(&job, HY_METRIC_COSINE, HY_F32, 4000, 5, 9, 20, 0);
-		hy_fake_fail(NULL, at, cudaErrorMemoryAllocation);
-		status = cuda->open(0, &limits, &device);
-		CHECK(status == HY_OK || (status == HY_NOMEM && device == NULL));
-		if (status == HY_OK)
-		{
-			status = run(device, &job.task, NULL);
-			CHECK(status == HY_OK || status == HY_NOMEM);
-			calls = hy_fake_calls();
-			if (status != HY_OK)
-				CHECK_INT(run(device, &job.task, NULL), HY_OK);
-			job_check(&job);
-			cuda->close(device);
-		}
-		job_free(&job);
-		CHECK_INT(memory.outstanding, 0);
-		CHECK_MSG(hy_fake_live() == 0, "%d left after a failure of call %d", hy_fake_live(), at);
-		if (unit_failed_checks > 0 || (calls > 0 && calls < at))
-			break;
-	}
-	printf("# %d places of failure\n", at);
-	CHECK(at > 60);
+	job_make(&job, HY_METRIC_COSINE, HY_F32, 4000, 5, 9, 20, 0);
+	trial = trial_of(&job);
+	trial_failures(&trial, UINT64_C(600) << 10, 60);
+	job_free(&job);
 }
 
 int

@@ -67,6 +67,19 @@ __shfl_xor_sync(unsigned mask, double value, int lanes)
 	return value;
 }
 
+static inline unsigned
+__shfl_xor_sync(unsigned mask, unsigned value, int lanes)
+{
+	return (unsigned) hy_simt::shuffle_xor(mask, value, lanes);
+}
+
+/* A shuffle that nobody reads: the warp has come. */
+static inline void
+__syncwarp()
+{
+	(void) hy_simt::shuffle_xor(0xffffffffu, 0, 0);
+}
+
 /* One fiber runs at a time, and gives way in shuffles and barriers only. */
 static inline int
 atomicAdd(int *at, int value)
@@ -74,6 +87,24 @@ atomicAdd(int *at, int value)
 	int before = *at;
 
 	*at = before + value;
+	return before;
+}
+
+static inline unsigned
+atomicAdd(unsigned *at, unsigned value)
+{
+	unsigned before = *at;
+
+	*at = before + value;
+	return before;
+}
+
+static inline unsigned long long
+atomicMin(unsigned long long *at, unsigned long long value)
+{
+	unsigned long long before = *at;
+
+	*at = value < before ? value : before;
 	return before;
 }
 
@@ -100,6 +131,12 @@ static inline float
 __fsub_rn(float a, float b)
 {
 	return a - b;
+}
+
+static inline float
+__fmul_rn(float a, float b)
+{
+	return a * b;
 }
 
 static inline double
@@ -136,6 +173,15 @@ static inline float
 __double2float_rn(double a)
 {
 	return (float) a;
+}
+
+static inline unsigned
+__float_as_uint(float a)
+{
+	unsigned bits;
+
+	memcpy(&bits, &a, sizeof(bits));
+	return bits;
 }
 
 static inline double

@@ -1,0 +1,487 @@
+/*
+ * assign.c
+ *		The operation 'assign': the centroids go up once, then rows pass by them.
+ *
+ * The memory for centroids is taken when the task starts, and given back when it ends.  A piece is
+ * some of the centroids on their way up, or some rows that meet them all; only of a row that meets more
+ * than the pace allows it is eight rows and a part of the centroids, and what parts found meets on the
+ * host.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/assign_launch.h"
+#include "cuda/pipeline.h"
+
+#define ALIGNED 256
+#define FEWEST_ROWS 8 /* a tile of the kernel */
+#define FEWEST_CENTROIDS 64
+
+/* What goes up before the rows. */
+typedef enum Section
+{
+	CENTROIDS = 0,
+	CENTERS,
+	BEGIN, /* of the groups */
+	SECTIONS
+} Section;
+
+struct HyCudaAssignment
+{
+	char *memory; /* the device's */
+	uint64_t bytes;
+	uint64_t offset[SECTIONS];       /* of the sections in it */
+	uint64_t sorting[HY_CUDA_SLOTS]; /* numbers of a slot that sort rows by group */
+	int section;                     /* how far it is up */
+	int64_t at;                      /* rows of the section */
+	bool uploads[HY_CUDA_SLOTS];     /* what a slot does */
+	int32_t groups;                  /* 0: every row meets all centroids */
+	int32_t largest;                 /* centroids of the largest */
+	int64_t met;                     /* centroids and centers that a row meets, about */
+	int64_t row;                     /* the next one */
+	int32_t rows;                    /* that meet parts of the centroids, or 0 */
+	int32_t centroid;                /* the next part begins there */
+	uint64_t found[FEWEST_ROWS];     /* by the parts so far */
+};
+
+static HyCaps assign_caps(const HyShape *shape);
+static void
+assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
+static HyStatus assign_check(HyDevice *device, const HyTask *task);
+static void assign_begin(HyDevice *device);
+static HyStatus assign_start(HyDevice *device);
+static uint64_t lay_out(HyCudaAssignment *assignment, const HyAssignTask *task);
+static HyCudaNext assign_next(HyDevice *device, HyCudaSlot *slot);
+static HyCudaNext next_rows(HyDevice *device, HyCudaSlot *slot);
+static HyCudaNext next_part(HyDevice *device, HyCudaSlot *slot);
+static int64_t most_rows(const HyDevice *device, const HyCudaAssignment *assignment);
+static HyStatus assign_up(HyDevice *device, HyCudaSlot *slot);
+static HyStatus section_up(HyDevice *device, HyCudaSlot *slot);
+static void stage(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
+static cudaError_t assign_launch(HyDevice *device, HyCudaSlot *slot);
+static HyCudaAssignGroups groups_of(const HyDevice *device, const HyCudaSlot *slot);
+static HyStatus assign_down(HyDevice *device, HyCudaSlot *slot);
+static void assign_collect(HyDevice *device, const HyCudaSlot *slot);
+static void assign_end(HyDevice *device);
+
+const HyCudaOperation hy_cuda_assign = {.caps = assign_caps,
+                                        .estimate = assign_estimate,
+                                        .check = assign_check,
+                                        .begin = assign_begin,
+                                        .start = assign_start,
+                                        .next = assign_next,
+                                        .up = assign_up,
+                                        .launch = assign_launch,
+                                        .down = assign_down,
+                                        .collect = assign_collect,
+                                        .end = assign_end};
+
+static inline uint64_t
+aligned(uint64_t bytes)
+{
+	return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+static inline uint64_t
+vector_bytes(const HyAssignTask *task)
+{
+	return (uint64_t) task->rows.dims * sizeof(float);
+}
+
+/* row_room: bytes of a row in a slot's room for results: what it found, the groups that it meets. */
+static inline uint64_t
+row_room(int32_t probes)
+{
+	return sizeof(uint64_t) + (uint64_t) probes * (2 * sizeof(HyNeighbor) + sizeof(int32_t));
+}
+
+/* in_parts: whether the slot's rows meet some of the centroids only. */
+static inline bool
+in_parts(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return slot->chunk.query_count < device->task.task.u.assign.centroids.rows;
+}
+
+static HyCaps
+assign_caps(const HyShape *shape)
+{
+	HyCaps caps = {.numeric_class = HY_CLASS_EXACT};
+
+	if (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2)
+		caps.reason = "the CUDA backend assigns float32 rows by L2 only";
+	else if (shape->dims < 1 || shape->dims > HY_MAX_DIMS)
+		caps.reason = "too many dimensions for the CUDA backend";
+	else
+	{
+		caps.ok = true;
+		caps.max_targets = INT32_MAX;
+	}
+	return caps;
+}
+
+/* Of groups a shape says only what a row meets: there may be many times as many centroids. */
+static void
+assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
+{
+	uint64_t vector = (uint64_t) shape->dims * sizeof(float);
+	uint64_t rows = shape->queries > 0 ? (uint64_t) shape->queries : 0;
+	uint64_t targets = shape->targets > 0 ? (uint64_t) shape->targets : 0;
+
+	(void) scratch;
+	if (rows == 0)
+		return;
+	estimate->device_bytes += aligned(targets * vector) + SECTIONS * ALIGNED;
+	estimate->bytes_up = (rows + targets) * vector;
+	estimate->bytes_down = rows * sizeof(uint64_t);
+}
+
+static HyStatus
+assign_check(HyDevice *device, const HyTask *task)
+{
+	(void) device;
+	(void) task;
+	return HY_OK; /* hy_task_check has seen all of it */
+}
+
+static void
+assign_begin(HyDevice *device)
+{
+	(void) device;
+}
+
+static HyStatus
+assign_start(HyDevice *device)
+{
+	const HyAssignTask *task = &device->task.task.u.assign;
+	HyShape shape = hy_task_shape(&device->task.task);
+	HyCudaAssignment *assignment;
+	cudaError_t error;
+	int32_t g;
+
+	if (task->rows.rows == 0)
+		return HY_OK;
+	assignment = hy_alloc_zero(device->host->allocator, sizeof(*assignment));
+	if (assignment == NULL)
+		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
+	device->task.assignment = assignment;
+	assignment->met = shape.targets;
+	if (task->groups.centers.rows > task->groups.probes)
+		assignment->groups = (int32_t) task->groups.centers.rows;
+	for (g = 0; g < assignment->groups; g++)
+	{
+		int32_t centroids = task->groups.begin[g + 1] - task->groups.begin[g];
+
+		assignment->largest = centroids > assignment->largest ? centroids : assignment->largest;
+	}
+	assignment->bytes = lay_out(assignment, task);
+	if (assignment->bytes > device->budget - device->used)
+		return hy_cuda_over_budget(device, assignment->bytes);
+	error = cudaMalloc((void **) &assignment->memory, assignment->bytes);
+	if (error != cudaSuccess)
+	{
+		assignment->memory = NULL;
+		return hy_cuda_fail(device, error, "allocating memory for centroids");
+	}
+	device->used += assignment->bytes;
+	return HY_OK;
+}
+
+/* lay_out: where what lies; returns the bytes of all. */
+static uint64_t
+lay_out(HyCudaAssignment *assignment, const HyAssignTask *task)
+{
+	uint64_t groups = (uint64_t) assignment->groups;
+	uint64_t end = aligned((uint64_t) task->centroids.rows * vector_bytes(task));
+	int i;
+
+	assignment->offset[CENTERS] = end;
+	end += aligned(groups * vector_bytes(task));
+	assignment->offset[BEGIN] = end;
+	end += aligned((groups + 1) * sizeof(int32_t));
+	/* counts, firsts and tiles */
+	for (i = 0; i < HY_CUDA_SLOTS && groups > 0; i++)
+	{
+		assignment->sorting[i] = end;
+		end += aligned((3 * groups + 2) * sizeof(int32_t));
+	}
+	return end;
+}
+
+static HyCudaNext
+assign_next(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaAssignment *assignment = device->task.assignment;
+
+	if (assignment == NULL)
+		return HY_CUDA_END;
+	slot->work = 0;
+	assignment->uploads[slot - device->slots] = assignment->section < SECTIONS;
+	if (assignment->section < SECTIONS)
+		return HY_CUDA_PIECE;
+	if (assignment->rows > 0)
+		return next_part(device, slot);
+	return next_rows(device, slot);
+}
+
+/* next_rows: as many as may meet all they have to meet. */
+static HyCudaNext
+next_rows(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyAssignTask *task = &device->task.task.u.assign;
+	HyCudaAssignment *assignment = device->task.assignment;
+	int64_t left = task->rows.rows - assignment->row;
+	int64_t most = most_rows(device, assignment);
+	int64_t paced = (int64_t) (device->pace[HY_OP_ASSIGN].work /
+	                           hy_cuda_work(task->rows.dims, 1, assignment->met));
+	int64_t count = most < paced ? most : paced;
+
+	if (left == 0)
+		return HY_CUDA_END;
+	if (assignment->groups == 0 && paced < FEWEST_ROWS)
+	{
+		/* parts of other rows that are in flight use the same numbers on the host */
+		if (!hy_cuda_all_idle(device))
+			return HY_CUDA_WAIT;
+		count = left < FEWEST_ROWS ? left : FEWEST_ROWS;
+		assignment->rows = (int32_t) (count < most ? count : most);
+		assignment->centroid = 0;
+		memset(assignment->found, 0xff, sizeof(assignment->found));
+		return next_part(device, slot);
+	}
+	count = count > FEWEST_ROWS ? count / FEWEST_ROWS * FEWEST_ROWS : count < 1 ? 1 : count;
+	count = count < left ? count : left;
+	slot->chunk = (HyCudaChunk){.first_row = assignment->row,
+	                            .row_count = count,
+	                            .query_count = (int32_t) task->centroids.rows};
+	slot->work = hy_cuda_work(task->rows.dims, count, assignment->met);
+	assignment->row += count;
+	return HY_CUDA_PIECE;
+}
+
+/* next_part: the same rows and the next part of the centroids. */
+static HyCudaNext
+next_part(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyAssignTask *task = &device->task.task.u.assign;
+	HyCudaAssignment *assignment = device->task.assignment;
+	int64_t left = task->centroids.rows - assignment->centroid;
+	int64_t count = (int64_t) (device->pace[HY_OP_ASSIGN].work /
+	                           hy_cuda_work(task->rows.dims, assignment->rows, 1));
+
+	count = count > FEWEST_CENTROIDS ? count : FEWEST_CENTROIDS;
+	count = count < left ? count : left;
+	slot->chunk = (HyCudaChunk){.first_row = assignment->row,
+	                            .row_count = assignment->rows,
+	                            .first_query = assignment->centroid,
+	                            .query_count = (int32_t) count};
+	slot->work = hy_cuda_work(task->rows.dims, assignment->rows, count);
+	assignment->centroid += (int32_t) count;
+	if (count == left)
+	{
+		assignment->row += assignment->rows;
+		assignment->rows = 0;
+	}
+	return HY_CUDA_PIECE;
+}
+
+/* most_rows: that a slot has room for. */
+static int64_t
+most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
+{
+	const HyAssignTask *task = &device->task.task.u.assign;
+	int32_t probes = assignment->groups > 0 ? task->groups.probes : 0;
+	uint64_t most = device->scratch.up / vector_bytes(task);
+	uint64_t room = (device->scratch.down - 3 * ALIGNED) / row_room(probes);
+
+	most = most < room ? most : room;
+	return (int64_t) (most < HY_CUDA_MAX_QUERIES ? most : HY_CUDA_MAX_QUERIES);
+}
+
+static HyStatus
+assign_up(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyAssignTask *task = &device->task.task.u.assign;
+	uint64_t bytes = (uint64_t) slot->chunk.row_count * vector_bytes(task);
+	cudaError_t error;
+
+	if (device->task.assignment->uploads[slot - device->slots])
+		return section_up(device, slot);
+	stage(&task->rows, slot->chunk.first_row, slot->chunk.row_count, slot->pinned_up);
+	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying rows up");
+	device->task.bytes_up += bytes;
+	return HY_OK;
+}
+
+/* section_up: as much of what rows meet as there is room for. */
+static HyStatus
+section_up(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaAssignment *assignment = device->task.assignment;
+	const HyAssignTask *task = &device->task.task.u.assign;
+	const HyMatrix *matrix =
+		assignment->section == CENTROIDS ? &task->centroids : &task->groups.centers;
+	uint64_t element = assignment->section == BEGIN ? sizeof(int32_t) : vector_bytes(task);
+	int64_t all = assignment->section == BEGIN ? assignment->groups + 1 : matrix->rows;
+	char *to = assignment->memory + assignment->offset[assignment->section] +
+	           (uint64_t) assignment->at * element;
+	int64_t count = (int64_t) (device->scratch.up / element);
+	cudaError_t error;
+
+	count = count < all - assignment->at ? count : all - assignment->at;
+	if (assignment->section == BEGIN)
+		memcpy(slot->pinned_up, task->groups.begin + assignment->at, (size_t) count * element);
+	else
+		stage(matrix, assignment->at, count, slot->pinned_up);
+	error = cudaMemcpyAsync(to, slot->pinned_up, (size_t) count * element, cudaMemcpyHostToDevice,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying centroids up");
+	device->task.bytes_up += (uint64_t) count * element;
+	assignment->at += count;
+	if (assignment->at == all)
+	{
+		assignment->at = 0;
+		assignment->section = assignment->groups > 0 ? assignment->section + 1 : SECTIONS;
+	}
+	return HY_OK;
+}
+
+/* stage: rows first .. first + count - 1, packed. */
+static void
+stage(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
+{
+	size_t row_bytes = (size_t) matrix->dims * sizeof(float);
+	int64_t i;
+
+	if (matrix->stride == row_bytes)
+	{
+		memcpy(to, hy_matrix_row(matrix, first), (size_t) count * row_bytes);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		memcpy(to + (size_t) i * row_bytes, hy_matrix_row(matrix, first + i), row_bytes);
+}
+
+static cudaError_t
+assign_launch(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaAssignment *assignment = device->task.assignment;
+	HyCudaAssign args = {.rows = (const float *) (const void *) slot->device_up,
+	                     .centroids = (const float *) (const void *) assignment->memory,
+	                     .row_count = (int32_t) slot->chunk.row_count,
+	                     .dims = device->task.task.u.assign.rows.dims,
+	                     .first = (int32_t) slot->chunk.first_query,
+	                     .end = (int32_t) slot->chunk.first_query + slot->chunk.query_count,
+	                     .found = slot->device_down,
+	                     .groups = groups_of(device, slot)};
+	cudaError_t error = cudaSuccess;
+	int i;
+
+	if (assignment->uploads[slot - device->slots])
+		return cudaSuccess;
+	/* what other slots have sent up may not be there yet */
+	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
+	{
+		HyCudaSlot *other = &device->slots[i];
+
+		if (other != slot && other->busy && assignment->uploads[i])
+			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
+	}
+	if (error != cudaSuccess)
+		return error;
+	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
+}
+
+/* groups_of: where a slot sorts its rows by group: lists first, which are aligned most, last its room. */
+static HyCudaAssignGroups
+groups_of(const HyDevice *device, const HyCudaSlot *slot)
+{
+	const HyCudaAssignment *assignment = device->task.assignment;
+	const HyAssignTask *task = &device->task.task.u.assign;
+	uint64_t met = (uint64_t) slot->chunk.row_count * (uint64_t) task->groups.probes;
+	uint64_t end = aligned((uint64_t) slot->chunk.row_count * sizeof(uint64_t));
+	char *room = slot->device_down;
+	HyCudaAssignGroups groups = {.groups = assignment->groups};
+	char *numbers = assignment->memory + assignment->sorting[slot - device->slots];
+
+	if (groups.groups == 0)
+		return groups;
+	groups.probes = task->groups.probes;
+	groups.largest = assignment->largest;
+	groups.centers =
+		(const float *) (const void *) (assignment->memory + assignment->offset[CENTERS]);
+	groups.begin =
+		(const int32_t *) (const void *) (assignment->memory + assignment->offset[BEGIN]);
+	groups.counts = (int32_t *) (void *) numbers;
+	groups.firsts = groups.counts + groups.groups;
+	groups.tiles = groups.firsts + groups.groups + 1;
+	groups.met = (HyNeighbor *) (void *) (room + end);
+	end += met * sizeof(HyNeighbor);
+	groups.members = (int32_t *) (void *) (room + end);
+	end += aligned(met * sizeof(int32_t));
+	groups.lists = (HyNeighbor *) (void *) (room + end);
+	groups.list_bytes = device->scratch.down - end;
+	return groups;
+}
+
+static HyStatus
+assign_down(HyDevice *device, HyCudaSlot *slot)
+{
+	uint64_t bytes = (uint64_t) slot->chunk.row_count * sizeof(uint64_t);
+	cudaError_t error;
+
+	if (device->task.assignment->uploads[slot - device->slots])
+		return HY_OK;
+	error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes, cudaMemcpyDeviceToHost,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying the nearest down");
+	device->task.bytes_down += bytes;
+	return HY_OK;
+}
+
+static void
+assign_collect(HyDevice *device, const HyCudaSlot *slot)
+{
+	HyCudaAssignment *assignment = device->task.assignment;
+	const uint64_t *found = slot->pinned_down;
+	int32_t *nearest = device->task.task.u.assign.nearest + slot->chunk.first_row;
+	int64_t i;
+
+	if (assignment->uploads[slot - device->slots])
+		return;
+	for (i = 0; i < slot->chunk.row_count; i++)
+	{
+		uint64_t least = found[i];
+
+		if (in_parts(device, slot))
+		{
+			least = least < assignment->found[i] ? least : assignment->found[i];
+			assignment->found[i] = least;
+		}
+		nearest[i] = least == HY_CUDA_ASSIGN_NONE ? 0 : (int32_t) (least & UINT32_MAX);
+	}
+}
+
+static void
+assign_end(HyDevice *device)
+{
+	HyCudaAssignment *assignment = device->task.assignment;
+
+	if (assignment == NULL)
+		return;
+	if (assignment->memory != NULL)
+	{
+		device->used -= assignment->bytes;
+		if (device->pid == getpid())
+		{
+			(void) cudaFree(assignment->memory);
+			(void) cudaGetLastError();
+		}
+	}
+	hy_free(device->host->allocator, assignment);
+	device->task.assignment = NULL;
+}

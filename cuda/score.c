@@ -1,0 +1,458 @@
+/*
+ * score.c
+ *		The operation 'score_codes': the k least of a group of queries stay on the device while all
+ *		blocks of codes pass.
+ *
+ * A group's tables go up with it, its k least begin empty there, every piece brings them up to date, and
+ * the last one brings them down.  A piece is some blocks, and what is known of their lists and the
+ * group's queries.  It starts from what the one before it left, so it waits for that; its blocks come up
+ * meanwhile.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/pipeline.h"
+#include "cuda/score_launch.h"
+
+#define ALIGNED 16
+/* Bytes of a slot's room for results that hold how many rows each query has found. */
+#define COUNTS (HY_CUDA_SCORE_GROUP * sizeof(unsigned))
+/* Rows that a step has room for at least, where memory is not short. */
+#define STEP_ROWS (8 * HY_CODE_ROWS)
+
+/* Upload: what a piece takes of a slot, and where it lies there. */
+typedef struct Upload
+{
+	uint64_t factors;
+	uint64_t list;
+	uint64_t live;
+	uint64_t reach;
+	uint64_t bytes;
+} Upload;
+
+static HyCaps score_caps(const HyShape *shape);
+static void
+score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
+static int32_t group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k);
+static HyStatus score_check(HyDevice *device, const HyTask *task);
+static void score_begin(HyDevice *device);
+static HyCudaNext score_next(HyDevice *device, HyCudaSlot *slot);
+static HyStatus score_up(HyDevice *device, HyCudaSlot *slot);
+static HyStatus start_group(HyDevice *device, const HyCudaChunk *chunk);
+static HyStatus blocks_up(HyDevice *device, HyCudaSlot *slot);
+static void
+stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload);
+static int32_t stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list,
+                           char *to, const Upload *upload);
+static Upload lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries);
+static cudaError_t score_launch(HyDevice *device, HyCudaSlot *slot);
+static HyStatus score_down(HyDevice *device, HyCudaSlot *slot);
+static void score_collect(HyDevice *device, const HyCudaSlot *slot);
+static float bound_of(uint64_t key);
+
+const HyCudaOperation hy_cuda_score = {.caps = score_caps,
+                                       .estimate = score_estimate,
+                                       .check = score_check,
+                                       .begin = score_begin,
+                                       .next = score_next,
+                                       .up = score_up,
+                                       .launch = score_launch,
+                                       .down = score_down,
+                                       .collect = score_collect};
+
+/* block_bytes: of a block on its way up, but for its list. */
+static inline uint64_t
+block_bytes(int32_t padded)
+{
+	return hy_code_block_size(padded) + sizeof(HyCodeFactors) + sizeof(int32_t) + sizeof(uint32_t);
+}
+
+/* query_bytes: of a query on its way up. */
+static inline uint64_t
+query_bytes(int32_t padded)
+{
+	return hy_code_tables_size(padded) + sizeof(HyCudaScoreQuery);
+}
+
+static inline bool
+starts_group(const HyCudaSlot *slot)
+{
+	return slot->chunk.first_row == 0;
+}
+
+static inline bool
+ends_group(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return slot->chunk.first_row + slot->chunk.row_count == device->task.task.u.score.rows.blocks;
+}
+
+/* best_bytes: of the k least of the slot's queries. */
+static inline uint64_t
+best_bytes(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return (uint64_t) slot->chunk.query_count * (uint64_t) device->task.task.u.score.k *
+	       sizeof(uint64_t);
+}
+
+static HyCaps
+score_caps(const HyShape *shape)
+{
+	HyCaps caps = {.numeric_class = HY_CLASS_EXACT};
+
+	if (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2)
+		caps.reason = "the CUDA backend knows codes of one kind only";
+	else if (shape->dims < 1 || shape->dims > HY_MAX_DIMS)
+		caps.reason = "too many dimensions for the CUDA backend";
+	else
+	{
+		caps.ok = true;
+		caps.max_targets = HY_CUDA_SCORE_ROWS;
+		caps.max_k = HY_SCORE_MOST;
+	}
+	return caps;
+}
+
+/* A shape does not say how many lists there are: one. */
+static void
+score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
+{
+	uint64_t queries = shape->queries > 0 ? (uint64_t) shape->queries : 0;
+	uint64_t blocks = shape->targets > 0 ? (uint64_t) shape->targets / HY_CODE_ROWS : 0;
+	int32_t k = shape->k > 0 ? shape->k : 1;
+	uint64_t group;
+
+	if (queries == 0 || blocks == 0)
+		return;
+	group = (uint64_t) group_of(scratch, shape->queries, shape->dims, k);
+	estimate->bytes_down = queries * (uint64_t) k * sizeof(uint64_t);
+	/* every group of queries needs the codes once more */
+	estimate->bytes_up = queries * (query_bytes(shape->dims) + sizeof(HyCudaScoreReach)) +
+	                     (queries + group - 1) / group * blocks * block_bytes(shape->dims);
+}
+
+/* group_of: how many queries a group holds, so that a block of codes and its list still fit; >= 1. */
+static int32_t
+group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k)
+{
+	uint64_t group = queries < HY_CUDA_SCORE_GROUP ? (uint64_t) queries : HY_CUDA_SCORE_GROUP;
+	uint64_t most[] = {scratch->queries / query_bytes(padded),
+	                   scratch->best / ((uint64_t) k * sizeof(uint64_t)),
+	                   (scratch->down - COUNTS) / (STEP_ROWS * sizeof(uint64_t)),
+	                   (scratch->up - block_bytes(padded) - ALIGNED) / sizeof(HyCudaScoreReach)};
+	size_t i;
+
+	for (i = 0; i < sizeof(most) / sizeof(most[0]); i++)
+		group = group < most[i] ? group : most[i];
+	return (int32_t) group;
+}
+
+static HyStatus
+score_check(HyDevice *device, const HyTask *task)
+{
+	(void) device;
+	(void) task;
+	return HY_OK; /* hy_task_check has seen all of it */
+}
+
+static void
+score_begin(HyDevice *device)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	int32_t q;
+
+	/* where there are no blocks, no piece will say so */
+	for (q = 0; q < task->queries.count; q++)
+		task->counts[q] = 0;
+}
+
+static HyCudaNext
+score_next(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	const HyCudaScratch *scratch = &device->scratch;
+	HyCudaScoring *scoring = &device->task.scoring;
+	HyCudaChunk chunk = scoring->last;
+	int32_t padded = task->rows.padded;
+	uint64_t block;
+	int64_t count;
+	int64_t paced;
+
+	if (task->rows.blocks == 0)
+		return HY_CUDA_END;
+	chunk.first_row += chunk.row_count;
+	if (chunk.query_count == 0 || chunk.first_row == task->rows.blocks)
+	{
+		chunk.first_query += chunk.query_count;
+		chunk.first_row = 0;
+		if (chunk.first_query == task->queries.count)
+			return HY_CUDA_END;
+		/* Pieces in flight still read the group that this one replaces. */
+		if (!hy_cuda_all_idle(device))
+			return HY_CUDA_WAIT;
+		chunk.query_count =
+			group_of(scratch, task->queries.count - chunk.first_query, padded, task->k);
+		scoring->list = 0;
+	}
+	/* every block may have a list of its own */
+	block = block_bytes(padded) + (uint64_t) chunk.query_count * sizeof(HyCudaScoreReach);
+	count = (int64_t) ((scratch->up - ALIGNED) / block);
+	paced = (int64_t) (device->pace[HY_OP_SCORE_CODES].work /
+	                   hy_cuda_work(padded, chunk.query_count, HY_CODE_ROWS));
+	count = count < paced ? count : paced;
+	count = count > 1 ? count : 1;
+	if (count > task->rows.blocks - chunk.first_row)
+		count = task->rows.blocks - chunk.first_row;
+	chunk.row_count = count;
+	scoring->last = chunk;
+	slot->chunk = chunk;
+	slot->work = hy_cuda_work(padded, chunk.query_count, count * HY_CODE_ROWS);
+	return HY_CUDA_PIECE;
+}
+
+static HyStatus
+score_up(HyDevice *device, HyCudaSlot *slot)
+{
+	cudaError_t error = cudaSuccess;
+	HyStatus status = HY_OK;
+	int i;
+
+	if (starts_group(slot))
+		status = start_group(device, &slot->chunk);
+	if (status == HY_OK)
+		status = blocks_up(device, slot);
+	for (i = 0; i < HY_CUDA_SLOTS && status == HY_OK && error == cudaSuccess; i++)
+	{
+		HyCudaSlot *other = &device->slots[i];
+
+		if (other != slot && other->busy)
+			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
+	}
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "ordering pieces");
+	return status;
+}
+
+/* start_group: the tables of its queries, which have found nothing yet. */
+static HyStatus
+start_group(HyDevice *device, const HyCudaChunk *chunk)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	uint64_t tables = hy_code_tables_size(task->rows.padded);
+	uint64_t bytes = (uint64_t) chunk->query_count * query_bytes(task->rows.padded);
+	char *staged = (char *) device->pinned_queries;
+	cudaStream_t stream = device->slots[0].stream;
+	cudaError_t error;
+	int32_t q;
+	int i;
+
+	for (q = 0; q < chunk->query_count; q++)
+	{
+		const HyCodeQuery *query = &task->queries.query[chunk->first_query + q];
+		HyCudaScoreQuery known = {query->scale, query->offset, query->slack, 0};
+
+		memcpy(staged + (uint64_t) q * tables, query->tables, tables);
+		memcpy(staged + (uint64_t) chunk->query_count * tables + (uint64_t) q * sizeof(known),
+		       &known, sizeof(known));
+	}
+	error = cudaMemcpyAsync(device->device_queries, staged, bytes, cudaMemcpyHostToDevice, stream);
+	/* all ones: no row */
+	if (error == cudaSuccess)
+		error = cudaMemsetAsync(device->device_best, 0xff,
+		                        (size_t) chunk->query_count * (size_t) task->k * sizeof(uint64_t),
+		                        stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying queries up");
+	error = cudaEventRecord(device->queries_ready, stream);
+	for (i = 1; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
+		error = cudaStreamWaitEvent(device->slots[i].stream, device->queries_ready, 0);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "ordering streams");
+	device->task.bytes_up += bytes;
+	return HY_OK;
+}
+
+static HyStatus
+blocks_up(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	HyCudaScoring *scoring = &device->task.scoring;
+	const HyCudaChunk *chunk = &slot->chunk;
+	int32_t blocks = (int32_t) chunk->row_count;
+	int32_t lists;
+	Upload upload = lay_out(&task->rows, blocks, 0, chunk->query_count);
+	cudaError_t error;
+
+	stage_blocks(&task->rows, task->rows.first + (int32_t) chunk->first_row, blocks,
+	             slot->pinned_up, &upload);
+	lists = stage_lists(task, chunk, &scoring->list, slot->pinned_up, &upload);
+	scoring->lists[slot - device->slots] = lists;
+	upload = lay_out(&task->rows, blocks, lists, chunk->query_count);
+	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, upload.bytes, cudaMemcpyHostToDevice,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying codes up");
+	device->task.bytes_up += upload.bytes;
+	return HY_OK;
+}
+
+/* stage_blocks: `count` blocks from `first` on, packed. */
+static void
+stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload)
+{
+	size_t size = hy_code_block_size(rows->padded);
+	const uint8_t *codes = rows->codes + (size_t) first * rows->code_stride;
+	const char *factors = (const char *) rows->factors + (size_t) first * rows->factor_stride;
+	int32_t b;
+
+	if (rows->code_stride == size)
+		memcpy(to, codes, (size_t) count * size);
+	for (b = 0; b < count && rows->code_stride != size; b++)
+		memcpy(to + (size_t) b * size, codes + (size_t) b * rows->code_stride, size);
+	for (b = 0; b < count; b++)
+		memcpy(to + upload->factors + (size_t) b * sizeof(HyCodeFactors),
+		       factors + (size_t) b * rows->factor_stride, sizeof(HyCodeFactors));
+	memcpy(to + upload->live, rows->live + first, (size_t) count * sizeof(uint32_t));
+}
+
+/* stage_lists: which list each block belongs to, and what is known of those lists; how many they are. */
+static int32_t
+stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,
+            const Upload *upload)
+{
+	const HyScoreRows *rows = &task->rows;
+	const HyScoreQueries *queries = &task->queries;
+	int32_t first = rows->first + (int32_t) chunk->first_row;
+	int32_t lists = 0;
+	int32_t staged = -1;
+	int32_t b;
+	int32_t q;
+
+	for (b = 0; b < chunk->row_count; b++)
+	{
+		while (rows->begin[*list + 1] <= first + b)
+			++*list;
+		if (*list != staged)
+		{
+			for (q = 0; q < chunk->query_count; q++)
+			{
+				const HyScoreReach *reach =
+					&queries->reach[(chunk->first_query + q) * queries->reach_stride + *list];
+				HyCudaScoreReach known = {.base = reach->base, .reach = reach->reach};
+
+				memcpy(to + upload->reach +
+				           ((uint64_t) lists * (uint64_t) chunk->query_count + (uint64_t) q) *
+				               sizeof(known),
+				       &known, sizeof(known));
+			}
+			staged = *list;
+			lists++;
+		}
+		((int32_t *) (void *) (to + upload->list))[b] = lists - 1;
+	}
+	return lists;
+}
+
+/* lay_out: of so many blocks; what comes before lists does not depend on how many they are. */
+static Upload
+lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries)
+{
+	uint64_t count = (uint64_t) blocks;
+	Upload upload;
+
+	upload.factors = count * hy_code_block_size(rows->padded);
+	upload.list = upload.factors + count * sizeof(HyCodeFactors);
+	upload.live = upload.list + count * sizeof(int32_t);
+	upload.reach =
+		(upload.live + count * sizeof(uint32_t) + ALIGNED - 1) / ALIGNED * (uint64_t) ALIGNED;
+	upload.bytes = upload.reach + (uint64_t) lists * (uint64_t) queries * sizeof(HyCudaScoreReach);
+	return upload;
+}
+
+static cudaError_t
+score_launch(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	const HyCudaChunk *chunk = &slot->chunk;
+	int32_t lists = device->task.scoring.lists[slot - device->slots];
+	Upload upload = lay_out(&task->rows, chunk->row_count, lists, chunk->query_count);
+	uint64_t room = (device->scratch.down - COUNTS) /
+	                ((uint64_t) chunk->query_count * HY_CODE_ROWS * sizeof(uint64_t)) *
+	                HY_CODE_ROWS;
+	const char *tables = (const char *) device->device_queries;
+	char *up = slot->device_up;
+	char *down = slot->device_down;
+	HyCudaScore args = {.tables = (const uint8_t *) tables,
+	                    .query =
+	                        (const void *) (tables + (uint64_t) chunk->query_count *
+	                                                     hy_code_tables_size(task->rows.padded)),
+	                    .codes = (const uint8_t *) up,
+	                    .factors = (const void *) (up + upload.factors),
+	                    .list = (const void *) (up + upload.list),
+	                    .live = (const void *) (up + upload.live),
+	                    .reach = (void *) (up + upload.reach),
+	                    .query_count = chunk->query_count,
+	                    .blocks = (int32_t) chunk->row_count,
+	                    .lists = lists,
+	                    .padded = task->rows.padded,
+	                    .k = task->k,
+	                    .eps = task->queries.eps,
+	                    .first_row = (uint32_t) (chunk->first_row * HY_CODE_ROWS),
+	                    .room = (uint32_t) room,
+	                    .best = (void *) device->device_best,
+	                    .found = (void *) (down + COUNTS),
+	                    .counts = (void *) down};
+
+	return hy_cuda_launch_score(&args, device->multiprocessors, slot->stream);
+}
+
+static HyStatus
+score_down(HyDevice *device, HyCudaSlot *slot)
+{
+	uint64_t bytes = best_bytes(device, slot);
+	cudaError_t error;
+
+	if (!ends_group(device, slot))
+		return HY_OK;
+	error = cudaMemcpyAsync(slot->pinned_down, device->device_best, bytes, cudaMemcpyDeviceToHost,
+	                        slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying the least down");
+	device->task.bytes_down += bytes;
+	return HY_OK;
+}
+
+static void
+score_collect(HyDevice *device, const HyCudaSlot *slot)
+{
+	const HyScoreTask *task = &device->task.task.u.score;
+	const HyCudaChunk *chunk = &slot->chunk;
+	int64_t first = (int64_t) task->rows.first * HY_CODE_ROWS;
+	int32_t q;
+	int32_t i;
+
+	if (!ends_group(device, slot))
+		return;
+	for (q = 0; q < chunk->query_count; q++)
+	{
+		const uint64_t *best = (const uint64_t *) slot->pinned_down + (int64_t) q * task->k;
+		int64_t query = chunk->first_query + q;
+		HyNeighbor *out = task->out + query * task->k;
+
+		for (i = 0; i < task->k && best[i] != HY_CUDA_SCORE_NONE; i++)
+			out[i] = (HyNeighbor){.distance = (double) bound_of(best[i]),
+			                      .row = first + (int64_t) (best[i] >> 1 & INT32_MAX)};
+		task->counts[query] = i;
+	}
+}
+
+/* bound_of: the bound of a row that is one number (score_launch.h). */
+static float
+bound_of(uint64_t key)
+{
+	uint32_t bits = (uint32_t) (key >> 32);
+	float bound;
+
+	bits = (bits & 0x80000000u) != 0 ? bits ^ 0x80000000u : ~bits;
+	memcpy(&bound, &bits, sizeof(bound));
+	return (key & 1) != 0 ? -bound : bound;
+}

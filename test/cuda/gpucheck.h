@@ -1,0 +1,64 @@
+/*
+ * gpucheck.h
+ *		What the parts of gpucheck share: the device, the random numbers, a task run to its end.
+ */
+#ifndef HY_TEST_GPUCHECK_H
+#define HY_TEST_GPUCHECK_H
+
+#include "unit.h"
+
+#include "dispatch/backend.h"
+
+static const HyBackend *cuda;
+static HyDevice *device;
+static UnitRandom randomness = {2024};
+static int32_t number;
+
+static uint64_t
+now(void)
+{
+	return hy_monotonic_clock.now(hy_monotonic_clock.arg);
+}
+
+static void
+say_failure(HyDevice *of, const char *doing, HyStatus status)
+{
+	HyFailure failure;
+
+	cuda->last_error(of, &failure);
+	unit_fail(__FILE__, __LINE__, "%s: %s (%d: %s)", doing, hy_status_name(status),
+	          (int) failure.native_code, failure.text);
+}
+
+static HyStatus
+finish(HyTicket ticket, HyTimings *timings)
+{
+	uint64_t start = now();
+	bool done = false;
+	HyStatus status = HY_OK;
+
+	while (status == HY_OK && !done)
+	{
+		status = cuda->poll(device, ticket, &done, timings);
+		if (now() - start > UINT64_C(60) * 1000 * 1000 * 1000)
+		{
+			unit_fail(__FILE__, __LINE__, "no end after 60 s");
+			cuda->cancel(device, ticket);
+			start = now();
+		}
+	}
+	return status;
+}
+
+typedef struct Stop
+{
+	uint64_t at;
+} Stop;
+
+static bool
+stop_requested(void *arg)
+{
+	return now() >= ((Stop *) arg)->at;
+}
+
+#endif
