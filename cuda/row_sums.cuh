@@ -255,34 +255,32 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 	}
 }
 
+/* hy_row: where a row lies. */
+template <class Kind>
+__device__ __forceinline__ const typename Kind::Element *
+hy_row(const HyCudaRows &args, int64_t row)
+{
+	return (const typename Kind::Element *) ((const char *) args.targets + row * args.stride);
+}
+
 /*
- * hy_row_distance: distances of the warp's rows, first_row and those that follow it, to the block's
- * queries.  A thread gets that of pair number lane * pairs / 32, which is row number pair / queries
- * and query number pair % queries of them; of rows that are not there it means nothing.  The block's
- * first segment must lie in query where there is but one; where there are more, every thread of the
- * block has to come.
+ * hy_gathered_distance: distances of the warp's rows, wherever they lie, to the block's queries.  A
+ * thread gets that of pair number lane * pairs / 32, which is row number pair / queries and query
+ * number pair % queries of them; it means nothing where the warp has none (there).  The block's first
+ * segment must lie in query where there is but one; where there are more, every thread of the block
+ * has to come.
  */
 template <class Kind>
 __device__ __forceinline__ double
-hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
-                float (*query)[HY_CUDA_SEGMENT])
+hy_gathered_distance(const HyCudaRows &args, int first_query, bool there,
+                     const typename Kind::Element *const *target, float (*query)[HY_CUDA_SEGMENT])
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
-	const bool there = first_row < args.rows;
-	const typename Kind::Element *target[Kind::rows];
 	HyTwins twins[Kind::pairs] = {};
 	HyTwins norm_twins[Kind::rows] = {};
 	float aa = 0.0f;
 	float bb = 0.0f;
 
-#pragma unroll
-	for (int r = 0; r < Kind::rows; r++)
-	{
-		const int64_t row = first_row + r < args.rows ? first_row + r : args.rows - 1;
-
-		target[r] =
-			(const typename Kind::Element *) ((const char *) args.targets + row * args.stride);
-	}
 	for (int start = 0; start < args.dims; start += HY_CUDA_SEGMENT)
 	{
 		const int left = args.dims - start;
@@ -326,6 +324,20 @@ hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
 		aa = args.query_norms[at < args.query_count ? at : 0];
 	}
 	return hy_finish<Kind::metric>(sum, aa, bb);
+}
+
+/* hy_row_distance: the same for first_row and the rows that follow it, of which some may be missing. */
+template <class Kind>
+__device__ __forceinline__ double
+hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
+                float (*query)[HY_CUDA_SEGMENT])
+{
+	const typename Kind::Element *target[Kind::rows];
+
+#pragma unroll
+	for (int r = 0; r < Kind::rows; r++)
+		target[r] = hy_row<Kind>(args, first_row + r < args.rows ? first_row + r : args.rows - 1);
+	return hy_gathered_distance<Kind>(args, first_query, first_row < args.rows, target, query);
 }
 
 #endif

@@ -11,6 +11,7 @@ extern "C"
 #include "core/distance.h"
 }
 
+#include "cuda/filter_launch.h"
 #include "cuda/launch.h"
 #include "cuda/spread_launch.h"
 
@@ -19,6 +20,9 @@ static double hy_elements(const HyCudaTopK &args);
 static double hy_elements(const HyCudaTopK &args, int list_count);
 static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
+static double hy_elements(const HyCudaRows &rows, float *middle);
+static double hy_elements(const HyCudaRound &args);
+static double hy_elements(const HyCudaFiltered &args);
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
@@ -34,6 +38,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 }
 
 #include "cuda/distance_launch.cuh"
+#include "cuda/filter_launch.cuh"
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
 
@@ -65,4 +70,23 @@ static double
 hy_elements(const HyCudaSpreadState &, const HyCudaSpreadStep &step)
 {
 	return (double) step.work;
+}
+
+static double
+hy_elements(const HyCudaRows &rows, float *)
+{
+	return (double) rows.dims * HY_CUDA_MIDDLE_ROWS;
+}
+
+static double
+hy_elements(const HyCudaRound &args)
+{
+	return (double) args.room * args.padded;
+}
+
+/* The matrix unit is the faster one. */
+static double
+hy_elements(const HyCudaFiltered &args)
+{
+	return (double) args.rows.rows * args.rows.query_count * args.padded / 32;
 }
