@@ -113,6 +113,10 @@ instances=$(grep -cE 'Compiling entry function.*hy_spread_(rows|long)_kernel.* f
 # two ways to combine, four widths of a group, three lengths of rows
 [ "$instances" = 24 ]
 verdict "every kernel that pulls is there: $instances" $? "$log"
+instances=$(grep -cE 'Compiling entry function.*hy_(round|settle|aim|middle|product)_kernel.* for .sm_90' "$log")
+# three metrics and two element types to round and to settle, a threshold of each metric, and three more
+[ "$instances" = 18 ]
+verdict "every kernel that filters is there: $instances" $? "$log"
 grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
 [ "$kernels" -gt 0 ] && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"
