@@ -61,8 +61,9 @@ if make -s cuda-tests >"$work/make" 2>&1; then
 	for program in build/cuda/fake/*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && run_tests "$program"
 	done
-	# the program for a real device, which would otherwise first run there
+	# the programs for a real device, which would otherwise first run there
 	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
+	run_tests build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
 fi
