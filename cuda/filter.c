@@ -34,9 +34,9 @@ struct HyCudaFilter
 	char *memory; /* the device's */
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
-	bool begun;        /* what has to be done once is queued */
-	bool useless;      /* of the group that is up */
-	int32_t overflows; /* as the device told last */
+	bool begun;         /* what has to be done once is queued */
+	bool useless;       /* of the group that is up */
+	uint32_t overflows; /* as the device told last */
 };
 
 static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
@@ -350,11 +350,12 @@ filter_collect(HyDevice *device, const HyCudaSlot *slot)
 
 	if (piece_of(device, slot)->stage == HY_CUDA_FILTERED)
 	{
-		int32_t before = filter->overflows;
+		uint32_t before = filter->overflows;
 
-		memcpy(&filter->overflows, word, sizeof(int32_t));
+		memcpy(&filter->overflows, word, sizeof(uint32_t));
+		/* it may come round */
 		if (slot->chunk.first_query == device->task.sweep.group &&
-		    filter->overflows - before > slot->chunk.query_count / MANY)
+		    filter->overflows - before > (uint32_t) slot->chunk.query_count / MANY)
 			filter->useless = true;
 	}
 	hy_cuda_topk_collect(device, slot);
