@@ -400,7 +400,7 @@ each_call_may_fail(void)
 		int calls = 0;
 		Job job;
 
-		job_make(&job, HY_METRIC_COSINE, HY_F32, 30, 40, 300, 2, PLAIN);
+		job_make(&job, HY_METRIC_COSINE, HY_F32, 30, 20, 300, 2, PLAIN);
 		hy_fake_fail(NULL, at, cudaErrorMemoryAllocation);
 		status = cuda->open(0, &limits, &device);
 		CHECK(status == HY_OK || (status == HY_NOMEM && device == NULL));
