@@ -24,6 +24,7 @@
 #include "cuda/launch.h"
 #include "dispatch/plugin.h"
 #include "gpu.h"
+#include "matrix_rate.h"
 
 #define RUNS 15
 #define K 10
@@ -39,6 +40,8 @@ typedef struct Work
 	const void *from;
 	size_t bytes;
 	enum cudaMemcpyKind kind;
+	int multiprocessors;
+	double operations;
 } Work;
 
 static const HyBackend *cuda;
@@ -449,6 +452,80 @@ bench_many(Work *work, HyDtype dtype, int32_t dims, int64_t queries, int64_t row
 }
 
 static void
+run_multiply(Work *work)
+{
+	check(
+		hy_bench_multiply(work->multiprocessors, 20000, work->to, &work->operations, work->stream),
+		"starting a kernel");
+	check(cudaStreamSynchronize(work->stream), "running a kernel");
+}
+
+/* bench_matrix_rate: operations a microsecond of the matrix unit in bfloat16; 0: it has none. */
+static double
+bench_matrix_rate(Work *work, int32_t number)
+{
+	double rate;
+	int capability;
+
+	check(cudaDeviceGetAttribute(&work->multiprocessors, cudaDevAttrMultiProcessorCount, number),
+	      "asking for the number of multiprocessors");
+	check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, number),
+	      "asking for the compute capability");
+	if (capability < 8)
+		return 0;
+	check(cudaMalloc(&work->to, sizeof(float)), "allocating");
+	rate = median_us(run_multiply, work);
+	rate = work->operations / rate;
+	print("matrix_rate_bfloat16", rate / 1e6, "TFLOP/s");
+	check(cudaFree(work->to), "freeing");
+	return rate;
+}
+
+/* bench_filter: the k nearest for so many queries that the matrix unit should be what they wait for. */
+static void
+bench_filter(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries,
+             int64_t rows, double rate)
+{
+	HyTopKTask *t = &work->task.u.topk;
+	HyNeighbor *out = calloc((size_t) queries * K, sizeof(HyNeighbor));
+	int32_t *counts = calloc((size_t) queries, sizeof(int32_t));
+	HyDistanceTask d;
+	HyBuffer *buffer;
+	float *query;
+	double us;
+	size_t i;
+
+	if (out == NULL || counts == NULL)
+		exit(1);
+	shape_make(work, metric, dtype, dims, queries, rows);
+	d = work->task.u.distance;
+	/* as random as the rows: those of a pattern would have the same candidates */
+	query = (float *) (uintptr_t) d.queries.data;
+	for (i = 0; i < (size_t) queries * (size_t) dims; i++)
+		query[i] = (float) ((i + 77) * UINT64_C(0xd1342543de82ef95) >> 40) * 0x1p-23f - 1;
+	buffer = resident(work, &d.targets);
+	work->task.op = HY_OP_TOPK;
+	*t = (HyTopKTask){.metric = metric,
+	                  .queries = d.queries,
+	                  .targets = d.targets,
+	                  .k = K,
+	                  .out = out,
+	                  .counts = counts};
+	t->targets.data = NULL;
+	t->targets.buffer = buffer;
+	us = median_us(run_task, work);
+	print_of("top10", &d, "resident", us, "us");
+	if (rate > 0)
+		print_of("top10", &d, "resident_share_of_matrix_rate",
+		         2.0 * (double) queries * (double) rows * dims / us / rate, "ratio");
+	cuda->buf_free(work->device, buffer);
+	free((void *) (uintptr_t) d.targets.data);
+	free(query);
+	free(out);
+	free(counts);
+}
+
+static void
 run_spread_cpu(Work *work)
 {
 	HySpreadTask *s = &work->task.u.spread;
@@ -579,6 +656,7 @@ main(int argc, char **argv)
 	HyDeviceInfo info;
 	HyFailure failure;
 	double bandwidth;
+	double rate;
 	int32_t count = 0;
 	int32_t number;
 	pid_t child;
@@ -621,6 +699,7 @@ main(int argc, char **argv)
 	work.device = bench_context(number);
 	check(cudaStreamCreateWithFlags(&work.stream, cudaStreamNonBlocking), "making a stream");
 	bandwidth = bench_copies(&work);
+	rate = bench_matrix_rate(&work, number);
 
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 64, bandwidth);
 	bench_shape(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 1000, bandwidth);
@@ -630,6 +709,8 @@ main(int argc, char **argv)
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
 	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
 	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
+	bench_filter(&work, HY_METRIC_L2, HY_F32, 768, 10000, 1000000, rate);
+	bench_filter(&work, HY_METRIC_COSINE, HY_F16, 768, 10000, 1000000, rate);
 	bench_graphs(&work, bandwidth);
 	gpu_bench_ops(work.device, fp32_rate(number), bandwidth);
 

@@ -56,6 +56,11 @@ build/cuda/cuda/%.cu.o: cuda/%.cu cuda/cuda.mk
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF $(@:.o=.d) -c -o $@ $< \
 		2>$(@:.o=.log) || { cat $(@:.o=.log); exit 1; }
 
+# The benches' own kernels.
+build/cuda/bench/%.cu.o: bench/%.cu cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -MD -MP -MF $(@:.o=.d) -c -o $@ $<
+
 # Beside hybrid.so, where the dispatcher looks for plug-ins.
 ifneq ($(NVCC),)
 ifneq ($(wildcard $(PGXS)),)
@@ -88,7 +93,7 @@ FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
-cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck
+cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck build/cuda/fake/gpucheck_filter
 
 build/cuda/fake/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -106,17 +111,25 @@ build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
 		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
 	$(CC) -o $@ $^ -lm -ldl
 
+# It calls kernels and the runtime itself.
+build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o build/cuda/fake/src/dispatch/plugin.o \
+		$(FAKE_OBJS)
+	$(CXX_FOUND) -o $@ $^ -lm -ldl
+
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
 # Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
-# needed to build gpucheck.  The bench calls the runtime too, and has it inside.
+# needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside.
 GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
 
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
-build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
+build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
+	$(CC) -o $@ $^ $(CUDA_LIBS)
+
+build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o build/cuda/bench/matrix_rate.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.
@@ -136,7 +149,7 @@ build/cuda/hog: test/cuda/hog.c
 	@mkdir -p $(@D)
 	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -o $@ $< $(CUDA_LIBS)
 
-gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpubench build/cuda/hog
+gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpucheck_filter build/cuda/gpubench build/cuda/hog
 
 gpucheck:
 	@test/cuda/gpucheck.sh

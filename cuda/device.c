@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cuda/errors.h"
+#include "cuda/filter.h"
 #include "cuda/pipeline.h"
 
 /* A device's primary context as the driver's API tells it; the runtime has no such question. */
@@ -123,6 +124,9 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	device->host = host;
 	for (op = 0; op < HY_OP_COUNT; op++)
 		hy_cuda_pace_init(&device->pace[op]);
+	hy_cuda_pace_init(&device->filter_pace);
+	device->filter_pace.work *= HY_CUDA_FILTER_PACE;
+	device->filter_least = hy_cuda_filter_least(host);
 
 	before = host->clock->now(host->clock->arg);
 	block_signals(&signals);
@@ -261,6 +265,10 @@ open_context(HyDevice *device, const HyLimits *limits)
 	                               device->number);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for the number of multiprocessors");
+	error = cudaDeviceGetAttribute(&device->capability, cudaDevAttrComputeCapabilityMajor,
+	                               device->number);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "asking for the compute capability");
 	error = cudaMemGetInfo(&free_bytes, &total_bytes);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for free memory");

@@ -31,6 +31,7 @@ struct HyBuffer
 typedef struct HyCudaOperation HyCudaOperation;   /* pipeline.h */
 typedef struct HyCudaSpread HyCudaSpread;         /* spread.c */
 typedef struct HyCudaAssignment HyCudaAssignment; /* assign.c */
+typedef struct HyCudaFilter HyCudaFilter;         /* filter.c */
 
 /* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
 typedef struct HyCudaSlot
@@ -45,6 +46,7 @@ typedef struct HyCudaSlot
 	void *device_down;
 	bool busy;
 	uint64_t work; /* of its kernels, for the pace */
+	HyCudaPace *pace;
 	HyCudaChunk chunk;
 } HyCudaSlot;
 
@@ -81,6 +83,7 @@ typedef struct HyCudaTask
 	HyCudaSpread *spread;
 	HyCudaAssignment *assignment;
 	HyCudaScoring scoring;
+	HyCudaFilter *filter;
 	uint64_t started; /* by the host's clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
@@ -92,15 +95,18 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	bool counted;      /* among the open devices of the process */
-	bool owns_context; /* there was no context in this process before */
-	bool limited;      /* the budget is the user's, not the device's */
+	int capability;        /* the major number */
+	uint64_t filter_least; /* work that many queries are filtered for */
+	bool counted;          /* among the open devices of the process */
+	bool owns_context;     /* there was no context in this process before */
+	bool limited;          /* the budget is the user's, not the device's */
 	uint64_t budget;
 	uint64_t used; /* of the budget: scratch and buffers */
 	HyBuffer *buffers;
 
 	HyCudaScratch scratch;
 	HyCudaPace pace[HY_OP_COUNT];
+	HyCudaPace filter_pace;
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;

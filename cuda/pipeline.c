@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda/filter.h"
+
 static const HyCudaOperation *find(HyOp op);
 static HyStatus fill_slots(HyDevice *device);
 static HyStatus queue_piece(HyDevice *device, HyCudaSlot *slot);
@@ -46,6 +48,8 @@ hy_cuda_estimate(const HyDevice *device, const HyShape *shape)
 	estimate.device_bytes = hy_cuda_scratch_bytes(&scratch);
 	estimate.pinned_bytes = hy_cuda_pinned_bytes(&scratch);
 	find(shape->op)->estimate(&scratch, shape, &estimate);
+	if (shape->op == HY_OP_TOPK)
+		hy_cuda_filter_estimate(device, shape, &estimate);
 	return estimate;
 }
 
@@ -218,6 +222,7 @@ fill_slots(HyDevice *device)
 
 		if (slot->busy)
 			continue;
+		slot->pace = &device->pace[task->task.op];
 		next = task->operation->next(device, slot);
 		if (next == HY_CUDA_WAIT)
 			break;
@@ -292,7 +297,7 @@ collect(HyDevice *device)
 		error = cudaEventElapsedTime(&milliseconds, slot->kernel_start, slot->kernel_end);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "reading the kernel's time");
-		hy_cuda_pace_learn(&device->pace[task->task.op], slot->work, milliseconds * 1000.0);
+		hy_cuda_pace_learn(slot->pace, slot->work, milliseconds * 1000.0);
 	}
 	return HY_OK;
 }

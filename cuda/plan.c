@@ -18,7 +18,7 @@
 /* 2^26 elements take 0.1 ms on a large device and some 3 ms on a very small one. */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
-#define FASTEST_PACE ((uint64_t) 1 << 34)
+#define FASTEST_PACE ((uint64_t) 1 << 40)
 
 static int64_t least(int64_t a, int64_t b);
 

@@ -281,32 +281,31 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 	}
 }
 
+/* hy_row: where a row lies. */
+template <class Kind>
+__device__ __forceinline__ const typename Kind::Element *
+hy_row(const HyCudaRows &args, int64_t row)
+{
+	return (const typename Kind::Element *) ((const char *) args.targets + row * args.stride);
+}
+
 /*
- * hy_row_sums: canonical sums of the warp's rows, first_row and those that follow it, and the block's
- * queries; of cosine the rows' norms too.  A thread gets that of pair number lane * pairs / 32, which is
- * row number pair / queries and query number pair % queries of them; of rows that are not there it
- * means nothing.  The block's first segment must lie in query where there is but one; where there are
- * more, every thread of the block has to come.
+ * hy_gathered_sums: canonical sums of the warp's rows, wherever they lie, and the block's queries; of
+ * cosine the rows' norms too.  A thread gets that of pair number lane * pairs / 32, which is row number
+ * pair / queries and query number pair % queries of them; it means nothing where the warp has none
+ * (there).  The block's first segment must lie in query where there is but one; where there are more,
+ * every thread of the block has to come.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
-hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
-            float (*query)[HY_CUDA_SEGMENT], float *norm)
+hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
+                 const typename Kind::Element *const *target, float (*query)[HY_CUDA_SEGMENT],
+                 float *norm)
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
-	const bool there = first_row < args.rows;
-	const typename Kind::Element *target[Kind::rows];
 	HyTwins twins[Kind::pairs] = {};
 	HyTwins norm_twins[Kind::rows] = {};
 
-#pragma unroll
-	for (int r = 0; r < Kind::rows; r++)
-	{
-		const int64_t row = first_row + r < args.rows ? first_row + r : args.rows - 1;
-
-		target[r] =
-			(const typename Kind::Element *) ((const char *) args.targets + row * args.stride);
-	}
 	for (int start = 0; start < args.dims; start += HY_CUDA_SEGMENT)
 	{
 		const int left = args.dims - start;
@@ -347,25 +346,58 @@ hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
 	return sum;
 }
 
-/* hy_row_distance: the distances of these sums (hy_row_sums). */
+/* hy_row_sums: the same for first_row and the rows that follow it, of which some may be missing. */
+template <class Kind, class Which>
+__device__ __forceinline__ float
+hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
+            float (*query)[HY_CUDA_SEGMENT], float *norm)
+{
+	const typename Kind::Element *target[Kind::rows];
+
+#pragma unroll
+	for (int r = 0; r < Kind::rows; r++)
+		target[r] = hy_row<Kind>(args, first_row + r < args.rows ? first_row + r : args.rows - 1);
+	return hy_gathered_sums<Kind>(args, which, first_row < args.rows, target, query, norm);
+}
+
+/* hy_distance_of: the distance of a sum that the thread has. */
+template <class Kind>
+__device__ __forceinline__ double
+hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)
+{
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int at = first_query + lane * Kind::pairs / HY_CUDA_WARP % Kind::queries;
+
+	return hy_finish<Kind::metric>(
+		sum,
+		Kind::metric == HY_METRIC_COSINE ? args.query_norms[at < args.query_count ? at : 0] : 0.0f,
+		norm);
+}
+
+/* hy_gathered_distance: the distances of hy_gathered_sums. */
+template <class Kind>
+__device__ __forceinline__ double
+hy_gathered_distance(const HyCudaRows &args, int first_query, bool there,
+                     const typename Kind::Element *const *target, float (*query)[HY_CUDA_SEGMENT])
+{
+	float norm = 0.0f;
+	const float sum = hy_gathered_sums<Kind>(args, HyInOrder{first_query, args.query_count}, there,
+	                                         target, query, &norm);
+
+	return hy_distance_of<Kind>(args, first_query, sum, norm);
+}
+
+/* hy_row_distance: the distances of hy_row_sums. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_row_distance(const HyCudaRows &args, int first_query, int64_t first_row,
                 float (*query)[HY_CUDA_SEGMENT])
 {
-	const int lane = threadIdx.x % HY_CUDA_WARP;
-	float aa = 0.0f;
-	float bb = 0.0f;
+	float norm = 0.0f;
 	const float sum =
-		hy_row_sums<Kind>(args, HyInOrder{first_query, args.query_count}, first_row, query, &bb);
+		hy_row_sums<Kind>(args, HyInOrder{first_query, args.query_count}, first_row, query, &norm);
 
-	if (Kind::metric == HY_METRIC_COSINE)
-	{
-		const int at = first_query + lane * Kind::pairs / HY_CUDA_WARP % Kind::queries;
-
-		aa = args.query_norms[at < args.query_count ? at : 0];
-	}
-	return hy_finish<Kind::metric>(sum, aa, bb);
+	return hy_distance_of<Kind>(args, first_query, sum, norm);
 }
 
 #endif

@@ -10,7 +10,6 @@
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 static HyStatus upload_group(HyDevice *device, const HyCudaChunk *chunk);
-static void stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 
 HyCaps
 hy_cuda_sweep_caps(const HyShape *shape)
@@ -134,7 +133,7 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 	if (work->resident)
 		return HY_OK;
 	bytes = (uint64_t) chunk->row_count * (uint64_t) work->dims * (uint64_t) work->element;
-	stage_rows(&task->sweep.targets, chunk->first_row, chunk->row_count, slot->pinned_up);
+	hy_cuda_stage_rows(&task->sweep.targets, chunk->first_row, chunk->row_count, slot->pinned_up);
 	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -187,8 +186,8 @@ upload_group(HyDevice *device, const HyCudaChunk *chunk)
 	cudaError_t error;
 	int i;
 
-	stage_rows(&sweep->queries, chunk->first_query, chunk->query_count,
-	           (char *) device->pinned_queries);
+	hy_cuda_stage_rows(&sweep->queries, chunk->first_query, chunk->query_count,
+	                   (char *) device->pinned_queries);
 	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, bytes,
 	                        cudaMemcpyHostToDevice, stream);
 	if (error != cudaSuccess)
@@ -210,9 +209,8 @@ upload_group(HyDevice *device, const HyCudaChunk *chunk)
 	return HY_OK;
 }
 
-/* stage_rows: rows first .. first + count - 1, packed. */
-static void
-stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
+void
+hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
 {
 	size_t row_bytes = (size_t) matrix->dims * hy_dtype_size(matrix->dtype);
 	int64_t i;

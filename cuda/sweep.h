@@ -31,6 +31,9 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
 extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 
+/* hy_cuda_stage_rows: rows first .. first + count - 1 of the host's memory, packed. */
+extern void hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
+
 /* hy_cuda_sweep_rows: the kernel's view of a piece that is up. */
 extern HyCudaRows hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot);
 

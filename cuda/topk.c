@@ -4,33 +4,36 @@
  *
  * They go up empty with the group, every piece brings them up to date, and the last one brings them
  * down.  A piece starts from what the one before it left, so it waits for that; its rows come up
- * meanwhile.
+ * meanwhile.  Where there are many queries filter.c takes over when the task starts.
  */
+#include "cuda/topk.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "cuda/filter.h"
 #include "cuda/sweep.h"
 
 static HyCaps topk_caps(const HyShape *shape);
 static void topk_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
 static HyStatus topk_check(HyDevice *device, const HyTask *task);
 static void topk_begin(HyDevice *device);
+static HyStatus topk_start(HyDevice *device);
 static HyStatus topk_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus start_group(HyDevice *device, HyCudaSlot *slot);
 static cudaError_t topk_launch(HyDevice *device, HyCudaSlot *slot);
-static HyStatus topk_down(HyDevice *device, HyCudaSlot *slot);
-static void topk_collect(HyDevice *device, const HyCudaSlot *slot);
 static int32_t best_bytes(int32_t k);
 
 const HyCudaOperation hy_cuda_topk = {.caps = topk_caps,
                                       .estimate = topk_estimate,
                                       .check = topk_check,
                                       .begin = topk_begin,
+                                      .start = topk_start,
                                       .next = hy_cuda_sweep_next,
                                       .up = topk_up,
                                       .launch = topk_launch,
-                                      .down = topk_down,
-                                      .collect = topk_collect};
+                                      .down = hy_cuda_topk_down,
+                                      .collect = hy_cuda_topk_collect};
 
 static HyCaps
 topk_caps(const HyShape *shape)
@@ -72,29 +75,28 @@ topk_begin(HyDevice *device)
 }
 
 static HyStatus
+topk_start(HyDevice *device)
+{
+	bool filtered;
+	HyStatus status = hy_cuda_filter_start(device, &filtered);
+
+	if (status == HY_OK && filtered)
+		device->task.operation = &hy_cuda_topk_filter;
+	return status;
+}
+
+static HyStatus
 topk_up(HyDevice *device, HyCudaSlot *slot)
 {
-	cudaError_t error = cudaSuccess;
 	HyStatus status = HY_OK;
-	int i;
 
 	if (hy_cuda_sweep_starts_group(device, slot))
 		status = start_group(device, slot);
 	if (status == HY_OK)
 		status = hy_cuda_sweep_up(device, slot);
-	for (i = 0; i < HY_CUDA_SLOTS && status == HY_OK && error == cudaSuccess; i++)
-	{
-		HyCudaSlot *other = &device->slots[i];
-
-		if (other != slot && other->busy)
-			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
-	}
-	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "ordering pieces");
-	return status;
+	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-/* start_group: no row yet, and of the rows to come none beyond its query's limit. */
 static HyStatus
 start_group(HyDevice *device, HyCudaSlot *slot)
 {
@@ -104,12 +106,25 @@ start_group(HyDevice *device, HyCudaSlot *slot)
 	HyNeighbor *staged = device->slots[0].pinned_down;
 	uint64_t bytes = (uint64_t) chunk->query_count * (uint64_t) best_bytes(task->k);
 	cudaError_t error;
+
+	hy_cuda_topk_stage_none(task, chunk->first_query, chunk->query_count, staged);
+	error = cudaMemcpyAsync(device->device_best, staged, bytes, cudaMemcpyHostToDevice,
+	                        device->slots[0].stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying limits up");
+	device->task.bytes_up += bytes;
+	return HY_OK;
+}
+
+void
+hy_cuda_topk_stage_none(const HyTopKTask *task, int64_t first, int32_t count, HyNeighbor *staged)
+{
 	int32_t q;
 	int32_t i;
 
-	for (q = 0; q < chunk->query_count; q++)
+	for (q = 0; q < count; q++)
 	{
-		double limit = task->limits != NULL ? task->limits[chunk->first_query + q] : INFINITY;
+		double limit = task->limits != NULL ? task->limits[first + q] : INFINITY;
 
 		if (isnan(limit))
 			limit = INFINITY;
@@ -117,11 +132,23 @@ start_group(HyDevice *device, HyCudaSlot *slot)
 			staged[(int64_t) q * task->k + i] =
 				(HyNeighbor){.distance = limit, .row = HY_CUDA_NO_ROW};
 	}
-	error = cudaMemcpyAsync(device->device_best, staged, bytes, cudaMemcpyHostToDevice,
-	                        device->slots[0].stream);
+}
+
+HyStatus
+hy_cuda_topk_order(HyDevice *device, HyCudaSlot *slot)
+{
+	cudaError_t error = cudaSuccess;
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
+	{
+		HyCudaSlot *other = &device->slots[i];
+
+		if (other != slot && other->busy)
+			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
+	}
 	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "copying limits up");
-	device->task.bytes_up += bytes;
+		return hy_cuda_fail(device, error, "ordering pieces");
 	return HY_OK;
 }
 
@@ -140,8 +167,8 @@ topk_launch(HyDevice *device, HyCudaSlot *slot)
 	                           slot->stream);
 }
 
-static HyStatus
-topk_down(HyDevice *device, HyCudaSlot *slot)
+HyStatus
+hy_cuda_topk_down(HyDevice *device, HyCudaSlot *slot)
 {
 	uint64_t bytes =
 		(uint64_t) slot->chunk.query_count * (uint64_t) best_bytes(device->task.task.u.topk.k);
@@ -157,8 +184,8 @@ topk_down(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-static void
-topk_collect(HyDevice *device, const HyCudaSlot *slot)
+void
+hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot)
 {
 	const HyTopKTask *task = &device->task.task.u.topk;
 	const HyCudaChunk *chunk = &slot->chunk;

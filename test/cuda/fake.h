@@ -27,6 +27,8 @@ extern "C"
 		double ns_an_element; /* a kernel's time for one query element */
 		cudaError_t absent; /* what every call answers before a context; cudaSuccess: all is well */
 		int foreign_context; /* somebody else in this process opened a context */
+		int cut_off;         /* the matrix unit cuts off (simt.h) */
+		int capability;      /* the major number */
 	} HyFakeDevice;
 
 	extern HyFakeDevice hy_fake;

@@ -12,6 +12,7 @@ extern "C"
 }
 
 #include "cuda/assign_launch.h"
+#include "cuda/filter_launch.h"
 #include "cuda/launch.h"
 #include "cuda/score_launch.h"
 #include "cuda/spread_launch.h"
@@ -29,6 +30,9 @@ static double hy_elements(const HyCudaScore &args, int64_t pairs);
 static double hy_elements(const HyCudaScore &args, int first, int blocks);
 static double hy_elements(const HyCudaSpreadState &state, const HyCudaSpreadStep &step);
 static double hy_elements(const float *queries, int32_t count, int32_t dims, float *norms);
+static double hy_elements(const HyCudaRows &rows, float *middle);
+static double hy_elements(const HyCudaRound &args);
+static double hy_elements(const HyCudaFiltered &args);
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
@@ -44,6 +48,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 }
 
 #include "cuda/distance_launch.cuh"
+#include "cuda/filter_launch.cuh"
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
 #include "cuda/assign_launch.cuh"
@@ -124,4 +129,23 @@ static double
 hy_elements(const HyCudaScore &args, int, int blocks)
 {
 	return (double) blocks * HY_CODE_ROWS * args.query_count * args.padded;
+}
+
+static double
+hy_elements(const HyCudaRows &rows, float *)
+{
+	return (double) rows.dims * HY_CUDA_MIDDLE_ROWS;
+}
+
+static double
+hy_elements(const HyCudaRound &args)
+{
+	return (double) args.room * args.padded;
+}
+
+/* The matrix unit is the faster one. */
+static double
+hy_elements(const HyCudaFiltered &args)
+{
+	return (double) args.rows.rows * args.rows.query_count * args.padded / 32;
 }

@@ -43,7 +43,7 @@ struct Block
 	size_t bytes;
 };
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0};
+static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9};
 HyFakeDevice hy_fake = healthy;
 
 static std::map<char *, Block> device_blocks;
@@ -258,6 +258,7 @@ extern "C"
 					  sticky = fail_error;
 					  return true;
 				  }
+				  hy_simt::cut_off(hy_fake.cut_off != 0);
 				  open_memory(true);
 				  if (!run())
 					  sticky = cudaErrorLaunchFailure;
@@ -293,7 +294,7 @@ extern "C"
 		memset(properties->name, 'x', sizeof(properties->name) - 1);
 		memcpy(properties->name, "Fake device", 11);
 		properties->totalGlobalMem = hy_fake.memory;
-		properties->major = 9;
+		properties->major = hy_fake.capability;
 		properties->minor = 0;
 		properties->multiProcessorCount = 4;
 		return cudaSuccess;
@@ -306,9 +307,14 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (attribute != cudaDevAttrMultiProcessorCount || device >= hy_fake.devices)
+		if (device >= hy_fake.devices)
 			return cudaErrorInvalidValue;
-		*value = 4;
+		if (attribute == cudaDevAttrMultiProcessorCount)
+			*value = 4;
+		else if (attribute == cudaDevAttrComputeCapabilityMajor)
+			*value = hy_fake.capability;
+		else
+			return cudaErrorInvalidValue;
 		return cudaSuccess;
 	}
 

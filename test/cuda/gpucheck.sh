@@ -13,11 +13,12 @@ cd "$(dirname "$0")/../.." || exit 2
 program=build/cuda/gpucheck
 if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
 	make -s gpu-programs || exit 1
-elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
+elif [ ! -x $program ] || [ ! -x ${program}_filter ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
 	exit 1
 fi
 $program "$PWD" "$@" || exit
+${program}_filter "$PWD" "$@" || exit
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 if [ -z "$sanitizer" ]; then
@@ -25,7 +26,9 @@ if [ -z "$sanitizer" ]; then
 else
 	for tool in memcheck racecheck; do
 		echo "# under $tool"
-		"$sanitizer" --tool $tool --error-exitcode 3 $program "$PWD" "${1:-0}" small || exit 1
+		for each in $program ${program}_filter; do
+			"$sanitizer" --tool $tool --error-exitcode 3 "$each" "$PWD" "${1:-0}" small || exit 1
+		done
 	done
 fi
 

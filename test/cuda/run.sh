@@ -61,8 +61,9 @@ if make -s cuda-tests >"$work/make" 2>&1; then
 	for program in build/cuda/fake/*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && run_tests "$program"
 	done
-	# the program for a real device, which would otherwise first run there
+	# the programs for a real device, which would otherwise first run there
 	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
+	run_tests build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
 fi
@@ -117,6 +118,10 @@ instances=$(grep -cE 'Compiling entry function.*hy_(assign|score)[a-z_]*_kernel.
 # five that assign, three that score
 [ "$instances" = 8 ]
 verdict "every kernel that assigns or scores is there: $instances" $? "$log"
+instances=$(grep -cE 'Compiling entry function.*hy_(round|settle|aim|middle|product)_kernel.* for .sm_90' "$log")
+# three metrics and two element types to round and to settle, a threshold of each metric, and three more
+[ "$instances" = 18 ]
+verdict "every kernel that filters is there: $instances" $? "$log"
 grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
 [ "$kernels" -gt 0 ] && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"

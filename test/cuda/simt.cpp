@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 dim3 threadIdx;
@@ -18,6 +19,7 @@ namespace
 {
 const int warp_size = 32;
 const size_t stack_size = 128 * 1024;
+const int in_product = -1; /* instead of a shuffle's lanes */
 
 enum class State
 {
@@ -27,6 +29,13 @@ enum class State
 	ended
 };
 
+struct Copy
+{
+	void *to;
+	const void *from;
+	size_t bytes;
+};
+
 struct Fiber
 {
 	ucontext_t start;
@@ -34,9 +43,13 @@ struct Fiber
 	bool started;
 	std::vector<char> stack;
 	State state;
-	uint64_t given[2]; /* to the shuffles of even and odd number: a reader may be one behind */
-	int lanes;
+	/* to the shuffles and products of even and odd number: a reader may be one behind */
+	uint64_t given[2];
+	uint32_t left[2][4];
+	uint32_t right[2][2];
+	int lanes; /* of a shuffle, or in_product */
 	unsigned shuffles;
+	std::vector<std::vector<Copy>> copies; /* by commit; the last is not committed yet */
 };
 
 std::vector<Fiber> fibers;
@@ -47,6 +60,7 @@ int thread_count;
 uint64_t random_state = 1;
 const char *first_fault;
 const std::function<void()> *thread_body;
+bool unit_cuts;
 
 uint64_t
 next_random()
@@ -99,12 +113,75 @@ prepare(Fiber *fiber)
 {
 	fiber->state = State::runnable;
 	fiber->shuffles = 0;
+	fiber->copies.assign(1, {});
 	fiber->started = false;
 	getcontext(&fiber->start);
 	fiber->start.uc_stack.ss_sp = fiber->stack.data();
 	fiber->start.uc_stack.ss_size = fiber->stack.size();
 	fiber->start.uc_link = nullptr;
 	makecontext(&fiber->start, fiber_main, 0);
+}
+
+/* give_way: until all of the warp stands in the same shuffle or product; returns whose turn it was. */
+unsigned
+give_way(int lanes)
+{
+	Fiber &self = fibers[current];
+	unsigned turn = self.shuffles % 2;
+
+	self.lanes = lanes;
+	self.shuffles++;
+	wait_as(State::in_shuffle);
+	return turn;
+}
+
+/* element: one of the two bfloat16 of a register. */
+double
+element(uint32_t pair, int which)
+{
+	uint32_t bits = which == 0 ? pair << 16 : pair & 0xffff0000u;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* floor_to: down to a multiple of 2^exponent. */
+double
+floor_to(double value, int exponent)
+{
+	return ldexp(floor(ldexp(value, -exponent)), exponent);
+}
+
+/* add_up: what the unit makes of some addends. */
+float
+add_up(const double *addend, int count)
+{
+	double sum = 0;
+	double largest = 0;
+	int exponent;
+
+	if (!unit_cuts)
+	{
+		for (int i = 0; i < count; i++)
+			sum += addend[i];
+		return (float) sum;
+	}
+	for (int i = 0; i < count; i++)
+		largest = std::max(largest, fabs(addend[i]));
+	if (largest == 0 || !std::isfinite(largest))
+		return (float) largest;
+	/* 24 places: those of fp32 */
+	frexp(largest, &exponent);
+	const double unit = ldexp(1, exponent - 24);
+	const double units = ldexp(1, 24 - exponent);
+	for (int i = 0; i < count; i++)
+		sum += floor(addend[i] * units);
+	sum *= unit;
+	if (sum == 0)
+		return 0;
+	frexp(sum, &exponent);
+	return (float) floor_to(sum, exponent - 24);
 }
 
 /* release_warp: lets a warp go on when all of it stands in one shuffle. */
@@ -244,13 +321,73 @@ hy_simt::shuffle_xor(unsigned mask, uint64_t bits, int lanes)
 	Fiber &self = fibers[current];
 	int lane = current % warp_size;
 	int source = current - lane + (lane ^ lanes);
-	unsigned turn = self.shuffles % 2;
 
 	if (mask != 0xffffffffu || lanes < 0 || lanes >= warp_size)
 		report("a shuffle beyond the warp, or for a part of it");
-	self.given[turn] = bits;
-	self.lanes = lanes;
-	self.shuffles++;
-	wait_as(State::in_shuffle);
-	return fibers[source].given[turn];
+	self.given[self.shuffles % 2] = bits;
+	return fibers[source].given[give_way(lanes)];
+}
+
+void
+hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+	Fiber &self = fibers[current];
+	int lane = current % warp_size;
+	const Fiber *warp = &fibers[current - lane];
+
+	memcpy(self.left[self.shuffles % 2], a, sizeof(a));
+	memcpy(self.right[self.shuffles % 2], b, sizeof(b));
+
+	const unsigned turn = give_way(in_product);
+
+	for (int i = 0; i < 4; i++)
+	{
+		int row = lane / 4 + (i < 2 ? 0 : 8);
+		int column = lane % 4 * 2 + i % 2;
+		double addend[17];
+
+		for (int k = 0; k < 16; k++)
+		{
+			const Fiber &left = warp[row % 8 * 4 + k % 8 / 2];
+			const Fiber &right = warp[column * 4 + k % 8 / 2];
+
+			addend[k] = element(left.left[turn][row / 8 + 2 * (k / 8)], k % 2) *
+			            element(right.right[turn][k / 8], k % 2);
+		}
+		addend[16] = sum[i];
+		sum[i] = add_up(addend, 17);
+	}
+}
+
+void
+hy_simt::cut_off(bool cuts)
+{
+	unit_cuts = cuts;
+}
+
+void
+hy_simt::copy_async(void *to, const void *from, size_t bytes)
+{
+	if ((uintptr_t) to % bytes != 0 || (uintptr_t) from % bytes != 0)
+		report("an asynchronous copy that is not aligned");
+	fibers[current].copies.back().push_back({to, from, bytes});
+}
+
+void
+hy_simt::copies_commit()
+{
+	fibers[current].copies.push_back({});
+}
+
+void
+hy_simt::copies_wait(size_t prior)
+{
+	auto &copies = fibers[current].copies;
+
+	while (copies.size() > prior + 1)
+	{
+		for (const Copy &copy : copies.front())
+			memcpy(copy.to, copy.from, copy.bytes);
+		copies.erase(copies.begin());
+	}
 }

@@ -7,7 +7,11 @@
  * random, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not all 32
  * threads reach, different shuffles at once, a barrier that some never reach) ends the launch as a
  * fault, which hy_simt::fault() then tells.  Blocks run one after another, so a __shared__ variable
- * is a static one.
+ * is a static one.  What is copied into it asynchronously comes no sooner than somebody waits for it.
+ *
+ * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
+ * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the
+ * largest, all in the same direction.
  */
 #ifndef HY_TEST_SIMT_H
 #define HY_TEST_SIMT_H
@@ -23,6 +27,7 @@
 #define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 
 struct dim3
 {
@@ -48,6 +53,16 @@ extern void seed(uint64_t value);
 
 extern void sync_threads();
 extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
+
+/* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
+extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+
+/* cut_off: whether the unit cuts off, downwards, rather than being exact. */
+extern void cut_off(bool cuts);
+
+extern void copy_async(void *to, const void *from, size_t bytes);
+extern void copies_commit();
+extern void copies_wait(size_t prior);
 } // namespace hy_simt
 
 static inline void
@@ -78,6 +93,24 @@ static inline void
 __syncwarp()
 {
 	(void) hy_simt::shuffle_xor(0xffffffffu, 0, 0);
+}
+
+static inline void
+__pipeline_memcpy_async(void *to, const void *from, size_t bytes)
+{
+	hy_simt::copy_async(to, from, bytes);
+}
+
+static inline void
+__pipeline_commit()
+{
+	hy_simt::copies_commit();
+}
+
+static inline void
+__pipeline_wait_prior(size_t prior)
+{
+	hy_simt::copies_wait(prior);
 }
 
 /* One fiber runs at a time, and gives way in shuffles and barriers only. */
@@ -175,13 +208,71 @@ __double2float_rn(double a)
 	return (float) a;
 }
 
+/* Roundings in a direction: the nearest, corrected by what it lacks, of which fp64 knows the sign. */
+static inline float
+hy_simt_directed(double sum, double lacks, bool up)
+{
+	float value = (float) sum;
+	bool below = (double) value < sum || ((double) value == sum && lacks > 0);
+	bool above = (double) value > sum || ((double) value == sum && lacks < 0);
+
+	if (up && below)
+		return nextafterf(value, INFINITY);
+	if (!up && above)
+		return nextafterf(value, -INFINITY);
+	return value;
+}
+
+static inline float
+__fmaf_ru(float a, float b, float c)
+{
+	double product = (double) a * b; /* exact */
+	double sum = product + c;
+	double part = sum - product;
+
+	return hy_simt_directed(sum, (product - (sum - part)) + (c - part), true);
+}
+
+static inline float
+__double2float_ru(double a)
+{
+	return hy_simt_directed(a, 0, true);
+}
+
+static inline float
+__double2float_rd(double a)
+{
+	return hy_simt_directed(a, 0, false);
+}
+
+static inline int
+__popc(unsigned bits)
+{
+	return __builtin_popcount(bits);
+}
+
+static inline int
+__ffs(int bits)
+{
+	return __builtin_ffs(bits);
+}
+
 static inline unsigned
-__float_as_uint(float a)
+__float_as_uint(float value)
 {
 	unsigned bits;
 
-	memcpy(&bits, &a, sizeof(bits));
+	memcpy(&bits, &value, sizeof(bits));
 	return bits;
+}
+
+static inline float
+__uint_as_float(unsigned bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
 static inline double

@@ -84,7 +84,8 @@ extern "C"
 
 	enum cudaDeviceAttr
 	{
-		cudaDevAttrMultiProcessorCount = 16
+		cudaDevAttrMultiProcessorCount = 16,
+		cudaDevAttrComputeCapabilityMajor = 75
 	};
 
 	enum cudaDriverEntryPointQueryResult

@@ -1,0 +1,379 @@
+/*
+ * filter.c
+ *		The operation 'topk' for many queries.
+ *
+ * Its memory is taken when the task starts and given back when it ends; where there is none the task
+ * goes on as topk.c has it.  A group of queries goes up in pieces of its own.  Pieces of rows wait for
+ * one another, since each begins with the k best that the one before left; their rows come up
+ * meanwhile.  The first of a group are canonical, and so are those that come after a piece in which
+ * many lists overflowed: of such data the filter knows nothing.
+ */
+#include "cuda/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/filter_plan.h"
+#include "cuda/sweep.h"
+#include "cuda/topk.h"
+
+/*
+ * The matrix unit knows bfloat16 from 8 on.  How it adds up is not documented: of the generations up
+ * to 9 it was measured, and of a later one gpucheck_filter has to see it first.
+ */
+#define FIRST_CAPABILITY 8
+#define LAST_CAPABILITY 9
+
+/* One query in so many may overflow in a piece. */
+#define MANY 8
+
+struct HyCudaFilter
+{
+	HyCudaFilterPlan plan;
+	char *memory; /* the device's */
+	HyCudaFilterPiece last;
+	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
+	bool begun;         /* what has to be done once is queued */
+	bool useless;       /* of the group that is up */
+	uint32_t overflows; /* as the device told last */
+};
+
+static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
+static HyCudaNext filter_next(HyDevice *device, HyCudaSlot *slot);
+static HyStatus filter_up(HyDevice *device, HyCudaSlot *slot);
+static HyStatus queries_up(HyDevice *device, HyCudaSlot *slot);
+static cudaError_t filter_launch(HyDevice *device, HyCudaSlot *slot);
+static cudaError_t launch_canonical(HyDevice *device, HyCudaSlot *slot);
+static cudaError_t begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows);
+static cudaError_t launch_filtered(HyDevice *device, HyCudaSlot *slot);
+static HyCudaRows rows_of(const HyDevice *device, const HyCudaSlot *slot);
+static HyStatus filter_down(HyDevice *device, HyCudaSlot *slot);
+static void filter_collect(HyDevice *device, const HyCudaSlot *slot);
+static void filter_end(HyDevice *device);
+
+const HyCudaOperation hy_cuda_topk_filter = {.next = filter_next,
+                                             .up = filter_up,
+                                             .launch = filter_launch,
+                                             .down = filter_down,
+                                             .collect = filter_collect,
+                                             .end = filter_end};
+
+static inline void *
+part_of(const HyCudaFilter *filter, HyCudaFilterPart part)
+{
+	return filter->memory + filter->plan.offset[part];
+}
+
+static inline HyCudaFilterPiece *
+piece_of(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return &device->task.filter->piece[slot - device->slots];
+}
+
+uint64_t
+hy_cuda_filter_least(const HyHost *host)
+{
+	const char *text =
+		host->setting != NULL ? host->setting(host->setting_arg, "cuda_filter_least") : NULL;
+
+	return text != NULL ? strtoull(text, NULL, 10) : HY_CUDA_FILTER_LEAST;
+}
+
+HyStatus
+hy_cuda_filter_start(HyDevice *device, bool *filtered)
+{
+	HyShape shape = hy_task_shape(&device->task.task);
+	HyCudaFilterPlan plan;
+	HyCudaFilter *filter;
+	cudaError_t error;
+
+	*filtered = false;
+	if (!make_plan(device, &shape, &plan))
+		return HY_OK;
+	filter = hy_alloc_zero(device->host->allocator, sizeof(*filter));
+	if (filter == NULL)
+		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
+	error = cudaMalloc((void **) &filter->memory, plan.bytes);
+	if (error != cudaSuccess)
+	{
+		hy_free(device->host->allocator, filter);
+		/* the budget is not always there */
+		if (error != cudaErrorMemoryAllocation)
+			return hy_cuda_fail(device, error, "allocating memory for a filter");
+		(void) cudaGetLastError();
+		return HY_OK;
+	}
+	filter->plan = plan;
+	device->used += plan.bytes;
+	device->task.filter = filter;
+	*filtered = true;
+	return HY_OK;
+}
+
+void
+hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate *estimate)
+{
+	HyCudaFilterPlan plan;
+
+	if (device != NULL && make_plan(device, shape, &plan))
+		estimate->bytes_up = hy_cuda_filter_up_bytes(&plan);
+}
+
+/* make_plan: whether this device filters such a shape, with the memory that is left. */
+static bool
+make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
+{
+	HyCudaWork work = hy_cuda_sweep_work(shape, shape->k * (int32_t) sizeof(HyNeighbor), 0);
+
+	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY &&
+	       hy_cuda_filter_suits(shape->metric, &work, shape->k, device->filter_least) &&
+	       hy_cuda_filter_plan(&work, shape->k, &device->scratch, device->budget - device->used,
+	                           plan);
+}
+
+static HyCudaNext
+filter_next(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaFilter *filter = device->task.filter;
+	HyCudaFilterPiece piece = filter->last;
+	const HyCudaChunk *chunk = &piece.chunk;
+	HyCudaPace *canonical = &device->pace[HY_OP_TOPK];
+
+	if (!hy_cuda_filter_next(&filter->plan, &device->scratch, canonical, &device->filter_pace,
+	                         filter->useless, &piece))
+		return HY_CUDA_END;
+	/* Pieces in flight still read the group that this one replaces. */
+	if (chunk->first_query != device->task.sweep.group)
+	{
+		if (!hy_cuda_all_idle(device))
+			return HY_CUDA_WAIT;
+		device->task.sweep.group = chunk->first_query;
+		filter->useless = false;
+	}
+	filter->last = piece;
+	*piece_of(device, slot) = piece;
+	slot->chunk = piece.chunk;
+	slot->work = 0;
+	if (piece.stage == HY_CUDA_QUERIES_UP)
+		return HY_CUDA_PIECE;
+	slot->work = hy_cuda_work(filter->plan.work.dims, chunk->query_count, chunk->row_count);
+	slot->pace = piece.stage == HY_CUDA_FILTERED ? &device->filter_pace : canonical;
+	return HY_CUDA_PIECE;
+}
+
+static HyStatus
+filter_up(HyDevice *device, HyCudaSlot *slot)
+{
+	HyStatus status;
+
+	if (piece_of(device, slot)->stage == HY_CUDA_QUERIES_UP)
+		return queries_up(device, slot);
+	status = hy_cuda_sweep_up(device, slot);
+	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
+}
+
+/* queries_up: some of a group, with no row yet. */
+static HyStatus
+queries_up(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaTask *task = &device->task;
+	HyCudaFilter *filter = task->filter;
+	const HyTopKTask *topk = &task->task.u.topk;
+	const HyCudaFilterPiece *piece = piece_of(device, slot);
+	size_t row_bytes = (size_t) topk->queries.dims * sizeof(float);
+	size_t bytes = (size_t) piece->up_count * row_bytes;
+	size_t best = (size_t) piece->up_count * (size_t) topk->k * sizeof(HyNeighbor);
+	int64_t first = piece->chunk.first_query + piece->up_first;
+	cudaError_t error = cudaSuccess;
+
+	if (!filter->begun)
+		error = cudaMemsetAsync(part_of(filter, HY_CUDA_PART_OVERFLOW), 0, sizeof(int32_t),
+		                        slot->stream);
+	filter->begun = true;
+	hy_cuda_stage_rows(&topk->queries, first, piece->up_count, slot->pinned_up);
+	hy_cuda_topk_stage_none(topk, first, piece->up_count, slot->pinned_down);
+	if (error == cudaSuccess)
+		error = cudaMemcpyAsync((char *) part_of(filter, HY_CUDA_PART_QUERIES) +
+		                            (size_t) piece->up_first * row_bytes,
+		                        slot->pinned_up, bytes, cudaMemcpyHostToDevice, slot->stream);
+	if (error == cudaSuccess)
+		error = cudaMemcpyAsync(device->device_best + (int64_t) piece->up_first * topk->k,
+		                        slot->pinned_down, best, cudaMemcpyHostToDevice, slot->stream);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "copying queries up");
+	task->bytes_up += bytes + best;
+	return HY_OK;
+}
+
+static cudaError_t
+filter_launch(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaFilter *filter = device->task.filter;
+	const HyCudaFilterPiece *piece = piece_of(device, slot);
+	const float *queries = part_of(filter, HY_CUDA_PART_QUERIES);
+
+	if (piece->stage == HY_CUDA_FILTERED)
+		return launch_filtered(device, slot);
+	if (piece->stage == HY_CUDA_CANONICAL)
+		return launch_canonical(device, slot);
+	if (device->task.sweep.metric != HY_METRIC_COSINE)
+		return cudaSuccess;
+	return hy_cuda_launch_norms(queries + (int64_t) piece->up_first * filter->plan.work.dims,
+	                            piece->up_count, filter->plan.work.dims,
+	                            device->device_norms + piece->up_first, slot->stream);
+}
+
+static cudaError_t
+launch_canonical(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaSweep *sweep = &device->task.sweep;
+	HyCudaTopK args = {.rows = rows_of(device, slot),
+	                   .first_row = slot->chunk.first_row,
+	                   .k = device->task.filter->plan.k,
+	                   .best = device->device_best,
+	                   .lists = slot->device_down,
+	                   .list_bytes = device->scratch.down};
+	cudaError_t error = cudaSuccess;
+
+	if (slot->chunk.first_row == 0)
+		error = begin_group(device, slot, &args.rows);
+	if (error != cudaSuccess)
+		return error;
+	return hy_cuda_launch_topk(sweep->metric, sweep->targets.dtype, &args, device->multiprocessors,
+	                           slot->stream);
+}
+
+/* begin_group: all of its queries are up, and rows of the piece, or where they are resident, all. */
+static cudaError_t
+begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
+{
+	const HyCudaSweep *sweep = &device->task.sweep;
+	const HyCudaFilter *filter = device->task.filter;
+	HyCudaRows some = *rows;
+	HyCudaRound round = {.rows = rows->queries,
+	                     .stride = (int64_t) rows->dims * (int64_t) sizeof(float),
+	                     .count = rows->query_count,
+	                     .room =
+	                         (rows->query_count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE,
+	                     .dims = rows->dims,
+	                     .padded = filter->plan.padded,
+	                     .rounded = part_of(filter, HY_CUDA_PART_ROUNDED_QUERIES),
+	                     .aim = part_of(filter, HY_CUDA_PART_AIM)};
+	float *middle = part_of(filter, HY_CUDA_PART_MIDDLE);
+	cudaError_t error = cudaSuccess;
+
+	if (sweep->metric == HY_METRIC_L2)
+	{
+		if (sweep->work.resident)
+			some.rows = sweep->work.rows;
+		error = hy_cuda_launch_middle(sweep->targets.dtype, &some, middle, slot->stream);
+		round.middle = middle;
+	}
+	if (error != cudaSuccess)
+		return error;
+	return hy_cuda_launch_round(sweep->metric, HY_F32, &round, slot->stream);
+}
+
+static cudaError_t
+launch_filtered(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaSweep *sweep = &device->task.sweep;
+	const HyCudaFilter *filter = device->task.filter;
+	const HyCudaFilterPlan *plan = &filter->plan;
+	HyCudaFiltered args = {.rows = rows_of(device, slot),
+	                       .first_row = slot->chunk.first_row,
+	                       .k = plan->k,
+	                       .padded = plan->padded,
+	                       .queries = part_of(filter, HY_CUDA_PART_ROUNDED_QUERIES),
+	                       .aim = part_of(filter, HY_CUDA_PART_AIM),
+	                       .targets = part_of(filter, HY_CUDA_PART_ROUNDED_ROWS),
+	                       .reach = part_of(filter, HY_CUDA_PART_REACH),
+	                       .found = part_of(filter, HY_CUDA_PART_FOUND),
+	                       .count = part_of(filter, HY_CUDA_PART_COUNT),
+	                       .list_room = plan->list_room,
+	                       .best = device->device_best,
+	                       .overflow = part_of(filter, HY_CUDA_PART_OVERFLOW)};
+	HyCudaRound round = {.rows = args.rows.targets,
+	                     .stride = args.rows.stride,
+	                     .count = args.rows.rows,
+	                     .room = (args.rows.rows + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE,
+	                     .dims = args.rows.dims,
+	                     .padded = plan->padded,
+	                     .rounded = part_of(filter, HY_CUDA_PART_ROUNDED_ROWS),
+	                     .reach = part_of(filter, HY_CUDA_PART_REACH)};
+	cudaError_t error;
+
+	if (sweep->metric == HY_METRIC_L2)
+		round.middle = part_of(filter, HY_CUDA_PART_MIDDLE);
+	error = hy_cuda_launch_round(sweep->metric, sweep->targets.dtype, &round, slot->stream);
+	if (error == cudaSuccess)
+		error = hy_cuda_launch_propose(sweep->metric, &args, slot->stream);
+	if (error == cudaSuccess)
+		error = hy_cuda_launch_settle(sweep->metric, sweep->targets.dtype, &args, slot->stream);
+	return error;
+}
+
+/* rows_of: the piece's rows and all queries of its group. */
+static HyCudaRows
+rows_of(const HyDevice *device, const HyCudaSlot *slot)
+{
+	HyCudaRows rows = hy_cuda_sweep_rows(device, slot);
+
+	rows.queries = part_of(device->task.filter, HY_CUDA_PART_QUERIES);
+	return rows;
+}
+
+static HyStatus
+filter_down(HyDevice *device, HyCudaSlot *slot)
+{
+	const HyCudaFilter *filter = device->task.filter;
+	char *word = (char *) slot->pinned_down + device->scratch.down - HY_CUDA_FILTER_WORD;
+	cudaError_t error;
+
+	if (piece_of(device, slot)->stage == HY_CUDA_FILTERED)
+	{
+		error = cudaMemcpyAsync(word, part_of(filter, HY_CUDA_PART_OVERFLOW), sizeof(int32_t),
+		                        cudaMemcpyDeviceToHost, slot->stream);
+		if (error != cudaSuccess)
+			return hy_cuda_fail(device, error, "copying a count down");
+	}
+	return hy_cuda_topk_down(device, slot);
+}
+
+static void
+filter_collect(HyDevice *device, const HyCudaSlot *slot)
+{
+	HyCudaFilter *filter = device->task.filter;
+	const char *word =
+		(const char *) slot->pinned_down + device->scratch.down - HY_CUDA_FILTER_WORD;
+
+	if (piece_of(device, slot)->stage == HY_CUDA_FILTERED)
+	{
+		uint32_t before = filter->overflows;
+
+		memcpy(&filter->overflows, word, sizeof(uint32_t));
+		/* it may come round */
+		if (slot->chunk.first_query == device->task.sweep.group &&
+		    filter->overflows - before > (uint32_t) slot->chunk.query_count / MANY)
+			filter->useless = true;
+	}
+	hy_cuda_topk_collect(device, slot);
+}
+
+static void
+filter_end(HyDevice *device)
+{
+	HyCudaFilter *filter = device->task.filter;
+
+	if (filter == NULL)
+		return;
+	device->used -= filter->plan.bytes;
+	if (device->pid == getpid())
+	{
+		(void) cudaFree(filter->memory);
+		(void) cudaGetLastError();
+	}
+	hy_free(device->host->allocator, filter);
+	device->task.filter = NULL;
+}

@@ -1,0 +1,241 @@
+/*
+ * filter_plan.c
+ *		Groups of queries as large as memory allows, since rows are rounded once for each; pieces of
+ *		rows that double, since a list of candidates is short while half of the rows are known.
+ */
+#include "cuda/filter_plan.h"
+
+#include <math.h>
+
+#define MIB ((uint64_t) 1024 * 1024)
+#define ALIGNED 256
+
+/* 10,000 queries of 768 dims and k 10 in one group; 20,000 of their rows in a piece. */
+#define MOST_OF_QUERIES (64 * MIB)
+#define MOST_OF_ROWS (32 * MIB)
+
+/* With less the filter is not worth its start. */
+#define SMALLEST_GROUP HY_CUDA_TILE
+#define SMALLEST_ROOM (4 * HY_CUDA_TILE)
+
+#define LIST_ROOM 32       /* times k */
+#define CANONICAL_ROWS 256 /* of a group at least */
+
+/*
+ * What this way costs, in canonical distances: rounding a row, or a query; a product; and looking
+ * at a candidate.  Taken from what the instructions are rated at, not measured.
+ */
+#define ROW_PRICE 4.0
+#define QUERY_PRICE 10.0
+#define PRODUCT_PRICE 0.06
+#define CANDIDATE_PRICE 3.0
+
+static uint64_t part_bytes(const HyCudaFilterPlan *plan, int part);
+static uint64_t lay_out(HyCudaFilterPlan *plan);
+static void take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece);
+static int64_t least(int64_t a, int64_t b);
+static int64_t whole(int64_t count, int64_t of);
+
+/* What is known of candidates: as in hy_filter_suits. */
+bool
+hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least_work)
+{
+	double q = (double) work->queries;
+	double n = (double) work->rows;
+	double product = PRODUCT_PRICE;
+	double candidates;
+
+	if (metric == HY_METRIC_L1 || k < 1 || k > HY_CUDA_MAX_K || work->queries == 0 || n < 4.0 * k ||
+	    n <= CANONICAL_ROWS || q * n * work->dims < (double) least_work)
+		return false;
+	product *= (double) whole(work->queries, HY_CUDA_TILE) / q *
+	           (double) whole(work->dims, HY_CUDA_TILE_DIMS) / work->dims;
+	candidates = k * (2 + log(n / (2.0 * k)));
+	return q * n * (1 - product) > n * ROW_PRICE + q * (QUERY_PRICE + CANDIDATE_PRICE * candidates);
+}
+
+bool
+hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,
+                    uint64_t free_bytes, HyCudaFilterPlan *plan)
+{
+	int64_t results = (int64_t) (scratch->down - HY_CUDA_FILTER_WORD);
+	int64_t group;
+	int64_t room;
+
+	*plan = (HyCudaFilterPlan){.work = *work, .k = k, .list_room = LIST_ROOM * k};
+	plan->padded = (int32_t) whole(work->dims, HY_CUDA_TILE_DIMS);
+	plan->first = 2 * k > CANONICAL_ROWS ? 2 * k : CANONICAL_ROWS;
+
+	/* the k best of a group come down at once */
+	group = least(work->queries, HY_CUDA_MAX_QUERIES);
+	group = least(group, results / (k * (int64_t) sizeof(HyNeighbor)));
+	room = (int64_t) (MOST_OF_ROWS / ((uint64_t) plan->padded * sizeof(uint16_t)));
+	room = least(room, work->rows);
+	if (!work->resident)
+		room = least(room,
+		             (int64_t) (scratch->up / ((uint64_t) work->dims * (uint64_t) work->element)));
+	room = whole(room, HY_CUDA_TILE);
+
+	plan->group = HY_CUDA_TILE;
+	group = least(group, (int64_t) (MOST_OF_QUERIES / (lay_out(plan) / HY_CUDA_TILE)));
+	for (;;)
+	{
+		int64_t groups;
+
+		if (group < 1)
+			return false;
+		/* none much smaller than the others */
+		groups = (work->queries + group - 1) / group;
+		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
+		plan->room = room;
+		plan->bytes = lay_out(plan);
+		if (plan->bytes <= free_bytes / 2)
+			return true;
+		if (room > SMALLEST_ROOM)
+			room = whole(room / 2, HY_CUDA_TILE);
+		else if (plan->group >= 2 * SMALLEST_GROUP)
+			group = plan->group / 2;
+		else
+			return false;
+	}
+}
+
+uint64_t
+hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan)
+{
+	const HyCudaWork *work = &plan->work;
+	uint64_t queries = (uint64_t) work->queries;
+	uint64_t groups = (queries + (uint64_t) plan->group - 1) / (uint64_t) plan->group;
+	uint64_t row_bytes = (uint64_t) work->dims * (uint64_t) work->element;
+
+	return queries *
+	           ((uint64_t) work->dims * sizeof(float) + (uint64_t) plan->k * sizeof(HyNeighbor)) +
+	       (work->resident ? 0 : groups * (uint64_t) work->rows * row_bytes);
+}
+
+bool
+hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
+                    const HyCudaPace *canonical, const HyCudaPace *filtered, bool useless,
+                    HyCudaFilterPiece *piece)
+{
+	const HyCudaWork *work = &plan->work;
+	HyCudaChunk *chunk = &piece->chunk;
+	const HyCudaPace *pace;
+	int64_t rows;
+
+	chunk->first_row += chunk->row_count;
+	chunk->row_count = 0;
+	if (chunk->query_count == 0 || chunk->first_row == work->rows)
+	{
+		if (chunk->first_query + chunk->query_count == work->queries)
+			return false;
+		take_group(plan, piece);
+	}
+
+	piece->up_first += piece->up_count;
+	piece->up_count = 0;
+	if (piece->up_first < chunk->query_count)
+	{
+		int64_t count = chunk->query_count - piece->up_first;
+
+		count = least(count, (int64_t) (scratch->up / ((uint64_t) work->dims * sizeof(float))));
+		piece->stage = HY_CUDA_QUERIES_UP;
+		piece->up_count = (int32_t) count;
+		return true;
+	}
+
+	piece->stage = useless || chunk->first_row < plan->first ? HY_CUDA_CANONICAL : HY_CUDA_FILTERED;
+	rows = work->rows - chunk->first_row;
+	if (!work->resident)
+		rows = least(rows,
+		             (int64_t) (scratch->up / ((uint64_t) work->dims * (uint64_t) work->element)));
+	if (piece->stage == HY_CUDA_FILTERED)
+	{
+		pace = filtered;
+		rows = least(rows, least(plan->room, chunk->first_row));
+	}
+	else
+	{
+		pace = canonical;
+		if (chunk->first_row < plan->first)
+			rows = least(rows, plan->first - chunk->first_row);
+	}
+	rows = least(rows, (int64_t) (pace->work / hy_cuda_work(work->dims, chunk->query_count, 1)));
+	/* tiles that are not whole take as long */
+	if (piece->stage == HY_CUDA_FILTERED && rows > HY_CUDA_TILE &&
+	    rows < work->rows - chunk->first_row)
+		rows -= rows % HY_CUDA_TILE;
+	chunk->row_count = rows < 1 ? 1 : rows;
+	return true;
+}
+
+static uint64_t
+part_bytes(const HyCudaFilterPlan *plan, int part)
+{
+	uint64_t dims = (uint64_t) plan->work.dims;
+	uint64_t padded = (uint64_t) plan->padded;
+	uint64_t group = (uint64_t) plan->group;
+	uint64_t group_room = (uint64_t) whole(plan->group, HY_CUDA_TILE);
+	uint64_t room = (uint64_t) plan->room;
+
+	switch (part)
+	{
+		case HY_CUDA_PART_QUERIES:
+			return group * dims * sizeof(float);
+		case HY_CUDA_PART_ROUNDED_QUERIES:
+			return group_room * padded * sizeof(uint16_t);
+		case HY_CUDA_PART_AIM:
+			return group_room * sizeof(HyCudaAim);
+		case HY_CUDA_PART_COUNT:
+			return group * sizeof(int32_t);
+		case HY_CUDA_PART_FOUND:
+			return group * (uint64_t) plan->list_room * sizeof(int32_t);
+		case HY_CUDA_PART_ROUNDED_ROWS:
+			return room * padded * sizeof(uint16_t);
+		case HY_CUDA_PART_REACH:
+			return room * sizeof(HyCudaReach);
+		case HY_CUDA_PART_MIDDLE:
+			return dims * sizeof(float);
+		default:
+			return sizeof(int32_t);
+	}
+}
+
+/* lay_out: where what lies; returns the bytes of all. */
+static uint64_t
+lay_out(HyCudaFilterPlan *plan)
+{
+	uint64_t end = 0;
+	int part;
+
+	for (part = 0; part < HY_CUDA_PARTS; part++)
+	{
+		plan->offset[part] = end;
+		end += (part_bytes(plan, part) + ALIGNED - 1) / ALIGNED * ALIGNED;
+	}
+	return end;
+}
+
+/* take_group: the next one, of which nothing is up yet. */
+static void
+take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)
+{
+	HyCudaChunk *chunk = &piece->chunk;
+
+	chunk->first_query += chunk->query_count;
+	chunk->query_count = (int32_t) least(plan->group, plan->work.queries - chunk->first_query);
+	chunk->first_row = 0;
+	piece->up_first = piece->up_count = 0;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t
+whole(int64_t count, int64_t of)
+{
+	return (count + of - 1) / of * of;
+}

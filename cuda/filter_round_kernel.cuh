@@ -1,0 +1,251 @@
+/*
+ * filter_round_kernel.cuh
+ *		Rounding rows and queries to bfloat16, with what their bounds are made of (filter_launch.h).
+ *
+ * A warp takes a row.  Lengths come from the canonical sum of squares, whose error is known; what
+ * rounding took away is exact in fp32 for each element, and its squares are added up rounding up.
+ */
+#ifndef HY_CUDA_FILTER_ROUND_KERNEL_CUH
+#define HY_CUDA_FILTER_ROUND_KERNEL_CUH
+
+#include "cuda/filter_launch.h"
+#include "cuda/row_sums.cuh"
+
+/* Squared lengths beyond which fp32 arithmetic on rows or products may leave its range. */
+#define HY_CUDA_SHORTEST 1e-30f
+#define HY_CUDA_LONGEST 1e30f
+
+/*
+ * What canonical sums and a subtraction of the middle may err by, as parts of the product of the
+ * lengths, and of squared lengths where those are subtracted (core/filter.c).
+ */
+#define HY_CUDA_SUM_SLACK 4e-6
+#define HY_CUDA_SQUARE_SLACK 4e-6
+#define HY_CUDA_ROUND_UP 1.00001
+
+#define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* of a block */
+
+__device__ __forceinline__ float
+hy_infinity()
+{
+	return __uint_as_float(0x7f800000u);
+}
+
+/* hy_bfloat16: value rounded to nearest even; what is subnormal becomes 0, whatever the unit thinks. */
+__device__ __forceinline__ uint16_t
+hy_bfloat16(float value)
+{
+	const unsigned bits = __float_as_uint(value);
+
+	if (fabsf(value) < FLT_MIN)
+		return 0;
+	return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+/* hy_middle_kernel: a thread takes one dim of the rows. */
+template <class Element>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float *middle)
+{
+	const int i = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
+	const int64_t step = (args.rows + HY_CUDA_MIDDLE_ROWS - 1) / HY_CUDA_MIDDLE_ROWS;
+	float sum = 0.0f;
+	int taken = 0;
+
+	if (i >= args.dims)
+		return;
+	for (int64_t row = 0; row < args.rows; row += step)
+	{
+		const Element *x = (const Element *) ((const char *) args.targets + row * args.stride);
+
+		sum += hy_widen(x[i]);
+		taken++;
+	}
+	sum /= (float) taken;
+	middle[i] = fabsf(sum) <= FLT_MAX ? sum : 0.0f;
+}
+
+/* HyMeasured: what a warp found out about a row. */
+struct HyMeasured
+{
+	HyCudaAimKind kind;
+	double length;
+	double rest;
+};
+
+/*
+ * hy_round_row: one row into its place, by a warp; those beyond bounds become 0, so that no product
+ * leaves the range.
+ */
+template <class Element>
+__device__ __forceinline__ HyMeasured
+hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *rounded, int lane)
+{
+	HyTwins square[1] = {};
+	HyTwins rest[1] = {};
+	HyTwins others[1] = {};
+	float rest_sum = 0.0f;
+	HyMeasured measured = {};
+
+	for (int start = 0; start < args.padded; start += HY_CUDA_SEGMENT)
+	{
+		const int left = args.padded - start;
+		const int length = left < HY_CUDA_SEGMENT ? left : HY_CUDA_SEGMENT;
+		HyLanes lanes = {};
+
+		for (int i = start + lane; i < start + length; i += HY_LANES)
+		{
+#pragma unroll
+			for (int half = 0; half < 2; half++)
+			{
+				const int at = i + half * HY_CUDA_WARP;
+				float *sum = half == 0 ? &lanes.low : &lanes.high;
+				float value = 0.0f;
+
+				if (at >= args.padded)
+					continue;
+				if (at < args.dims)
+				{
+					value = hy_widen(x[at]);
+					if (args.middle != NULL)
+						value = __fsub_rn(value, args.middle[at]);
+				}
+
+				const uint16_t bits = hy_bfloat16(value);
+				const float lost = __fsub_rn(value, __uint_as_float((unsigned) bits << 16));
+
+				rounded[at] = bits;
+				*sum = __fmaf_rn(value, value, *sum);
+				rest_sum = __fmaf_ru(lost, lost, rest_sum);
+				if (value != 0.0f)
+					others[0].low = 1;
+			}
+		}
+		hy_flush(&lanes, &square[0]);
+	}
+	rest[0].low = (double) rest_sum;
+
+	const float square_sum = hy_fold(square, lane);
+	const float lost_sum = hy_fold(rest, lane);
+	const bool zero = hy_fold(others, lane) == 0.0f;
+	const bool bounded = square_sum >= HY_CUDA_SHORTEST && square_sum <= HY_CUDA_LONGEST;
+
+	if (bounded)
+	{
+		measured.length = sqrt((double) square_sum);
+		measured.rest = sqrt((double) lost_sum) * HY_CUDA_ROUND_UP;
+		return measured;
+	}
+	if (!zero)
+		measured.kind = HY_CUDA_UNBOUNDED;
+	else if (cosine)
+		measured.kind = HY_CUDA_NEVER;
+	for (int i = lane; i < args.padded; i += HY_CUDA_WARP)
+		rounded[i] = 0;
+	return measured;
+}
+
+/* hy_reach: f, a, b and v. */
+template <int Metric>
+__device__ __forceinline__ HyCudaReach
+hy_reach(const HyMeasured &row, int padded)
+{
+	const double whole = row.length + row.rest;
+	const double slack = HY_CUDA_SUM_SLACK + HY_CUDA_UNIT_SLACK * padded;
+	const double scale = Metric == HY_METRIC_COSINE && row.length > 0 ? 1 / row.length : 1;
+	HyCudaReach reach = {};
+
+	if (row.kind != HY_CUDA_BOUNDED)
+	{
+		reach.shift = row.kind == HY_CUDA_NEVER ? -hy_infinity() : hy_infinity();
+		return reach;
+	}
+	reach.factor = __double2float_rn(scale);
+	reach.reach = __double2float_ru((row.rest + slack * whole) * scale * HY_CUDA_ROUND_UP);
+	reach.rough = __double2float_ru(whole * (1 + slack) * scale * HY_CUDA_ROUND_UP);
+	if (Metric == HY_METRIC_L2)
+		reach.shift = __double2float_ru(-row.length * row.length / 2 * (1 - HY_CUDA_SQUARE_SLACK));
+	return reach;
+}
+
+/* hy_round_kernel: a warp takes row, or query, number blockIdx.x * HY_CUDA_ROUNDED_ROWS and on. */
+template <int Metric, class Element>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
+{
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int64_t row = (int64_t) blockIdx.x * HY_CUDA_ROUNDED_ROWS + threadIdx.x / HY_CUDA_WARP;
+	uint16_t *rounded = args.rounded + row * args.padded;
+	HyMeasured measured = {};
+
+	if (row >= args.room)
+		return;
+	if (row < args.count)
+	{
+		const Element *x = (const Element *) ((const char *) args.rows + row * args.stride);
+
+		measured = hy_round_row(args, Metric == HY_METRIC_COSINE, x, rounded, lane);
+	}
+	else
+	{
+		measured.kind = HY_CUDA_NEVER;
+		for (int i = lane; i < args.padded; i += HY_CUDA_WARP)
+			rounded[i] = 0;
+	}
+	if (lane != 0)
+		return;
+	if (args.reach != NULL)
+	{
+		args.reach[row] = hy_reach<Metric>(measured, args.padded);
+		return;
+	}
+	args.aim[row].kind = measured.kind;
+	args.aim[row].size = measured.length;
+	args.aim[row].length = __double2float_ru(measured.length * HY_CUDA_ROUND_UP);
+	args.aim[row].rest = __double2float_ru(measured.rest);
+}
+
+/*
+ * hy_threshold: t by the distance that still counts, rounded down.  An infinity stays one: rows as
+ * far as a k-th at -infinity still count, the first of them first.
+ */
+template <int Metric>
+__device__ __forceinline__ float
+hy_threshold(const HyCudaAim &aim, double limit)
+{
+	double t;
+
+	if (aim.kind == HY_CUDA_NEVER)
+		return hy_infinity();
+	if (aim.kind == HY_CUDA_UNBOUNDED || !(limit <= DBL_MAX))
+		return -hy_infinity();
+	if (Metric == HY_METRIC_IP)
+		t = -limit;
+	else if (Metric == HY_METRIC_COSINE)
+		t = (1 - limit) * aim.size;
+	else if (limit < 0)
+		return hy_infinity();
+	else
+		t = (aim.size * aim.size * (1 - HY_CUDA_SQUARE_SLACK) -
+		     limit * limit * (1 + HY_CUDA_SQUARE_SLACK)) /
+		    2;
+	if (fabs(t) <= DBL_MAX)
+		t -= fabs(t) * 1e-6;
+	return __double2float_rd(t);
+}
+
+/* hy_aim_kernel: thresholds of all queries; their lists are empty. */
+template <int Metric>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS) hy_aim_kernel(const HyCudaFiltered args)
+{
+	const int q = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
+
+	if (q >= args.rows.query_count)
+		return;
+	args.aim[q].threshold =
+		hy_threshold<Metric>(args.aim[q], args.best[(int64_t) q * args.k + args.k - 1].distance);
+	args.count[q] = 0;
+}
+
+#endif

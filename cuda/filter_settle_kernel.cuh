@@ -1,0 +1,83 @@
+/*
+ * filter_settle_kernel.cuh
+ *		Canonical distances of candidates: who is near is decided here alone.
+ */
+#ifndef HY_CUDA_FILTER_SETTLE_KERNEL_CUH
+#define HY_CUDA_FILTER_SETTLE_KERNEL_CUH
+
+#include "cuda/best.cuh"
+#include "cuda/filter_launch.h"
+
+/*
+ * hy_settle_kernel: the list of query number blockIdx.x.  Of a list that was too short it is not
+ * known which rows are missing, so then it is all rows of the piece.
+ */
+template <class Kind>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
+	hy_settle_kernel(const HyCudaFiltered args)
+{
+	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
+	__shared__ HyBest best;
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int mine = lane * Kind::pairs / HY_CUDA_WARP;
+	const int turn = HY_CUDA_WARPS * Kind::rows;
+	const int q = blockIdx.x;
+	const int32_t *found = args.found + (int64_t) q * args.list_room;
+	HyNeighbor *result = args.best + (int64_t) q * args.k;
+	const bool all = args.count[q] > args.list_room;
+	const int64_t candidates = all ? args.rows.rows : args.count[q];
+
+	if (candidates == 0)
+		return;
+	if (threadIdx.x == 0)
+	{
+		best.count = 0;
+		best.worst = result[args.k - 1];
+		if (all)
+			atomicAdd(args.overflow, 1);
+	}
+	if (args.rows.dims <= HY_CUDA_SEGMENT)
+		hy_load_queries<Kind>(args.rows, q, 0, query);
+	__syncthreads();
+	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
+	{
+		const HyNeighbor before = result[i];
+
+		if (before.row != HY_CUDA_NO_ROW)
+			best.found[atomicAdd(&best.count, 1)] = before;
+	}
+	hy_make_room(&best, args.k, turn);
+
+	/* every warp goes round the same number of times: the barriers need them all */
+	for (int64_t start = 0; start < candidates; start += turn)
+	{
+		const int64_t at = start + warp * Kind::rows;
+		const typename Kind::Element *target[Kind::rows];
+		HyNeighbor candidate;
+
+#pragma unroll
+		for (int r = 0; r < Kind::rows; r++)
+		{
+			const int64_t entry = at + r < candidates ? at + r : candidates - 1;
+
+			target[r] = hy_row<Kind>(args.rows, all ? entry : found[entry]);
+		}
+		candidate.distance =
+			hy_gathered_distance<Kind>(args.rows, q, at < candidates, target, query);
+		/* of the threads that have it, the first offers */
+		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && at + mine < candidates)
+		{
+			candidate.row = args.first_row + (all ? at + mine : found[at + mine]);
+			hy_offer(&best, candidate);
+		}
+		hy_make_room(&best, args.k, turn);
+	}
+
+	hy_keep_best(&best, args.k);
+	for (int i = threadIdx.x; i < best.count; i += HY_CUDA_THREADS)
+		result[i] = best.found[i];
+}
+
+#endif
