@@ -432,16 +432,15 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	if (member->device == NULL)
 		return;
 	executor->generation++;
+	hy_member_forget(member);
 	/* Closing a device that does not answer might never return. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
-		hy_member_forget(executor, member, false);
 		member->backend->close(member->device);
 		hy_share_give_context(executor, member);
 		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
 		       member->name, (int) member->number);
 	}
-	hy_member_forget(executor, member, false);
 	member->device = NULL;
 	member->leftovers = 0;
 	member->rent_ns = 0;
@@ -459,7 +458,7 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 	       (int) (member - executor->member), member->name, (int) member->number, what);
 	if (abandon)
 	{
-		hy_member_forget(executor, member, false);
+		hy_member_forget(member);
 		member->device = NULL;
 	}
 	snprintf(why, sizeof(why), "it %s", what);

@@ -280,12 +280,11 @@ extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
  * hy_member_room: the same for units of rows that stay there: half of what is this process's to take.
- * hy_member_yield: units beyond that give way.  hy_member_forget: all do; give_back: the device is
- * still there to free them, one by one.
+ * hy_member_yield: units beyond that give way.  hy_member_forget: the context goes, and all with it.
  */
 extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_yield(HyExecutor *executor, HyMember *member);
-extern void hy_member_forget(HyExecutor *executor, HyMember *member, bool give_back);
+extern void hy_member_forget(HyMember *member);
 
 /*
  * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;

@@ -173,17 +173,16 @@ hy_member_yield(HyExecutor *executor, HyMember *member)
 {
 	uint64_t before = member->resident.bytes;
 
-	if (member->residency == NULL || member->leftovers > 0)
+	if (member->residency == NULL || before == 0 || member->leftovers > 0)
 		return;
 	hy_residency_trim(member->residency, hy_member_room(executor, member, hy_now(executor)));
 	note_bytes(member, before);
 }
 
 void
-hy_member_forget(HyExecutor *executor, HyMember *member, bool give_back)
+hy_member_forget(HyMember *member)
 {
-	(void) executor;
-	hy_residency_destroy(member->residency, give_back);
+	hy_residency_destroy(member->residency, false);
 	member->residency = NULL;
 }
 
