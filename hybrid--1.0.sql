@@ -1519,7 +1519,8 @@ CREATE FUNCTION hybrid_get_devices(
 	OUT device int, OUT backend text, OUT name text, OUT architecture text, OUT cores int,
 	OUT memory_total bigint, OUT memory_free bigint, OUT memory_used bigint, OUT state text,
 	OUT detail text, OUT virtual bool, OUT contexts int, OUT limits text, OUT load float8,
-	OUT queue int, OUT queue_us float8)
+	OUT queue int, OUT queue_us float8, OUT resident_bytes bigint, OUT resident_units bigint,
+	OUT resident_hits bigint, OUT resident_misses bigint, OUT resident_evictions bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_get_devices'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
@@ -1694,6 +1695,11 @@ COMMENT ON COLUMN hybrid_devices.limits IS 'whether hybrid.gpu_max_contexts is e
 COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run for each core, over the last minute; of a device: tasks in queue for each place of hybrid.gpu_queue_depth; above 1 somebody waits';
 COMMENT ON COLUMN hybrid_devices.queue IS 'tasks that wait for the device or are in flight there: of all sessions where limits is enforced, else of this one; NULL for the CPU';
 COMMENT ON COLUMN hybrid_devices.queue_us IS 'microseconds that these are expected to take, those aside of which nothing is known yet; a batch that would go there now is expected to wait for them';
+COMMENT ON COLUMN hybrid_devices.resident_bytes IS 'bytes that vectors of indexes take there which this session keeps for its next searches; NULL for the CPU, as the next four';
+COMMENT ON COLUMN hybrid_devices.resident_units IS 'in so many units, each of some neighbouring lists of an index';
+COMMENT ON COLUMN hybrid_devices.resident_hits IS 'units that searches of this session have found there';
+COMMENT ON COLUMN hybrid_devices.resident_misses IS 'units that they have not, since these were new, had changed, or had made room';
+COMMENT ON COLUMN hybrid_devices.resident_evictions IS 'units that made room for others or for tasks';
 
 CREATE VIEW hybrid_capabilities AS SELECT * FROM hybrid_get_capabilities();
 COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session can run';

@@ -33,8 +33,10 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 	decision->failure = run->failure;
 	if (st == HY_CONTEXT_LOST && !member->latched)
 	{
+		/* a resident task has lost its rows with the context */
 		hy_member_close(executor, member);
-		if (hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
+		if (!decision->shape.resident &&
+		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
 	if (st == HY_NOMEM || st == HY_QUOTA)
@@ -93,7 +95,10 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 		       (int) (member - executor->member), member->name, (int) member->number,
 		       hy_op_name(op));
 	if (ready(executor, member, run))
+	{
+		hy_member_yield(executor, member);
 		return true;
+	}
 	hy_count_attempt(&member->counters[op], run->status);
 	if (run->status != HY_PROCESS_LOST)
 		hy_attempt_judge(executor, member, op, run->status);

@@ -217,6 +217,7 @@ typedef struct HyBackend
 	HyStatus (*mem_info)(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 
 	HyStatus (*buf_alloc)(HyDevice *device, uint64_t bytes, HyBuffer **buffer); /* reads as zero */
+	/* no task reads it; what it held nobody else ever sees */
 	void (*buf_free)(HyDevice *device, HyBuffer *buffer);
 	HyStatus (*upload)(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
 	                   uint64_t bytes);

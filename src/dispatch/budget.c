@@ -23,6 +23,7 @@
 #define CAP_STEPS 8
 #define CAP_STEP_NS UINT64_C(1000000000)
 
+static uint64_t free_now(HyExecutor *executor, HyMember *member, uint64_t now);
 static uint64_t budget_now(HyExecutor *executor, HyMember *member, uint64_t now);
 static uint64_t share_of_quota(const HyExecutor *executor, const HyMember *member);
 
@@ -53,13 +54,46 @@ hy_member_fitted(HyMember *member, uint64_t bytes)
 		member->cap_bytes += member->cap_step;
 }
 
+uint64_t
+hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now)
+{
+	uint64_t room = free_now(executor, member, now);
+	uint64_t share = share_of_quota(executor, member);
+
+	/* what they have is not free */
+	if (room <= UINT64_MAX - member->resident.bytes)
+		room += member->resident.bytes;
+	if (share < room)
+		room = share;
+	room /= 2;
+	return room < executor->config.resident_limit ? room : executor->config.resident_limit;
+}
+
 static uint64_t
 budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	uint64_t available = UINT64_MAX;
-	uint64_t share;
+	uint64_t available = free_now(executor, member, now);
+	uint64_t share = share_of_quota(executor, member);
 	uint64_t cap;
 
+	/* units that stay there take some of it, and half at most: more would give way (resident.c) */
+	if (share != UINT64_MAX)
+		share -= member->resident.bytes < share / 2 ? member->resident.bytes : share / 2;
+	if (share < available)
+		available = share;
+	if (member->cap_bytes == 0)
+		return available;
+	cap = member->cap_bytes + (now - member->cap_since_ns) / CAP_STEP_NS * member->cap_step;
+	if (cap < available)
+		return cap;
+	member->cap_bytes = 0;
+	return available;
+}
+
+/* free_now: the part of what is free that may be taken; UINT64_MAX where nobody knows. */
+static uint64_t
+free_now(HyExecutor *executor, HyMember *member, uint64_t now)
+{
 	/* Asking can cost more than a task, and a wrong guess costs a fallback, no answer. */
 	if (member->device != NULL &&
 	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&
@@ -70,20 +104,10 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 		member->free_at_ns = now;
 	}
 	if (member->device != NULL && member->free_known)
-		available =
-			(uint64_t) (MAY_TAKE * ((double) member->free_bytes + (double) member->held_bytes));
-	else if (member->info.memory_free > 0)
-		available = (uint64_t) (MAY_TAKE * (double) member->info.memory_free);
-	share = share_of_quota(executor, member);
-	if (share < available)
-		available = share;
-	if (member->cap_bytes == 0)
-		return available;
-	cap = member->cap_bytes + (now - member->cap_since_ns) / CAP_STEP_NS * member->cap_step;
-	if (cap < available)
-		return cap;
-	member->cap_bytes = 0;
-	return available;
+		return (uint64_t) (MAY_TAKE * ((double) member->free_bytes + (double) member->held_bytes));
+	if (member->info.memory_free > 0)
+		return (uint64_t) (MAY_TAKE * (double) member->info.memory_free);
+	return UINT64_MAX;
 }
 
 /* share_of_quota: UINT64_MAX where nobody knows how much memory the device has, and no limit is set. */

@@ -201,6 +201,14 @@ hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device)
 	       (fits_memory(executor, member, shape, hy_now(executor), &scratch) && !scratch.chunked);
 }
 
+bool
+hy_device_meant(const HyExecutor *executor, int32_t device)
+{
+	const HyMember *member = &executor->member[device];
+
+	return !hy_left_out(&executor->config, member) && may_be_meant(&executor->config, member);
+}
+
 static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {
@@ -212,15 +220,12 @@ choose_cpu(HyChoice *choice, HyReason reason)
 static int32_t
 named_device(const HyExecutor *executor, int32_t after)
 {
-	const HyConfig *config = &executor->config;
 	int32_t i;
 
 	for (i = after + 1; i < executor->members; i++)
 	{
-		const HyMember *member = &executor->member[i];
-
 		/* one that could not be had has no number, and still says why */
-		if (!hy_left_out(config, member) && may_be_meant(config, member))
+		if (hy_device_meant(executor, i))
 			return i;
 	}
 	return 0;

@@ -7,8 +7,8 @@
  * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
  * (gpu or a name) the device's status is returned instead.
  *
- * Device memory: this version keeps no buffers between calls, so it cannot know whose a buffer is,
- * and a task with inputs in one is HY_INVALID here (backends take them when called directly).
+ * Device memory: nobody outside is handed a buffer, so a task with inputs in one is HY_INVALID here;
+ * rows that stay on a device are resident.c's, which asks for them by name.
  *
  * A call on the CPU reads the clock twice and allocates nothing; one like another before it costs a
  * look-up and a cache line (memo.h).

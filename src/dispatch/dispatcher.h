@@ -13,6 +13,7 @@
 #include "dispatch/backend.h"
 #include "dispatch/breaker.h"
 #include "dispatch/queue.h"
+#include "dispatch/residency.h"
 #include "dispatch/tracker.h"
 
 typedef enum HyExecution
@@ -82,6 +83,7 @@ typedef struct HyConfig
 	int32_t window;                 /* observations the tracker keeps a shape and side */
 	bool telemetry;                 /* keep events; counters are always kept */
 	uint64_t memory_limit;          /* bytes a device, for all processes of a table; 0: 80% */
+	uint64_t resident_limit;        /* bytes a device for rows that stay there; 0: none do */
 	int32_t max_contexts;           /* on a device by all processes of a table; 0: any number */
 	uint64_t timeout_ns;            /* a task that runs longer is given up */
 	int32_t split_percent;          /* of a split task, for the device; < 0: as measured */
@@ -152,6 +154,7 @@ typedef struct HyDeviceState
 	bool left_out;   /* HyConfig.devices does not name it */
 	const char *why; /* when it cannot be used; static or executor-owned text, else NULL */
 	uint64_t memory_used;
+	HyResidencyCounts resident; /* of this process */
 	double load;     /* of the CPU as HyLoad.runnable; of a device: tasks there a place; 0: idle */
 	int32_t queue;   /* tasks that wait or are in flight there, of everybody */
 	double queue_ns; /* predicted, of those that can be */

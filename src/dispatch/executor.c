@@ -84,6 +84,7 @@ hy_config_default(HyConfig *config)
 	config->success_threshold = 0.95;
 	config->window = 100;
 	config->telemetry = true;
+	config->resident_limit = UINT64_MAX;
 	config->timeout_ns = UINT64_C(2000000000);
 	config->split_percent = -1;
 	config->queue_depth = 2;
@@ -282,6 +283,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->latched = member->latched;
 	state->left_out = device != 0 && hy_left_out(&executor->config, member);
 	state->why = member->why[0] != '\0' ? member->why : NULL;
+	state->resident = member->resident;
 	if (device == 0)
 	{
 		state->load = executor->load.runnable;
@@ -430,6 +432,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	if (member->device == NULL)
 		return;
 	executor->generation++;
+	hy_member_forget(member);
 	/* Closing a device that does not answer might never return. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
@@ -454,7 +457,10 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 	hy_log(executor, "device %d (%s %d) %s and is not used again in this process",
 	       (int) (member - executor->member), member->name, (int) member->number, what);
 	if (abandon)
+	{
+		hy_member_forget(member);
 		member->device = NULL;
+	}
 	snprintf(why, sizeof(why), "it %s", what);
 	note_loss(executor, member->name, all ? -1 : member->number, why);
 	for (i = 1; i < executor->members; i++)

@@ -15,6 +15,7 @@
 #include "dispatch/bulk.h"
 #include "dispatch/dispatcher.h"
 #include "dispatch/memo.h"
+#include "dispatch/resident.h"
 #include "dispatch/share.h"
 
 #define HY_ROUTES 512
@@ -59,6 +60,12 @@ typedef struct HyMember
 	uint64_t cap_bytes;    /* what was too much has left this behind (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
+
+	/* Rows that stay there (resident.c). */
+	HyResidency *residency; /* NULL: nothing was asked for in this context */
+	HyResidencyCounts resident;
+	uint64_t send_after_ns; /* none is sent before, since the last was not taken */
+	int32_t left_alone;     /* units that stayed unused since the CPU would have been faster */
 
 	/* Tickets that were given up and have not ended yet. */
 	int32_t leftovers;
@@ -211,6 +218,9 @@ hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, do
 /* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
+/* hy_device_meant: whether the settings let this device have tasks. */
+extern bool hy_device_meant(const HyExecutor *executor, int32_t device);
+
 /* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
@@ -267,6 +277,14 @@ typedef struct HyDeviceRun
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
 extern void hy_member_fitted(HyMember *member, uint64_t bytes);
+
+/*
+ * hy_member_room: the same for units of rows that stay there: half of what is this process's to take.
+ * hy_member_yield: units beyond that give way.  hy_member_forget: the context goes, and all with it.
+ */
+extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
+extern void hy_member_yield(HyExecutor *executor, HyMember *member);
+extern void hy_member_forget(HyMember *member);
 
 /*
  * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;

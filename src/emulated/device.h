@@ -103,8 +103,8 @@ extern HyStatus emulated_lost(const HyDevice *device, int32_t number, HyFailure 
  * emulated_meet: what emulated_faults has in mind for this call of a context, or, device being
  * NULL, for opening one; not HY_OK where it cannot be read, or something was lost before.
  */
-extern HyStatus emulated_meet(HyDevice *device, int32_t number, HyOp op, uint64_t bytes,
-                              FaultVerdict *fault, HyFailure *failure);
+extern HyStatus emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
+                              uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
 
 /* emulated_strike: a fault happens: what it takes along is lost; returns its status. */
 extern HyStatus

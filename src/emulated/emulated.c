@@ -96,7 +96,7 @@ emulated_open(int32_t number, const HyLimits *limits, HyDevice **opened)
 	emulated_settings(emulated_host, &settings);
 	if (number < 0 || number >= settings.devices || number >= EMULATED_DEVICES)
 		return emulated_fail(&open_failure, HY_INVALID, NATIVE_ARGUMENT, "there is no such device");
-	st = emulated_meet(NULL, number, HY_OP_DISTANCE, 0, &fault, &open_failure);
+	st = emulated_meet(NULL, number, FAULT_OPEN, HY_OP_DISTANCE, 0, &fault, &open_failure);
 	if (st != HY_OK)
 		return st;
 	if (fault.kind != FAULT_NONE)

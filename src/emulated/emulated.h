@@ -53,6 +53,9 @@ extern uint64_t emulated_duration(const EmulatedSettings *settings, const Emulat
 /* emulated_expected: the same of a warm device, without the jitter. */
 extern double emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load);
 
+/* emulated_copy_ns: what copying so many bytes takes. */
+extern double emulated_copy_ns(const EmulatedSettings *settings, uint64_t bytes);
+
 /* emulated_random: a number that depends on its seed only (splitmix64). */
 extern uint64_t emulated_random(uint64_t seed);
 
@@ -60,7 +63,8 @@ typedef enum FaultPlace
 {
 	FAULT_SUBMIT = 0,
 	FAULT_POLL,
-	FAULT_OPEN
+	FAULT_OPEN,
+	FAULT_UPLOAD
 } FaultPlace;
 
 typedef enum FaultKind
@@ -82,10 +86,11 @@ typedef struct FaultVerdict
 } FaultVerdict;
 
 /*
- * emulated_fault: what the setting has in mind for this call (opening when bytes and op say
- * nothing).  Counts the call for the rules that fail the N-th.
+ * emulated_fault: what the setting has in mind for this call: FAULT_OPEN, FAULT_UPLOAD (of which op
+ * says nothing), or FAULT_SUBMIT, a task, which may fail in poll as well.  Counts the call for the
+ * rules that fail the N-th.
  */
-extern void emulated_fault(const HyHost *host, bool opening, HyOp op, int32_t device,
+extern void emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device,
                            uint64_t bytes, FaultVerdict *verdict);
 
 /* emulated_wrong_abi: whether the plug-in is to pretend that it was built for another host. */

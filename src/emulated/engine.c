@@ -56,7 +56,7 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 		return emulated_fail(&device->failure, HY_UNSUPPORTED, NATIVE_ARGUMENT,
 		                     "not in the capabilities");
 	emulated_task_load(task, &load);
-	st = emulated_meet(device, device->number, task->op, load.device_bytes, &fault,
+	st = emulated_meet(device, device->number, FAULT_SUBMIT, task->op, load.device_bytes, &fault,
 	                   &device->failure);
 	if (st != HY_OK)
 		return st;

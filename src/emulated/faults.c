@@ -12,7 +12,7 @@
  *			above=BYTES		tasks that need more device memory; k, m or g may follow the number
  *			(none of them: every call)
  *	where	op=NAME, device=N		only calls of this kind, and only these are counted
- *			in=submit | poll | open	which of them fails; poll leaves garbage in the outputs
+ *			in=submit | poll | open | upload	which of them fails; poll leaves garbage in the outputs
  *	what	status=NAME		nomem, quota, busy, transient (the default), timeout, cancelled,
  *							context_lost, process_lost (or sticky), device_gone, invalid, bug,
  *							unsupported; hang: never done until cancelled; deaf: not even then.
@@ -92,7 +92,7 @@ static char *trim(char *text);
 static bool applies(FaultRule *rule, uint64_t bytes);
 
 void
-emulated_fault(const HyHost *host, bool opening, HyOp op, int32_t device, uint64_t bytes,
+emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device, uint64_t bytes,
                FaultVerdict *verdict)
 {
 	const char *text = emulated_faults_text(host);
@@ -113,9 +113,10 @@ emulated_fault(const HyHost *host, bool opening, HyOp op, int32_t device, uint64
 	for (i = 0; i < rule_count; i++)
 	{
 		FaultRule *rule = &rules[i];
+		bool task = rule->place == FAULT_SUBMIT || rule->place == FAULT_POLL;
 
-		if (opening != (rule->place == FAULT_OPEN) ||
-		    (!opening && rule->op >= 0 && rule->op != (int32_t) op) ||
+		if (call != (task ? FAULT_SUBMIT : rule->place) ||
+		    (task && rule->op >= 0 && rule->op != (int32_t) op) ||
 		    (rule->device >= 0 && rule->device != device))
 			continue;
 		if (applies(rule, bytes) && verdict->kind == FAULT_NONE)
@@ -278,6 +279,8 @@ parse_place(const char *value, FaultRule *rule)
 		rule->place = FAULT_POLL;
 	else if (strcmp(value, "open") == 0)
 		rule->place = FAULT_OPEN;
+	else if (strcmp(value, "upload") == 0)
+		rule->place = FAULT_UPLOAD;
 	else
 		return false;
 	return true;

@@ -36,10 +36,10 @@ emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure)
 }
 
 HyStatus
-emulated_meet(HyDevice *device, int32_t number, HyOp op, uint64_t bytes, FaultVerdict *fault,
-              HyFailure *failure)
+emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op, uint64_t bytes,
+              FaultVerdict *fault, HyFailure *failure)
 {
-	emulated_fault(emulated_host, device == NULL, op, number, bytes, fault);
+	emulated_fault(emulated_host, call, op, number, bytes, fault);
 	if (fault->fresh)
 	{
 		emulated_loss_reset();

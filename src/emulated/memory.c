@@ -77,6 +77,9 @@ emulated_buf_free(HyDevice *device, HyBuffer *buffer)
 	if (buffer->next != NULL)
 		buffer->next->previous = buffer->previous;
 	device->used -= buffer->bytes;
+	/* as on hardware, where another context could have it next */
+	if (buffer->data != NULL)
+		memset(buffer->data, 0, buffer->bytes);
 	hy_free(emulated_host->allocator, buffer->data);
 	hy_free(emulated_host->allocator, buffer);
 }
@@ -86,10 +89,21 @@ emulated_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void 
                 uint64_t bytes)
 {
 	HyStatus st = reach(device, buffer, offset, bytes);
+	EmulatedSettings settings;
+	FaultVerdict fault;
 
-	if (st == HY_OK && bytes > 0)
+	if (st == HY_OK)
+		st = emulated_meet(device, device->number, FAULT_UPLOAD, HY_OP_DISTANCE, bytes, &fault,
+		                   &device->failure);
+	if (st != HY_OK)
+		return st;
+	if (fault.kind != FAULT_NONE)
+		return emulated_strike(device, device->number, &fault, &device->failure);
+	emulated_settings(emulated_host, &settings);
+	if (bytes > 0)
 		memcpy(buffer->data + offset, data, bytes);
-	return st;
+	emulated_pass_time((uint64_t) emulated_copy_ns(&settings, bytes), settings.wait);
+	return HY_OK;
 }
 
 HyStatus

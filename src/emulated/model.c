@@ -46,7 +46,6 @@ static bool setting_on(const HyHost *host, const char *name);
 static bool setting_is(const HyHost *host, const char *name, const char *value);
 static void
 spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load);
-static double copy_ns(const EmulatedSettings *settings, uint64_t bytes);
 
 void
 emulated_settings(const HyHost *host, EmulatedSettings *settings)
@@ -148,7 +147,8 @@ emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load)
 	}
 	if (load->k > 1)
 		ns += 0.25 * settings->launch_ns * log2(load->k);
-	return ns + copy_ns(settings, load->bytes_up) + copy_ns(settings, load->bytes_down);
+	return ns + emulated_copy_ns(settings, load->bytes_up) +
+	       emulated_copy_ns(settings, load->bytes_down);
 }
 
 uint64_t
@@ -235,8 +235,8 @@ spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLo
 	load->device_bytes = load->bytes_up + load->bytes_down + values * 16;
 }
 
-static double
-copy_ns(const EmulatedSettings *settings, uint64_t bytes)
+double
+emulated_copy_ns(const EmulatedSettings *settings, uint64_t bytes)
 {
 	if (bytes == 0 || !(settings->bytes_per_ns > 0))
 		return 0;

@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "index/build.h"
+#include "index/read.h"
 
 static void prepare_lists(HybridBuild *build);
 static void place_rows(HybridBuild *build, HybridMeta *meta);
@@ -41,6 +42,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	hybrid_units_forget();
 
 	memset(&build, 0, sizeof(build));
 	build.heap = heap;

@@ -36,6 +36,9 @@ static void end_store(HybridStore *store);
 const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
                                                  .begin = begin_store,
                                                  .read = hybrid_store_read,
+                                                 .unit = hybrid_store_unit,
+                                                 .unchanged = hybrid_store_unchanged,
+                                                 .pass = hybrid_store_pass,
                                                  .share = share_of_store,
                                                  .end = end_store,
                                                  .probe = hybrid_probe_init,
@@ -78,6 +81,7 @@ hybrid_store_rewind(HybridStore *store)
 		pfree(store->lists);
 	store->lists =
 		hybrid_tree_lists(store->index, &store->open, &tree, 0, store->snapshot, &store->count);
+	store->stop = store->count;
 	store->list = 0;
 	store->block = store->count > 0 ? store->lists[0].head : InvalidBlockNumber;
 	store->slot = 0;
@@ -90,7 +94,7 @@ hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
 {
 	int filled = 0;
 
-	while (filled < most && store->list < store->count)
+	while (filled < most && store->list < store->stop)
 	{
 		CHECK_FOR_INTERRUPTS();
 		filled = read_page(store, rows, filled, most);

@@ -19,6 +19,7 @@ struct HybridStore
 	MemoryContext context;         /* of the lists */
 	HybridLink *lists;
 	int count;
+	int stop;          /* reading ends before this one */
 	int list;          /* the current one */
 	BlockNumber block; /* of it */
 	int slot;          /* of that page, the next */
@@ -39,5 +40,16 @@ extern void hybrid_store_rewind(HybridStore *store);
 
 /* hybrid_store_read: see HybridStoreMethods. */
 extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
+
+/* units.c: the same. */
+extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);
+extern bool hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit);
+extern void hybrid_store_pass(HybridStore *store, const HybridStoreUnit *unit);
+
+/*
+ * hybrid_units_forget: units of before have other keys.  An index that is built in the place of an
+ * empty one has the same file, and its lists may have the same names.
+ */
+extern void hybrid_units_forget(void);
 
 #endif

@@ -31,6 +31,7 @@
 #include "knn/fetch.h"
 #include "knn/outliers.h"
 #include "knn/search.h"
+#include "knn/units.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "optimizer/cost.h"
@@ -69,6 +70,7 @@ static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, H
                     HybridStoreShape *shape);
 static bool is_better(const HybridStoreShape *a, const HybridStoreShape *b);
 static void read_store(Pass *pass, int64 many);
+static void read_entries(Pass *pass, HybridSearch *search);
 static void tell_progress(void *arg);
 static double least_distance(const Pass *pass, int query, double distance);
 static void look_up(Pass *pass);
@@ -220,39 +222,50 @@ read_store(Pass *pass, int64 many)
 	const HybridStoreMethods *stores = hybrid_stores();
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid batches", ALLOCSET_DEFAULT_SIZES);
-	float residuals[READ_ROWS];
-	float norms[READ_ROWS];
 	HybridSearch search;
-	int room;
-	int rows;
+	HybridUnits units;
 
 	pass->store = stores->begin(candidates->index, GetActiveSnapshot());
 	hybrid_search_begin(&search, context, candidates->metric, candidates->shape.dtype, true,
 	                    pass->queries, (int32) many, pass->best);
 	search.went = tell_progress;
 	search.went_arg = pass;
-	for (;;)
-	{
-		int64 first;
-		HybridStoreRows into = {.norms = norms, .residuals = residuals};
-		int i;
-
-		room = hybrid_search_room(&search, READ_ROWS);
-		first = search.gathered.count;
-		into.vectors = search.vectors + first * search.stride;
-		into.positions = search.positions + first;
-		rows = stores->read(pass->store, &into, room);
-		if (rows == 0)
-			break;
-		memcpy(search.norms + first, norms, rows * sizeof(float));
-		for (i = 0; i < rows; i++)
-			hybrid_outliers_offer(&pass->outliers, candidates->metric, into.positions[i], norms[i],
-			                      residuals[i]);
-		hybrid_search_took(&search, rows);
-	}
+	hybrid_units_begin(&units, &search, pass->store, &candidates->shape, &pass->outliers,
+	                   candidates->metric);
+	while (hybrid_units_next(&units))
+		read_entries(pass, &search);
 	hybrid_search_end(&search);
 	stores->end(pass->store);
 	MemoryContextDelete(context);
+}
+
+/* read_entries: into batches, until the store says that this is all. */
+static void
+read_entries(Pass *pass, HybridSearch *search)
+{
+	float residuals[READ_ROWS];
+	float norms[READ_ROWS];
+	int rows;
+	int i;
+
+	for (;;)
+	{
+		int room = hybrid_search_room(search, READ_ROWS);
+		int64 first = search->gathered.count;
+		HybridStoreRows into = {.vectors = search->vectors + first * search->stride,
+		                        .norms = norms,
+		                        .residuals = residuals,
+		                        .positions = search->positions + first};
+
+		rows = hybrid_stores()->read(pass->store, &into, room);
+		if (rows == 0)
+			return;
+		memcpy(search->norms + first, norms, rows * sizeof(float));
+		for (i = 0; i < rows; i++)
+			hybrid_outliers_offer(&pass->outliers, pass->candidates->metric, into.positions[i],
+			                      norms[i], residuals[i]);
+		hybrid_search_took(search, rows);
+	}
 }
 
 static void

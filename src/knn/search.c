@@ -22,9 +22,12 @@ typedef struct PlaceAndRow
 } PlaceAndRow;
 
 static void make_room(HybridSearch *search, int64 wanted);
+static void make_room_for_found(HybridSearch *search, int64 each);
 static void order_batch(HybridSearch *search);
 static int compare_neighbors(const void *a, const void *b);
 static void flush_batch(HybridSearch *search, HyFlush cause);
+static HyTask task_over(const HybridSearch *search, int64 rows);
+static void take_found(HybridSearch *search, const HyTask *task, const int64 *positions);
 
 void
 hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
@@ -108,6 +111,75 @@ hybrid_search_took(HybridSearch *search, int rows)
 		flush_batch(search, cause);
 }
 
+int64
+hybrid_search_most(const HybridSearch *search)
+{
+	return (int64) (search->gathered.memory / search->row_bytes);
+}
+
+void
+hybrid_search_stage(HybridSearch *search, int64 rows)
+{
+	flush_batch(search, HY_FLUSH_END);
+	if (rows > search->capacity)
+		make_room(search, rows);
+}
+
+void
+hybrid_search_staged(HybridSearch *search, int64 rows)
+{
+	int64 i;
+
+	search->gathered.count = rows;
+	search->gathered.bytes = rows * search->row_bytes;
+	search->ordered = true;
+	for (i = 1; i < rows && search->ordered; i++)
+		search->ordered = search->positions[i - 1] < search->positions[i];
+	if (!search->ordered)
+		order_batch(search);
+	search->ordered = true;
+}
+
+void
+hybrid_search_send(HybridSearch *search)
+{
+	flush_batch(search, HY_FLUSH_END);
+}
+
+void
+hybrid_search_discard(HybridSearch *search)
+{
+	search->gathered.count = 0;
+	search->gathered.bytes = 0;
+}
+
+HyShape
+hybrid_search_shape(const HybridSearch *search, int64 rows)
+{
+	HyTask task = task_over(search, rows);
+
+	return hy_task_shape(&task);
+}
+
+bool
+hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *positions)
+{
+	MemoryContext before = MemoryContextSwitchTo(search->context);
+	int64 rows = hy_unit_rows(resident->unit);
+	HyTask task;
+	bool went;
+
+	make_room_for_found(search, Min(search->k, rows));
+	task = task_over(search, rows);
+	went = hybrid_run_resident(&task, resident, "find nearest rows");
+	if (went)
+		take_found(search, &task, positions);
+	if (went && search->went != NULL)
+		search->went(search->went_arg);
+	MemoryContextSwitchTo(before);
+	return went;
+}
+
 void
 hybrid_search_end(HybridSearch *search)
 {
@@ -151,16 +223,23 @@ make_room(HybridSearch *search, int64 wanted)
 		if (search->with_norms)
 			search->norms = repalloc_huge(search->norms, sizeof(float) * rows);
 	}
-	if (search->found == NULL || search->capacity < search->k)
-	{
-		if (search->found != NULL)
-			pfree(search->found);
-		search->found = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(HyNeighbor) *
-		                                                                 search->queries->count *
-		                                                                 Min(search->k, rows));
-	}
+	make_room_for_found(search, Min(search->k, rows));
 	search->capacity = rows;
 	MemoryContextSwitchTo(before);
+}
+
+static void
+make_room_for_found(HybridSearch *search, int64 each)
+{
+	if (search->found_each >= each)
+		return;
+	if (search->found != NULL)
+		pfree(search->found);
+	search->found_each = 0;
+	search->found = NULL;
+	search->found =
+		MemoryContextAllocHuge(search->context, sizeof(HyNeighbor) * search->queries->count * each);
+	search->found_each = each;
 }
 
 /*
@@ -218,50 +297,67 @@ static void
 flush_batch(HybridSearch *search, HyFlush cause)
 {
 	MemoryContext before = MemoryContextSwitchTo(search->context);
-	HyTask task = {.op = HY_OP_TOPK, .numeric_class = HY_CLASS_EXACT};
-	HyTopKTask *work = &task.u.topk;
-	const HybridQueries *queries = search->queries;
 	int64 filled = search->gathered.count;
-	uint64 ns;
-	int i;
-	int32 n;
+	uint64_t ns;
 
 	if (filled > 0)
 	{
+		HyTask task = task_over(search, filled);
+
 		if (!search->ordered)
 			order_batch(search);
-		work->metric = search->metric;
-		work->queries.dtype = HY_F32;
-		work->queries.dims = queries->dims;
-		work->queries.rows = queries->count;
-		work->queries.stride = queries->dims * sizeof(float);
-		work->queries.data = queries->x;
-		work->targets.dtype = search->dtype;
-		work->targets.dims = queries->dims;
-		work->targets.rows = filled;
-		work->targets.stride = search->stride;
-		work->targets.data = search->vectors;
-		work->targets.norms = search->norms;
-		work->k = (int32) Min(search->k, filled);
-		work->out = search->found;
-		work->counts = search->counts;
-		work->limits = search->limits;
+		task.u.topk.targets.data = search->vectors;
+		task.u.topk.targets.norms = search->norms;
 		ns = hybrid_run(&task, "find nearest rows");
-
-		for (i = 0; i < queries->count; i++)
-		{
-			const HyNeighbor *found = search->found + (Size) i * work->k;
-			HyTopK *best = &search->best[i];
-
-			CHECK_FOR_INTERRUPTS();
-			for (n = 0; n < search->counts[i]; n++)
-				(void) hy_topk_push(best, found[n].distance, search->positions[found[n].row]);
-			if (best->count == best->k)
-				search->limits[i] = best->items[0].distance;
-		}
+		take_found(search, &task, search->positions);
 		hy_accumulator_flushed(&search->gathered, hybrid_executor(), cause, ns);
 		if (search->went != NULL)
 			search->went(search->went_arg);
 	}
 	MemoryContextSwitchTo(before);
+}
+
+/* task_over: a search of so many rows, wherever they are. */
+static HyTask
+task_over(const HybridSearch *search, int64 rows)
+{
+	HyTask task = {.op = HY_OP_TOPK, .numeric_class = HY_CLASS_EXACT};
+	HyTopKTask *work = &task.u.topk;
+	const HybridQueries *queries = search->queries;
+
+	work->metric = search->metric;
+	work->queries.dtype = HY_F32;
+	work->queries.dims = queries->dims;
+	work->queries.rows = queries->count;
+	work->queries.stride = queries->dims * sizeof(float);
+	work->queries.data = queries->x;
+	work->targets.dtype = search->dtype;
+	work->targets.dims = queries->dims;
+	work->targets.rows = rows;
+	work->targets.stride = search->stride;
+	work->k = (int32) Min(search->k, rows);
+	work->out = search->found;
+	work->counts = search->counts;
+	work->limits = search->limits;
+	return task;
+}
+
+/* take_found: what the task has found, among rows of these positions, enters the heaps. */
+static void
+take_found(HybridSearch *search, const HyTask *task, const int64 *positions)
+{
+	int i;
+	int32 n;
+
+	for (i = 0; i < search->queries->count; i++)
+	{
+		const HyNeighbor *found = search->found + (Size) i * task->u.topk.k;
+		HyTopK *best = &search->best[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (n = 0; n < search->counts[i]; n++)
+			(void) hy_topk_push(best, found[n].distance, positions[found[n].row]);
+		if (best->count == best->k)
+			search->limits[i] = best->items[0].distance;
+	}
 }

@@ -14,6 +14,7 @@
 
 #include "core/topk.h"
 #include "dispatch/accumulator.h"
+#include "dispatch/resident.h"
 #include "knn/queries.h"
 
 typedef struct HybridSearch
@@ -39,9 +40,10 @@ typedef struct HybridSearch
 	int64 *positions;
 	bool with_norms;
 	bool ordered;      /* positions ascend */
-	HyNeighbor *found; /* queries * the smaller of k and capacity */
-	int32 *counts;     /* queries */
-	double *limits;    /* queries: nothing beyond is wanted any more */
+	HyNeighbor *found; /* queries * found_each */
+	int64 found_each;
+	int32 *counts;  /* queries */
+	double *limits; /* queries: nothing beyond is wanted any more */
 } HybridSearch;
 
 /*
@@ -61,6 +63,29 @@ extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 po
  */
 extern int hybrid_search_room(HybridSearch *search, int most);
 extern void hybrid_search_took(HybridSearch *search, int rows);
+
+/*
+ * hybrid_search_most: rows that a batch can have at most.
+ *
+ * hybrid_search_stage: what is there goes, and so many rows, at most as many as that, can be put into
+ * the batch, from its beginning.  hybrid_search_staged: so many were; they are in order of position
+ * now, and stay until hybrid_search_send has them go as a batch, or hybrid_search_discard.
+ */
+extern int64 hybrid_search_most(const HybridSearch *search);
+extern void hybrid_search_stage(HybridSearch *search, int64 rows);
+extern void hybrid_search_staged(HybridSearch *search, int64 rows);
+extern void hybrid_search_send(HybridSearch *search);
+extern void hybrid_search_discard(HybridSearch *search);
+
+/* hybrid_search_shape: of a task of so many rows. */
+extern HyShape hybrid_search_shape(const HybridSearch *search, int64 rows);
+
+/*
+ * hybrid_search_resident: rows that are on a device, in order of these positions, are searched there;
+ * false: it failed.
+ */
+extern bool
+hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *positions);
 
 /* hybrid_search_end: the last batch goes; the heaps hold the answer, not sorted yet. */
 extern void hybrid_search_end(HybridSearch *search);

@@ -129,6 +129,31 @@ hybrid_run(HyTask *task, const char *what)
 	return 0;
 }
 
+bool
+hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident)
+{
+	HyStatus status = hy_resident_keep(executor, op, rows, resident);
+
+	flush_log();
+	return status == HY_OK;
+}
+
+bool
+hybrid_run_resident(HyTask *task, HyResident *resident, const char *what)
+{
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	HyStatus status;
+
+	task->cancel = &hybrid_cancel;
+	task->allocator = &allocator;
+	status = hy_resident_run(executor, task, resident, NULL);
+	task->allocator = NULL;
+	flush_log();
+	if (status == HY_CANCELLED)
+		hybrid_check(status, what);
+	return status == HY_OK;
+}
+
 static void
 create_executor(void)
 {

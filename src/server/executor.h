@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "dispatch/dispatcher.h"
+#include "dispatch/resident.h"
 
 /*
  * hybrid_clock: what the dispatcher and the plug-ins call time; what they have stamped compares
@@ -26,5 +27,12 @@ extern HyExecutor *hybrid_executor(void);
  * not ...".  Returns the ns that the call took, by the clock of the side that ran it.
  */
 extern uint64 hybrid_run(HyTask *task, const char *what);
+
+/*
+ * hybrid_keep, hybrid_run_resident: a unit that hy_resident_ask wanted, or found, as hy_resident_keep
+ * and hy_resident_run; false: the device failed.  Raises on cancel.
+ */
+extern bool hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident);
+extern bool hybrid_run_resident(HyTask *task, HyResident *resident, const char *what);
 
 #endif

@@ -35,7 +35,8 @@ static char *gpu_device;
 static uint64 gpu_devices; /* gpu_device parsed; 0: any */
 static int gpu_queue_depth;
 static int split_gpu_percent;
-static int gpu_memory_limit; /* MB */
+static int gpu_memory_limit;    /* MB */
+static int gpu_resident_memory; /* MB; -1: as much as there is room for */
 static int gpu_max_contexts;
 static int gpu_timeout; /* ms */
 static int simd;
@@ -162,6 +163,8 @@ hybrid_settings_config(HyConfig *config)
 	config->queue_depth = gpu_queue_depth;
 	config->split_percent = split_gpu_percent;
 	config->memory_limit = (uint64) gpu_memory_limit * 1024 * 1024;
+	config->resident_limit =
+		gpu_resident_memory < 0 ? UINT64_MAX : (uint64) gpu_resident_memory * 1024 * 1024;
 	config->max_contexts = gpu_max_contexts;
 	config->timeout_ns = (uint64) gpu_timeout * 1000000;
 	config->batch_max = batch_max;
@@ -243,6 +246,12 @@ define_device_settings(void)
 		"Each open context has an even share. 0 means 80% of the device's; for "
 		"all sessions only where the library is preloaded.",
 		&gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
+	DefineCustomIntVariable(
+		"hybrid.gpu_resident_memory",
+		"Most memory of a device for vectors that this session keeps there.",
+		"-1 means half of its share of the device's memory, which is never exceeded; 0 "
+		"sends vectors anew for each search.",
+		&gpu_resident_memory, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.gpu_max_contexts",
 	                        "Most contexts that all sessions together hold on a device.",
 	                        "0 means any number. Held only where the library is preloaded.",

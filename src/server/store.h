@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "core/batch.h"
+#include "dispatch/residency.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -53,6 +54,16 @@ typedef struct HybridLoss
 	float residual;
 } HybridLoss;
 
+/* HybridStoreUnit: a run of lists that may stay on a device (dispatch/resident.h). */
+typedef struct HybridStoreUnit
+{
+	bool named; /* there is a key; else it is too long, or empty */
+	HyUnitKey key;
+	int64 rows;
+	int first; /* list; the store's business, as the next */
+	int end;
+} HybridStoreUnit;
+
 typedef struct HybridStore HybridStore;
 
 typedef struct HybridStoreMethods
@@ -68,6 +79,18 @@ typedef struct HybridStoreMethods
 
 	/* the next entries, at most most of them; 0: there are no more */
 	int (*read)(HybridStore *store, const HybridStoreRows *rows, int most);
+
+	/*
+	 * From now on read stops where the unit ends that begins here, of at most so many bytes of
+	 * vectors as a rule; false: nothing is left.  Its key names the entries that it has at this
+	 * moment: whoever read them under the same key has the same.  Where a unit ends depends on its
+	 * lists alone, not on what came before it.
+	 */
+	bool (*unit)(HybridStore *store, Size bytes, HybridStoreUnit *unit);
+
+	/* unchanged: whether what was read of the unit since is what its key names; pass: it need not be. */
+	bool (*unchanged)(HybridStore *store, const HybridStoreUnit *unit);
+	void (*pass)(HybridStore *store, const HybridStoreUnit *unit);
 
 	/* how much of the store was read, 0 .. 1 */
 	double (*share)(const HybridStore *store);

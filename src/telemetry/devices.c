@@ -20,6 +20,7 @@ static const char *device_state(const HyDeviceState *state);
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state);
 static void put_load(HybridRow *row, int32 device, const HyDeviceState *state);
+static void put_resident(HybridRow *row, int32 device, const HyResidencyCounts *counts);
 static void store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 device,
                              const HyShape *shape);
 static int32 largest_dims(const HyExecutor *executor, int32 device, HyShape shape);
@@ -53,6 +54,7 @@ hybrid_get_devices(PG_FUNCTION_ARGS)
 		hybrid_row_put(&row, BoolGetDatum(state.info.virtual_time));
 		put_contexts(&row, executor, device, &state);
 		put_load(&row, device, &state);
+		put_resident(&row, device, &state.resident);
 		hybrid_row_store(fcinfo, &row);
 	}
 	return (Datum) 0;
@@ -139,6 +141,19 @@ put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 	hybrid_row_put_if(row, device == 0 ? state->load > 0 : there, Float8GetDatum(state->load));
 	hybrid_row_put_if(row, queues, Int32GetDatum(state->queue));
 	hybrid_row_put_us(row, queues ? state->queue_ns : -1);
+}
+
+/* put_resident: what this session keeps there; NULL for the CPU. */
+static void
+put_resident(HybridRow *row, int32 device, const HyResidencyCounts *counts)
+{
+	bool there = device != 0;
+
+	hybrid_row_put_if(row, there, Int64GetDatum((int64) counts->bytes));
+	hybrid_row_put_if(row, there, Int64GetDatum(counts->units));
+	hybrid_row_put_if(row, there, Int64GetDatum(counts->hits));
+	hybrid_row_put_if(row, there, Int64GetDatum(counts->misses));
+	hybrid_row_put_if(row, there, Int64GetDatum(counts->evictions));
 }
 
 static void

@@ -133,6 +133,15 @@ set('gpu_memory_limit', 1);
 decided(1000);
 is(last_event('bytes_available'), 1024 * 1024, 'gpu_memory_limit');
 set('gpu_memory_limit');
+set('execution', 'prefer_gpu');
+ask($s, q{CREATE TEMP TABLE kept AS SELECT array_agg((i * j) % 101)::vector(32) AS v FROM generate_series(1, 2000) i, generate_series(1, 32) j GROUP BY i; CREATE INDEX ON kept USING hybrid (v vector_l2_ops) WITH (storage = float32)});
+my $search = q{SELECT count(*) FROM hybrid_knn('kept', 'v', (SELECT array_agg(v) FROM (SELECT v FROM kept LIMIT 5) q), 5)};
+ask($s, $search) for (1 .. 3);
+cmp_ok(ask($s, 'SELECT resident_bytes FROM hybrid_devices WHERE device = 1'), '>', 0, 'gpu_resident_memory, by default');
+set('gpu_resident_memory', 0);
+ask($s, $search);
+is(ask($s, 'SELECT resident_bytes FROM hybrid_devices WHERE device = 1'), 0, 'gpu_resident_memory = 0');
+set('gpu_resident_memory');
 
 # ---- what is kept ----
 set('telemetry', 'off');

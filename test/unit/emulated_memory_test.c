@@ -63,23 +63,27 @@ typedef struct Recycler
 	HyAllocator allocator;
 	size_t size;
 	void *block;
+	const char *held; /* the last of that size that was handed out */
 	int reused;
+	int wiped; /* that held nothing any more when they came back */
 } Recycler;
 
 static void *
 recycler_alloc(void *arg, size_t size)
 {
 	Recycler *recycler = arg;
+	void *block = recycler->block;
 
-	if (recycler->block != NULL && recycler->size == size)
+	if (block != NULL && recycler->size == size)
 	{
-		void *block = recycler->block;
-
 		recycler->block = NULL;
 		recycler->reused++;
-		return block;
 	}
-	return malloc(size);
+	else
+		block = malloc(size);
+	if (recycler->size == size)
+		recycler->held = block;
+	return block;
 }
 
 static void
@@ -87,11 +91,20 @@ recycler_free(void *arg, void *pointer)
 {
 	Recycler *recycler = arg;
 
-	if (pointer != NULL && recycler->block == NULL && recycler->size > 0 &&
-	    *(const char *) pointer == 's')
-		recycler->block = pointer;
-	else
+	size_t i;
+
+	if (pointer == NULL || recycler->held != pointer)
+	{
 		free(pointer);
+		return;
+	}
+	for (i = 0; i < recycler->size && recycler->held[i] == 0; i++)
+		;
+	recycler->wiped += i == recycler->size;
+	/* whoever has it next finds this, unless he wipes it again */
+	memset(pointer, 's', recycler->size);
+	recycler->held = NULL;
+	recycler->block = pointer;
 }
 
 /*
@@ -103,7 +116,7 @@ test_nothing_is_handed_on(void)
 {
 	static char secret[12345];
 	static char found[12345];
-	Recycler recycler = {{recycler_alloc, recycler_free, NULL}, sizeof(secret), NULL, 0};
+	Recycler recycler = {{recycler_alloc, recycler_free, NULL}, sizeof(secret), NULL, NULL, 0, 0};
 	HyDevice *device;
 	HyBuffer *buffer;
 	int round;
@@ -131,6 +144,7 @@ test_nothing_is_handed_on(void)
 		}
 	}
 	CHECK_INT(recycler.reused, 2); /* it was the very memory that held the secret */
+	CHECK_INT(recycler.wiped, 3);  /* and held it no more when it was given back */
 	device_of->close(device);
 	free(recycler.block);
 }

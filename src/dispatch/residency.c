@@ -1,0 +1,372 @@
+/*
+ * residency.c
+ *		Units of rows on a device: see residency.h.
+ *
+ * Units are found by a table of chains, and are in a list by use.  Of those that are not there, a
+ * table of fixed size remembers the last use: who comes to a set takes the oldest place.
+ */
+#include "dispatch/residency.h"
+
+#include <string.h>
+
+#define CHAINS 4096 /* a power of two, as the next */
+#define TRACES 4096 /* of units that are not there, in sets of so many: */
+#define WAYS 4
+
+struct HyUnit
+{
+	HyUnitKey key;
+	HyUnit *next_in_chain;
+	HyUnit *older; /* used before it */
+	HyUnit *newer;
+	HyBuffer *buffer;
+	uint64_t bytes;
+	int64_t rows;
+	uint64_t used; /* when */
+	bool paid;     /* used since it was sent */
+	void *notes;
+};
+
+/* Trace: when a unit was last asked for. */
+typedef struct Trace
+{
+	uint64_t place; /* mixed, 0: empty */
+	uint64_t version;
+	uint64_t seen;
+} Trace;
+
+struct HyResidency
+{
+	const HyAllocator *allocator;
+	const HyBackend *backend;
+	HyDevice *device;
+	HyResidencyCounts *counts;
+	uint64_t questions;
+	const HyUnit *pinned;
+	HyUnit *oldest;
+	HyUnit *newest;
+	HyUnit *chain[CHAINS];
+	Trace trace[TRACES][WAYS];
+};
+
+static uint64_t mix(const uint64_t *words, int count);
+static HyUnit **find_place(HyResidency *residency, const HyUnitKey *key);
+static Trace *find_trace(HyResidency *residency, uint64_t place);
+static uint64_t leave_trace(HyResidency *residency, const HyUnitKey *key, bool known);
+static void append(HyResidency *residency, HyUnit *unit);
+static void take_out(HyResidency *residency, HyUnit *unit);
+static void drop(HyResidency *residency, HyUnit *unit);
+static HyStatus send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer);
+
+HyResidency *
+hy_residency_create(const HyAllocator *allocator, const HyBackend *backend, HyDevice *device,
+                    HyResidencyCounts *counts)
+{
+	HyResidency *residency = hy_alloc_zero(allocator, sizeof(HyResidency));
+
+	if (residency == NULL)
+		return NULL;
+	residency->allocator = allocator;
+	residency->backend = backend;
+	residency->device = device;
+	residency->counts = counts;
+	return residency;
+}
+
+void
+hy_residency_destroy(HyResidency *residency, bool give_back)
+{
+	HyUnit *unit;
+	HyUnit *newer;
+
+	if (residency == NULL)
+		return;
+	for (unit = residency->oldest; unit != NULL; unit = newer)
+	{
+		newer = unit->newer;
+		if (give_back)
+			residency->backend->buf_free(residency->device, unit->buffer);
+		hy_free(residency->allocator, unit->notes);
+		hy_free(residency->allocator, unit);
+	}
+	residency->counts->units = 0;
+	residency->counts->bytes = 0;
+	hy_free(residency->allocator, residency);
+}
+
+HyUnit *
+hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen)
+{
+	HyUnit *unit = *find_place(residency, key);
+	bool known = false;
+
+	residency->questions++;
+	if (unit != NULL && memcmp(unit->key.version, key->version, sizeof(key->version)) == 0)
+	{
+		*seen = unit->used;
+		unit->used = residency->questions;
+		take_out(residency, unit);
+		append(residency, unit);
+		residency->counts->hits++;
+		return unit;
+	}
+	residency->counts->misses++;
+	if (unit != NULL && unit != residency->pinned)
+	{
+		known = unit->paid;
+		residency->counts->stale++;
+		drop(residency, unit);
+	}
+	*seen = leave_trace(residency, key, known);
+	return NULL;
+}
+
+bool
+hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit)
+{
+	uint64_t there = residency->counts->bytes;
+	const HyUnit *unit;
+
+	if (bytes == 0 || bytes > limit)
+		return false;
+	for (unit = residency->oldest; unit != NULL && there > limit - bytes; unit = unit->newer)
+	{
+		if (unit->used >= seen)
+			return false;
+		if (unit != residency->pinned)
+			there -= unit->bytes;
+	}
+	return there <= limit - bytes;
+}
+
+HyStatus
+hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
+                  const HyUnitRows *rows, uint64_t limit, HyUnit **unit)
+{
+	HyUnit *new;
+	HyUnit **place;
+	HyStatus st;
+
+	*unit = NULL;
+	if (!hy_residency_room(residency, rows->bytes, seen, limit))
+		return HY_QUOTA;
+	if (*find_place(residency, key) != NULL)
+		return HY_INVALID;
+	new = hy_alloc_zero(residency->allocator, sizeof(HyUnit));
+	if (new != NULL && rows->notes_bytes > 0)
+	{
+		new->notes = hy_alloc(residency->allocator, rows->notes_bytes);
+		if (new->notes == NULL)
+		{
+			hy_free(residency->allocator, new);
+			new = NULL;
+		}
+	}
+	if (new == NULL)
+		return HY_NOMEM;
+	hy_residency_trim(residency, limit - rows->bytes);
+	st = send(residency, rows, &new->buffer);
+	if (st != HY_OK)
+	{
+		residency->counts->refused++;
+		hy_free(residency->allocator, new->notes);
+		hy_free(residency->allocator, new);
+		return st;
+	}
+	new->key = *key;
+	new->bytes = rows->bytes;
+	new->rows = rows->rows;
+	new->used = residency->questions;
+	if (rows->notes_bytes > 0)
+		memcpy(new->notes, rows->notes, rows->notes_bytes);
+	place = find_place(residency, key);
+	*place = new;
+	append(residency, new);
+	residency->counts->sent++;
+	residency->counts->units++;
+	residency->counts->bytes += new->bytes;
+	*unit = new;
+	return HY_OK;
+}
+
+void
+hy_residency_trim(HyResidency *residency, uint64_t limit)
+{
+	HyUnit *unit = residency->oldest;
+
+	while (unit != NULL && residency->counts->bytes > limit)
+	{
+		HyUnit *newer = unit->newer;
+
+		if (unit != residency->pinned)
+		{
+			uint64_t place = mix(unit->key.place, 3) | 1;
+			Trace *trace = find_trace(residency, place);
+
+			/* who gave way comes back like anybody who was seen */
+			trace->place = place;
+			trace->version = mix(unit->key.version, 2);
+			trace->seen = unit->used;
+			residency->counts->evictions++;
+			drop(residency, unit);
+		}
+		unit = newer;
+	}
+}
+
+void
+hy_residency_pin(HyResidency *residency, const HyUnit *unit)
+{
+	residency->pinned = unit;
+}
+
+void
+hy_residency_used(HyUnit *unit)
+{
+	unit->paid = true;
+}
+
+HyBuffer *
+hy_unit_buffer(const HyUnit *unit)
+{
+	return unit->buffer;
+}
+
+int64_t
+hy_unit_rows(const HyUnit *unit)
+{
+	return unit->rows;
+}
+
+const void *
+hy_unit_notes(const HyUnit *unit)
+{
+	return unit->notes;
+}
+
+/* mix: splitmix64 over the words. */
+static uint64_t
+mix(const uint64_t *words, int count)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t z = (sum ^ words[i]) + UINT64_C(0x9e3779b97f4a7c15);
+
+		z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+		z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+		sum = z ^ (z >> 31);
+	}
+	return sum;
+}
+
+/* find_place: where the unit of this place, or the end of its chain, is named. */
+static HyUnit **
+find_place(HyResidency *residency, const HyUnitKey *key)
+{
+	HyUnit **at = &residency->chain[mix(key->place, 3) & (CHAINS - 1)];
+
+	while (*at != NULL && memcmp((*at)->key.place, key->place, sizeof(key->place)) != 0)
+		at = &(*at)->next_in_chain;
+	return at;
+}
+
+/* find_trace: that of a place, or the one that gives way to it. */
+static Trace *
+find_trace(HyResidency *residency, uint64_t place)
+{
+	Trace *set = residency->trace[place >> 1 & (TRACES - 1)];
+	Trace *oldest = set;
+	int i;
+
+	for (i = 0; i < WAYS; i++)
+	{
+		if (set[i].place == place)
+			return &set[i];
+		if (set[i].seen < oldest->seen)
+			oldest = &set[i];
+	}
+	return oldest;
+}
+
+/*
+ * leave_trace: of a unit that is not there: it is asked for now.  When it was before, 0 unless its
+ * rows were the same, or it is known that others of its place were worth it.
+ */
+static uint64_t
+leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
+{
+	uint64_t place = mix(key->place, 3) | 1;
+	uint64_t version = mix(key->version, 2);
+	Trace *trace = find_trace(residency, place);
+	uint64_t seen = 0;
+
+	if (known)
+		seen = residency->questions;
+	else if (trace->place == place && trace->version == version)
+		seen = trace->seen;
+	trace->place = place;
+	trace->version = version;
+	trace->seen = residency->questions;
+	return seen;
+}
+
+/* append: as the newest. */
+static void
+append(HyResidency *residency, HyUnit *unit)
+{
+	unit->newer = NULL;
+	unit->older = residency->newest;
+	if (unit->older != NULL)
+		unit->older->newer = unit;
+	else
+		residency->oldest = unit;
+	residency->newest = unit;
+}
+
+/* take_out: of the list by use. */
+static void
+take_out(HyResidency *residency, HyUnit *unit)
+{
+	if (unit->older != NULL)
+		unit->older->newer = unit->newer;
+	else
+		residency->oldest = unit->newer;
+	if (unit->newer != NULL)
+		unit->newer->older = unit->older;
+	else
+		residency->newest = unit->older;
+}
+
+static void
+drop(HyResidency *residency, HyUnit *unit)
+{
+	HyUnit **at = find_place(residency, &unit->key);
+
+	*at = unit->next_in_chain;
+	take_out(residency, unit);
+	residency->counts->units--;
+	residency->counts->bytes -= unit->bytes;
+	residency->backend->buf_free(residency->device, unit->buffer);
+	hy_free(residency->allocator, unit->notes);
+	hy_free(residency->allocator, unit);
+}
+
+/* send: the rows in a buffer of their own. */
+static HyStatus
+send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer)
+{
+	const HyBackend *backend = residency->backend;
+	HyStatus st = backend->buf_alloc(residency->device, rows->bytes, buffer);
+
+	if (st != HY_OK)
+		return st;
+	st = backend->upload(residency->device, *buffer, 0, rows->data, rows->bytes);
+	if (st == HY_OK)
+		return HY_OK;
+	backend->buf_free(residency->device, *buffer);
+	*buffer = NULL;
+	return st;
+}

@@ -1,0 +1,288 @@
+/*
+ * resident.c
+ *		Tasks over rows that stay on a device: see resident.h.
+ */
+#include "dispatch/resident.h"
+
+#include "dispatch/executor_state.h"
+
+#define TRY_EVERY 64 /* units left alone since the CPU is faster, until one is tried */
+#define SEND_AGAIN_NS UINT64_C(1000000000)
+#define HOPELESS 4.0 /* but not if it takes so many times as long */
+
+static int32_t home_of(HyExecutor *executor, const HyUnitKey *key);
+static bool usable(const HyExecutor *executor, int32_t device);
+static bool worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident);
+static bool asked_for(const HyConfig *config);
+static void note_bytes(HyMember *member, uint64_t before);
+static void
+predict(HyExecutor *executor, const HyShape *shape, const HyResident *resident, HyChoice *choice);
+
+bool
+hy_resident_possible(HyExecutor *executor)
+{
+	const HyConfig *config = &executor->config;
+	int32_t d;
+
+	if (config->resident_limit == 0 || config->force_cpu || config->execution == HY_EXECUTION_CPU ||
+	    config->execution == HY_EXECUTION_PREFER_CPU)
+		return false;
+	for (d = 1; d < executor->members; d++)
+	{
+		if (usable(executor, d))
+			return !hy_executor_foreign(executor);
+	}
+	return false;
+}
+
+HyResidentAnswer
+hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, const HyUnitKey *key,
+                HyResident *resident)
+{
+	HyShape there = *shape;
+	uint64_t now = hy_now(executor);
+	uint64_t before;
+	HyMember *member;
+
+	*resident = (HyResident){.key = *key, .device = home_of(executor, key)};
+	if (resident->device == 0 || hy_executor_foreign(executor))
+		return HY_RESIDENT_NOT;
+	member = &executor->member[resident->device];
+	if (member->residency == NULL)
+		member->residency = hy_residency_create(executor->allocator, member->backend,
+		                                        member->device, &member->resident);
+	/* nothing is freed or sent while a task that was given up may still read there */
+	if (member->residency == NULL || !hy_member_settle(executor, member))
+		return HY_RESIDENT_NOT;
+	hy_gauge_look(executor);
+	before = member->resident.bytes;
+	resident->unit = hy_residency_ask(member->residency, key, &resident->seen);
+	note_bytes(member, before);
+	resident->was_there = resident->unit != NULL;
+	there.resident = true;
+	if (member->breakers[shape->op].state != HY_BREAKER_CLOSED ||
+	    !hy_side_able(executor, &there, now, resident->device) ||
+	    !hy_side_fits(executor, &there, resident->device) ||
+	    !worth(executor, &there, resident->was_there, resident))
+		return HY_RESIDENT_NOT;
+	if (resident->was_there)
+		return hy_unit_rows(resident->unit) == shape->targets ? HY_RESIDENT_THERE : HY_RESIDENT_NOT;
+	if (resident->seen == 0 || now < member->send_after_ns ||
+	    !hy_residency_room(member->residency, bytes, resident->seen,
+	                       hy_member_room(executor, member, now)))
+		return HY_RESIDENT_NOT;
+	return HY_RESIDENT_WANTED;
+}
+
+HyStatus
+hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyResident *resident)
+{
+	HyMember *member = &executor->member[resident->device];
+	uint64_t before = member->resident.bytes;
+	HyStatus st;
+
+	resident->unit = NULL;
+	if (member->residency == NULL || !usable(executor, resident->device) ||
+	    !hy_member_settle(executor, member))
+		return HY_BUSY;
+	st = hy_residency_keep(member->residency, &resident->key, resident->seen, rows,
+	                       hy_member_room(executor, member, hy_now(executor)), &resident->unit);
+	note_bytes(member, before);
+	if (st == HY_OK)
+	{
+		member->counters[op].bytes_up += rows->bytes;
+		return HY_OK;
+	}
+	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT || st == HY_CANCELLED)
+		st = HY_BUG;
+	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
+	/* what is not for want of room says something of the device */
+	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
+	{
+		hy_count_attempt(&member->counters[op], st);
+		hy_attempt_judge(executor, member, op, st);
+	}
+	if (st == HY_CONTEXT_LOST)
+		hy_member_close(executor, member);
+	return st;
+}
+
+HyStatus
+hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
+                HyDecision *decision)
+{
+	uint64_t start = hy_now(executor);
+	HyMember *member = &executor->member[resident->device];
+	HyTask there = *task;
+	HyMatrix *targets = there.op == HY_OP_TOPK ? &there.u.topk.targets : &there.u.distance.targets;
+	HyDecision local = {.device = 0};
+	HyDecision *d = decision != NULL ? decision : &local;
+	uint64_t finished;
+	HyDeviceRun run;
+	HyChoice choice;
+	HyShape shape;
+	HyStatus st;
+
+	if (resident->unit == NULL || member->residency == NULL ||
+	    (task->op != HY_OP_TOPK && task->op != HY_OP_DISTANCE))
+		return HY_INVALID;
+	targets->data = NULL;
+	targets->norms = NULL;
+	targets->buffer = hy_unit_buffer(resident->unit);
+	targets->offset = 0;
+	if (hy_task_check(&there) != HY_OK)
+		return HY_INVALID;
+	shape = hy_task_shape(&there);
+	if (executor->jotted > 0)
+		hy_memo_fold(executor, false);
+	if (executor->config.telemetry)
+		d = hy_event_slot(executor);
+	hy_decision_begin(executor, &shape, start, d);
+	predict(executor, &shape, resident, &choice);
+	hy_decision_describe(&choice, d);
+	d->queue = member->queue.tasks;
+
+	hy_residency_pin(member->residency, resident->unit);
+	hy_turn_patience(executor, &choice);
+	st = hy_attempt_run(executor, &there, d, &run);
+	executor->patience_ns = 0;
+	/* it may be closed by now, and the cache with it */
+	if (member->residency != NULL)
+	{
+		hy_residency_pin(member->residency, NULL);
+		if (st == HY_OK && resident->was_there)
+			hy_residency_used(resident->unit);
+	}
+	if (st == HY_OK)
+		member->counters[shape.op].by_reason[d->reason]++;
+	finished = st == HY_OK ? run.finished_ns : hy_now(executor);
+	d->actual_ns = finished - start;
+	executor->spent_ns += (double) d->actual_ns;
+	executor->noted++;
+	if (d == hy_event_slot(executor))
+		hy_event_keep(executor);
+	if (decision != NULL && decision != d)
+		*decision = *d;
+	hy_generation_check(executor);
+	hy_record_tick(executor, finished);
+	return st;
+}
+
+void
+hy_member_yield(HyExecutor *executor, HyMember *member)
+{
+	uint64_t before = member->resident.bytes;
+
+	if (member->residency == NULL || before == 0 || member->leftovers > 0)
+		return;
+	hy_residency_trim(member->residency, hy_member_room(executor, member, hy_now(executor)));
+	note_bytes(member, before);
+}
+
+void
+hy_member_forget(HyMember *member)
+{
+	hy_residency_destroy(member->residency, false);
+	member->residency = NULL;
+}
+
+/* home_of: the device that has this unit, if any has; 0: there is none to have it. */
+static int32_t
+home_of(HyExecutor *executor, const HyUnitKey *key)
+{
+	int32_t home[HY_MAX_DEVICES];
+	int32_t count = 0;
+	int32_t d;
+
+	for (d = 1; d < executor->members; d++)
+	{
+		if (usable(executor, d))
+			home[count++] = d;
+	}
+	if (count == 0)
+		return 0;
+	return home[(key->place[2] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (uint64_t) count];
+}
+
+/* usable: whether a task can go there at once, in the context that there is. */
+static bool
+usable(const HyExecutor *executor, int32_t device)
+{
+	const HyMember *member = &executor->member[device];
+
+	return member->device != NULL && !member->latched &&
+	       member->opened_limit == executor->config.memory_limit &&
+	       hy_device_meant(executor, device);
+}
+
+/* worth: whether a task of this shape, over rows that are there, or will be, should go there. */
+static bool
+worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)
+{
+	HyMember *member = &executor->member[resident->device];
+	HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, resident->device);
+	HyShape common = *shape;
+	double ns = hy_side_ns(executor, shape, resident->device);
+	double cpu_ns;
+
+	common.resident = false;
+	cpu_ns = hy_side_ns(executor, &common, 0);
+	if (asked_for(&executor->config))
+		return true;
+	if (cpu_ns < 0)
+		return there;
+	if (ns < 0 || forecast.cold)
+	{
+		resident->trial = true;
+		return true;
+	}
+	if (cpu_ns >= (there ? 1.0 : executor->config.speedup_threshold) * ns)
+		return true;
+	if (!there || cpu_ns * HOPELESS < ns || ++member->left_alone % TRY_EVERY != 0)
+		return false;
+	resident->trial = true;
+	return true;
+}
+
+/* asked_for: whether the user wants a device, and not what is faster. */
+static bool
+asked_for(const HyConfig *config)
+{
+	return config->execution == HY_EXECUTION_GPU || config->execution == HY_EXECUTION_PREFER_GPU ||
+	       config->execution == HY_EXECUTION_NAMED;
+}
+
+/* note_bytes: units take another part of the memory now than before, and what is free follows. */
+static void
+note_bytes(HyMember *member, uint64_t before)
+{
+	uint64_t now = member->resident.bytes;
+
+	if (now <= before)
+		member->free_bytes += before - now;
+	else
+		member->free_bytes -= now - before < member->free_bytes ? now - before : member->free_bytes;
+}
+
+static void
+predict(HyExecutor *executor, const HyShape *shape, const HyResident *resident, HyChoice *choice)
+{
+	HyMember *member = &executor->member[resident->device];
+	HyShape common = *shape;
+
+	common.resident = false;
+	*choice = (HyChoice){.device = resident->device,
+	                     .candidate = resident->device,
+	                     .cpu_ns = hy_side_ns(executor, &common, 0),
+	                     .device_ns = hy_side_ns(executor, shape, resident->device),
+	                     .instead_ns = -1,
+	                     .split_ns = -1,
+	                     .devices = UINT32_C(1) << resident->device};
+	choice->reason = asked_for(&executor->config) ? HY_REASON_USER
+	                 : resident->trial            ? HY_REASON_EXPLORATION
+	                                              : HY_REASON_COST;
+	choice->forced = executor->config.execution == HY_EXECUTION_GPU ||
+	                 executor->config.execution == HY_EXECUTION_NAMED;
+	choice->bytes_required = member->backend->estimate(member->device, shape).device_bytes;
+	choice->bytes_available = hy_member_budget(executor, member, hy_now(executor));
+}

@@ -1,0 +1,462 @@
+/*
+ * resident_test.c
+ *		Tasks over rows that stay on a device: when they are sent and used, and what a failure leaves.
+ *
+ * The scripted device with buffers in the host's memory, whose tasks read them.
+ */
+#include "dispatch_stage.h"
+
+#define ROWS 1000
+#define BYTES ((uint64_t) ROWS * STAGE_DIMS * sizeof(float))
+
+struct HyBuffer
+{
+	uint64_t bytes;
+	char *data;
+};
+
+static HyBackend device_of;
+static HyStatus upload_status;
+static uint64_t held;
+static int buffers;
+
+static HyStatus
+take_buffer(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
+{
+	(void) device;
+	*buffer = malloc(sizeof(HyBuffer));
+	(*buffer)->bytes = bytes;
+	(*buffer)->data = calloc(1, bytes);
+	held += bytes;
+	buffers++;
+	return HY_OK;
+}
+
+static void
+free_buffer(HyDevice *device, HyBuffer *buffer)
+{
+	(void) device;
+	held -= buffer->bytes;
+	buffers--;
+	free(buffer->data);
+	free(buffer);
+}
+
+static HyStatus
+fill_buffer(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data, uint64_t bytes)
+{
+	(void) device;
+	if (upload_status != HY_OK)
+		return upload_status;
+	memcpy(buffer->data + offset, data, bytes);
+	return HY_OK;
+}
+
+/* A closed context takes its buffers along: the test knows of one at a time. */
+static HyBuffer *left;
+
+static void
+close_device(HyDevice *device)
+{
+	if (left != NULL)
+		free_buffer(device, left);
+	left = NULL;
+	stage_close(device);
+}
+
+static HyStatus
+submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
+{
+	HyTask there = *task;
+	HyMatrix *targets = &there.u.distance.targets;
+
+	if (targets->buffer != NULL)
+	{
+		CHECK(targets->data == NULL);
+		targets->data = targets->buffer->data + targets->offset;
+		targets->buffer = NULL;
+	}
+	return stage_submit(device, &there, ticket);
+}
+
+/* begin_as: an open device; what it takes with a unit, and the CPU in its place, is known unless 0. */
+static void
+begin_as(uint64_t cpu_ns, uint64_t device_ns)
+{
+	HyTask task;
+	HyShape shape;
+	HyDecision decision;
+	int i;
+
+	stage_begin(0);
+	upload_status = HY_OK;
+	held = 0;
+	buffers = 0;
+	left = NULL;
+	stage.devices = 1;
+	device_of = stage_backend;
+	device_of.buf_alloc = take_buffer;
+	device_of.buf_free = free_buffer;
+	device_of.upload = fill_buffer;
+	device_of.submit = submit;
+	device_of.close = close_device;
+	CHECK_INT(hy_executor_add_backend(stage.executor, &device_of), HY_OK);
+	task = stage_task(ROWS);
+	shape = hy_task_shape(&task);
+	/* opened as the user wishes */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_OK);
+	CHECK(stage.device_open);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.success_threshold = 0.01;
+	hy_executor_configure(stage.executor, &stage.config);
+	for (i = 0; i < 20 && cpu_ns > 0; i++)
+	{
+		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
+		shape.resident = true;
+		hy_tracker_record(stage.executor->tracker, &shape, 1, device_ns);
+		shape.resident = false;
+	}
+}
+
+static void
+begin(bool known)
+{
+	begin_as(known ? 100000 : 0, 10000);
+}
+
+static HyResidentAnswer
+ask(uint64_t place, HyResident *resident)
+{
+	HyTask task = stage_task(ROWS);
+	HyShape shape = hy_task_shape(&task);
+	HyUnitKey key = {.place = {1, 2, place}, .version = {3, 4}};
+
+	return hy_resident_ask(stage.executor, &shape, BYTES, &key, resident);
+}
+
+static HyStatus
+keep(HyResident *resident)
+{
+	HyUnitRows rows = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES, .rows = ROWS};
+	HyStatus st = hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, resident);
+
+	left = resident->unit != NULL ? hy_unit_buffer(resident->unit) : NULL;
+	return st;
+}
+
+/* run: with rows that only the device has. */
+static HyStatus
+run(HyResident *resident, HyDecision *decision)
+{
+	HyTask task = stage_task(ROWS);
+	HyStatus st;
+
+	task.u.distance.targets.data = NULL;
+	st = hy_resident_run(stage.executor, &task, resident, decision);
+	if (st == HY_OK)
+		CHECK(stage_right(&task));
+	return st;
+}
+
+/* settle: a unit that is there. */
+static void
+settle(HyResident *resident)
+{
+	CHECK_INT(ask(0, resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(0, resident), HY_RESIDENT_WANTED);
+	CHECK_INT(keep(resident), HY_OK);
+	CHECK_INT(run(resident, NULL), HY_OK);
+}
+
+static void
+test_sent_and_found(void)
+{
+	HyResident resident;
+	HyDecision decision;
+	uint64_t up;
+	int i;
+
+	begin(true);
+	CHECK(hy_resident_possible(stage.executor));
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+	up = stage_counters(1)->bytes_up;
+	CHECK_INT(keep(&resident), HY_OK);
+	CHECK_INT(stage_counters(1)->bytes_up - up, BYTES);
+	CHECK_INT(run(&resident, &decision), HY_OK);
+	CHECK_INT(decision.device, 1);
+	CHECK_INT(decision.reason, HY_REASON_COST);
+	CHECK(decision.shape.resident);
+	CHECK(decision.predicted_cpu_ns > decision.predicted_device_ns);
+	CHECK(decision.predicted_device_ns > 0);
+	for (i = 0; i < 3; i++)
+	{
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+		CHECK_INT(run(&resident, &decision), HY_OK);
+	}
+	CHECK_INT(stage_counters(1)->by_reason[HY_REASON_COST], 4);
+	CHECK_INT(stage.executor->member[1].resident.hits, 3);
+	CHECK_INT(held, BYTES);
+	stage_end();
+	CHECK_INT(held, 0);
+}
+
+/* Nothing is asked of a device that is closed, or that the user does not want. */
+static void
+test_when_it_is_possible(void)
+{
+	static const HyExecution without[] = {HY_EXECUTION_CPU, HY_EXECUTION_PREFER_CPU};
+	static const HyExecution with[] = {HY_EXECUTION_GPU, HY_EXECUTION_PREFER_GPU,
+	                                   HY_EXECUTION_SPLIT, HY_EXECUTION_AUTO};
+	HyResident resident;
+	size_t i;
+
+	begin(true);
+	settle(&resident);
+	for (i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+	{
+		stage.config.execution = without[i];
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK(!hy_resident_possible(stage.executor));
+	}
+	for (i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+	{
+		stage.config.execution = with[i];
+		hy_executor_configure(stage.executor, &stage.config);
+		CHECK(hy_resident_possible(stage.executor));
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	}
+	stage.config.force_cpu = true;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK(!hy_resident_possible(stage.executor));
+	stage.config.force_cpu = false;
+	stage.config.resident_limit = 0;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK(!hy_resident_possible(stage.executor));
+	stage.config.resident_limit = UINT64_MAX;
+	stage.config.devices = 2; /* number 1, which there is not */
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK(!hy_resident_possible(stage.executor));
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	stage.config.devices = 0;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_executor_close_devices(stage.executor);
+	CHECK(!hy_resident_possible(stage.executor));
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(buffers, 0);
+	stage_end();
+}
+
+/* What the CPU does sooner is not sent, and what is there is left alone, but for a trial. */
+static void
+test_the_cpu_is_faster(void)
+{
+	HyResident resident;
+	int used = 0;
+	int i;
+
+	begin_as(20000, 40000);
+	/* while the user wishes for it, it is sent all the same */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	(void) ask(0, &resident);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+	CHECK_INT(keep(&resident), HY_OK);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	hy_executor_configure(stage.executor, &stage.config);
+	for (i = 0; i < 4; i++)
+		CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
+	for (i = 0; i < 128; i++)
+	{
+		if (ask(0, &resident) == HY_RESIDENT_THERE)
+		{
+			CHECK(resident.trial);
+			used++;
+		}
+	}
+	CHECK_INT(used, 2);
+	stage_end();
+}
+
+/* With nothing known of units, one that is wanted is the trial. */
+static void
+test_without_history(void)
+{
+	HyResident resident;
+	HyDecision decision;
+	HyTask task;
+	HyShape shape;
+
+	begin(false);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	/* nor is anything of the CPU: the common way is to learn that first */
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	task = stage_task(ROWS);
+	shape = hy_task_shape(&task);
+	hy_tracker_record(stage.executor->tracker, &shape, 0, 100000);
+	hy_tracker_record(stage.executor->tracker, &shape, 0, 100000);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+	CHECK_INT(keep(&resident), HY_OK);
+	CHECK_INT(run(&resident, &decision), HY_OK);
+	CHECK_INT(decision.reason, HY_REASON_EXPLORATION);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	CHECK(resident.trial); /* the first was a cold start */
+	CHECK_INT(run(&resident, &decision), HY_OK);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	CHECK(!resident.trial);
+	stage_end();
+}
+
+/* Units take half of the budget, tasks have the rest, and what is too much by now gives way. */
+static void
+test_memory(void)
+{
+	HyResident resident;
+	HyMember *member;
+	uint64_t budget;
+
+	begin(true);
+	member = &stage.executor->member[1];
+	stage.free_bytes = 10 * BYTES;
+	member->free_known = false;
+	member->info.memory_total = stage.free_bytes;
+	budget = hy_member_budget(stage.executor, member, hy_now(stage.executor));
+	CHECK_INT(budget, 8 * BYTES);
+	CHECK_INT(hy_member_room(stage.executor, member, hy_now(stage.executor)), 4 * BYTES);
+	settle(&resident);
+	/* what is there is not free any more, and not for tasks */
+	CHECK(hy_member_budget(stage.executor, member, hy_now(stage.executor)) <= 7 * BYTES);
+	CHECK_INT(member->resident.bytes, BYTES);
+	stage.config.resident_limit = BYTES - 1;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_member_yield(stage.executor, member);
+	CHECK_INT(member->resident.bytes, 0);
+	CHECK_INT(member->resident.evictions, 1);
+	CHECK_INT(held, 0);
+	left = NULL;
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(buffers, 0);
+	stage_end();
+}
+
+static void
+test_what_cannot_be_sent(void)
+{
+	static const HyStatus failures[] = {HY_NOMEM, HY_QUOTA, HY_UNSUPPORTED, HY_TRANSIENT};
+	size_t i;
+
+	for (i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+	{
+		bool counts = failures[i] == HY_TRANSIENT;
+		HyResident resident;
+
+		begin(true);
+		(void) ask(0, &resident);
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+		upload_status = failures[i];
+		CHECK_INT(keep(&resident), failures[i]);
+		CHECK(resident.unit == NULL);
+		CHECK_INT(held, 0);
+		CHECK_INT(stage_counters(1)->failures, counts ? 1 : 0);
+		/* a second later there may be room */
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+		stage.clock.time += UINT64_C(1000000000);
+		upload_status = HY_OK;
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+		CHECK_INT(keep(&resident), HY_OK);
+		CHECK_INT(run(&resident, NULL), HY_OK);
+		stage_end();
+	}
+}
+
+/* A task that fails is the caller's again; a context that is lost takes all along, and is not retried. */
+static void
+test_failing_tasks(void)
+{
+	static const HyStatus failures[] = {HY_TRANSIENT, HY_NOMEM, HY_CONTEXT_LOST, HY_DEVICE_GONE,
+	                                    HY_PROCESS_LOST};
+	size_t i;
+	int poll;
+
+	for (i = 0; i < 2 * sizeof(failures) / sizeof(failures[0]); i++)
+	{
+		HyStatus st = failures[i / 2];
+		bool lost = st == HY_CONTEXT_LOST || st == HY_DEVICE_GONE || st == HY_PROCESS_LOST;
+		HyResident resident;
+		HyDecision decision;
+		int submits;
+
+		poll = i % 2;
+		begin(true);
+		settle(&resident);
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+		stage.fail_in_poll = poll != 0;
+		stage.scripted = 0;
+		stage.script[0] = st;
+		submits = stage.submits;
+		CHECK_INT(run(&resident, &decision), st);
+		CHECK_INT(stage.submits, submits + 1);
+		CHECK_INT(decision.status, st);
+		CHECK_INT(stage_counters(1)->by_status[st], 1);
+		CHECK_INT(buffers, lost ? 0 : 1);
+		CHECK_INT(stage.executor->member[1].resident.units, lost ? 0 : 1);
+		CHECK(stage.device_open == !lost);
+		if (!lost)
+		{
+			/* what was too much leaves a cap behind for a while */
+			CHECK_INT(ask(0, &resident), st == HY_NOMEM ? HY_RESIDENT_NOT : HY_RESIDENT_THERE);
+			stage.clock.time += UINT64_C(20000000000);
+			CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+			CHECK_INT(run(&resident, &decision), HY_OK);
+		}
+		else
+			CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+		stage_end();
+	}
+}
+
+/* A task that was cancelled may read its rows still: they stay, and nobody asks, until it has ended. */
+static void
+test_cancelled(void)
+{
+	HyResident resident;
+	HyMember *member;
+
+	begin(true);
+	member = &stage.executor->member[1];
+	settle(&resident);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	stage.hang = stage.deaf = true;
+	unit_cancel_init(&stage.cancel, 1);
+	CHECK_INT(run(&resident, NULL), HY_CANCELLED);
+	unit_cancel_init(&stage.cancel, 0);
+	CHECK_INT(member->leftovers, 1);
+	stage.config.resident_limit = 1;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_member_yield(stage.executor, member);
+	CHECK_INT(buffers, 1);
+	stage.config.resident_limit = UINT64_MAX;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	stage.hang = stage.deaf = false;
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	CHECK_INT(run(&resident, NULL), HY_OK);
+	stage_end();
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_sent_and_found);
+	UNIT_RUN(test_when_it_is_possible);
+	UNIT_RUN(test_the_cpu_is_faster);
+	UNIT_RUN(test_without_history);
+	UNIT_RUN(test_memory);
+	UNIT_RUN(test_what_cannot_be_sent);
+	UNIT_RUN(test_failing_tasks);
+	UNIT_RUN(test_cancelled);
+	return unit_finish();
+}
