@@ -476,7 +476,7 @@ bench_matrix_rate(Work *work, int32_t number)
 	check(cudaMalloc(&work->to, sizeof(float)), "allocating");
 	rate = median_us(run_multiply, work);
 	rate = work->operations / rate;
-	print("matrix_rate_bfloat16", rate / 1e6, "TFLOP/s");
+	gpu_print("matrix_rate_bfloat16", rate / 1e6, "TFLOP/s");
 	check(cudaFree(work->to), "freeing");
 	return rate;
 }
