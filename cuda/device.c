@@ -154,6 +154,7 @@ hy_cuda_close(HyDevice *device)
 		hy_cuda_buf_free(device, device->buffers);
 	if (ours)
 	{
+		hy_cuda_blocks_release(device);
 		hy_cuda_scratch_close(device);
 
 		/* The context's own few hundred MB go back too, unless it is another library's. */
@@ -161,6 +162,7 @@ hy_cuda_close(HyDevice *device)
 			(void) cudaDeviceReset();
 		(void) cudaGetLastError();
 	}
+	hy_cuda_blocks_forget(device);
 	if (device->counted)
 		process.open &= ~((uint64_t) 1 << device->number);
 	hy_free(device->host->allocator, device);

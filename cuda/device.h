@@ -17,11 +17,13 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/plan.h"
+#include "cuda/pool.h"
 #include "dispatch/backend.h"
 
 struct HyBuffer
 {
 	HyDevice *device;
+	HyCudaBlock *block;
 	char *pointer; /* the device's */
 	uint64_t bytes;
 	HyBuffer *previous;
@@ -85,7 +87,8 @@ struct HyDevice
 	bool owns_context; /* there was no context in this process before */
 	bool limited;      /* the budget is the user's, not the device's */
 	uint64_t budget;
-	uint64_t used; /* of the budget: scratch and buffers */
+	uint64_t used; /* of the budget: scratch and blocks in use */
+	HyCudaPool pool;
 	HyBuffer *buffers;
 
 	HyCudaScratch scratch;
@@ -131,6 +134,24 @@ extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
 /* hy_cuda_over_budget: records that so many bytes of the device's memory cannot be had. */
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
+
+/*
+ * hy_cuda_take: memory of the device, zeroed, from the pool; for a task that starts, or for a buffer.
+ * hy_cuda_give: it goes back there, zeroed once more; waits for pieces in flight, and in a fork only
+ * forgets.
+ * hy_cuda_trim: lets go of what is free and beyond the bound of pool.h.
+ */
+extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
+extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);
+extern void hy_cuda_trim(HyDevice *device);
+
+/*
+ * hy_cuda_blocks_release: all of the pool goes back to CUDA, zeroed, whoever uses it; the host's
+ * memory is not touched.  hy_cuda_blocks_forget: the host's part of it.
+ */
+extern void hy_cuda_blocks_release(HyDevice *device);
+extern void hy_cuda_blocks_forget(HyDevice *device);
+
 extern HyStatus hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer);

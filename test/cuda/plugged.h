@@ -67,6 +67,7 @@ close_one(HyDevice *device)
 {
 	cuda->close(device);
 	CHECK_INT(hy_fake_live(), 0);
+	CHECK_INT(hy_fake_leaked(), 0);
 	CHECK_INT(memory.outstanding, 0);
 	CHECK_MSG(hy_fake_fault() == NULL, "a kernel went wrong");
 }

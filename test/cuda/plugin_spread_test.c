@@ -21,18 +21,31 @@ set_pace(HyDevice *device, uint64_t work)
 	device->pace[HY_OP_SPREAD].work = work;
 }
 
-/* clean: nothing is left of a task, not even on the device. */
+/* of_tasks: what the host holds beyond the pool's blocks, which stay. */
+static int64_t
+of_tasks(const HyDevice *device)
+{
+	int64_t outstanding = memory.outstanding;
+	const HyCudaBlock *block;
+
+	for (block = device->pool.blocks; block != NULL; block = block->next)
+		outstanding--;
+	return outstanding;
+}
+
+/* clean: nothing is left of a task, not even on the device, but what the pool keeps. */
 static void
 run_job(HyDevice *device, GraphJob *job, const char *what)
 {
-	uint64_t used = hy_fake_used();
-	int64_t outstanding = memory.outstanding;
+	uint64_t used = device->used;
+	int64_t outstanding = of_tasks(device);
 
 	CHECK_INT(run(device, &job->task, NULL), HY_OK);
 	graph_job_check(job, what);
 	compared += job->values;
-	CHECK_INT(hy_fake_used(), used);
-	CHECK_INT(memory.outstanding, outstanding);
+	CHECK_INT(device->used, used);
+	CHECK_INT(hy_fake_used(), used + device->pool.held - device->pool.taken);
+	CHECK_INT(of_tasks(device), outstanding);
 }
 
 static void
@@ -254,7 +267,7 @@ nonsense_is_refused(void)
 {
 	const HySpreadParams good = {0.9, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9};
 	HyDevice *device = open_one(0);
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	HySpreadParams *p;
 	GraphJob job;
 	HyFailure failure;
@@ -287,7 +300,7 @@ nonsense_is_refused(void)
 	CHECK_INT(run(device, &job.task, NULL), HY_INVALID);
 	job.graph.row_start[job.graph.nodes]++;
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
-	CHECK_INT(hy_fake_used(), used);
+	CHECK_INT(device->used, used);
 	graph_job_free(&job);
 	close_one(device);
 }
@@ -309,7 +322,7 @@ little_memory(void)
 	          9, 5000);
 	device = open_one(UINT64_C(1800) << 10);
 	CHECK(device->scratch.up < 24000 * 8);
-	most = hy_fake_used();
+	most = device->used;
 	CHECK_INT(run(device, &job.task, &polls), HY_OK);
 	graph_job_check(&job, "little memory");
 	CHECK(polls > 10);
@@ -317,11 +330,11 @@ little_memory(void)
 
 	/* not even for one set at a time: how much is missing is said */
 	device = open_one(UINT64_C(700) << 10);
-	most = hy_fake_used();
+	most = device->used;
 	CHECK_INT(run(device, &job.task, NULL), HY_QUOTA);
 	cuda->last_error(device, &failure);
 	CHECK(strstr(failure.text, "bytes of device memory asked for") != NULL);
-	CHECK_INT(hy_fake_used(), most);
+	CHECK_INT(device->used, most);
 	close_one(device);
 
 	/* where the memory is not there though the budget is: narrower groups, or none */
@@ -329,6 +342,8 @@ little_memory(void)
 	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
 	graph_job_check(&job, "narrow");
+	close_one(device);
+	device = open_one(0);
 	hy_fake.memory = hy_fake_used() + 100000;
 	CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
 	hy_fake.memory = UINT64_C(1) << 30;
@@ -337,7 +352,7 @@ little_memory(void)
 	/* the estimate is never less than what is taken, where a node has four edges or more */
 	shape = hy_task_shape(&job.task);
 	estimate = cuda->estimate(device, &shape);
-	CHECK(estimate.device_bytes >= hy_fake_used() + 24000 * 8 * 8 / 10);
+	CHECK(estimate.device_bytes >= device->used + 24000 * 8 * 8 / 10);
 	CHECK(estimate.pinned_bytes >= hy_fake_pinned());
 	close_one(device);
 	device = open_one(estimate.device_bytes * 3);
@@ -409,7 +424,7 @@ a_cancel_stops_between_pieces(void)
 	HySpreadParams params = {0.85, 1, 1000, 0, 0, HY_COMBINE_SUM, 1e-2};
 	HyDevice *device = open_one(0);
 	HyCancel cancel = {stop_requested, NULL};
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	HyTicket ticket;
 	HyTimings timings;
 	GraphJob job;
@@ -430,7 +445,7 @@ a_cancel_stops_between_pieces(void)
 		job.task.cancel = &cancel;
 		CHECK_INT(run(device, &job.task, &polls), HY_CANCELLED);
 		CHECK(polls < after + 150);
-		CHECK_INT(hy_fake_used(), used);
+		CHECK_INT(device->used, used);
 	}
 	/* by the vtable's own function, at any time: the memory is the caller's at once */
 	job.task.cancel = NULL;
@@ -456,7 +471,7 @@ a_cancel_stops_between_pieces(void)
 			CHECK(((const unsigned char *) job.activation)[i] == 0x5a && job.hop[i] == 0x5a5a5a5a);
 		/* at most what two pieces hold */
 		CHECK(hy_fake_kernels() - kernels <= 128);
-		CHECK_INT(hy_fake_used(), used);
+		CHECK_INT(device->used, used);
 	}
 	params.hops = 3;
 	graph_job_free(&job);
@@ -475,7 +490,7 @@ each_call_may_fail(void)
 {
 	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 0.5};
 	HyDevice *device = open_one(UINT64_C(4) << 20);
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	GraphJob job;
 	int failed = 0;
 	int at;
@@ -498,7 +513,7 @@ each_call_may_fail(void)
 		if (status == HY_OK)
 			graph_job_check(&job, "a failure that is no matter");
 		failed += status != HY_OK;
-		CHECK_MSG(hy_fake_used() == used, "memory left after a failure of call %d", at);
+		CHECK_MSG(device->used == used, "memory left after a failure of call %d", at);
 		hy_fake_fail(NULL, 0, cudaSuccess);
 		if (status != HY_OK && at % 7 == 0)
 			run_job(device, &job, "after a failure");
@@ -513,7 +528,7 @@ each_call_may_fail(void)
 		memory.calls = 0;
 		memory.fail_at = at;
 		CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
-		CHECK_INT(hy_fake_used(), used);
+		CHECK_INT(device->used, used);
 	}
 	memory.fail_at = 0;
 	run_job(device, &job, "after all failures");

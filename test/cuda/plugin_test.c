@@ -567,6 +567,7 @@ each_call_may_fail(void)
 		job_free(&job);
 		CHECK_INT(memory.outstanding, 0);
 		CHECK_MSG(hy_fake_live() == 0, "%d left after a failure of call %d", hy_fake_live(), at);
+		CHECK_MSG(hy_fake_leaked() == 0, "bytes left after a failure of call %d", at);
 		if (unit_failed_checks > 0 || (calls > 0 && calls < at))
 			break;
 	}
