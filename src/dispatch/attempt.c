@@ -104,6 +104,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 {
+	if (hy_member_idle(member))
+		hy_member_close(executor, member);
 	if (member->device != NULL && !hy_member_settle(executor, member))
 	{
 		run->status = HY_BUSY;
