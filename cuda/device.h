@@ -3,8 +3,9 @@
  *		What the files of the plug-in share: the process, an open device, its slots, its buffers, the
  *		task in flight.
  *
- * All of it belongs to one thread of one process.  CUDA's contexts do not survive fork, so the
- * process that first called CUDA is remembered and every entry asks whether this is still it.
+ * All of it belongs to one thread of one process, and to the thread of idle.h, which shares a lock with
+ * it.  CUDA's contexts do not survive fork, so the process that first called CUDA is remembered and
+ * every entry asks whether this is still it.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -16,6 +17,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/idle.h"
 #include "cuda/plan.h"
 #include "cuda/pool.h"
 #include "dispatch/backend.h"
@@ -101,6 +103,7 @@ struct HyDevice
 	HyNeighbor *device_best;
 
 	HyCudaTask task;
+	HyCudaTimer timer;
 	HyTicket last_ticket;
 	HyFailure failure;
 };
@@ -111,13 +114,31 @@ extern HyStatus hy_cuda_probe(int32_t number, HyDeviceInfo *info);
 extern HyStatus
 hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevice **opened);
 extern void hy_cuda_close(HyDevice *device);
+
+/*
+ * hy_cuda_release: what there is of the device goes back to the driver, zeroed: memory, streams, the
+ * context.  No task's piece is in flight.  Nothing of the host is called, nor its memory freed.
+ */
+extern void hy_cuda_release(HyDevice *device);
+
 extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
 /*
  * hy_cuda_enter: HY_OK when CUDA may be called here; HY_PROCESS_LOST, with the reason recorded, in
- * a fork of the process that opened CUDA or after an error that is for good.
+ * a fork of the process that opened CUDA or after an error that is for good; HY_CONTEXT_LOST where the
+ * device has closed itself.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
+
+/* hy_cuda_forked: whether CUDA was opened by a process that this one is a fork of. */
+extern bool hy_cuda_forked(void);
+
+/* hy_cuda_lost: whether an error was for good. */
+extern bool hy_cuda_lost(void);
+
+/* hy_cuda_block_signals: all of them, round what may start threads, which inherit the mask. */
+extern void hy_cuda_block_signals(sigset_t *before);
+extern void hy_cuda_restore_signals(const sigset_t *before);
 
 /*
  * hy_cuda_fail: records a failure of CUDA (device NULL: of no open device) and returns its status;

@@ -78,6 +78,11 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
+	/* nothing of it is there to be used, or freed, once more */
+	memset(device->slots, 0, sizeof(device->slots));
+	device->queries_ready = NULL;
+	device->pinned_queries = device->device_queries = device->device_norms = NULL;
+	device->device_best = NULL;
 }
 
 /* A limit that somebody set is a quota; a share of what was free is just too little memory. */

@@ -63,6 +63,7 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	status = hy_cuda_enter(device);
 	if (status != HY_OK)
 		return status;
+	hy_cuda_timer_set(device);
 	operation = find(task->op);
 	if (operation == NULL)
 		return hy_cuda_refuse(device, HY_UNSUPPORTED, "the CUDA backend does not run '%s'",

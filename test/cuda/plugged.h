@@ -54,7 +54,7 @@ run(HyDevice *device, const HyTask *task, int *polls)
 static UNIT_UNUSED HyDevice *
 open_one(uint64_t limit)
 {
-	HyLimits limits = {limit};
+	HyLimits limits = {.memory = limit};
 	HyDevice *device = NULL;
 
 	CHECK_INT(cuda->open(0, &limits, &device), HY_OK);

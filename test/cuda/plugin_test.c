@@ -418,7 +418,7 @@ memory_has_a_budget(void)
 	device = open_one(0);
 	CHECK_INT(cuda->buf_alloc(device, hy_fake.memory / 10 * 8, &a), HY_NOMEM);
 	close_one(device);
-	CHECK_INT(cuda->open(0, &(HyLimits){1000}, &device), HY_QUOTA);
+	CHECK_INT(cuda->open(0, &(HyLimits){.memory = 1000}, &device), HY_QUOTA);
 	CHECK_INT(hy_fake_live(), 0);
 }
 

@@ -425,7 +425,7 @@ each_call_may_fail(void)
 	for (at = 1;; at++)
 	{
 		HyDevice *device = NULL;
-		HyLimits limits = {UINT64_C(600) << 10};
+		HyLimits limits = {.memory = UINT64_C(600) << 10};
 		HyStatus status;
 		Job job;
 		int calls = 0;
