@@ -187,6 +187,7 @@ step_tap()
 {
 	local files=(test/t/*.pl)
 
+	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	tap "${files[@]##*/}"
 }
 
