@@ -136,7 +136,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	process.open_ns = host->clock->now(host->clock->arg) - before;
 	process.open |= (uint64_t) 1 << number;
 	device->counted = true;
-	hy_cuda_timer_used(device);
+	hy_cuda_timer_opened(device);
 	hy_cuda_timer_set(device);
 	*opened = device;
 	return HY_OK;

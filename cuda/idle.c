@@ -14,7 +14,11 @@
 /* Taken again by who has it, it says so: a handler that ends the process closes its devices. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
+/* Who opens a device uses it: however short the timeout and busy the machine, so long he has. */
+#define FIRST_USE_NS UINT64_C(1000000000)
+
 static void *watch(void *arg);
+static uint64_t due_ns(const HyCudaTimer *timer);
 static bool at_rest(HyDevice *device);
 static void fall_asleep(HyDevice *device);
 static void wait_until(HyCudaTimer *timer, uint64_t ns);
@@ -48,9 +52,17 @@ hy_cuda_timer_begin(HyDevice *device, const HyLimits *limits)
 }
 
 void
+hy_cuda_timer_opened(HyDevice *device)
+{
+	device->timer.used_ns = now_ns();
+	device->timer.fresh = true;
+}
+
+void
 hy_cuda_timer_used(HyDevice *device)
 {
 	device->timer.used_ns = now_ns();
+	device->timer.fresh = false;
 }
 
 void
@@ -125,8 +137,8 @@ watch(void *arg)
 
 		if (timer->timeout_ns == 0)
 			(void) pthread_cond_wait(&timer->changed, &lock);
-		else if (now - timer->used_ns < timer->timeout_ns)
-			wait_until(timer, timer->used_ns + timer->timeout_ns);
+		else if (now < due_ns(timer))
+			wait_until(timer, due_ns(timer));
 		else if (!at_rest(device))
 			wait_until(timer, now + timer->timeout_ns);
 		else
@@ -137,6 +149,14 @@ watch(void *arg)
 	}
 	(void) pthread_mutex_unlock(&lock);
 	return NULL;
+}
+
+static uint64_t
+due_ns(const HyCudaTimer *timer)
+{
+	if (timer->fresh && timer->timeout_ns < FIRST_USE_NS)
+		return timer->used_ns + FIRST_USE_NS;
+	return timer->used_ns + timer->timeout_ns;
 }
 
 /* at_rest: no task that anybody waits for, and none that was cancelled is still on the device. */

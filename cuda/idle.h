@@ -26,6 +26,7 @@ typedef struct HyCudaTimer
 	bool asleep;         /* the context is closed; read without the lock */
 	uint64_t timeout_ns; /* 0: never */
 	uint64_t used_ns;    /* CLOCK_MONOTONIC, as the condition's */
+	bool fresh;          /* nobody has used it since it was opened */
 	uint64_t *place;     /* HyLimits */
 	uint64_t place_value;
 } HyCudaTimer;
@@ -41,8 +42,10 @@ typedef enum HyCudaHold
 extern HyCudaHold hy_cuda_hold(void);
 extern void hy_cuda_let_go(HyCudaHold hold);
 
-/* hy_cuda_timer_begin: of a device that is being opened; no thread yet. */
+/* hy_cuda_timer_begin: of a device that is being opened; no thread yet.  opened: it is now. */
 extern void hy_cuda_timer_begin(HyDevice *device, const HyLimits *limits);
+
+extern void hy_cuda_timer_opened(HyDevice *device);
 
 /* hy_cuda_timer_used: somebody uses the device. */
 extern void hy_cuda_timer_used(HyDevice *device);

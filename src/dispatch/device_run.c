@@ -105,6 +105,8 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	{
 		hy_member_close(executor, member);
 		st = hy_member_open(executor, member, hy_now(executor));
+		/* opening is not the task's time */
+		flight->run.started_ns = hy_now(executor);
 		if (st == HY_OK)
 			st = member->backend->submit(member->device, task, &flight->ticket);
 		else

@@ -319,6 +319,27 @@ signals_are_the_hosts(void)
 	check_closed();
 }
 
+/* however short the timeout, who opens it finds it open */
+static void
+the_first_use_has_its_time(void)
+{
+	HyDevice *device = open_with("1", NULL);
+	HyBuffer *buffer;
+
+	usleep(100000);
+	CHECK(!cuda->idle(device));
+	CHECK_INT(cuda->buf_alloc(device, 100, &buffer), HY_OK);
+	wait_idle(device);
+	check_closed();
+	cuda->close(device);
+	/* but not for ever */
+	device = open_with("1", NULL);
+	wait_idle(device);
+	check_closed();
+	cuda->close(device);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 /* whatever comes first, the host's thread or the timer's: never an error but that it is closed */
 static void
 races(void)
@@ -500,6 +521,7 @@ main(void)
 	if (KERNELS)
 		RUN(a_task_holds_it);
 	RUN(signals_are_the_hosts);
+	RUN(the_first_use_has_its_time);
 	RUN(races);
 	RUN(coming_back_in);
 	RUN(a_fork_has_no_thread);

@@ -58,7 +58,7 @@ static const char *const complete =
 	"static HyEstimate e() { HyEstimate x = {0}; return x; }\n"
 	"static HyBackend b = {HY_BACKEND_ABI, sizeof(HyBackend), \"tiny\", (void *) f, (void *) f,\n"
 	"(void *) f, (void *) v, (void *) 0, (void *) c, (void *) e, (void *) f, (void *) f, (void *) "
-    "v, (void *) "
+	"v, (void *) "
 	"f,\n"
 	"(void *) f, (void *) f, (void *) f, (void *) v, (void *) v};\n"
 	"const HyBackend *hy_plugin_entry(const HyHost *host) { %s return &b; }\n";
