@@ -110,7 +110,6 @@ emulated_open(int32_t number, const HyLimits *limits, HyDevice **opened)
 	device->place = limits->place;
 	device->place_value = limits->place != NULL ? *limits->place : 0;
 	emulated_pass_time(settings.open_ns, settings.wait);
-	emulated_used(device);
 	*opened = device;
 	return HY_OK;
 }

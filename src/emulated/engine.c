@@ -106,7 +106,7 @@ emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	*done = false;
 	memset(timings, 0, sizeof(*timings));
 	if (!device->idle)
-		emulated_used(device);
+		device->used_ns = now;
 	if (slot == NULL)
 		return emulated_fail(&device->failure, HY_INVALID, NATIVE_ARGUMENT,
 		                     "there is no such ticket");

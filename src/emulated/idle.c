@@ -18,13 +18,19 @@ emulated_idle(const HyDevice *device)
 	HyDevice *self = (HyDevice *) device;
 	uint64_t expected = device->place_value;
 	uint64_t timeout;
+	uint64_t now;
 
 	if (device->idle)
 		return true;
-	/* what the emulation itself takes is taken out of the clock: it may stand before the last use */
 	timeout = timeout_ns();
-	if (timeout == 0 || has_work(device) ||
-	    emulated_host->clock->now(emulated_host->clock->arg) < device->used_ns + timeout)
+	if (timeout == 0 || has_work(device))
+		return false;
+	now = emulated_host->clock->now(emulated_host->clock->arg);
+	/* it was just opened: time begins with the first look */
+	if (device->used_ns == 0)
+		self->used_ns = now;
+	/* what the emulation itself takes is taken out of the clock: it may stand before the last use */
+	if (now < device->used_ns + timeout)
 		return false;
 	self->idle = true;
 	emulated_free_data(self);

@@ -171,6 +171,7 @@ test_the_device_closes_itself(void)
 	set("gpu_idle_timeout", "100");
 	place = 5;
 	CHECK_INT(device_of->open(0, &with_place, &device), HY_OK);
+	CHECK(!device_of->idle(device));
 	place = 6;
 	clock_.time += 1000 * MS;
 	CHECK(device_of->idle(device));
