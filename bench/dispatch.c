@@ -339,7 +339,8 @@ whose_event(void *arg, HyOrigin *origin, int64_t *wall_us)
 static void
 run_shared(const Case *c)
 {
-	static const HyTableLimits limits = {.devices = 8, .models = 512, .events = 1024};
+	static const HyTableLimits limits = {
+		.devices = 8, .models = 512, .events = 1024, .contexts = 64};
 	size_t bytes = hy_table_size(&limits);
 	pthread_mutex_t *mutex =
 		mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

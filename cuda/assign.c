@@ -8,7 +8,6 @@
  * host.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "cuda/assign_launch.h"
 #include "cuda/pipeline.h"
@@ -28,8 +27,8 @@ typedef enum Section
 
 struct HyCudaAssignment
 {
-	char *memory; /* the device's */
-	uint64_t bytes;
+	HyCudaBlock *block;
+	char *memory;                    /* the block's */
 	uint64_t offset[SECTIONS];       /* of the sections in it */
 	uint64_t sorting[HY_CUDA_SLOTS]; /* numbers of a slot that sort rows by group */
 	int section;                     /* how far it is up */
@@ -155,7 +154,7 @@ assign_start(HyDevice *device)
 	const HyAssignTask *task = &device->task.task.u.assign;
 	HyShape shape = hy_task_shape(&device->task.task);
 	HyCudaAssignment *assignment;
-	cudaError_t error;
+	HyStatus status;
 	int32_t g;
 
 	if (task->rows.rows == 0)
@@ -173,17 +172,10 @@ assign_start(HyDevice *device)
 
 		assignment->largest = centroids > assignment->largest ? centroids : assignment->largest;
 	}
-	assignment->bytes = lay_out(assignment, task);
-	if (assignment->bytes > device->budget - device->used)
-		return hy_cuda_over_budget(device, assignment->bytes);
-	error = cudaMalloc((void **) &assignment->memory, assignment->bytes);
-	if (error != cudaSuccess)
-	{
-		assignment->memory = NULL;
-		return hy_cuda_fail(device, error, "allocating memory for centroids");
-	}
-	device->used += assignment->bytes;
-	return HY_OK;
+	status = hy_cuda_take(device, lay_out(assignment, task), &assignment->block);
+	if (status == HY_OK)
+		assignment->memory = assignment->block->memory;
+	return status;
 }
 
 /* lay_out: where what lies; returns the bytes of all. */
@@ -473,15 +465,8 @@ assign_end(HyDevice *device)
 
 	if (assignment == NULL)
 		return;
-	if (assignment->memory != NULL)
-	{
-		device->used -= assignment->bytes;
-		if (device->pid == getpid())
-		{
-			(void) cudaFree(assignment->memory);
-			(void) cudaGetLastError();
-		}
-	}
+	if (assignment->block != NULL)
+		hy_cuda_give(device, assignment->block);
 	hy_free(device->host->allocator, assignment);
 	device->task.assignment = NULL;
 }

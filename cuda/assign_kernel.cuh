@@ -17,10 +17,10 @@
 #include "cuda/assign_launch.h"
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_TILE 8 /* rows of a block */
+#define HY_CUDA_ASSIGN_TILE 8 /* rows of a block */
 
 /* HyAssignKind: of more pairs a warp, the compiler would spill. */
-typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_TILE> HyAssignKind;
+typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
 /* HyAssignTile: a block's rows and the centroids that they meet. */
 struct HyAssignTile
@@ -49,7 +49,7 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 	int rows = args.row_count;
 
 	tile.members = NULL;
-	tile.first = at * HY_CUDA_TILE;
+	tile.first = at * HY_CUDA_ASSIGN_TILE;
 	tile.begin = args.first;
 	tile.end = args.end;
 	if (groups.groups > 0)
@@ -68,12 +68,12 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 				high = middle;
 		}
 		tile.members = groups.members;
-		tile.first = groups.firsts[low] + (at - groups.tiles[low]) * HY_CUDA_TILE;
+		tile.first = groups.firsts[low] + (at - groups.tiles[low]) * HY_CUDA_ASSIGN_TILE;
 		tile.begin = groups.begin[low];
 		tile.end = groups.begin[low + 1];
 		rows = at < groups.tiles[groups.groups] ? groups.firsts[low + 1] : tile.first;
 	}
-	tile.count = rows - tile.first < HY_CUDA_TILE ? rows - tile.first : HY_CUDA_TILE;
+	tile.count = rows - tile.first < HY_CUDA_ASSIGN_TILE ? rows - tile.first : HY_CUDA_ASSIGN_TILE;
 	tile.begin += part * share;
 	if (tile.begin >= tile.end)
 		tile.count = 0;
@@ -87,8 +87,8 @@ __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 	hy_assign_kernel(const HyCudaAssign args, int64_t share)
 {
-	__shared__ float rows[HY_CUDA_TILE][HY_CUDA_SEGMENT];
-	__shared__ unsigned long long found[HY_CUDA_TILE];
+	__shared__ float rows[HY_CUDA_ASSIGN_TILE][HY_CUDA_SEGMENT];
+	__shared__ unsigned long long found[HY_CUDA_ASSIGN_TILE];
 	__shared__ HyAssignTile tile;
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
@@ -99,7 +99,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 
 	if (threadIdx.x == 0)
 		tile = hy_assign_tile(args, blockIdx.x, blockIdx.y, share);
-	if (threadIdx.x < HY_CUDA_TILE)
+	if (threadIdx.x < HY_CUDA_ASSIGN_TILE)
 		found[threadIdx.x] = HY_CUDA_ASSIGN_NONE;
 	__syncthreads();
 	if (tile.count <= 0)
@@ -187,7 +187,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroup
 	for (int g = first; g < end; g++)
 	{
 		member += groups.counts[g];
-		tile += (groups.counts[g] + HY_CUDA_TILE - 1) / HY_CUDA_TILE;
+		tile += (groups.counts[g] + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
 	}
 	members[at + 1] = member;
 	tiles[at + 1] = tile;
@@ -215,7 +215,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroup
 		groups.tiles[g] = tile;
 		groups.counts[g] = 0;
 		member += count;
-		tile += (count + HY_CUDA_TILE - 1) / HY_CUDA_TILE;
+		tile += (count + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
 	}
 }
 

@@ -74,7 +74,7 @@ hy_assign_launch_tiles(const HyCudaAssign &args, int multiprocessors, cudaStream
 {
 	const int64_t wanted =
 		(int64_t) multiprocessors * HyAssignKind::resident_blocks * HY_CUDA_ASSIGN_TURNS;
-	int64_t tiles = (args.row_count + HY_CUDA_TILE - 1) / HY_CUDA_TILE;
+	int64_t tiles = (args.row_count + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
 	int64_t centroids = args.end - args.first;
 	int64_t share;
 	dim3 grid;
@@ -84,7 +84,7 @@ hy_assign_launch_tiles(const HyCudaAssign &args, int multiprocessors, cudaStream
 		const int64_t met = (int64_t) args.row_count * args.groups.probes;
 
 		/* every group may end with a tile that is not full; blocks that are too many end at once */
-		tiles = met / HY_CUDA_TILE + (met < args.groups.groups ? met : args.groups.groups);
+		tiles = met / HY_CUDA_ASSIGN_TILE + (met < args.groups.groups ? met : args.groups.groups);
 		centroids = args.groups.largest;
 	}
 	share = hy_assign_share(tiles, centroids, wanted);

@@ -119,6 +119,22 @@ build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o bui
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
+# What two threads do, with the thread sanitizer.
+THREAD_OBJS = $(patsubst build/cuda/fake/%,build/cuda/thread/%,$(FAKE_OBJS))
+
+build/cuda/thread/%.o: %.c build/flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(FAKE_FLAGS) -fsanitize=thread -MMD -MP -c -o $@ $<
+
+build/cuda/thread/%.o: %.cpp build/flags
+	@mkdir -p $(@D)
+	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -fsanitize=thread -MMD -MP -c -o $@ $<
+
+build/cuda/thread/plugin_idle_test: build/cuda/thread/test/cuda/plugin_idle_test.o $(THREAD_OBJS)
+	$(CXX_FOUND) -fsanitize=thread -o $@ $^ -lm
+
+cuda-thread-tests: build/cuda/thread/plugin_idle_test
+
 # Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
 # needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside.
 GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
@@ -157,5 +173,6 @@ gpucheck:
 gpubench:
 	@bench/gpu.sh
 
--include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d)
-.PHONY: cuda-tests cuda-driver-tests gpu-programs gpucheck gpubench
+-include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d) $(THREAD_OBJS:.o=.d) $(wildcard build/cuda/fake/test/cuda/*.d) \
+	$(wildcard build/cuda/test/cuda/*.d build/cuda/bench/*.d)
+.PHONY: cuda-tests cuda-thread-tests cuda-driver-tests gpu-programs gpucheck gpubench

@@ -37,8 +37,6 @@ static struct
 
 #define MAX_DEVICES 64
 
-static void block_signals(sigset_t *before);
-static void restore_signals(const sigset_t *before);
 static bool context_is_active(int32_t number);
 static HyStatus open_context(HyDevice *device, const HyLimits *limits);
 static HyFailure *failure_of(HyDevice *device);
@@ -56,9 +54,9 @@ hy_cuda_device_count(int32_t *count)
 	status = hy_cuda_enter(NULL);
 	if (status != HY_OK)
 		return status;
-	block_signals(&signals);
+	hy_cuda_block_signals(&signals);
 	error = cudaGetDeviceCount(&found);
-	restore_signals(&signals);
+	hy_cuda_restore_signals(&signals);
 	if (error == cudaSuccess)
 	{
 		*count = found;
@@ -85,9 +83,9 @@ hy_cuda_probe(int32_t number, HyDeviceInfo *info)
 	status = hy_cuda_enter(NULL);
 	if (status != HY_OK)
 		return status;
-	block_signals(&signals);
+	hy_cuda_block_signals(&signals);
 	error = cudaGetDeviceProperties(&properties, number);
-	restore_signals(&signals);
+	hy_cuda_restore_signals(&signals);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(NULL, error, "asking a device for its properties");
 	snprintf(info->name, sizeof(info->name), "%.*s", HY_NAME_LENGTH - 1, properties.name);
@@ -127,11 +125,12 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	hy_cuda_pace_init(&device->filter_pace);
 	device->filter_pace.work *= HY_CUDA_FILTER_PACE;
 	device->filter_least = hy_cuda_filter_least(host);
+	hy_cuda_timer_begin(device, limits);
 
 	before = host->clock->now(host->clock->arg);
-	block_signals(&signals);
+	hy_cuda_block_signals(&signals);
 	status = open_context(device, limits);
-	restore_signals(&signals);
+	hy_cuda_restore_signals(&signals);
 	if (status != HY_OK)
 	{
 		process.failure = device->failure;
@@ -141,6 +140,8 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	process.open_ns = host->clock->now(host->clock->arg) - before;
 	process.open |= (uint64_t) 1 << number;
 	device->counted = true;
+	hy_cuda_timer_opened(device);
+	hy_cuda_timer_set(device);
 	*opened = device;
 	return HY_OK;
 }
@@ -151,23 +152,32 @@ hy_cuda_close(HyDevice *device)
 	/* In a fork the driver's state is the parent's: only the host's memory is ours. */
 	bool ours = device->pid == getpid();
 
+	hy_cuda_timer_end(device);
+	ours = ours && !hy_cuda_asleep(device);
 	if (ours)
 		(void) cudaSetDevice(device->number);
 	hy_cuda_drain(device);
 	while (device->buffers != NULL)
 		hy_cuda_buf_free(device, device->buffers);
 	if (ours)
-	{
-		hy_cuda_scratch_close(device);
-
-		/* The context's own few hundred MB go back too, unless it is another library's. */
-		if (device->owns_context)
-			(void) cudaDeviceReset();
-		(void) cudaGetLastError();
-	}
+		hy_cuda_release(device);
+	hy_cuda_blocks_forget(device);
 	if (device->counted)
 		process.open &= ~((uint64_t) 1 << device->number);
 	hy_free(device->host->allocator, device);
+}
+
+void
+hy_cuda_release(HyDevice *device)
+{
+	(void) cudaSetDevice(device->number);
+	hy_cuda_blocks_release(device);
+	hy_cuda_scratch_close(device);
+
+	/* The context's own few hundred MB go back too, unless it is another library's. */
+	if (device->owns_context)
+		(void) cudaDeviceReset();
+	(void) cudaGetLastError();
 }
 
 void
@@ -192,6 +202,8 @@ hy_cuda_enter(HyDevice *device)
 		*failure_of(device) = process.first_failure;
 		return HY_PROCESS_LOST;
 	}
+	if (device != NULL && hy_cuda_asleep(device))
+		return hy_cuda_refuse(device, HY_CONTEXT_LOST, "nobody used it, and it closed itself");
 	/* Another library of this process may have made another device the current one. */
 	if (device != NULL)
 	{
@@ -201,6 +213,33 @@ hy_cuda_enter(HyDevice *device)
 			return hy_cuda_fail(device, error, "selecting the device");
 	}
 	return HY_OK;
+}
+
+bool
+hy_cuda_forked(void)
+{
+	return process.pid != 0 && process.pid != getpid();
+}
+
+bool
+hy_cuda_lost(void)
+{
+	return process.lost;
+}
+
+void
+hy_cuda_block_signals(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	(void) pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void
+hy_cuda_restore_signals(const sigset_t *before)
+{
+	(void) pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 HyStatus
@@ -301,21 +340,6 @@ context_is_active(int32_t number)
 	if (((PrimaryContextState) (uintptr_t) state)(number, &flags, &active) != 0)
 		return true;
 	return active != 0;
-}
-
-static void
-block_signals(sigset_t *before)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	(void) pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
-static void
-restore_signals(const sigset_t *before)
-{
-	(void) pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 static HyFailure *

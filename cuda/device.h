@@ -3,8 +3,9 @@
  *		What the files of the plug-in share: the process, an open device, its slots, its buffers, the
  *		task in flight.
  *
- * All of it belongs to one thread of one process.  CUDA's contexts do not survive fork, so the
- * process that first called CUDA is remembered and every entry asks whether this is still it.
+ * All of it belongs to one thread of one process, and to the thread of idle.h, which shares a lock with
+ * it.  CUDA's contexts do not survive fork, so the process that first called CUDA is remembered and
+ * every entry asks whether this is still it.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -16,12 +17,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/idle.h"
 #include "cuda/plan.h"
+#include "cuda/pool.h"
 #include "dispatch/backend.h"
 
 struct HyBuffer
 {
 	HyDevice *device;
+	HyCudaBlock *block;
 	char *pointer; /* the device's */
 	uint64_t bytes;
 	HyBuffer *previous;
@@ -101,7 +105,8 @@ struct HyDevice
 	bool owns_context;     /* there was no context in this process before */
 	bool limited;          /* the budget is the user's, not the device's */
 	uint64_t budget;
-	uint64_t used; /* of the budget: scratch and buffers */
+	uint64_t used; /* of the budget: scratch and blocks in use */
+	HyCudaPool pool;
 	HyBuffer *buffers;
 
 	HyCudaScratch scratch;
@@ -115,6 +120,7 @@ struct HyDevice
 	HyNeighbor *device_best;
 
 	HyCudaTask task;
+	HyCudaTimer timer;
 	HyTicket last_ticket;
 	HyFailure failure;
 };
@@ -125,13 +131,31 @@ extern HyStatus hy_cuda_probe(int32_t number, HyDeviceInfo *info);
 extern HyStatus
 hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevice **opened);
 extern void hy_cuda_close(HyDevice *device);
+
+/*
+ * hy_cuda_release: what there is of the device goes back to the driver, zeroed: memory, streams, the
+ * context.  No task's piece is in flight.  Nothing of the host is called, nor its memory freed.
+ */
+extern void hy_cuda_release(HyDevice *device);
+
 extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
 /*
  * hy_cuda_enter: HY_OK when CUDA may be called here; HY_PROCESS_LOST, with the reason recorded, in
- * a fork of the process that opened CUDA or after an error that is for good.
+ * a fork of the process that opened CUDA or after an error that is for good; HY_CONTEXT_LOST where the
+ * device has closed itself.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
+
+/* hy_cuda_forked: whether CUDA was opened by a process that this one is a fork of. */
+extern bool hy_cuda_forked(void);
+
+/* hy_cuda_lost: whether an error was for good. */
+extern bool hy_cuda_lost(void);
+
+/* hy_cuda_block_signals: all of them, round what may start threads, which inherit the mask. */
+extern void hy_cuda_block_signals(sigset_t *before);
+extern void hy_cuda_restore_signals(const sigset_t *before);
 
 /*
  * hy_cuda_fail: records a failure of CUDA (device NULL: of no open device) and returns its status;
@@ -148,6 +172,24 @@ extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
 /* hy_cuda_over_budget: records that so many bytes of the device's memory cannot be had. */
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
+
+/*
+ * hy_cuda_take: memory of the device, zeroed, from the pool; for a task that starts, or for a buffer.
+ * hy_cuda_give: it goes back there, zeroed once more; waits for pieces in flight, and in a fork only
+ * forgets.
+ * hy_cuda_trim: lets go of what is free and beyond the bound of pool.h.
+ */
+extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
+extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);
+extern void hy_cuda_trim(HyDevice *device);
+
+/*
+ * hy_cuda_blocks_release: all of the pool goes back to CUDA, zeroed, whoever uses it; the host's
+ * memory is not touched.  hy_cuda_blocks_forget: the host's part of it.
+ */
+extern void hy_cuda_blocks_release(HyDevice *device);
+extern void hy_cuda_blocks_forget(HyDevice *device);
+
 extern HyStatus hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer);

@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cuda/filter_plan.h"
 #include "cuda/sweep.h"
@@ -31,7 +30,8 @@
 struct HyCudaFilter
 {
 	HyCudaFilterPlan plan;
-	char *memory; /* the device's */
+	HyCudaBlock *block;
+	char *memory; /* the block's */
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
 	bool begun;         /* what has to be done once is queued */
@@ -86,7 +86,7 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	HyShape shape = hy_task_shape(&device->task.task);
 	HyCudaFilterPlan plan;
 	HyCudaFilter *filter;
-	cudaError_t error;
+	HyStatus status;
 
 	*filtered = false;
 	if (!make_plan(device, &shape, &plan))
@@ -94,18 +94,15 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	filter = hy_alloc_zero(device->host->allocator, sizeof(*filter));
 	if (filter == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
-	error = cudaMalloc((void **) &filter->memory, plan.bytes);
-	if (error != cudaSuccess)
+	status = hy_cuda_take(device, plan.bytes, &filter->block);
+	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, filter);
 		/* the budget is not always there */
-		if (error != cudaErrorMemoryAllocation)
-			return hy_cuda_fail(device, error, "allocating memory for a filter");
-		(void) cudaGetLastError();
-		return HY_OK;
+		return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 	}
+	filter->memory = filter->block->memory;
 	filter->plan = plan;
-	device->used += plan.bytes;
 	device->task.filter = filter;
 	*filtered = true;
 	return HY_OK;
@@ -368,12 +365,7 @@ filter_end(HyDevice *device)
 
 	if (filter == NULL)
 		return;
-	device->used -= filter->plan.bytes;
-	if (device->pid == getpid())
-	{
-		(void) cudaFree(filter->memory);
-		(void) cudaGetLastError();
-	}
+	hy_cuda_give(device, filter->block);
 	hy_free(device->host->allocator, filter);
 	device->task.filter = NULL;
 }

@@ -2,15 +2,24 @@
  * memory.c
  *		The device's memory and the pinned memory that feeds it, within the budget.
  *
- * The scratch is allocated once, at open: a task then allocates nothing, so it cannot fail half
- * way for want of memory, and what is pinned is bounded.  Buffers are zeroed when allocated: what
- * another role left there is gone before anybody can read it.
+ * The scratch is allocated once, at open: a task then allocates nothing but what it takes when it
+ * starts, so it cannot fail half way for want of memory, and what is pinned is bounded.  What a task
+ * takes, and buffers, come from the pool (pool.h).
+ *
+ * A block is zeroed when CUDA hands it out, for who knows whose it was, and when it is given back,
+ * before anybody else can have it; the scratch and what is pinned, when they go back to the driver.
  */
 #include "cuda/device.h"
 
 #include <string.h>
 #include <unistd.h>
 
+static HyStatus make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made);
+static void let_go(HyDevice *device, HyCudaBlock *block);
+static void clean_again(HyDevice *device);
+static void wait_for_pieces(HyDevice *device);
+static cudaError_t clear(const HyDevice *device, void *memory, uint64_t bytes);
+static void wipe_scratch(HyDevice *device);
 static HyStatus open_slot(HyDevice *device, HyCudaSlot *slot);
 static void close_slot(HyCudaSlot *slot);
 static HyStatus
@@ -56,6 +65,7 @@ hy_cuda_scratch_close(HyDevice *device)
 {
 	int i;
 
+	wipe_scratch(device);
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 		close_slot(&device->slots[i]);
 	if (device->queries_ready != NULL)
@@ -68,6 +78,11 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
+	/* nothing of it is there to be used, or freed, once more */
+	memset(device->slots, 0, sizeof(device->slots));
+	device->queries_ready = NULL;
+	device->pinned_queries = device->device_queries = device->device_norms = NULL;
+	device->device_best = NULL;
 }
 
 /* A limit that somebody set is a quota; a share of what was free is just too little memory. */
@@ -78,6 +93,81 @@ hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
 		device, device->limited ? HY_QUOTA : HY_NOMEM,
 		"%llu bytes of device memory asked for, %llu of %llu left", (unsigned long long) bytes,
 		(unsigned long long) (device->budget - device->used), (unsigned long long) device->budget);
+}
+
+HyStatus
+hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block)
+{
+	HyCudaPool *pool = &device->pool;
+
+	clean_again(device);
+	*block = hy_cuda_pool_take(pool, bytes);
+	if (*block == NULL)
+	{
+		HyStatus status;
+
+		if (bytes > device->budget - device->used)
+			return hy_cuda_over_budget(device, bytes);
+		status = make_block(device, bytes, block);
+		if (status != HY_OK)
+			return status;
+	}
+	device->used += (*block)->bytes;
+	return HY_OK;
+}
+
+void
+hy_cuda_give(HyDevice *device, HyCudaBlock *block)
+{
+	bool clean = false;
+
+	device->used -= block->bytes;
+	if (device->pid == getpid() && block->memory != NULL)
+	{
+		(void) cudaSetDevice(device->number);
+		wait_for_pieces(device);
+		clean = clear(device, block->memory, block->payload) == cudaSuccess;
+		(void) cudaGetLastError();
+	}
+	hy_cuda_pool_give(&device->pool, block, clean);
+}
+
+void
+hy_cuda_trim(HyDevice *device)
+{
+	HyCudaBlock *block;
+
+	while (hy_cuda_pool_wasteful(&device->pool) &&
+	       (block = hy_cuda_pool_oldest(&device->pool)) != NULL)
+		let_go(device, block);
+}
+
+void
+hy_cuda_blocks_release(HyDevice *device)
+{
+	HyCudaBlock *block;
+
+	for (block = device->pool.blocks; block != NULL; block = block->next)
+	{
+		if (block->memory == NULL)
+			continue;
+		if (block->payload != 0 || block->unclean)
+			(void) clear(device, block->memory, block->bytes);
+		(void) cudaFree(block->memory);
+		block->memory = NULL;
+	}
+}
+
+void
+hy_cuda_blocks_forget(HyDevice *device)
+{
+	HyCudaBlock *block;
+
+	while ((block = device->pool.blocks) != NULL)
+	{
+		hy_cuda_pool_remove(&device->pool, block);
+		hy_free(device->host->allocator, block);
+	}
 }
 
 HyStatus
@@ -94,6 +184,8 @@ hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for free memory");
 	*free_bytes = device->budget - device->used;
+	/* free blocks are the next one's to have */
+	device_free += device->pool.held - device->pool.taken;
 	if (*free_bytes > device_free)
 		*free_bytes = device_free;
 	*total_bytes = device_total;
@@ -105,7 +197,6 @@ hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 {
 	HyBuffer *made;
 	HyStatus status;
-	cudaError_t error;
 
 	*buffer = NULL;
 	status = hy_cuda_enter(device);
@@ -113,33 +204,23 @@ hy_cuda_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 		return status;
 	if (bytes == 0)
 		return hy_cuda_refuse(device, HY_INVALID, "a device buffer of no bytes was asked for");
-	if (bytes > device->budget - device->used)
-		return hy_cuda_over_budget(device, bytes);
 	made = hy_alloc_zero(device->host->allocator, sizeof(*made));
 	if (made == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
-	error = cudaMalloc((void **) &made->pointer, bytes);
-	if (error != cudaSuccess)
+	status = hy_cuda_take(device, bytes, &made->block);
+	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, made);
-		return hy_cuda_fail(device, error, "allocating a buffer");
+		return status;
 	}
-	error = cudaMemsetAsync(made->pointer, 0, bytes, device->slots[0].stream);
-	if (error == cudaSuccess)
-		error = cudaStreamSynchronize(device->slots[0].stream);
-	if (error != cudaSuccess)
-	{
-		(void) cudaFree(made->pointer);
-		hy_free(device->host->allocator, made);
-		return hy_cuda_fail(device, error, "clearing a buffer");
-	}
+	hy_cuda_trim(device);
+	made->pointer = made->block->memory;
 	made->device = device;
 	made->bytes = bytes;
 	made->next = device->buffers;
 	if (made->next != NULL)
 		made->next->previous = made;
 	device->buffers = made;
-	device->used += bytes;
 	*buffer = made;
 	return HY_OK;
 }
@@ -149,18 +230,13 @@ hy_cuda_buf_free(HyDevice *device, HyBuffer *buffer)
 {
 	if (buffer == NULL)
 		return;
-	if (device->pid == getpid())
-	{
-		(void) cudaSetDevice(device->number);
-		(void) cudaFree(buffer->pointer); /* waits for whoever still reads it */
-	}
+	hy_cuda_give(device, buffer->block);
 	if (buffer->previous != NULL)
 		buffer->previous->next = buffer->next;
 	else
 		device->buffers = buffer->next;
 	if (buffer->next != NULL)
 		buffer->next->previous = buffer->previous;
-	device->used -= buffer->bytes;
 	hy_free(device->host->allocator, buffer);
 }
 
@@ -184,6 +260,135 @@ hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void
 	if (status != HY_OK)
 		return status;
 	return copy(device, data, buffer->pointer + offset, bytes, cudaMemcpyDeviceToHost);
+}
+
+/* make_block: from CUDA, zeroed; what is free goes where the budget or the device has no room. */
+static HyStatus
+make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
+{
+	HyCudaPool *pool = &device->pool;
+	HyCudaBlock *block;
+	HyCudaBlock *spare;
+	cudaError_t error;
+
+	/* used counts the scratch and the blocks in use; the free ones are held besides */
+	while (bytes > device->budget - device->used - (pool->held - pool->taken))
+	{
+		spare = hy_cuda_pool_oldest(pool);
+		if (spare == NULL)
+			return hy_cuda_over_budget(device, bytes);
+		let_go(device, spare);
+	}
+	block = hy_alloc_zero(device->host->allocator, sizeof(*block));
+	if (block == NULL)
+		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
+	error = cudaMalloc((void **) &block->memory, bytes);
+	if (error == cudaErrorMemoryAllocation && hy_cuda_pool_oldest(pool) != NULL)
+	{
+		(void) cudaGetLastError();
+		while ((spare = hy_cuda_pool_oldest(pool)) != NULL)
+			let_go(device, spare);
+		error = cudaMalloc((void **) &block->memory, bytes);
+	}
+	if (error != cudaSuccess)
+	{
+		hy_free(device->host->allocator, block);
+		return hy_cuda_fail(device, error, "allocating memory");
+	}
+	error = clear(device, block->memory, bytes);
+	if (error != cudaSuccess)
+	{
+		(void) cudaFree(block->memory);
+		hy_free(device->host->allocator, block);
+		return hy_cuda_fail(device, error, "clearing memory");
+	}
+	block->bytes = bytes;
+	hy_cuda_pool_add(pool, block);
+	*made = block;
+	return HY_OK;
+}
+
+/* let_go: a free block back to CUDA. */
+static void
+let_go(HyDevice *device, HyCudaBlock *block)
+{
+	hy_cuda_pool_remove(&device->pool, block);
+	(void) cudaFree(block->memory);
+	(void) cudaGetLastError();
+	hy_free(device->host->allocator, block);
+}
+
+/* clean_again: what could not be cleared when it was given back. */
+static void
+clean_again(HyDevice *device)
+{
+	HyCudaBlock *block;
+
+	for (block = device->pool.blocks; block != NULL; block = block->next)
+	{
+		if (block->unclean && clear(device, block->memory, block->bytes) == cudaSuccess)
+			block->unclean = false;
+	}
+}
+
+/* wait_for_pieces: those in flight may still read what is about to be cleared. */
+static void
+wait_for_pieces(HyDevice *device)
+{
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		if (device->slots[i].busy)
+			(void) cudaStreamSynchronize(device->slots[i].stream);
+	}
+}
+
+/* clear: zeroes memory of the device and waits for it; twice, where a call fails that may not again. */
+static cudaError_t
+clear(const HyDevice *device, void *memory, uint64_t bytes)
+{
+	cudaStream_t stream = device->slots[0].stream;
+	cudaError_t error = cudaErrorUnknown;
+	int i;
+
+	for (i = 0; i < 2 && error != cudaSuccess; i++)
+	{
+		error = cudaMemsetAsync(memory, 0, bytes, stream);
+		if (error == cudaSuccess)
+			error = cudaStreamSynchronize(stream);
+	}
+	return error;
+}
+
+/* wipe_scratch: queries, rows and answers of the last tasks, on the device and in pinned memory. */
+static void
+wipe_scratch(HyDevice *device)
+{
+	const HyCudaScratch *scratch = &device->scratch;
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		HyCudaSlot *slot = &device->slots[i];
+
+		if (slot->device_up != NULL)
+			(void) clear(device, slot->device_up, scratch->up);
+		if (slot->device_down != NULL)
+			(void) clear(device, slot->device_down, scratch->down);
+		if (slot->pinned_up != NULL)
+			memset(slot->pinned_up, 0, scratch->up);
+		if (slot->pinned_down != NULL)
+			memset(slot->pinned_down, 0, scratch->down);
+	}
+	if (device->device_queries != NULL)
+		(void) clear(device, device->device_queries, scratch->queries);
+	if (device->device_norms != NULL)
+		(void) clear(device, device->device_norms, HY_CUDA_MAX_QUERIES * sizeof(float));
+	if (device->device_best != NULL)
+		(void) clear(device, device->device_best, scratch->best);
+	if (device->pinned_queries != NULL)
+		memset(device->pinned_queries, 0, scratch->queries);
 }
 
 static HyStatus

@@ -58,6 +58,7 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
 	HyCudaTask *current = &device->task;
 	const HyCudaOperation *operation;
+	uint64_t held;
 	HyStatus status;
 	HyShape shape;
 	HyCaps caps;
@@ -66,6 +67,7 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	status = hy_cuda_enter(device);
 	if (status != HY_OK)
 		return status;
+	hy_cuda_timer_set(device);
 	operation = find(task->op);
 	if (operation == NULL)
 		return hy_cuda_refuse(device, HY_UNSUPPORTED, "the CUDA backend does not run '%s'",
@@ -89,8 +91,11 @@ hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	current->started = device->host->clock->now(device->host->clock->arg);
 	current->active = true;
 	operation->begin(device);
+	held = device->pool.payload;
 	if (operation->start != NULL)
 		status = operation->start(device);
+	if (hy_cuda_pool_task(&device->pool, device->pool.payload > held))
+		hy_cuda_trim(device);
 	if (status == HY_OK)
 		status = fill_slots(device);
 	if (status != HY_OK)

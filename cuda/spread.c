@@ -10,7 +10,6 @@
  */
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cuda/spread.h"
 
@@ -166,30 +165,19 @@ static HyStatus
 take_memory(HyDevice *device, HyCudaSpread *spread, const HyCsr *graph)
 {
 	HyCudaSpreadPlan *plan = &spread->plan;
-	cudaError_t error = cudaErrorMemoryAllocation;
+	HyStatus status;
 
 	plan->widest = hy_cuda_spread_width(plan->seeds->sets, HY_CUDA_SPREAD_WIDTH);
 	for (;; plan->widest /= 2)
 	{
-		uint64_t bytes = lay_out(spread, graph);
-
-		if (bytes <= device->budget - device->used)
-		{
-			error = cudaMalloc((void **) &spread->memory, bytes);
-			if (error == cudaSuccess)
-			{
-				spread->bytes = bytes;
-				device->used += bytes;
-				return HY_OK;
-			}
-			spread->memory = NULL;
-			if (error != cudaErrorMemoryAllocation || plan->widest == 1)
-				return hy_cuda_fail(device, error, "allocating memory for a graph");
-			(void) cudaGetLastError();
-		}
-		else if (plan->widest == 1)
-			return hy_cuda_over_budget(device, bytes);
+		status = hy_cuda_take(device, lay_out(spread, graph), &spread->block);
+		if (status == HY_OK)
+			break;
+		if ((status != HY_NOMEM && status != HY_QUOTA) || plan->widest == 1)
+			return status;
 	}
+	spread->memory = spread->block->memory;
+	return HY_OK;
 }
 
 static HyCudaNext
@@ -394,15 +382,8 @@ spread_end(HyDevice *device)
 
 	if (spread == NULL)
 		return;
-	if (spread->memory != NULL)
-	{
-		device->used -= spread->bytes;
-		if (device->pid == getpid())
-		{
-			(void) cudaFree(spread->memory);
-			(void) cudaGetLastError();
-		}
-	}
+	if (spread->block != NULL)
+		hy_cuda_give(device, spread->block);
 	hy_cuda_spread_lists_free(&spread->plan.lists, device->host->allocator);
 	hy_free(device->host->allocator, spread);
 	device->task.spread = NULL;

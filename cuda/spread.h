@@ -29,8 +29,8 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
-	char *memory; /* the device's */
-	uint64_t bytes;
+	HyCudaBlock *block;
+	char *memory;                             /* of the block */
 	uint64_t offset[HY_CUDA_SPREAD_SECTIONS]; /* of the graph's arrays in it */
 	uint64_t control;
 	uint64_t group; /* the state of one */

@@ -73,6 +73,8 @@ SET hybrid.gpu_success_threshold = 2;
 SET hybrid.tracker_window = 0;
 SET hybrid.tracker_window = 100000;
 SET hybrid.gpu_timeout = 0;
+SET hybrid.gpu_idle_timeout = -1;
+SHOW hybrid.gpu_idle_timeout;
 SET hybrid.simd = sse2;
 SET hybrid.no_such_setting = 1;
 
@@ -98,6 +100,7 @@ CREATE ROLE regress_hybrid_plain;
 SET ROLE regress_hybrid_plain;
 SET hybrid.plugins = 'hybrid_emulated';
 SET hybrid.gpu_memory_limit = 1;
+SET hybrid.gpu_idle_timeout = 1;
 SET hybrid.emulated_faults = '';
 SET hybrid.force_cpu = on;
 RESET hybrid.force_cpu;

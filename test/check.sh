@@ -202,6 +202,7 @@ step_tap()
 {
 	local files=(test/t/*.pl)
 
+	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	tap "${files[@]##*/}"
 }
 

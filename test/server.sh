@@ -60,17 +60,23 @@ call_as_server()
 	(as_server "$@")
 }
 
+# install_library FROM TO: where it was built; a new file, not new bytes in one that a backend has mapped
+install_library()
+{
+	[ -e "$1" ] || return 0
+	install -m 755 "$1" "$2.new"
+	mv "$2.new" "$2"
+}
+
 install_extension()
 {
 	local libdir=$dir/tree/$lib/lib extensions=$dir/tree/$share/extension f
 
 	for f in hybrid.so hybrid_emulated.so hybrid_cuda.so; do
-		if [ -e "$checkout/$f" ]; then
-			# a new file, not new bytes in a file that a running backend has mapped
-			install -m 755 "$checkout/$f" "$libdir/$f.new"
-			mv "$libdir/$f.new" "$libdir/$f"
-		fi
+		install_library "$checkout/$f" "$libdir/$f"
 	done
+	# the CUDA plug-in on the fake device, for tests that want its threads in a backend
+	install_library "$checkout/build/cuda/fake/hybrid_cuda.so" "$libdir/hybrid_cuda_fake.so"
 	install -m 644 "$checkout/hybrid.control" "$checkout"/hybrid--*.sql "$extensions/"
 }
 

@@ -18,6 +18,7 @@
 
 static HyStatus attempt(HyExecutor *executor, HyMember *member, const HyTask *task,
                         HyDecision *decision, HyDeviceRun *run);
+static HyStatus gone(HyDeviceRun *run);
 static bool ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run);
 static void report(HyExecutor *executor, HyMember *member, HyOp op, bool success);
 
@@ -34,7 +35,8 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 	if (st == HY_CONTEXT_LOST && !member->latched)
 	{
 		/* a resident task has lost its rows with the context */
-		hy_member_close(executor, member);
+		if (!decision->shape.resident || member->residency != NULL)
+			hy_member_close(executor, member);
 		if (!decision->shape.resident &&
 		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
@@ -59,18 +61,37 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
         HyDeviceRun *run)
 {
 	HyOp op = task->op;
+	bool resident = decision->shape.resident;
 
+	if (resident && hy_member_idle(member))
+		return gone(run);
 	if (!hy_attempt_begin(executor, member, op, run))
 	{
 		if (run->status == HY_PROCESS_LOST)
 			hy_attempt_judge(executor, member, op, run->status);
 		return run->status;
 	}
+	/* it was opened anew, and the rows are not there */
+	if (resident && member->residency == NULL)
+		return gone(run);
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
 	hy_device_run(executor, member, task, run);
+	if (resident && run->status == HY_CONTEXT_LOST && hy_member_idle(member))
+		return gone(run);
 	hy_count_attempt(&member->counters[op], run->status);
 	hy_attempt_judge(executor, member, op, run->status);
 	return run->status;
+}
+
+/* gone: a context that closed itself has taken the task's rows along: no attempt, nobody's failure. */
+static HyStatus
+gone(HyDeviceRun *run)
+{
+	memset(run, 0, sizeof(*run));
+	run->status = HY_CONTEXT_LOST;
+	snprintf(run->failure.text, sizeof(run->failure.text), "%s",
+	         "nobody had used it, and it closed itself");
+	return HY_CONTEXT_LOST;
 }
 
 bool
@@ -109,6 +130,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 {
+	if (hy_member_idle(member))
+		hy_member_close(executor, member);
 	if (member->device != NULL && !hy_member_settle(executor, member))
 	{
 		run->status = HY_BUSY;

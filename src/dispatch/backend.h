@@ -13,6 +13,11 @@
  * The task's memory is read and written only inside submit and poll, never behind the caller's back,
  * and not at all once cancel was called: who has cancelled may reuse that memory at once, and ask
  * later whether the device has heard.
+ *
+ * A device that nobody has used for a while may close itself, behind the caller's back: its context,
+ * its memory and what lay in its buffers are gone then, a task that comes gets HY_CONTEXT_LOST, and
+ * idle says that this is why.  Looking at it is no use.  It is not open any more, only close is left to
+ * be called; buffers may still be freed before.
  */
 #ifndef HY_BACKEND_H
 #define HY_BACKEND_H
@@ -29,7 +34,7 @@
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 5
+#define HY_BACKEND_ABI 6
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -163,6 +168,9 @@ typedef struct HyEstimate
 typedef struct HyLimits
 {
 	uint64_t memory; /* bytes this context may hold; 0: 80% of what is free */
+	/* NULL, or a word that stands for the context where all processes' are counted.  A backend that
+	 * closes itself sets it to 0, atomically, if it still is what it was at open. */
+	uint64_t *place;
 } HyLimits;
 
 /* HyTimings: of one task, by the host's clock. */
@@ -210,6 +218,8 @@ typedef struct HyBackend
 
 	HyStatus (*open)(int32_t device, const HyLimits *limits, HyDevice **opened);
 	void (*close)(HyDevice *device);
+	/* whether it has closed itself, which is for good; NULL: it never does */
+	bool (*idle)(const HyDevice *device);
 
 	/* may be asked with device NULL: what the backend could do once open */
 	HyCaps (*caps)(const HyDevice *device, const HyShape *shape);

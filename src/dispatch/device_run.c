@@ -100,6 +100,18 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
+	/* it may have closed itself while the task waited for its turn, however long that took */
+	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !hy_task_shape(task).resident)
+	{
+		hy_member_close(executor, member);
+		st = hy_member_open(executor, member, hy_now(executor));
+		/* opening is not the task's time */
+		flight->run.started_ns = hy_now(executor);
+		if (st == HY_OK)
+			st = member->backend->submit(member->device, task, &flight->ticket);
+		else
+			flight->run.failure = member->open_failure;
+	}
 	if (st == HY_OK)
 		flight->flying = true;
 	else

@@ -226,7 +226,7 @@ hy_executor_close_devices(HyExecutor *executor)
 		hy_member_close(executor, &executor->member[i]);
 		/* one that was abandoned was not closed */
 		if (!hy_executor_foreign(executor))
-			hy_share_give_context(executor, &executor->member[i]);
+			hy_share_give_context(&executor->member[i]);
 	}
 }
 
@@ -279,7 +279,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	/* the CPU's instruction set is a setting */
 	if (device == 0)
 		member->backend->probe(0, &state->info);
-	state->open = member->device != NULL;
+	state->open = member->device != NULL && !hy_member_idle(member);
 	state->latched = member->latched;
 	state->left_out = device != 0 && hy_left_out(&executor->config, member);
 	state->why = member->why[0] != '\0' ? member->why : NULL;
@@ -436,15 +436,31 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	/* Closing a device that does not answer might never return. */
 	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
 	{
+		bool idle = hy_member_idle(member);
+
 		member->backend->close(member->device);
-		hy_share_give_context(executor, member);
-		hy_log(executor, "device %d (%s %d) closed", (int) (member - executor->member),
-		       member->name, (int) member->number);
+		hy_share_give_context(member);
+		hy_log(executor, "device %d (%s %d) closed%s", (int) (member - executor->member),
+		       member->name, (int) member->number, idle ? ": nobody had used it" : "");
 	}
 	member->device = NULL;
 	member->leftovers = 0;
 	member->rent_ns = 0;
 	member->free_known = false;
+}
+
+bool
+hy_member_idle(const HyMember *member)
+{
+	unsigned char truth;
+	bool idle;
+
+	if (member->device == NULL || member->backend->idle == NULL)
+		return false;
+	idle = member->backend->idle(member->device);
+	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	memcpy(&truth, &idle, 1);
+	return truth != 0;
 }
 
 void
@@ -551,6 +567,7 @@ open_context(HyExecutor *executor, HyMember *member)
 		         (int) executor->config.max_contexts);
 		return HY_QUOTA;
 	}
+	limits.place = member->place.word;
 	member->device = NULL;
 	st = member->backend->open(member->number, &limits, &member->device);
 	/* it says that it opened, and hands out nothing that could be closed */
@@ -558,7 +575,7 @@ open_context(HyExecutor *executor, HyMember *member)
 		st = HY_BUG;
 	if (st == HY_OK)
 		return HY_OK;
-	hy_share_give_context(executor, member);
+	hy_share_give_context(member);
 	member->backend->last_error(NULL, failure);
 	hy_clean_text(failure->text, sizeof(failure->text));
 	return st;

@@ -43,7 +43,7 @@ typedef struct HyMember
 	uint64_t open_wait_ns;  /* by how much it was last put off */
 	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
 	HyFailure open_failure; /* of the last open that failed */
-	bool counted;           /* the context is one of those that the table counts */
+	HyTablePlace place;     /* of the context, among those that the table counts */
 
 	HyQueueLoad queue; /* what waits or is in flight there, of everybody, when last looked at */
 	uint64_t
@@ -242,9 +242,13 @@ extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t de
 /* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
 
-/* hy_member_open, hy_member_close: the device's context; opening logs, and notes failures. */
+/*
+ * hy_member_open, hy_member_close: the device's context; opening logs, and notes failures.
+ * hy_member_idle: whether it is open as far as the executor knows, and has closed itself.
+ */
 extern HyStatus hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_close(HyExecutor *executor, HyMember *member);
+extern bool hy_member_idle(const HyMember *member);
 
 /*
  * hy_member_latch: the device (with all, every device of its backend) is not used again in this
@@ -323,7 +327,10 @@ typedef struct HyFlight
 	int spins;
 } HyFlight;
 
-/* hy_flight_start: submits to an open device; may be over at once, when submit fails. */
+/*
+ * hy_flight_start: submits to an open device, which is opened again where it has closed itself since
+ * it was; may be over at once, when submit fails.
+ */
 extern void
 hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight);
 
@@ -437,7 +444,7 @@ extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
  * own among them even when it is not open yet; 1 where nothing is shared.
  */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
-extern void hy_share_give_context(HyExecutor *executor, HyMember *member);
+extern void hy_share_give_context(HyMember *member);
 extern uint64_t hy_share_contexts(const HyExecutor *executor, const HyMember *member);
 
 /* hy_share_reset: the table forgets; the executor has. */

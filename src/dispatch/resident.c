@@ -95,6 +95,11 @@ hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyReside
 	}
 	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT || st == HY_CANCELLED)
 		st = HY_BUG;
+	if (st == HY_CONTEXT_LOST && hy_member_idle(member))
+	{
+		hy_member_close(executor, member);
+		return st;
+	}
 	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
 	/* what is not for want of room says something of the device */
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
@@ -210,7 +215,7 @@ usable(const HyExecutor *executor, int32_t device)
 {
 	const HyMember *member = &executor->member[device];
 
-	return member->device != NULL && !member->latched &&
+	return member->device != NULL && !member->latched && !hy_member_idle(member) &&
 	       member->opened_limit == executor->config.memory_limit &&
 	       hy_device_meant(executor, device);
 }

@@ -131,6 +131,13 @@ hy_executor_follow(HyExecutor *executor)
 {
 	const HyShare *share = &executor->share;
 
+	int32_t i;
+
+	for (i = 1; i < executor->members; i++)
+	{
+		if (hy_member_idle(&executor->member[i]))
+			hy_member_close(executor, &executor->member[i]);
+	}
 	if (share->table != NULL && (hy_table_epoch(share->table) != share->epoch ||
 	                             hy_table_transitions(share->table) != share->transitions))
 		hy_executor_settle(executor);
@@ -242,37 +249,36 @@ hy_share_take_context(HyExecutor *executor, HyMember *member)
 {
 	HyShare *share = &executor->share;
 	int32_t slot = slot_of(executor, member);
+	bool taken;
 
-	if (slot == HY_TABLE_NO_DEVICE || member->counted)
+	if (slot == HY_TABLE_NO_DEVICE || member->place.word != NULL)
 		return true;
 	hy_table_begin(share->table, &share->host->lock);
-	member->counted = hy_table_take_context(share->table, slot, executor->config.max_contexts);
+	taken =
+		hy_table_take_context(share->table, slot, executor->config.max_contexts, &member->place);
 	hy_table_end(share->table, &share->host->lock);
-	return member->counted;
+	/* where nothing is limited, one that there is no room to count is no matter */
+	return taken || executor->config.max_contexts <= 0;
 }
 
 void
-hy_share_give_context(HyExecutor *executor, HyMember *member)
+hy_share_give_context(HyMember *member)
 {
-	HyShare *share = &executor->share;
-
-	if (!member->counted)
-		return;
-	hy_table_begin(share->table, &share->host->lock);
-	hy_table_give_context(share->table, slot_of(executor, member));
-	hy_table_end(share->table, &share->host->lock);
-	member->counted = false;
+	hy_table_give_context(&member->place);
 }
 
 uint64_t
 hy_share_contexts(const HyExecutor *executor, const HyMember *member)
 {
+	const HyTablePlace *place = &member->place;
 	int32_t slot = slot_of(executor, member);
 	int32_t others;
 
 	if (slot == HY_TABLE_NO_DEVICE)
 		return 1;
-	others = hy_table_contexts(executor->share.table, slot) - member->counted;
+	others = hy_table_contexts(executor->share.table, slot);
+	if (place->word != NULL && __atomic_load_n(place->word, __ATOMIC_ACQUIRE) == place->value)
+		others--;
 	return others > 0 ? (uint64_t) others + 1 : 1;
 }
 

@@ -46,7 +46,10 @@ extern void hy_executor_share(HyExecutor *executor, HySharedTable *table, const 
 extern void hy_executor_flush(HyExecutor *executor);
 extern void hy_executor_settle(HyExecutor *executor);
 
-/* hy_executor_follow: what others have changed since, a reset or a breaker, holds here from now on. */
+/*
+ * hy_executor_follow: what others have changed since, a reset or a breaker, holds here from now on; and
+ * devices that have closed themselves are known to be closed.
+ */
 extern void hy_executor_follow(HyExecutor *executor);
 
 /* hy_executor_table_device: the device's number in the table, HY_TABLE_NO_DEVICE when it has none. */

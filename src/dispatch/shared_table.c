@@ -51,7 +51,6 @@ typedef struct EventCell
 typedef struct DeviceCell
 {
 	HyTableDevice key; /* does not change once the device is counted */
-	uint64_t contexts;
 	CountersCell counters[HY_OP_COUNT];
 	BreakerCell breakers[HY_OP_COUNT];
 } DeviceCell;
@@ -63,6 +62,8 @@ struct HySharedTable
 	uint64_t devices_at; /* offsets of the arrays */
 	uint64_t models_at;
 	uint64_t events_at;
+	uint64_t contexts_at;
+	uint64_t contexts; /* ever taken */
 	uint64_t sessions;
 	uint64_t epoch;
 	uint64_t transitions;
@@ -76,6 +77,7 @@ static HyTableLimits rounded(const HyTableLimits *limits);
 static size_t lined_up(size_t bytes);
 static DeviceCell *device_cell(const HySharedTable *table, int32_t device);
 static ModelCell *model_cell(const HySharedTable *table, int32_t position);
+static uint64_t *context_word(const HySharedTable *table, int32_t device, int32_t position);
 static EventCell *event_cell(const HySharedTable *table, uint64_t ticket);
 static int32_t set_of(const HySharedTable *table, int32_t device, uint32_t number);
 static void add_counters(HyCounters *sum, const HyCounters *delta);
@@ -102,7 +104,8 @@ hy_table_size(const HyTableLimits *limits)
 
 	return lined_up(sizeof(HySharedTable)) + lined_up((size_t) n.devices * sizeof(DeviceCell)) +
 	       lined_up((size_t) n.models * sizeof(ModelCell)) +
-	       lined_up((size_t) n.events * sizeof(EventCell));
+	       lined_up((size_t) n.events * sizeof(EventCell)) +
+	       lined_up((size_t) n.devices * (size_t) n.contexts * sizeof(uint64_t));
 }
 
 HySharedTable *
@@ -117,6 +120,8 @@ hy_table_init(void *memory, const HyTableLimits *limits)
 		table->devices_at + lined_up((size_t) table->limits.devices * sizeof(DeviceCell));
 	table->events_at =
 		table->models_at + lined_up((size_t) table->limits.models * sizeof(ModelCell));
+	table->contexts_at =
+		table->events_at + lined_up((size_t) table->limits.events * sizeof(EventCell));
 	table->epoch = 1;
 	table->magic = MAGIC;
 	return table;
@@ -261,23 +266,37 @@ hy_table_put_event(HySharedTable *table, const HyTableEvent *event)
 }
 
 bool
-hy_table_take_context(HySharedTable *table, int32_t device, int32_t most)
+hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTablePlace *place)
 {
-	DeviceCell *cell = device_cell(table, device);
+	int32_t i;
 
-	if (most > 0 && cell->contexts >= (uint64_t) most)
+	*place = (HyTablePlace){0};
+	if (most > 0 && hy_table_contexts(table, device) >= most)
 		return false;
-	store(&cell->contexts, cell->contexts + 1);
-	return true;
+	for (i = 0; i < table->limits.contexts; i++)
+	{
+		uint64_t *word = context_word(table, device, i);
+
+		/* only who has the lock makes it anything but 0; no value comes twice */
+		if (load(word) != 0)
+			continue;
+		store(&table->contexts, table->contexts + 1);
+		*place = (HyTablePlace){.word = word, .value = table->contexts};
+		store(word, place->value);
+		return true;
+	}
+	return false;
 }
 
 void
-hy_table_give_context(HySharedTable *table, int32_t device)
+hy_table_give_context(HyTablePlace *place)
 {
-	DeviceCell *cell = device_cell(table, device);
+	uint64_t expected = place->value;
 
-	if (cell->contexts > 0)
-		store(&cell->contexts, cell->contexts - 1);
+	if (place->word != NULL)
+		(void) __atomic_compare_exchange_n(place->word, &expected, 0, false, __ATOMIC_ACQ_REL,
+		                                   __ATOMIC_RELAXED);
+	place->word = NULL;
 }
 
 void
@@ -308,7 +327,12 @@ hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key)
 int32_t
 hy_table_contexts(const HySharedTable *table, int32_t device)
 {
-	return (int32_t) load(&device_cell(table, device)->contexts);
+	int32_t count = 0;
+	int32_t i;
+
+	for (i = 0; i < table->limits.contexts; i++)
+		count += load(context_word(table, device, i)) != 0;
+	return count;
 }
 
 void
@@ -421,6 +445,13 @@ static ModelCell *
 model_cell(const HySharedTable *table, int32_t position)
 {
 	return (ModelCell *) ((char *) table + table->models_at) + position;
+}
+
+static uint64_t *
+context_word(const HySharedTable *table, int32_t device, int32_t position)
+{
+	return (uint64_t *) ((char *) table + table->contexts_at) +
+	       (int64_t) device * table->limits.contexts + position;
 }
 
 static EventCell *

@@ -29,10 +29,21 @@ typedef struct HyTableLimits
 	int32_t devices;
 	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
 	int32_t events;
+	int32_t contexts; /* on each device that are counted: as many as there are processes */
 } HyTableLimits;
 
 #define HY_TABLE_WAYS 8
 #define HY_TABLE_NO_DEVICE (-1)
+
+/*
+ * HyTablePlace: a context that is counted, for as long as its word has this value.  Whoever holds it
+ * may set the word to 0 at any time, without the lock, from any thread.
+ */
+typedef struct HyTablePlace
+{
+	uint64_t *word; /* NULL: none */
+	uint64_t value;
+} HyTablePlace;
 
 /* HyTableLock: mutual exclusion of writers, and given back when its holder dies; NULLs: none needed. */
 typedef struct HyTableLock
@@ -106,7 +117,8 @@ extern uint64_t hy_table_transitions(const HySharedTable *table);
  * hy_table_put_model: replaces what is kept of (device, number), its samples added to those before;
  * the oldest of its set gives way to a new one.
  * hy_table_put_event: the oldest gives way.  Without room for events it does nothing.
- * hy_table_take_context: one more context on the device, unless most (0: any number) are there.
+ * hy_table_take_context: one more context on the device, unless most (0: any number) are there; or
+ * as many as there is room to count, which is false as well, and *place none.
  * hy_table_reset: forgets counters, breakers, models and events; devices and contexts stay.
  */
 extern int32_t hy_table_register(HySharedTable *table, const HyTableDevice *device);
@@ -115,9 +127,12 @@ extern void hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op,
                                  const HyBreaker *breaker, bool transition);
 extern void hy_table_put_model(HySharedTable *table, const HyTableModel *model);
 extern void hy_table_put_event(HySharedTable *table, const HyTableEvent *event);
-extern bool hy_table_take_context(HySharedTable *table, int32_t device, int32_t most);
-extern void hy_table_give_context(HySharedTable *table, int32_t device);
+extern bool
+hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTablePlace *place);
 extern void hy_table_reset(HySharedTable *table);
+
+/* hy_table_give_context: the context is gone, if it is still counted; needs no lock. */
+extern void hy_table_give_context(HyTablePlace *place);
 
 /*
  * Readers: at any time, lock-free unless writers keep getting in the way for long.

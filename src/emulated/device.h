@@ -1,6 +1,6 @@
 /*
  * device.h
- *		A context on an emulated device; shared by emulated.c, engine.c, memory.c, compute.c and
+ *		A context on an emulated device; shared by emulated.c, engine.c, memory.c, idle.c, compute.c and
  *		loss.c.
  */
 #ifndef HY_EMULATED_DEVICE_H
@@ -57,6 +57,10 @@ struct HyDevice
 	uint64_t serial;
 	uint32_t warm; /* bit op: it has run in this context */
 	bool lost;
+	bool idle;        /* it has closed itself */
+	uint64_t used_ns; /* when it was last used, by the host's clock */
+	uint64_t *place;  /* HyLimits */
+	uint64_t place_value;
 	HyBuffer *buffers;
 	HyFailure failure;
 	Ticket tickets[EMULATED_TICKETS];
@@ -81,6 +85,17 @@ extern HyStatus emulated_reserve(HyDevice *device, uint64_t bytes);
 /* emulated_on_host: the same matrix with its rows where core can read them. */
 extern HyStatus
 emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_matrix);
+
+/* emulated_free_data: what lies in all buffers, which stay. */
+extern void emulated_free_data(HyDevice *device);
+
+/*
+ * idle.c: emulated_idle: as HyBackend.idle; used: somebody uses the device now; awake: it has not closed
+ * itself, else why a task or a copy fails.
+ */
+extern bool emulated_idle(const HyDevice *device);
+extern void emulated_used(HyDevice *device);
+extern HyStatus emulated_awake(HyDevice *device);
 
 /* compute.c: the task's outputs, exact: by the canonical kernels alone; scribble: what a failed copy back may leave in them. */
 extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);

@@ -27,6 +27,7 @@ static HyBackend backend = {.abi = HY_BACKEND_ABI,
                             .probe = emulated_probe,
                             .open = emulated_open,
                             .close = emulated_close,
+                            .idle = emulated_idle,
                             .caps = emulated_caps,
                             .estimate = emulated_estimate,
                             .mem_info = emulated_mem_info,
@@ -106,6 +107,8 @@ emulated_open(int32_t number, const HyLimits *limits, HyDevice **opened)
 		return emulated_fail(&open_failure, HY_NOMEM, NATIVE_MEMORY, "out of host memory");
 	device->number = number;
 	device->limit = limits->memory;
+	device->place = limits->place;
+	device->place_value = limits->place != NULL ? *limits->place : 0;
 	emulated_pass_time(settings.open_ns, settings.wait);
 	*opened = device;
 	return HY_OK;

@@ -55,6 +55,9 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	if (!emulated_caps(device, &shape).ok || shape.k > EMULATED_MAX_K)
 		return emulated_fail(&device->failure, HY_UNSUPPORTED, NATIVE_ARGUMENT,
 		                     "not in the capabilities");
+	st = emulated_awake(device);
+	if (st != HY_OK)
+		return st;
 	emulated_task_load(task, &load);
 	st = emulated_meet(device, device->number, FAULT_SUBMIT, task->op, load.device_bytes, &fault,
 	                   &device->failure);
@@ -102,6 +105,8 @@ emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = false;
 	memset(timings, 0, sizeof(*timings));
+	if (!device->idle)
+		device->used_ns = now;
 	if (slot == NULL)
 		return emulated_fail(&device->failure, HY_INVALID, NATIVE_ARGUMENT,
 		                     "there is no such ticket");

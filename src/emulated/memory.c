@@ -38,10 +38,12 @@ HyStatus
 emulated_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 {
 	const HyAllocator *allocator = emulated_host->allocator;
-	HyStatus st = emulated_lost(device, device->number, &device->failure);
+	HyStatus st = emulated_awake(device);
 	HyBuffer *new;
 
 	*buffer = NULL;
+	if (st == HY_OK)
+		st = emulated_lost(device, device->number, &device->failure);
 	if (st == HY_OK)
 		st = emulated_reserve(device, bytes);
 	if (st != HY_OK)
@@ -84,6 +86,20 @@ emulated_buf_free(HyDevice *device, HyBuffer *buffer)
 	hy_free(emulated_host->allocator, buffer);
 }
 
+void
+emulated_free_data(HyDevice *device)
+{
+	HyBuffer *buffer;
+
+	for (buffer = device->buffers; buffer != NULL; buffer = buffer->next)
+	{
+		if (buffer->data != NULL)
+			memset(buffer->data, 0, buffer->bytes);
+		hy_free(emulated_host->allocator, buffer->data);
+		buffer->data = NULL;
+	}
+}
+
 HyStatus
 emulated_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data,
                 uint64_t bytes)
@@ -121,8 +137,10 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 static HyStatus
 reach(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes)
 {
-	HyStatus st = emulated_lost(device, device->number, &device->failure);
+	HyStatus st = emulated_awake(device);
 
+	if (st == HY_OK)
+		st = emulated_lost(device, device->number, &device->failure);
 	if (st == HY_OK && (offset > buffer->bytes || bytes > buffer->bytes - offset))
 		st = emulated_fail(&device->failure, HY_INVALID, NATIVE_ARGUMENT, "outside of the buffer");
 	return st;

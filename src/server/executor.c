@@ -80,6 +80,7 @@ hybrid_executor(void)
 	if (executor != NULL && configured_generation == hybrid_settings_generation)
 	{
 		keep_up();
+		flush_log();
 		return executor;
 	}
 

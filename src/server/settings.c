@@ -38,7 +38,8 @@ static int split_gpu_percent;
 static int gpu_memory_limit;    /* MB */
 static int gpu_resident_memory; /* MB; -1: as much as there is room for */
 static int gpu_max_contexts;
-static int gpu_timeout; /* ms */
+static int gpu_timeout;      /* ms */
+static int gpu_idle_timeout; /* ms; plug-ins read it by its name */
 static int simd;
 static int precision;
 
@@ -263,6 +264,10 @@ define_device_settings(void)
 	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
 	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_idle_timeout",
+	                        "Time after which a context that nobody used is closed.",
+	                        "The next batch opens it again. 0 means never.", &gpu_idle_timeout,
+	                        60000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
 }
 
 static void

@@ -18,8 +18,8 @@
 
 #define NAME "hybrid"
 
-/* about 1 MB */
-static const HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
+/* about 1 MB; contexts are as many as there may be backends */
+static HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
 
 static HySharedTable *table;
 static LWLock *table_lock;
@@ -109,6 +109,7 @@ request_memory(void)
 {
 	if (previous_request_hook != NULL)
 		previous_request_hook();
+	limits.contexts = MaxBackends;
 	RequestAddinShmemSpace(add_size(hy_table_size(&limits), sizeof(HyQueue)));
 	RequestNamedLWLockTranche(NAME, 2);
 }

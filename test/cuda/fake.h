@@ -10,6 +10,7 @@
 #ifndef HY_TEST_FAKE_H
 #define HY_TEST_FAKE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <cuda_runtime_api.h>
@@ -39,6 +40,9 @@ extern "C"
  */
 	extern void hy_fake_fail(const char *function, int call, cudaError_t error);
 
+	/* hy_fake_fail_always: every call of function fails, until hy_fake_fail or a reset. */
+	extern void hy_fake_fail_always(const char *function, cudaError_t error);
+
 	/* hy_fake_calls: calls since the last hy_fake_fail or reset. */
 	extern int hy_fake_calls(void);
 
@@ -50,6 +54,22 @@ extern "C"
 	extern uint64_t hy_fake_used(void);
 
 	extern int hy_fake_resets(void);
+
+	/* hy_fake_mallocs: successful calls of cudaMalloc since the reset. */
+	extern int hy_fake_mallocs(void);
+
+	/*
+ * hy_fake_returned: bytes of device and of pinned memory that have gone back to the driver since the
+ * reset; hy_fake_leaked: those of them that did not read as zero.
+ */
+	extern uint64_t hy_fake_returned(void);
+	extern uint64_t hy_fake_leaked(void);
+
+	/* hy_fake_find: whether these bytes lie anywhere in what there is of the device's memory. */
+	extern int hy_fake_find(const void *bytes, size_t count);
+
+	/* hy_fake_scribble: fills all that there is of both with other bytes, as if it had been new. */
+	extern void hy_fake_scribble(int byte);
 
 	/* hy_fake_longest_kernel_us: of those since it was asked last.  hy_fake_kernels: their number. */
 	extern double hy_fake_longest_kernel_us(void);

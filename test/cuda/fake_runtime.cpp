@@ -52,11 +52,15 @@ static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::string fail_function;
 static int fail_countdown;
+static bool fail_always;
 static cudaError_t fail_error;
 static cudaError_t sticky;
 static int calls;
 static int resets;
 static int kernels;
+static int mallocs;
+static uint64_t returned;
+static uint64_t leaked;
 static bool context;
 static double now_us;
 static double longest_us;
@@ -70,6 +74,8 @@ enter(const char *function)
 		return sticky;
 	if (hy_fake.absent != cudaSuccess)
 		return hy_fake.absent;
+	if (fail_always && fail_function == function)
+		return fail_error;
 	if (fail_countdown > 0 && (fail_function.empty() || fail_function == function) &&
 	    --fail_countdown == 0)
 		return fail_error;
@@ -90,6 +96,14 @@ open_memory(bool open)
 	for (auto &entry : device_blocks)
 		mprotect(entry.second.pages, entry.second.length,
 		         open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+/* take_back: memory that the driver may give to anybody from now on. */
+static void
+take_back(const char *memory, size_t bytes)
+{
+	returned += bytes;
+	leaked += bytes - (size_t) std::count(memory, memory + bytes, 0);
 }
 
 static const Block *
@@ -162,7 +176,17 @@ extern "C"
 		fail_function = function != nullptr ? function : "";
 		fail_countdown = call;
 		fail_error = error;
+		fail_always = false;
 		calls = 0;
+	}
+
+	void
+	hy_fake_fail_always(const char *function, cudaError_t error)
+	{
+		fail_function = function;
+		fail_countdown = 0;
+		fail_error = error;
+		fail_always = true;
 	}
 
 	int
@@ -203,6 +227,52 @@ extern "C"
 		return resets;
 	}
 
+	int
+	hy_fake_mallocs(void)
+	{
+		return mallocs;
+	}
+
+	uint64_t
+	hy_fake_returned(void)
+	{
+		return returned;
+	}
+
+	uint64_t
+	hy_fake_leaked(void)
+	{
+		return leaked;
+	}
+
+	int
+	hy_fake_find(const void *bytes, size_t count)
+	{
+		const char *wanted = (const char *) bytes;
+		bool found = false;
+
+		open_memory(true);
+		for (auto &entry : device_blocks)
+		{
+			const char *end = entry.first + entry.second.bytes;
+
+			found |= std::search((const char *) entry.first, end, wanted, wanted + count) != end;
+		}
+		open_memory(false);
+		return found;
+	}
+
+	void
+	hy_fake_scribble(int byte)
+	{
+		open_memory(true);
+		for (auto &entry : device_blocks)
+			memset(entry.first, byte, entry.second.bytes);
+		open_memory(false);
+		for (auto &entry : pinned_blocks)
+			memset(entry.first, byte, entry.second);
+	}
+
 	double
 	hy_fake_longest_kernel_us(void)
 	{
@@ -223,10 +293,14 @@ extern "C"
 	{
 		hy_fake = healthy;
 		fail_countdown = 0;
+		fail_always = false;
 		sticky = cudaSuccess;
 		calls = 0;
 		resets = 0;
 		kernels = 0;
+		mallocs = 0;
+		returned = 0;
+		leaked = 0;
 		longest_us = 0;
 		context = false;
 		for (auto &entry : device_blocks)
@@ -357,6 +431,11 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaDeviceReset");
 
+		/* what nobody has freed goes as it is */
+		open_memory(true);
+		for (auto &entry : device_blocks)
+			take_back(entry.first, entry.second.bytes);
+		open_memory(false);
 		context = false;
 		resets++;
 		return error;
@@ -442,6 +521,7 @@ extern "C"
 		start = block.pages + block.length - (bytes + 7) / 8 * 8;
 		mprotect(block.pages, block.length + 4096, PROT_NONE);
 		device_blocks[start] = block;
+		mallocs++;
 		*pointer = start;
 		return cudaSuccess;
 	}
@@ -462,6 +542,9 @@ extern "C"
 			for (cudaStream_t stream : streams)
 				run_all(stream);
 		}
+		open_memory(true);
+		take_back(found->first, found->second.bytes);
+		open_memory(false);
 		munmap(found->second.pages, found->second.length + 4096);
 		device_blocks.erase(found);
 		return error;
@@ -486,8 +569,12 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaFreeHost");
 
-		if (pinned_blocks.erase((char *) pointer) != 1)
+		auto found = pinned_blocks.find((char *) pointer);
+
+		if (found == pinned_blocks.end())
 			fatal("free of what was not pinned");
+		take_back(found->first, found->second);
+		pinned_blocks.erase(found);
 		free(pointer);
 		return error;
 	}

@@ -158,7 +158,7 @@ rows_anywhere(void)
 			CHECK(trial_untouched(&trial));
 			/* what the task takes was foreseen, but for groups that a row does not meet */
 			if (groups == 0)
-				CHECK(hy_fake_used() <= estimate.device_bytes);
+				CHECK(device->used <= estimate.device_bytes);
 			while (status == HY_OK && !done)
 				status = cuda->poll(device, ticket, &done, &timings);
 			CHECK_INT(status, HY_OK);
@@ -286,7 +286,9 @@ little_memory(void)
 	job_make(&job, 1000, 10, 100, 0, 0, 0);
 	trial = trial_of(&job);
 	trial_run(device, &trial);
-	/* the device has none left */
+	/* the device has none left, nor has the pool */
+	close_one(device);
+	device = open_one(UINT64_C(1) << 20);
 	hy_fake.memory = used + 1000;
 	CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
 	CHECK_INT(hy_fake_used(), used);

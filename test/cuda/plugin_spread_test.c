@@ -38,18 +38,19 @@ trial_of(GraphJob *job)
 	                          {job->hop, (size_t) job->values * sizeof(int32_t)}}};
 }
 
-/* clean: nothing is left of a task, not even on the device. */
+/* clean: nothing is left of a task, not even on the device, but what the pool keeps. */
 static void
 run_job(HyDevice *device, GraphJob *job, const char *what)
 {
-	uint64_t used = hy_fake_used();
-	int64_t outstanding = memory.outstanding;
+	uint64_t used = device->used;
+	int64_t outstanding = of_tasks(device);
 
 	CHECK_INT(run(device, &job->task, NULL), HY_OK);
 	graph_job_check(job, what);
 	compared += job->values;
-	CHECK_INT(hy_fake_used(), used);
-	CHECK_INT(memory.outstanding, outstanding);
+	CHECK_INT(device->used, used);
+	CHECK_INT(hy_fake_used(), used + device->pool.held - device->pool.taken);
+	CHECK_INT(of_tasks(device), outstanding);
 }
 
 static void
@@ -271,7 +272,7 @@ nonsense_is_refused(void)
 {
 	const HySpreadParams good = {0.9, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9};
 	HyDevice *device = open_one(0);
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	HySpreadParams *p;
 	GraphJob job;
 	HyFailure failure;
@@ -304,7 +305,7 @@ nonsense_is_refused(void)
 	CHECK_INT(run(device, &job.task, NULL), HY_INVALID);
 	job.graph.row_start[job.graph.nodes]++;
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
-	CHECK_INT(hy_fake_used(), used);
+	CHECK_INT(device->used, used);
 	graph_job_free(&job);
 	close_one(device);
 }
@@ -326,7 +327,7 @@ little_memory(void)
 	          9, 5000);
 	device = open_one(UINT64_C(1800) << 10);
 	CHECK(device->scratch.up < 24000 * 8);
-	most = hy_fake_used();
+	most = device->used;
 	CHECK_INT(run(device, &job.task, &polls), HY_OK);
 	graph_job_check(&job, "little memory");
 	CHECK(polls > 10);
@@ -334,11 +335,11 @@ little_memory(void)
 
 	/* not even for one set at a time: how much is missing is said */
 	device = open_one(UINT64_C(700) << 10);
-	most = hy_fake_used();
+	most = device->used;
 	CHECK_INT(run(device, &job.task, NULL), HY_QUOTA);
 	cuda->last_error(device, &failure);
 	CHECK(strstr(failure.text, "bytes of device memory asked for") != NULL);
-	CHECK_INT(hy_fake_used(), most);
+	CHECK_INT(device->used, most);
 	close_one(device);
 
 	/* where the memory is not there though the budget is: narrower groups, or none */
@@ -346,6 +347,8 @@ little_memory(void)
 	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
 	CHECK_INT(run(device, &job.task, NULL), HY_OK);
 	graph_job_check(&job, "narrow");
+	close_one(device);
+	device = open_one(0);
 	hy_fake.memory = hy_fake_used() + 100000;
 	CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
 	hy_fake.memory = UINT64_C(1) << 30;
@@ -354,7 +357,7 @@ little_memory(void)
 	/* the estimate is never less than what is taken, where a node has four edges or more */
 	shape = hy_task_shape(&job.task);
 	estimate = cuda->estimate(device, &shape);
-	CHECK(estimate.device_bytes >= hy_fake_used() + 24000 * 8 * 8 / 10);
+	CHECK(estimate.device_bytes >= device->used + 24000 * 8 * 8 / 10);
 	CHECK(estimate.pinned_bytes >= hy_fake_pinned());
 	close_one(device);
 	device = open_one(estimate.device_bytes * 3);
@@ -416,7 +419,7 @@ a_cancel_stops_between_pieces(void)
 	HySpreadParams params = {0.85, 1, 1000, 0, 0, HY_COMBINE_SUM, 1e-2};
 	HyDevice *device = open_one(0);
 	HyCancel cancel = {stop_requested, NULL};
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	HyTicket ticket;
 	GraphJob job;
 	Trial trial;
@@ -435,7 +438,7 @@ a_cancel_stops_between_pieces(void)
 		job.task.cancel = &cancel;
 		CHECK_INT(run(device, &job.task, &polls), HY_CANCELLED);
 		CHECK(polls < after + 150);
-		CHECK_INT(hy_fake_used(), used);
+		CHECK_INT(device->used, used);
 	}
 	job.task.cancel = NULL;
 	for (after = 0; after < 40; after += 5)
@@ -443,6 +446,7 @@ a_cancel_stops_between_pieces(void)
 		set_pace(device, UINT64_C(1) << 16);
 		/* at most what two pieces hold */
 		trial_stop(device, &trial, after, 128);
+		CHECK_INT(device->used, used);
 	}
 	params.hops = 3;
 	graph_job_free(&job);
@@ -461,7 +465,7 @@ each_call_may_fail(void)
 {
 	HySpreadParams params = {0.85, 1, -1, 0, 2, HY_COMBINE_SUM, 0.5};
 	HyDevice *device = open_one(UINT64_C(4) << 20);
-	uint64_t used = hy_fake_used();
+	uint64_t used = device->used;
 	GraphJob job;
 	int failed = 0;
 	int at;
@@ -484,7 +488,7 @@ each_call_may_fail(void)
 		if (status == HY_OK)
 			graph_job_check(&job, "a failure that is no matter");
 		failed += status != HY_OK;
-		CHECK_MSG(hy_fake_used() == used, "memory left after a failure of call %d", at);
+		CHECK_MSG(device->used == used, "memory left after a failure of call %d", at);
 		hy_fake_fail(NULL, 0, cudaSuccess);
 		if (status != HY_OK && at % 7 == 0)
 			run_job(device, &job, "after a failure");
@@ -499,7 +503,7 @@ each_call_may_fail(void)
 		memory.calls = 0;
 		memory.fail_at = at;
 		CHECK_INT(run(device, &job.task, NULL), HY_NOMEM);
-		CHECK_INT(hy_fake_used(), used);
+		CHECK_INT(device->used, used);
 	}
 	memory.fail_at = 0;
 	run_job(device, &job, "after all failures");

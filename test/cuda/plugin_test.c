@@ -414,7 +414,7 @@ memory_has_a_budget(void)
 	device = open_one(0);
 	CHECK_INT(cuda->buf_alloc(device, hy_fake.memory / 10 * 8, &a), HY_NOMEM);
 	close_one(device);
-	CHECK_INT(cuda->open(0, &(HyLimits){1000}, &device), HY_QUOTA);
+	CHECK_INT(cuda->open(0, &(HyLimits){.memory = 1000}, &device), HY_QUOTA);
 	CHECK_INT(hy_fake_live(), 0);
 }
 
@@ -529,6 +529,7 @@ each_call_may_fail(void)
 		job_free(&job);
 		CHECK_INT(memory.outstanding, 0);
 		CHECK_MSG(hy_fake_live() == 0, "%d left after a failure of call %d", hy_fake_live(), at);
+		CHECK_MSG(hy_fake_leaked() == 0, "bytes left after a failure of call %d", at);
 		if (unit_failed_checks > 0 || (calls > 0 && calls < at))
 			break;
 	}

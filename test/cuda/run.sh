@@ -33,6 +33,7 @@ run_tests()
 {
 	local name=${1##*/} line planned=0 seen=0 status
 
+	[ "$name" != env ] || name="${3##*/} (thread)"
 	"$@" >"$work/out" 2>&1
 	status=$?
 	while IFS= read -r line; do
@@ -61,6 +62,12 @@ if make -s cuda-tests >"$work/make" 2>&1; then
 	for program in build/cuda/fake/*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && run_tests "$program"
 	done
+	# two threads, watched by the thread sanitizer
+	if make -s cuda-thread-tests >"$work/make" 2>&1; then
+		run_tests env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/plugin_idle_test
+	else
+		verdict "the test with the thread sanitizer builds" 1 "$work/make"
+	fi
 	# the programs for a real device, which would otherwise first run there
 	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
 	run_tests build/cuda/fake/gpucheck_filter build/cuda/fake 0 small

@@ -265,6 +265,29 @@ is(decided(1000), 'auto|cpu|not open yet', 'emulated_open_ms: too dear');
 set('emulated_open_ms', 0);
 is(decided(1000), 'auto|emulated|exploration', 'and for nothing');
 
+# ---- a context that nobody uses ----
+fresh();
+ask($s, $device);
+my $opened = q{SELECT state FROM hybrid_devices WHERE device = 1};
+for my $timeout ('0', '1h')
+{
+	set('gpu_idle_timeout', $timeout);
+	decided(100);
+	usleep(20_000);
+	is(ask($s, $opened), 'open', "gpu_idle_timeout = $timeout");
+}
+set('gpu_idle_timeout', '5ms');
+usleep(20_000);
+is(ask($s, $opened), 'closed', 'gpu_idle_timeout = 5ms');
+for my $i (1 .. 3)
+{
+	is(decided(100), 'prefer_gpu|emulated|user preference', 'the next batch opens it again');
+	is(last_event('fallback, status, error IS NULL'), 'f|ok|t', 'and nothing has failed');
+	usleep(20_000);
+	is(ask($s, $opened), 'closed', 'and so on');
+}
+set('gpu_idle_timeout');
+
 # ---- beside others ----
 fresh();
 my $other = session();

@@ -9,7 +9,7 @@
 #define PARTIES 4
 #define GB UINT64_C(1000000000)
 
-static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 16};
+static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 16, .contexts = 8};
 
 static HyExecutor *parties[PARTIES];
 static HySharedTable *table;
@@ -254,6 +254,7 @@ static int64_t most_before, most_beside, most_after;
 static HyStatus
 sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
+	static HyTablePlace place;
 	HyShape shape = hy_task_shape(task);
 	int64_t items = hy_shape_items(&shape);
 	int64_t *most = stage.submits < 10   ? &most_before
@@ -261,9 +262,9 @@ sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	                                     : &most_after;
 
 	if (stage.submits == 9)
-		CHECK(hy_table_take_context(table, 1, 0));
+		CHECK(hy_table_take_context(table, 1, 0, &place));
 	if (stage.submits == 29)
-		hy_table_give_context(table, 1);
+		hy_table_give_context(&place);
 	*most = items > *most ? items : *most;
 	return stage_submit(device, task, ticket);
 }

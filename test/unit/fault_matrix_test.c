@@ -462,7 +462,7 @@ library(const char *directory, const char *name, int abi)
 	         "'static HyStatus count(int32_t *n) { *n = 0; return HY_OK; }' "
 	         "'static void nothing(void) { }' "
 	         "'#define F (void *) nothing' 'static const HyBackend b = {%d, sizeof(HyBackend), "
-	         "\"emulated\", count, F, F, F, F, F, F, F, F, F, F, F, F, F, F};' "
+	         "\"emulated\", count, F, F, F, F, F, F, F, F, F, F, F, F, F, F, F};' "
 	         "'const HyBackend *hy_plugin_entry(const HyHost *h) { return &b; }' > plugin.c && "
 	         "cc -std=c11 -w -shared -fPIC -I\"$OLDPWD/src\" -o %s.so plugin.c",
 	         directory, abi, name);
@@ -492,7 +492,7 @@ plugins_that_cannot_be_had(void)
 		CHECK_STR(why, "missing.so is not installed");
 		without_a_device(wishes[w], why);
 		CHECK(hy_plugin_load(directory, "other", &host, why, sizeof(why)) == NULL);
-		CHECK_MSG(strstr(why, "other.so was built for backend interface 6, this is 5") != NULL,
+		CHECK_MSG(strstr(why, "other.so was built for backend interface 7, this is 6") != NULL,
 		          "%s", why);
 		without_a_device(wishes[w], why);
 	}

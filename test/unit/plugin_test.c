@@ -57,7 +57,8 @@ static const char *const complete =
 	"static HyCaps c() { HyCaps x = {0}; return x; }\n"
 	"static HyEstimate e() { HyEstimate x = {0}; return x; }\n"
 	"static HyBackend b = {HY_BACKEND_ABI, sizeof(HyBackend), \"tiny\", (void *) f, (void *) f,\n"
-	"(void *) f, (void *) v, (void *) c, (void *) e, (void *) f, (void *) f, (void *) v, (void *) "
+	"(void *) f, (void *) v, (void *) 0, (void *) c, (void *) e, (void *) f, (void *) f, (void *) "
+	"v, (void *) "
 	"f,\n"
 	"(void *) f, (void *) f, (void *) f, (void *) v, (void *) v};\n"
 	"const HyBackend *hy_plugin_entry(const HyHost *host) { %s return &b; }\n";
@@ -187,7 +188,7 @@ test_refuses_this_host(void)
 {
 	build_backend("refuses", "return 0;");
 	CHECK(load("refuses") == NULL);
-	CHECK_STR(why, "refuses.so cannot serve backend interface 5");
+	CHECK_STR(why, "refuses.so cannot serve backend interface 6");
 }
 
 static void
@@ -195,7 +196,7 @@ test_wrong_abi(void)
 {
 	build_backend("wrong_abi", "b.abi = 7;");
 	CHECK(load("wrong_abi") == NULL);
-	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 5");
+	CHECK_STR(why, "wrong_abi.so was built for backend interface 7, this is 6");
 }
 
 static void

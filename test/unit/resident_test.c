@@ -52,6 +52,20 @@ fill_buffer(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *dat
 	return HY_OK;
 }
 
+/* The context closes itself before the look of that number, from 0, or the task; it answers none then.  < 0: never. */
+static int closes_at;
+static int looks;
+static bool asleep;
+
+static bool
+is_idle(const HyDevice *device)
+{
+	(void) device;
+	if (closes_at >= 0 && looks++ >= closes_at)
+		asleep = true;
+	return asleep;
+}
+
 /* A closed context takes its buffers along: the test knows of one at a time. */
 static HyBuffer *left;
 
@@ -61,6 +75,8 @@ close_device(HyDevice *device)
 	if (left != NULL)
 		free_buffer(device, left);
 	left = NULL;
+	asleep = false;
+	closes_at = -1;
 	stage_close(device);
 }
 
@@ -70,6 +86,8 @@ submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	HyTask there = *task;
 	HyMatrix *targets = &there.u.distance.targets;
 
+	if (is_idle(device))
+		return HY_CONTEXT_LOST;
 	if (targets->buffer != NULL)
 	{
 		CHECK(targets->data == NULL);
@@ -93,6 +111,8 @@ begin_as(uint64_t cpu_ns, uint64_t device_ns)
 	held = 0;
 	buffers = 0;
 	left = NULL;
+	asleep = false;
+	closes_at = -1;
 	stage.devices = 1;
 	device_of = stage_backend;
 	device_of.buf_alloc = take_buffer;
@@ -100,6 +120,7 @@ begin_as(uint64_t cpu_ns, uint64_t device_ns)
 	device_of.upload = fill_buffer;
 	device_of.submit = submit;
 	device_of.close = close_device;
+	device_of.idle = is_idle;
 	CHECK_INT(hy_executor_add_backend(stage.executor, &device_of), HY_OK);
 	task = stage_task(ROWS);
 	shape = hy_task_shape(&task);
@@ -447,6 +468,74 @@ test_cancelled(void)
 	stage_end();
 }
 
+/*
+ * A context that closes itself at any moment takes all along: the caller reads the rows, nothing is sent to
+ * where they are not, nobody has failed, and the next task opens the device again.
+ */
+static void
+test_closes_itself(void)
+{
+	int at;
+	bool closed = true;
+
+	for (at = 0; closed; at++)
+	{
+		HyResident resident;
+		HyDecision decision;
+		HyTask task;
+		HyStatus st;
+
+		CHECK(at < 20);
+		begin(true);
+		settle(&resident);
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+		looks = 0;
+		closes_at = at;
+		st = run(&resident, &decision);
+		closed = st != HY_OK;
+		if (closed)
+		{
+			CHECK(st == HY_CONTEXT_LOST || st == HY_INVALID);
+			CHECK_INT(buffers, 0);
+			CHECK_INT(stage.executor->member[1].resident.units, 0);
+		}
+		CHECK_INT(stage_counters(1)->failures, 0);
+		CHECK_INT(stage.executor->member[1].breakers[HY_OP_DISTANCE].state, HY_BREAKER_CLOSED);
+		stage.config.execution = HY_EXECUTION_PREFER_GPU;
+		hy_executor_configure(stage.executor, &stage.config);
+		task = stage_task(ROWS);
+		CHECK_INT(hy_dispatch(stage.executor, &task, &decision), HY_OK);
+		CHECK_INT(decision.device, 1);
+		CHECK(stage_right(&task));
+		CHECK(stage.device_open);
+		stage_end();
+		CHECK_INT(held, 0);
+	}
+	printf("# %d moments\n", at - 1);
+	CHECK(at > 3);
+}
+
+/* One that has closed itself has nothing, and is sent nothing. */
+static void
+test_asks_nobody_who_sleeps(void)
+{
+	HyResident resident;
+	HyUnitRows rows = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES, .rows = ROWS};
+
+	begin(true);
+	settle(&resident);
+	asleep = true;
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	asleep = false;
+	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
+	asleep = true;
+	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_BUSY);
+	CHECK_INT(stage_counters(1)->failures, 0);
+	asleep = false;
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -458,5 +547,7 @@ main(void)
 	UNIT_RUN(test_what_cannot_be_sent);
 	UNIT_RUN(test_failing_tasks);
 	UNIT_RUN(test_cancelled);
+	UNIT_RUN(test_closes_itself);
+	UNIT_RUN(test_asks_nobody_who_sleeps);
 	return unit_finish();
 }

@@ -11,7 +11,7 @@
 
 #define PARTIES 3
 
-static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512};
+static const HyTableLimits limits = {.devices = 4, .models = 64, .events = 512, .contexts = 8};
 
 typedef struct Party
 {

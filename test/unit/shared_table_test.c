@@ -24,7 +24,7 @@
 #endif
 #endif
 
-static const HyTableLimits limits = {.devices = 3, .models = 16, .events = 8};
+static const HyTableLimits limits = {.devices = 3, .models = 16, .events = 8, .contexts = 4};
 static const HyTableLock no_lock = {NULL, NULL, NULL};
 
 /* Arena: what the processes of a test share; the lock is given back when its holder dies. */
@@ -165,6 +165,9 @@ test_devices(void)
 {
 	HyTableDevice cpu = device_called("cpu", 0);
 	HyTableDevice second = device_called("cuda", 1);
+	HyTablePlace place[4];
+	HyTablePlace others[4];
+	int i;
 	HyTableDevice key;
 
 	arena_begin();
@@ -184,16 +187,30 @@ test_devices(void)
 	CHECK_STR(key.backend, "cuda");
 	CHECK_INT(key.number, 1);
 
-	CHECK(hy_table_take_context(table, 1, 2));
-	CHECK(hy_table_take_context(table, 1, 2));
-	CHECK(!hy_table_take_context(table, 1, 2));
-	CHECK(hy_table_take_context(table, 2, 2));
-	CHECK(hy_table_take_context(table, 1, 0));
+	CHECK(hy_table_take_context(table, 1, 2, &place[0]));
+	CHECK(hy_table_take_context(table, 1, 2, &place[1]));
+	CHECK(!hy_table_take_context(table, 1, 2, &place[2]));
+	CHECK(place[2].word == NULL);
+	CHECK(hy_table_take_context(table, 2, 2, &place[3]));
+	CHECK(hy_table_take_context(table, 1, 0, &place[2]));
 	CHECK_INT(hy_table_contexts(table, 1), 3);
-	hy_table_give_context(table, 1);
-	hy_table_give_context(table, 1);
-	CHECK(hy_table_take_context(table, 1, 2));
-	hy_table_give_context(table, 0);
+	hy_table_give_context(&place[0]);
+	hy_table_give_context(&place[0]);
+	hy_table_give_context(&place[1]);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	/* one that its holder has given up itself is another's soon, and is not given again */
+	*place[2].word = 0;
+	CHECK_INT(hy_table_contexts(table, 1), 0);
+	for (i = 0; i < 4; i++)
+		CHECK(hy_table_take_context(table, 1, 0, &others[i]));
+	hy_table_give_context(&place[2]);
+	CHECK_INT(hy_table_contexts(table, 1), 4);
+	/* no more are counted, and none of another device's */
+	CHECK(!hy_table_take_context(table, 1, 0, &place[2]));
+	for (i = 0; i < 4; i++)
+		hy_table_give_context(&others[i]);
+	CHECK_INT(hy_table_contexts(table, 1), 0);
+	CHECK_INT(hy_table_contexts(table, 2), 1);
 	CHECK_INT(hy_table_contexts(table, 0), 0);
 	hy_table_end(table, &no_lock);
 	CHECK(hy_table_new_session(table) == 1 && hy_table_new_session(table) == 2);
@@ -304,6 +321,7 @@ test_events_ring(void)
 static void
 test_reset(void)
 {
+	HyTablePlace place;
 	HyTableDevice cpu = device_called("cpu", 0);
 	HyCounters delta = one_call(5);
 	HyTableModel model = model_number(5, 50);
@@ -325,7 +343,7 @@ test_reset(void)
 	CHECK(hy_table_transitions(table) == transitions + 1);
 	hy_table_breaker(table, &no_lock, 0, HY_OP_SPREAD, &breaker);
 	CHECK_INT(breaker.state, HY_BREAKER_OPEN);
-	hy_table_take_context(table, 0, 0);
+	hy_table_take_context(table, 0, 0, &place);
 
 	epoch = hy_table_epoch(table);
 	hy_table_reset(table);
