@@ -65,5 +65,17 @@ TRUNCATE resident;
 INSERT INTO resident (v) SELECT resident_made(n) FROM generate_series(1, 500) n;
 SELECT * FROM resident_wrong('ip');
 
+-- one row is more than a unit may be
+SET work_mem = '64kB';
+SET statement_timeout = '60s';
+CREATE TABLE resident_wide (id int, v vector(9000));
+INSERT INTO resident_wide SELECT n, (SELECT array_agg((i * n % 101)::real) FROM generate_series(1, 9000) i)::vector(9000) FROM generate_series(1, 5) n;
+CREATE INDEX ON resident_wide USING hybrid (v vector_l2_ops) WITH (storage = float32);
+SELECT (SELECT id FROM resident_wide w WHERE w.ctid = k.id), k.distance FROM hybrid_knn('resident_wide', 'v', ARRAY[(SELECT v FROM resident_wide WHERE id = 3)], 1, 'l2') k;
+SELECT (SELECT id FROM resident_wide w WHERE w.ctid = k.id), k.distance FROM hybrid_knn('resident_wide', 'v', ARRAY[(SELECT v FROM resident_wide WHERE id = 3)], 1, 'l2') k;
+RESET statement_timeout;
+RESET work_mem;
+DROP TABLE resident_wide;
+
 DROP TABLE resident, resident_query;
 DROP FUNCTION resident_wrong, resident_made;

@@ -41,7 +41,8 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	if (st == HY_NOMEM || st == HY_QUOTA)
+	/* a context that could not be had says nothing of the task's size */
+	if ((st == HY_NOMEM || st == HY_QUOTA) && member->device != NULL)
 		hy_member_refused(member, decision->bytes_required, hy_now(executor));
 	if (st != HY_OK)
 		return st;

@@ -161,7 +161,8 @@ static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 {
 	HyStatus st = piece->flight.run.status;
-	bool memory = st == HY_NOMEM || st == HY_QUOTA;
+	/* a context that could not be had is not for want of room for the piece */
+	bool memory = (st == HY_NOMEM || st == HY_QUOTA) && lane->member->device != NULL;
 	bool patient = lane->lost_ns <= MOST_LOST_NS;
 
 	/* Others of this lane are in its way: their end will make room. */

@@ -557,6 +557,8 @@ open_context(HyExecutor *executor, HyMember *member)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyFailure *failure = &member->open_failure;
+	/* one that hung and was left open keeps its place */
+	bool counted = member->place.word != NULL;
 	HyStatus st;
 
 	memset(failure, 0, sizeof(*failure));
@@ -575,7 +577,8 @@ open_context(HyExecutor *executor, HyMember *member)
 		st = HY_BUG;
 	if (st == HY_OK)
 		return HY_OK;
-	hy_share_give_context(member);
+	if (!counted)
+		hy_share_give_context(member);
 	member->backend->last_error(NULL, failure);
 	hy_clean_text(failure->text, sizeof(failure->text));
 	return st;

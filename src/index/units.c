@@ -49,7 +49,8 @@ hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit)
 		int64 rows;
 
 		CHECK_FOR_INTERRUPTS();
-		if (unit->rows >= (most + 1) / 2 && begins_unit(&store->lists[i], i - unit->first))
+		if (i > unit->first && unit->rows >= (most + 1) / 2 &&
+		    begins_unit(&store->lists[i], i - unit->first))
 			break;
 		read_head(store, i, &changes, &rows);
 		if (i > unit->first && unit->rows + rows > most)
