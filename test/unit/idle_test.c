@@ -248,6 +248,8 @@ test_its_place_is_free(void)
 	begin_parties("100", 1);
 	CHECK_INT(dispatch(0, &decision), HY_OK);
 	CHECK_INT(dispatch(1, &decision), HY_QUOTA);
+	/* which is no lack of memory: no task is cut for it */
+	CHECK_INT(parties[1]->member[1].cap_bytes, 0);
 	clock_.time += 1101 * MS;
 	CHECK(!is_open(0));
 	CHECK_INT(dispatch(1, &decision), HY_OK);

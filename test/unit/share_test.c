@@ -289,6 +289,33 @@ test_models_add_up(void)
 }
 
 static void
+test_a_hung_context_keeps_its_place(void)
+{
+	HyMember *member;
+
+	begin();
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	stage.config.max_contexts = 2;
+	turn(0);
+	CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+	member = &stage.executor->member[1];
+	stage.hang = stage.deaf = true;
+	unit_cancel_init(&stage.cancel, 1);
+	CHECK_INT(stage_dispatch(100, NULL), HY_CANCELLED);
+	unit_cancel_init(&stage.cancel, 0);
+	CHECK_INT(member->leftovers, 1);
+	/* it is left as it is, and the device does not open twice */
+	hy_member_close(stage.executor, member);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	stage.open_status = HY_BUSY;
+	CHECK_INT(stage_dispatch(100, NULL), HY_OK);
+	CHECK_INT(hy_table_contexts(table, 1), 1);
+	stage.open_status = HY_OK;
+	stage.hang = stage.deaf = false;
+	end();
+}
+
+static void
 test_contexts_are_counted(void)
 {
 	HyDecision decision;
@@ -429,6 +456,7 @@ main(void)
 	UNIT_RUN(test_newcomer);
 	UNIT_RUN(test_models_add_up);
 	UNIT_RUN(test_contexts_are_counted);
+	UNIT_RUN(test_a_hung_context_keeps_its_place);
 	UNIT_RUN(test_reset_is_followed);
 	UNIT_RUN(test_full_table);
 	UNIT_RUN(test_alone);
