@@ -111,17 +111,33 @@ sub regrouped
 # That bears next to no waiting. Somebody who adds a row takes a long time over it, and so others come to wait behind
 # VACUUM before the gate is shut at all: it is opened again for them, and shut to the end the third time at the latest.
 start();
-my ($slow, $vacuum) = (session(), session());
+my ($slow, $slower, $vacuum) = (session(), session(), session());
+my $waits = "SELECT %s FROM pg_locks WHERE relation = 'item_v'::regclass AND page::bigint & 4294967295 = $gate AND NOT granted";
+# begin SESSION, SQL: which waits
+sub begin
+{
+	my ($session, $sql) = @_;
+
+	$session->{out} = '';
+	$session->{in} .= "$sql;\n\\echo begun\n";
+	$session->{run}->pump_nb;
+	return;
+}
 ask($slow, "BEGIN; SELECT hold_lock('item_v', $gate)");
 ask($vacuum, q{SET deadlock_timeout = '1ms'; SET client_min_messages = debug1});
-$vacuum->{in} .= "VACUUM item;\n";
-$vacuum->{run}->pump_nb;
-ok($node->poll_query_until('postgres', qq{SELECT count(*) = 1 + $clients FROM pg_locks WHERE relation = 'item_v'::regclass AND page::bigint & 4294967295 = $gate AND NOT granted}),
-	'VACUUM waits, and all others behind it');
+begin($vacuum, 'VACUUM item');
+# it waits a first time for all who were there before it asked for notes, and then for who comes next
+ok($node->poll_query_until('postgres', sprintf($waits, "bool_or(mode = 'ExclusiveLock')")), 'VACUUM waits, to ask for notes');
+begin($slower, "BEGIN; SELECT hold_lock('item_v', $gate)");
+ok($node->poll_query_until('postgres', sprintf($waits, "count(*) = 2 + $clients")), 'and all others behind it');
 ask($slow, 'COMMIT');
+$slower->{run}->pump until $slower->{out} =~ /begun/;
+ok($node->poll_query_until('postgres', sprintf($waits, "bool_or(mode = 'ExclusiveLock') AND count(*) = 1 + $clients")), 'VACUUM waits before the gate, and all others behind it');
+ask($slower, 'COMMIT');
+$vacuum->{run}->pump until $vacuum->{out} =~ /begun/;
 ask($vacuum, 'SELECT 1');
 my $said = $vacuum->{err};
-finish($_) for $slow, $vacuum;
+finish($_) for $slow, $slower, $vacuum;
 stop();
 my $opened = () = $said =~ /the gate was shut for [\d.]+ ms, and opened/g;
 my ($made, $meanwhile) = regrouped($said);
