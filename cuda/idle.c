@@ -117,12 +117,6 @@ hy_cuda_asleep(const HyDevice *device)
 	return __atomic_load_n(&device->timer.asleep, __ATOMIC_ACQUIRE);
 }
 
-bool
-hy_cuda_idle(const HyDevice *device)
-{
-	return hy_cuda_asleep(device);
-}
-
 /* watch: the thread of a device, until it has closed it, or is told to stop. */
 static void *
 watch(void *arg)

@@ -59,8 +59,7 @@ extern void hy_cuda_timer_set(HyDevice *device);
 /* hy_cuda_timer_end: the thread is gone afterwards; lets the lock go meanwhile. */
 extern void hy_cuda_timer_end(HyDevice *device);
 
-/* hy_cuda_asleep: whether the thread has closed the context; hy_cuda_idle: HyBackend.idle. */
+/* hy_cuda_asleep: whether the thread has closed the context: HyBackend.idle. */
 extern bool hy_cuda_asleep(const HyDevice *device);
-extern bool hy_cuda_idle(const HyDevice *device);
 
 #endif

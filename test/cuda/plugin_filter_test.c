@@ -386,43 +386,27 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
+static void
+check_job(const void *job)
+{
+	job_check(job);
+}
+
 /* whichever call fails: a status, nothing left behind, and the next task is right */
 static void
 each_call_may_fail(void)
 {
-	int at;
+	Trial trial;
+	Job job;
 
-	for (at = 1;; at++)
-	{
-		HyLimits limits = {.memory = UINT64_C(5) << 20};
-		HyDevice *device = NULL;
-		HyStatus status;
-		int calls = 0;
-		Job job;
-
-		job_make(&job, HY_METRIC_COSINE, HY_F32, 30, 20, 300, 2, PLAIN);
-		hy_fake_fail(NULL, at, cudaErrorMemoryAllocation);
-		status = cuda->open(0, &limits, &device);
-		CHECK(status == HY_OK || (status == HY_NOMEM && device == NULL));
-		if (status == HY_OK)
-		{
-			status = run(device, &job.task, NULL);
-			CHECK(status == HY_OK || status == HY_NOMEM);
-			calls = hy_fake_calls();
-			if (status != HY_OK)
-				CHECK_INT(run(device, &job.task, NULL), HY_OK);
-			job_check(&job);
-		}
-		job_free(&job, device);
-		if (device != NULL)
-			cuda->close(device);
-		CHECK_INT(memory.outstanding, 0);
-		CHECK_MSG(hy_fake_live() == 0, "%d left after a failure of call %d", hy_fake_live(), at);
-		if (unit_failed_checks > 0 || (calls > 0 && calls < at))
-			break;
-	}
-	printf("# %d places of failure\n", at);
-	CHECK(at > 60);
+	job_make(&job, HY_METRIC_COSINE, HY_F32, 30, 20, 300, 2, PLAIN);
+	trial = (Trial){.task = &job.task,
+	                .check = check_job,
+	                .job = &job,
+	                .answer = {{job.out, (size_t) job.entries * sizeof(HyNeighbor)},
+	                           {job.counts, 20 * sizeof(int32_t)}}};
+	trial_failures(&trial, UINT64_C(5) << 20, 60);
+	job_free(&job, NULL);
 }
 
 int
