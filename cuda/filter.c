@@ -80,6 +80,12 @@ hy_cuda_filter_least(const HyHost *host)
 	return text != NULL ? strtoull(text, NULL, 10) : HY_CUDA_FILTER_LEAST;
 }
 
+bool
+hy_cuda_filter_known(const HyDevice *device)
+{
+	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
+}
+
 HyStatus
 hy_cuda_filter_start(HyDevice *device, bool *filtered)
 {
@@ -123,7 +129,7 @@ make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
 {
 	HyCudaWork work = hy_cuda_sweep_work(shape, shape->k * (int32_t) sizeof(HyNeighbor), 0);
 
-	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY &&
+	return hy_cuda_filter_known(device) &&
 	       hy_cuda_filter_suits(shape->metric, &work, shape->k, device->filter_least) &&
 	       hy_cuda_filter_plan(&work, shape->k, &device->scratch, device->budget - device->used,
 	                           plan);

@@ -148,6 +148,35 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
+/*
+ * hy_tile_products: a warp's sums of the block's tile, over all dims.  The whole block comes; what it
+ * did with shared memory before is seen by all.
+ */
+__device__ __forceinline__ void
+hy_tile_products(const uint16_t *queries, const uint16_t *targets, int padded, HyTiles *tiles,
+                 int warp_query, int warp_row, float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4])
+{
+	hy_load_tile(queries, padded, 0, tiles[0].queries);
+	hy_load_tile(targets, padded, 0, tiles[0].targets);
+	__pipeline_commit();
+	for (int start = 0, stage = 0; start < padded; start += HY_CUDA_TILE_DIMS, stage ^= 1)
+	{
+		const int next = start + HY_CUDA_TILE_DIMS;
+
+		if (next < padded)
+		{
+			hy_load_tile(queries, padded, next, tiles[stage ^ 1].queries);
+			hy_load_tile(targets, padded, next, tiles[stage ^ 1].targets);
+		}
+		__pipeline_commit();
+		__pipeline_wait_prior(1);
+		__syncthreads();
+		hy_multiply_tiles(tiles[stage], warp_query, warp_row, sum);
+		/* nobody may fill a stage that is still read */
+		__syncthreads();
+	}
+}
+
 /* hy_product_kernel: the tile of queries number blockIdx.y and of rows number blockIdx.x. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_product_kernel(const HyCudaFiltered args)
@@ -162,25 +191,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_product_kernel(const HyCudaFiltered arg
 	const uint16_t *targets = args.targets + (int64_t) blockIdx.x * HY_CUDA_TILE * args.padded;
 	float sum[HY_CUDA_LEFT][HY_CUDA_RIGHT][4] = {};
 
-	hy_load_tile(queries, args.padded, 0, tiles[0].queries);
-	hy_load_tile(targets, args.padded, 0, tiles[0].targets);
-	__pipeline_commit();
-	for (int start = 0, stage = 0; start < args.padded; start += HY_CUDA_TILE_DIMS, stage ^= 1)
-	{
-		const int next = start + HY_CUDA_TILE_DIMS;
-
-		if (next < args.padded)
-		{
-			hy_load_tile(queries, args.padded, next, tiles[stage ^ 1].queries);
-			hy_load_tile(targets, args.padded, next, tiles[stage ^ 1].targets);
-		}
-		__pipeline_commit();
-		__pipeline_wait_prior(1);
-		__syncthreads();
-		hy_multiply_tiles(tiles[stage], warp_query, warp_row, sum);
-		/* nobody may fill a stage that is still read */
-		__syncthreads();
-	}
+	hy_tile_products(queries, targets, args.padded, tiles, warp_query, warp_row, sum);
 
 	const int first_query = blockIdx.y * HY_CUDA_TILE + warp_query + lane / 4;
 	const int first_row = blockIdx.x * HY_CUDA_TILE + warp_row + lane % 4 * 2;
