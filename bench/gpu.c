@@ -711,6 +711,7 @@ main(int argc, char **argv)
 	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
 	bench_filter(&work, HY_METRIC_L2, HY_F32, 768, 10000, 1000000, rate);
 	bench_filter(&work, HY_METRIC_COSINE, HY_F16, 768, 10000, 1000000, rate);
+	gpu_bench_assign(rate);
 	bench_graphs(&work, bandwidth);
 	gpu_bench_ops(work.device, fp32_rate(number), bandwidth);
 

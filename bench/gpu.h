@@ -19,4 +19,7 @@ extern double gpu_task_us(HyDevice *device, const HyTask *task);
  */
 extern void gpu_bench_ops(HyDevice *device, double rate, double bandwidth);
 
+/* gpu_bench_assign (gpu_assign.c): the kernels that filter 'assign'; rate: of the matrix unit. */
+extern void gpu_bench_assign(double rate);
+
 #endif

@@ -145,7 +145,7 @@ build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
-build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o build/cuda/bench/matrix_rate.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
+build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o build/cuda/bench/gpu_assign.o build/cuda/bench/matrix_rate.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.

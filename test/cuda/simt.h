@@ -147,6 +147,15 @@ atomicAdd(unsigned *at, unsigned value)
 	return before;
 }
 
+static inline unsigned
+atomicMin(unsigned *at, unsigned value)
+{
+	unsigned before = *at;
+
+	*at = value < before ? value : before;
+	return before;
+}
+
 static inline unsigned long long
 atomicMin(unsigned long long *at, unsigned long long value)
 {
