@@ -387,9 +387,23 @@ extern "C"
 			*value = 4;
 		else if (attribute == cudaDevAttrComputeCapabilityMajor)
 			*value = hy_fake.capability;
+		else if (attribute == cudaDevAttrComputeCapabilityMinor)
+			*value = 0;
+		else if (attribute == cudaDevAttrClockRate)
+			*value = 1000000;
 		else
 			return cudaErrorInvalidValue;
 		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaDeviceGetPCIBusId(char *bus, int length, int device)
+	{
+		cudaError_t error = enter("cudaDeviceGetPCIBusId");
+
+		if (error == cudaSuccess)
+			snprintf(bus, (size_t) length, "0000:%02x:00.0", device);
+		return error;
 	}
 
 	cudaError_t
@@ -611,6 +625,8 @@ extern "C"
 			return error;
 		if (find_device(up ? to : from, bytes) == nullptr)
 			fatal("copy beyond an allocation of the device");
+		if (kind == cudaMemcpyDeviceToDevice && find_device(to, bytes) == nullptr)
+			fatal("copy beyond an allocation of the device");
 		queue(stream,
 		      [to, from, bytes]()
 		      {
@@ -621,7 +637,7 @@ extern "C"
 				  return true;
 			  });
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
-		if (!is_pinned(host, bytes))
+		if (kind != cudaMemcpyDeviceToDevice && !is_pinned(host, bytes))
 			run_all(stream);
 		return sticky;
 	}
