@@ -36,15 +36,19 @@ typedef struct Section
 {
 	const char *name;
 	void (*run)(void);
+	bool
+		apart; /* opens the device itself, in a process of its own: closing it takes our context with it */
 } Section;
 
-/* Yardsticks come first, whatever was asked for; 'pool' and 'route' open the device anew. */
+/* Yardsticks come first, whatever was asked for; those apart come last. */
 static const Section sections[] = {
-	{"resident", gpu_resident}, {"queries", gpu_queries}, {"assign", gpu_assign},
-	{"spread", gpu_spread},     {"small", gpu_small},     {"batch", gpu_batch},
-	{"overlap", gpu_overlap},   {"busy", gpu_busy},       {"cublas", gpu_cublas},
-	{"shapes", gpu_shapes},     {"codes", gpu_codes},     {"pool", gpu_pool},
-	{"route", gpu_route}};
+	{"resident", gpu_resident, false}, {"queries", gpu_queries, false},
+	{"assign", gpu_assign, false},     {"spread", gpu_spread, false},
+	{"small", gpu_small, false},       {"batch", gpu_batch, false},
+	{"overlap", gpu_overlap, false},   {"busy", gpu_busy, false},
+	{"cublas", gpu_cublas, false},     {"shapes", gpu_shapes, false},
+	{"codes", gpu_codes, false},       {"pool", gpu_pool, true},
+	{"route", gpu_route, true}};
 
 #define SECTIONS ((int) (sizeof(sections) / sizeof(sections[0])))
 
@@ -57,6 +61,8 @@ static const char *setting(void *arg, const char *name);
 static int usage(void);
 static bool chosen(const char *name, int count, char **names);
 static int describe(void);
+static pid_t fork_later(int count, char **names, int *go);
+static void run_sections(bool apart, int count, char **names);
 static void measure_context(void);
 static int cores_of_host(void);
 static void print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
@@ -68,7 +74,9 @@ main(int argc, char **argv)
 {
 	static HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, setting, NULL};
 	char why[256] = "";
+	pid_t later;
 	int status;
+	int go;
 	int i;
 
 	if (argc > 1 && strcmp(argv[1], "--quick") == 0)
@@ -101,21 +109,15 @@ main(int argc, char **argv)
 	status = describe();
 	if (status != 0)
 		return status;
+	later = fork_later(argc - 3, argv + 3, &go);
 	measure_context();
 	gpu_yardsticks();
-	for (i = 0; i < SECTIONS; i++)
-	{
-		double begin = gpu_now_us();
-
-		if (!chosen(sections[i].name, argc - 3, argv + 3))
-			continue;
-		sections[i].run();
-		printf("# %s: %.1f s\n", sections[i].name, (gpu_now_us() - begin) / 1e6);
-		fflush(stdout);
-	}
+	run_sections(false, argc - 3, argv + 3);
 	gpu_rows_free();
 	gpu_close();
-	return 0;
+	if (write(go, "", 1) != 1 || waitpid(later, &status, 0) != later || !WIFEXITED(status))
+		return 1;
+	return WEXITSTATUS(status);
 }
 
 /* setting: of the plug-in: small shapes are filtered, too, in a quick run. */
@@ -197,6 +199,55 @@ describe(void)
 		return 2;
 	gpu.fake = WEXITSTATUS(status) == FAKE;
 	return gpu.fake ? 0 : WEXITSTATUS(status);
+}
+
+/*
+ * fork_later: the process of the sections apart, forked before anybody has called CUDA; it waits for a
+ * byte in *go, which is written when this process has closed the device.
+ */
+static pid_t
+fork_later(int count, char **names, int *go)
+{
+	int ends[2];
+	pid_t child;
+	char token;
+
+	if (pipe(ends) != 0)
+		exit(1);
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		exit(1);
+	if (child > 0)
+	{
+		(void) close(ends[0]);
+		*go = ends[1];
+		return child;
+	}
+	/* so that it ends with its parent */
+	(void) close(ends[1]);
+	if (read(ends[0], &token, 1) != 1)
+		_exit(1);
+	run_sections(true, count, names);
+	gpu_rows_free();
+	exit(0);
+}
+
+static void
+run_sections(bool apart, int count, char **names)
+{
+	int i;
+
+	for (i = 0; i < SECTIONS; i++)
+	{
+		double begin = gpu_now_us();
+
+		if (sections[i].apart != apart || !chosen(sections[i].name, count, names))
+			continue;
+		sections[i].run();
+		printf("# %s: %.1f s\n", sections[i].name, (gpu_now_us() - begin) / 1e6);
+		fflush(stdout);
+	}
 }
 
 /* measure_context: the time to open, and what a second process with a context takes of the device. */

@@ -47,7 +47,10 @@ typedef struct GpuAsked
 #define GPU_AT_MOST(limit) ((GpuAsked){'<', limit})
 #define GPU_NOTHING ((GpuAsked){0, 0})
 
-/* gpu.c: the sections; each prints its lines as soon as it knows them. */
+/*
+ * The sections; each prints its lines as soon as it knows them.  gpu_pool and gpu_route find the device
+ * closed, and leave it so.
+ */
 extern void gpu_yardsticks(void);
 extern void gpu_resident(void);
 extern void gpu_shapes(void);

@@ -70,8 +70,6 @@ gpu_pool(void)
 	uint64_t payload;
 	uint64_t base;
 
-	/* a pool that has seen nothing */
-	gpu_close();
 	gpu_open();
 	base = free_memory();
 	payload = churn(&batch, base, &most);
@@ -80,6 +78,7 @@ gpu_pool(void)
 	                 (double) most / (double) GPU_MIB, (double) payload / (double) GPU_MIB);
 	gpu_topk_free(&batch);
 	gpu_matrix_free(&queries);
+	gpu_close();
 }
 
 static double

@@ -49,9 +49,6 @@ gpu_route(void)
 {
 	Route route;
 
-	/* the executor's own context: a process has one a device */
-	gpu_rows_free();
-	gpu_close();
 	if (!route_open(&route))
 		gpu_print_missing("audit_right_share", "ratio", GPU_AT_LEAST(0.95),
 		                  "no executor with the device could be made");
@@ -64,7 +61,6 @@ gpu_route(void)
 		hy_workload_destroy(route.workload);
 		hy_executor_destroy(route.executor);
 	}
-	gpu_open();
 }
 
 static bool
