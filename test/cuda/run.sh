@@ -71,6 +71,7 @@ if make -s cuda-tests >"$work/make" 2>&1; then
 	# the programs for a real device, which would otherwise first run there
 	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
 	run_tests build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
+	run_tests test/cuda/gpubench.sh
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
 fi
