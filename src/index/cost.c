@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/selfuncs.h"
@@ -44,6 +45,7 @@ typedef struct ScanCost
 
 static void cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
                           const HybridTree *tree, Cost distance, double random_page);
+static bool returns_all(const PlannerInfo *root, const IndexPath *path);
 static double wanted_share(const IndexPath *path);
 static void
 cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
@@ -92,7 +94,11 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	if (path->indexorderbys == NIL)
 		cost_stream(&cost, path, distance.per_tuple, sequential_page);
 	else if (open.coded && hybrid_target_recall < 1)
+	{
 		cost_by_codes(&cost, path, &open, &tree, distance.per_tuple, random_page);
+		if (!returns_all(root, path))
+			cost.all += disable_cost;
+	}
 	else
 		cost_exact(&cost, path, distance.per_tuple, sequential_page);
 
@@ -144,6 +150,21 @@ wanted_share(const IndexPath *path)
 	double share = rows / Max(table->tuples, 1);
 
 	return share < HYBRID_FEW ? share : 1;
+}
+
+/*
+ * returns_all: whether a scan by codes has all rows where all are wanted: none that it finds late is left
+ * out, and there is memory for them.  Where some are wanted, or those of a sphere, it need not.
+ */
+static bool
+returns_all(const PlannerInfo *root, const IndexPath *path)
+{
+	double memory = work_mem * 1024.0 * hybrid_scan_mem_multiplier;
+
+	if (root->limit_tuples >= 0 || root->tuple_fraction > 0 || path->indexclauses != NIL)
+		return true;
+	return hybrid_iterative_scan == HYBRID_ITERATIVE_RELAXED &&
+	       hybrid_lookup_memory_of_all(path->indexinfo->tuples, path->path.parent->rows) <= memory;
 }
 
 static void

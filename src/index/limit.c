@@ -24,6 +24,7 @@ typedef struct PlannedScan
 {
 	IndexScanState *scan;
 	const LimitState *limit;
+	bool all; /* no Limit is above, however far */
 	struct PlannedScan *next;
 } PlannedScan;
 
@@ -40,6 +41,7 @@ typedef struct Walk
 {
 	PlannedQuery *query;
 	MemoryContext context;
+	int limits; /* Limit nodes above */
 } Walk;
 
 static ExecutorStart_hook_type next_start = NULL;
@@ -61,7 +63,7 @@ hybrid_limit_init(void)
 HybridAsked
 hybrid_asked_of(IndexScanDesc scan)
 {
-	HybridAsked asked = {NULL, -1};
+	HybridAsked asked = {NULL, -1, false};
 	const PlannedQuery *query;
 	const PlannedScan *planned;
 
@@ -74,6 +76,7 @@ hybrid_asked_of(IndexScanDesc scan)
 			if (planned->scan->iss_ScanDesc != scan)
 				continue;
 			asked.node = planned->scan;
+			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
 				/* more is as good as all */
@@ -97,6 +100,7 @@ start_query(QueryDesc *query, int flags)
 	else
 		standard_ExecutorStart(query, flags);
 	found.query = NULL;
+	found.limits = 0;
 	found.context = query->estate->es_query_cxt;
 	(void) walk(query->planstate, &found);
 }
@@ -105,13 +109,20 @@ start_query(QueryDesc *query, int flags)
 static bool
 walk(PlanState *state, void *arg)
 {
+	Walk *found = arg;
+	int limits;
+
 	if (state == NULL)
 		return false;
+	limits = IsA(state, LimitState);
+	found->limits += limits;
 	if (IsA(state, LimitState))
-		note_scans((Walk *) arg, (const LimitState *) state, outerPlanState(state));
+		note_scans(found, (const LimitState *) state, outerPlanState(state));
 	else if (IsA(state, IndexScanState))
-		note_scan((Walk *) arg, NULL, (IndexScanState *) state);
-	return planstate_tree_walker(state, walk, arg);
+		note_scan(found, NULL, (IndexScanState *) state);
+	(void) planstate_tree_walker(state, walk, arg);
+	found->limits -= limits;
+	return false;
 }
 
 /* note_scans: the scans below a Limit, through what gives each row as it got it. */
@@ -168,6 +179,7 @@ note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 	planned = MemoryContextAlloc(found->context, sizeof(PlannedScan));
 	planned->scan = scan;
 	planned->limit = limit;
+	planned->all = found->limits == 0;
 	planned->next = found->query->scans;
 	found->query->scans = planned;
 }

@@ -22,6 +22,8 @@ typedef struct HybridAsked
 {
 	IndexScanState *node; /* NULL: none that is known */
 	int64 limit;          /* rows that are wanted, or -1: not known */
+	bool
+		all; /* nothing in the plan ends before it has all rows, as far as it can be seen: no LIMIT is above */
 } HybridAsked;
 
 /* hybrid_asked_of: of a scan that is asked for its first row. */

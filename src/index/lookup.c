@@ -209,6 +209,16 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	return search->finds;
 }
 
+const HybridFind *
+hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
+{
+	*more = search->rows_order.count > 0 || hybrid_frontier_next(&search->frontier) < INFINITY;
+	search->returned = search->finds_count;
+	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
+	*count = search->returned;
+	return search->finds;
+}
+
 HybridLookupWork
 hybrid_lookup_work(const HybridLookup *search)
 {
@@ -221,6 +231,12 @@ hybrid_lookup_memory(const HybridLookup *search)
 	return hybrid_frontier_memory(&search->frontier) +
 	       search->rows_count * (sizeof(Row) + sizeof(HybridOrdered)) +
 	       search->finds_count * sizeof(HybridFind);
+}
+
+double
+hybrid_lookup_memory_of_all(double rows, double wanted)
+{
+	return rows * (sizeof(Row) + sizeof(HybridOrdered)) + wanted * sizeof(HybridFind);
 }
 
 float

@@ -76,11 +76,20 @@ extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *a
  */
 extern const HybridFind *hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
 
+/*
+ * hybrid_lookup_rest: all that were found and have not been returned, likewise; none is looked for.  *more:
+ * whether there may be others.
+ */
+extern const HybridFind *hybrid_lookup_rest(HybridLookup *search, int *count, bool *more);
+
 /* hybrid_lookup_work: of this search. */
 extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);
 
 /* hybrid_lookup_memory: bytes that this search's rows and lists take. */
 extern Size hybrid_lookup_memory(const HybridLookup *search);
+
+/* hybrid_lookup_memory_of_all: the same once it has returned all of so many rows that are wanted. */
+extern double hybrid_lookup_memory_of_all(double rows, double wanted);
 
 /*
  * hybrid_lookup_promise: of the list of a find: the threshold from which on it would be looked into, if

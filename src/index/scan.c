@@ -178,6 +178,12 @@ next_candidate(IndexScanDesc scan)
 	{
 		if (state->limit_reached != HY_SCAN_NO_LIMIT)
 			hy_executor_limited(hybrid_executor(), state->limit_reached);
+		if (state->limit_reached != HY_SCAN_NO_LIMIT && state->asked.all)
+			ereport(WARNING, (errmsg("a scan of index \"%s\" ended before it had all rows",
+			                         RelationGetRelationName(scan->indexRelation)),
+			                  errdetail("It needed more memory than \"hybrid.scan_mem_multiplier\" "
+			                            "times \"work_mem\"."),
+			                  errhint("Raise one of these, or order the rows without the index.")));
 		state->limit_reached = HY_SCAN_NO_LIMIT;
 		return NULL;
 	}

@@ -80,12 +80,21 @@ hybrid_scan_next_lot(HybridScan *state)
 	state->finds = hybrid_lookup_next(state->search, k, after, &count);
 	if (state->filtered > 0)
 		hybrid_filter_rest(state->filter);
+	state->exhausted = count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF;
+	if (!state->exhausted && reached_limit(state))
+	{
+		bool more;
+
+		/* what was found is not for nothing */
+		state->finds = hybrid_lookup_rest(state->search, &count, &more);
+		state->exhausted = true;
+		if (!more)
+			state->limit_reached = HY_SCAN_NO_LIMIT;
+	}
 	work = hybrid_lookup_work(state->search);
 	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
 	     (long long) work.lists, (long long) work.rows, (long long) work.rescored,
 	     (long long) work.rejected);
-	state->exhausted =
-		count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF || reached_limit(state);
 	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{
@@ -151,13 +160,16 @@ judge(void *arg, const int64 *positions, int count, bool *wanted)
 	return count;
 }
 
-/* reached_limit: whether this scan has done all that it may do. */
+/*
+ * reached_limit: whether this scan has done all that it may do.  Where all rows are wanted only memory is a
+ * limit.
+ */
 static bool
 reached_limit(HybridScan *state)
 {
 	HybridLookupWork work = hybrid_lookup_work(state->search);
 
-	if (work.rescored + work.rejected >= hybrid_max_scan_tuples)
+	if (!state->asked.all && work.rescored + work.rejected >= hybrid_max_scan_tuples)
 		state->limit_reached = HY_SCAN_TUPLES;
 	else if (hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier)
 		state->limit_reached = HY_SCAN_MEMORY;

@@ -6,14 +6,6 @@
 
 #include "fake_launch.h"
 
-struct uint4
-{
-	unsigned x;
-	unsigned y;
-	unsigned z;
-	unsigned w;
-};
-
 /* Their time is nobody's. */
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
 	fake_launch([](auto... copies) { kernel(copies...); }, grid, threads, stream, __VA_ARGS__)
