@@ -20,6 +20,7 @@
 #include "cuda/precision.cuh"
 #include "cuda/row_sums.cuh"
 
+#define HY_CUDA_STAGES 2 /* at most */
 #define HY_CUDA_TILE_WORDS (HY_CUDA_TILE_DIMS / 2)
 #define HY_CUDA_TILE_STRIDE (HY_CUDA_TILE_WORDS + 4)
 #define HY_CUDA_STEP 16       /* dims of an instruction */
@@ -62,7 +63,7 @@ hy_part(int i, int padded, int start)
 /* HyLoads: a stage on its way into shared memory.  This one copies by itself. */
 template <bool Asynchronous> struct HyLoads
 {
-	static const int stages = 2;
+	static const int stages = HY_CUDA_STAGES;
 };
 
 /* hy_begin_loads: the dims from start on, if there are any. */
@@ -242,13 +243,42 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
+/*
+ * hy_tile_products: a warp's sums of the block's tile, over all dims.  The whole block comes; what it
+ * did with shared memory before is seen by all.
+ */
+template <class Precision = HyBfloat16>
+__device__ __forceinline__ void
+hy_tile_products(const uint16_t *queries, const uint16_t *targets, int padded, HyTiles *tiles,
+                 int warp_query, int warp_row, float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4])
+{
+	typedef HyLoads<Precision::asynchronous> Loads;
+	Loads loads;
+
+	hy_begin_loads(loads, queries, targets, padded, 0, &tiles[0]);
+	hy_end_loads(loads, padded, 0, &tiles[0]);
+	for (int start = 0, stage = 0; start < padded; start += HY_CUDA_TILE_DIMS)
+	{
+		const int next = start + HY_CUDA_TILE_DIMS;
+		const int other = stage ^ (Loads::stages - 1);
+
+		hy_begin_loads(loads, queries, targets, padded, next, &tiles[other]);
+		hy_await_loads(loads);
+		__syncthreads();
+		hy_multiply_tiles<Precision>(tiles[stage], warp_query, warp_row, sum);
+		/* nobody may fill a stage that is still read */
+		__syncthreads();
+		hy_end_loads(loads, padded, next, &tiles[other]);
+		stage = other;
+	}
+}
+
 /* hy_product_kernel: the tile of queries number blockIdx.y and of rows number blockIdx.x. */
 template <class Precision>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_product_kernel(const HyCudaFiltered args)
 {
-	typedef HyLoads<Precision::asynchronous> Loads;
-	__shared__ __align__(16) HyTiles tiles[Loads::stages];
+	__shared__ __align__(16) HyTiles tiles[HyLoads<Precision::asynchronous>::stages];
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
 	const int wide = HY_CUDA_TILE / HY_CUDA_WARP_ROWS;
@@ -258,24 +288,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_product_kernel(const HyCudaFiltered arg
 	const uint16_t *targets = args.targets + (int64_t) blockIdx.x * HY_CUDA_TILE * args.padded;
 	float sum[HY_CUDA_LEFT][HY_CUDA_RIGHT][4] = {};
 
-	Loads loads;
-
-	hy_begin_loads(loads, queries, targets, args.padded, 0, &tiles[0]);
-	hy_end_loads(loads, args.padded, 0, &tiles[0]);
-	for (int start = 0, stage = 0; start < args.padded; start += HY_CUDA_TILE_DIMS)
-	{
-		const int next = start + HY_CUDA_TILE_DIMS;
-		const int other = stage ^ (Loads::stages - 1);
-
-		hy_begin_loads(loads, queries, targets, args.padded, next, &tiles[other]);
-		hy_await_loads(loads);
-		__syncthreads();
-		hy_multiply_tiles<Precision>(tiles[stage], warp_query, warp_row, sum);
-		/* nobody may fill a stage that is still read */
-		__syncthreads();
-		hy_end_loads(loads, args.padded, next, &tiles[other]);
-		stage = other;
-	}
+	hy_tile_products<Precision>(queries, targets, args.padded, tiles, warp_query, warp_row, sum);
 
 	const int first_query = blockIdx.y * HY_CUDA_TILE + warp_query + lane / 4;
 	const int first_row = blockIdx.x * HY_CUDA_TILE + warp_row + lane % 4 * 2;
