@@ -4,12 +4,12 @@
  *
  * The memory for centroids is taken when the task starts, and given back when it ends.  A piece is
  * some of the centroids on their way up, or some rows that meet them all; only of a row that meets more
- * than the pace allows it is eight rows and a part of the centroids, and what parts found meets on the
- * host.
+ * than the pace allows it is a tile of rows and a part of the centroids, and what parts found meets on
+ * the host.
  */
 #include <string.h>
 
-#include "cuda/assign_launch.h"
+#include "cuda/assign_filter.h"
 #include "cuda/pipeline.h"
 
 #define ALIGNED 256
@@ -21,7 +21,8 @@ typedef enum Section
 {
 	CENTROIDS = 0,
 	CENTERS,
-	BEGIN, /* of the groups */
+	BEGIN,    /* of the groups */
+	ROUNDING, /* nothing goes up any more */
 	SECTIONS
 } Section;
 
@@ -40,7 +41,8 @@ struct HyCudaAssignment
 	int64_t row;                     /* the next one */
 	int32_t rows;                    /* that meet parts of the centroids, or 0 */
 	int32_t centroid;                /* the next part begins there */
-	uint64_t found[FEWEST_ROWS];     /* by the parts so far */
+	uint64_t found[HY_CUDA_TILE];    /* by the parts so far */
+	HyCudaAssignFilter *filter;      /* or NULL */
 };
 
 static HyCaps assign_caps(const HyShape *shape);
@@ -54,10 +56,12 @@ static HyCudaNext assign_next(HyDevice *device, HyCudaSlot *slot);
 static HyCudaNext next_rows(HyDevice *device, HyCudaSlot *slot);
 static HyCudaNext next_part(HyDevice *device, HyCudaSlot *slot);
 static int64_t most_rows(const HyDevice *device, const HyCudaAssignment *assignment);
+static void set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met);
 static HyStatus assign_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus section_up(HyDevice *device, HyCudaSlot *slot);
 static void stage(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 static cudaError_t assign_launch(HyDevice *device, HyCudaSlot *slot);
+static cudaError_t round_centroids(HyDevice *device, HyCudaSlot *slot);
 static HyCudaAssignGroups groups_of(const HyDevice *device, const HyCudaSlot *slot);
 static HyStatus assign_down(HyDevice *device, HyCudaSlot *slot);
 static void assign_collect(HyDevice *device, const HyCudaSlot *slot);
@@ -99,6 +103,32 @@ static inline bool
 in_parts(const HyDevice *device, const HyCudaSlot *slot)
 {
 	return slot->chunk.query_count < device->task.task.u.assign.centroids.rows;
+}
+
+/* filter_of: the filter, where the slot's piece goes through it, or NULL. */
+static inline HyCudaAssignFilter *
+filter_of(const HyDevice *device, const HyCudaSlot *slot)
+{
+	HyCudaAssignFilter *filter = device->task.assignment->filter;
+
+	return filter != NULL && filter->filters[slot - device->slots] ? filter : NULL;
+}
+
+/* rest_of: behind what the rows of a piece found. */
+static inline HyCudaAssignRest *
+rest_of(void *found, int64_t rows)
+{
+	return (HyCudaAssignRest *) (void *) ((uint64_t *) found + rows);
+}
+
+/* pace_of: work of a piece of rows. */
+static inline uint64_t
+pace_of(const HyDevice *device)
+{
+	const HyCudaAssignFilter *filter = device->task.assignment->filter;
+
+	return hy_cuda_assign_filter_on(filter) ? hy_cuda_assign_filter_paced(device, filter)
+	                                        : device->pace[HY_OP_ASSIGN].work;
 }
 
 static HyCaps
@@ -173,9 +203,12 @@ assign_start(HyDevice *device)
 		assignment->largest = centroids > assignment->largest ? centroids : assignment->largest;
 	}
 	status = hy_cuda_take(device, lay_out(assignment, task), &assignment->block);
-	if (status == HY_OK)
-		assignment->memory = assignment->block->memory;
-	return status;
+	if (status != HY_OK)
+		return status;
+	assignment->memory = assignment->block->memory;
+	if (assignment->groups > 0)
+		return HY_OK;
+	return hy_cuda_assign_filter_start(device, most_rows(device, assignment), &assignment->filter);
 }
 
 /* lay_out: where what lies; returns the bytes of all. */
@@ -221,32 +254,37 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyAssignTask *task = &device->task.task.u.assign;
 	HyCudaAssignment *assignment = device->task.assignment;
+	bool filtered = hy_cuda_assign_filter_on(assignment->filter);
+	int64_t tile = filtered ? HY_CUDA_TILE : FEWEST_ROWS;
+	/* of the filter a part of a tile takes as long as all of it */
+	int64_t step = filtered ? tile : 1;
 	int64_t left = task->rows.rows - assignment->row;
 	int64_t most = most_rows(device, assignment);
-	int64_t paced = (int64_t) (device->pace[HY_OP_ASSIGN].work /
-	                           hy_cuda_work(task->rows.dims, 1, assignment->met));
-	int64_t count = most < paced ? most : paced;
+	int64_t paced =
+		(int64_t) (pace_of(device) / hy_cuda_work(task->rows.dims, step, assignment->met));
+	int64_t count;
+	HyCudaChunk chunk = {.first_row = assignment->row};
 
 	if (left == 0)
 		return HY_CUDA_END;
-	if (assignment->groups == 0 && paced < FEWEST_ROWS)
+	paced *= step;
+	if (assignment->groups == 0 && paced < tile)
 	{
 		/* parts of other rows that are in flight use the same numbers on the host */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
-		count = left < FEWEST_ROWS ? left : FEWEST_ROWS;
+		count = left < tile ? left : tile;
 		assignment->rows = (int32_t) (count < most ? count : most);
 		assignment->centroid = 0;
 		memset(assignment->found, 0xff, sizeof(assignment->found));
 		return next_part(device, slot);
 	}
-	count = count > FEWEST_ROWS ? count / FEWEST_ROWS * FEWEST_ROWS : count < 1 ? 1 : count;
-	count = count < left ? count : left;
-	slot->chunk = (HyCudaChunk){.first_row = assignment->row,
-	                            .row_count = count,
-	                            .query_count = (int32_t) task->centroids.rows};
-	slot->work = hy_cuda_work(task->rows.dims, count, assignment->met);
-	assignment->row += count;
+	count = most < paced ? most : paced;
+	count = count > tile ? count / tile * tile : count < 1 ? 1 : count;
+	chunk.row_count = count < left ? count : left;
+	chunk.query_count = (int32_t) task->centroids.rows;
+	assignment->row += chunk.row_count;
+	set_piece(device, slot, &chunk, assignment->met);
 	return HY_CUDA_PIECE;
 }
 
@@ -256,17 +294,20 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyAssignTask *task = &device->task.task.u.assign;
 	HyCudaAssignment *assignment = device->task.assignment;
+	bool filtered = hy_cuda_assign_filter_on(assignment->filter);
+	int64_t rows = filtered ? hy_cuda_assign_whole(assignment->rows) : assignment->rows;
+	int64_t fewest = filtered ? HY_CUDA_TILE : FEWEST_CENTROIDS;
 	int64_t left = task->centroids.rows - assignment->centroid;
-	int64_t count = (int64_t) (device->pace[HY_OP_ASSIGN].work /
-	                           hy_cuda_work(task->rows.dims, assignment->rows, 1));
+	int64_t count = (int64_t) (pace_of(device) / hy_cuda_work(task->rows.dims, rows, 1));
+	HyCudaChunk chunk = {.first_row = assignment->row,
+	                     .row_count = assignment->rows,
+	                     .first_query = assignment->centroid};
 
-	count = count > FEWEST_CENTROIDS ? count : FEWEST_CENTROIDS;
+	/* a part begins with a tile */
+	count = count > fewest ? count / fewest * fewest : fewest;
 	count = count < left ? count : left;
-	slot->chunk = (HyCudaChunk){.first_row = assignment->row,
-	                            .row_count = assignment->rows,
-	                            .first_query = assignment->centroid,
-	                            .query_count = (int32_t) count};
-	slot->work = hy_cuda_work(task->rows.dims, assignment->rows, count);
+	chunk.query_count = (int32_t) count;
+	set_piece(device, slot, &chunk, count);
 	assignment->centroid += (int32_t) count;
 	if (count == left)
 	{
@@ -274,6 +315,25 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 		assignment->rows = 0;
 	}
 	return HY_CUDA_PIECE;
+}
+
+/* set_piece: rows that meet so many, by the way that is taken now. */
+static void
+set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met)
+{
+	HyCudaAssignFilter *filter = device->task.assignment->filter;
+	int64_t rows = chunk->row_count;
+	bool filtered = hy_cuda_assign_filter_on(filter);
+
+	if (filter != NULL)
+		filter->filters[slot - device->slots] = filtered;
+	if (filtered)
+	{
+		slot->pace = &device->assign_filter_pace;
+		rows = hy_cuda_assign_whole(rows);
+	}
+	slot->chunk = *chunk;
+	slot->work = hy_cuda_work(device->task.task.u.assign.rows.dims, rows, met);
 }
 
 /* most_rows: that a slot has room for. */
@@ -286,7 +346,11 @@ most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
 	uint64_t room = (device->scratch.down - 3 * ALIGNED) / row_room(probes);
 
 	most = most < room ? most : room;
-	return (int64_t) (most < HY_CUDA_MAX_QUERIES ? most : HY_CUDA_MAX_QUERIES);
+	most = most < HY_CUDA_MAX_QUERIES ? most : HY_CUDA_MAX_QUERIES;
+	if (hy_cuda_assign_filter_on(assignment->filter) &&
+	    most > (uint64_t) assignment->filter->plan.rows)
+		most = (uint64_t) assignment->filter->plan.rows;
+	return (int64_t) most;
 }
 
 static HyStatus
@@ -322,6 +386,8 @@ section_up(HyDevice *device, HyCudaSlot *slot)
 	int64_t count = (int64_t) (device->scratch.up / element);
 	cudaError_t error;
 
+	if (assignment->section == ROUNDING)
+		return HY_OK;
 	count = count < all - assignment->at ? count : all - assignment->at;
 	if (assignment->section == BEGIN)
 		memcpy(slot->pinned_up, task->groups.begin + assignment->at, (size_t) count * element);
@@ -336,7 +402,10 @@ section_up(HyDevice *device, HyCudaSlot *slot)
 	if (assignment->at == all)
 	{
 		assignment->at = 0;
-		assignment->section = assignment->groups > 0 ? assignment->section + 1 : SECTIONS;
+		if (assignment->groups > 0 && assignment->section != BEGIN)
+			assignment->section++;
+		else
+			assignment->section = assignment->filter != NULL ? ROUNDING : SECTIONS;
 	}
 	return HY_OK;
 }
@@ -369,10 +438,12 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	                     .end = (int32_t) slot->chunk.first_query + slot->chunk.query_count,
 	                     .found = slot->device_down,
 	                     .groups = groups_of(device, slot)};
+	HyCudaAssignFilter *filter = filter_of(device, slot);
+	bool uploads = assignment->uploads[slot - device->slots];
 	cudaError_t error = cudaSuccess;
 	int i;
 
-	if (assignment->uploads[slot - device->slots])
+	if (uploads && assignment->section != ROUNDING)
 		return cudaSuccess;
 	/* what other slots have sent up may not be there yet */
 	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
@@ -384,7 +455,25 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	}
 	if (error != cudaSuccess)
 		return error;
+	if (uploads)
+		return round_centroids(device, slot);
+	if (filter != NULL)
+		return hy_cuda_assign_filter_launch(device, filter, slot, &args,
+		                                    rest_of(args.found, args.row_count));
 	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
+}
+
+/* round_centroids: some of them, of which all are up. */
+static cudaError_t
+round_centroids(HyDevice *device, HyCudaSlot *slot)
+{
+	HyCudaAssignment *assignment = device->task.assignment;
+	cudaError_t error = hy_cuda_assign_filter_round(
+		assignment->filter, (const float *) (const void *) assignment->memory, slot->stream);
+
+	if (assignment->filter->rounded == assignment->filter->plan.centroids)
+		assignment->section = SECTIONS;
+	return error;
 }
 
 /* groups_of: where a slot sorts its rows by group: lists first, which are aligned most, last its room. */
@@ -423,12 +512,13 @@ static HyStatus
 assign_down(HyDevice *device, HyCudaSlot *slot)
 {
 	uint64_t bytes = (uint64_t) slot->chunk.row_count * sizeof(uint64_t);
+	uint64_t beside = filter_of(device, slot) != NULL ? sizeof(HyCudaAssignRest) : 0;
 	cudaError_t error;
 
 	if (device->task.assignment->uploads[slot - device->slots])
 		return HY_OK;
-	error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes, cudaMemcpyDeviceToHost,
-	                        slot->stream);
+	error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes + beside,
+	                        cudaMemcpyDeviceToHost, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying the nearest down");
 	device->task.bytes_down += bytes;
@@ -445,6 +535,10 @@ assign_collect(HyDevice *device, const HyCudaSlot *slot)
 
 	if (assignment->uploads[slot - device->slots])
 		return;
+	if (filter_of(device, slot) != NULL)
+		hy_cuda_assign_filter_learn(assignment->filter,
+		                            rest_of(slot->pinned_down, slot->chunk.row_count),
+		                            slot->chunk.row_count);
 	for (i = 0; i < slot->chunk.row_count; i++)
 	{
 		uint64_t least = found[i];
@@ -465,6 +559,7 @@ assign_end(HyDevice *device)
 
 	if (assignment == NULL)
 		return;
+	hy_cuda_assign_filter_end(device, assignment->filter);
 	if (assignment->block != NULL)
 		hy_cuda_give(device, assignment->block);
 	hy_free(device->host->allocator, assignment);

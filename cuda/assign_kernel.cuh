@@ -17,8 +17,6 @@
 #include "cuda/assign_launch.h"
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_ASSIGN_TILE 8 /* rows of a block */
-
 /* HyAssignKind: of more pairs a warp, the compiler would spill. */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 

@@ -69,26 +69,16 @@ hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStrea
 	return error;
 }
 
+/* hy_assign_launch_tiles: so many tiles at most, so many centroids for each. */
 static cudaError_t
-hy_assign_launch_tiles(const HyCudaAssign &args, int multiprocessors, cudaStream_t stream)
+hy_assign_launch_tiles(const HyCudaAssign &args, int64_t tiles, int64_t centroids,
+                       int multiprocessors, cudaStream_t stream)
 {
 	const int64_t wanted =
 		(int64_t) multiprocessors * HyAssignKind::resident_blocks * HY_CUDA_ASSIGN_TURNS;
-	int64_t tiles = (args.row_count + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
-	int64_t centroids = args.end - args.first;
-	int64_t share;
-	dim3 grid;
+	const int64_t share = hy_assign_share(tiles, centroids, wanted);
+	dim3 grid = hy_assign_grid(tiles);
 
-	if (args.groups.groups > 0)
-	{
-		const int64_t met = (int64_t) args.row_count * args.groups.probes;
-
-		/* every group may end with a tile that is not full; blocks that are too many end at once */
-		tiles = met / HY_CUDA_ASSIGN_TILE + (met < args.groups.groups ? met : args.groups.groups);
-		centroids = args.groups.largest;
-	}
-	share = hy_assign_share(tiles, centroids, wanted);
-	grid = hy_assign_grid(tiles);
 	grid.y = (unsigned) ((centroids + share - 1) / share);
 	if (grid.y == 0)
 		return cudaSuccess;
@@ -98,15 +88,32 @@ hy_assign_launch_tiles(const HyCudaAssign &args, int multiprocessors, cudaStream
 extern "C" cudaError_t
 hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream)
 {
+	const int64_t whole = (args->row_count + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
+	const int64_t met = (int64_t) args->row_count * args->groups.probes;
+	const int64_t ends = met < args->groups.groups ? met : args->groups.groups;
 	cudaError_t error =
 		HY_CUDA_LAUNCH(hy_assign_begin_kernel, hy_assign_grid(multiprocessors), HY_CUDA_THREADS,
 	                   stream, args->groups, (int) args->row_count, args->found);
 
-	if (error == cudaSuccess && args->groups.groups > 0)
-		error = hy_assign_launch_groups(*args, multiprocessors, stream);
 	if (error != cudaSuccess)
 		return error;
-	return hy_assign_launch_tiles(*args, multiprocessors, stream);
+	if (args->groups.groups == 0)
+		return hy_assign_launch_tiles(*args, whole, args->end - args->first, multiprocessors,
+		                              stream);
+	error = hy_assign_launch_groups(*args, multiprocessors, stream);
+	if (error != cudaSuccess)
+		return error;
+	/* every group may end with a tile that is not full; blocks that are too many end at once */
+	return hy_assign_launch_tiles(*args, met / HY_CUDA_ASSIGN_TILE + ends, args->groups.largest,
+	                              multiprocessors, stream);
+}
+
+extern "C" cudaError_t
+hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream)
+{
+	const int64_t tiles = (args->row_count + HY_CUDA_ASSIGN_TILE - 1) / HY_CUDA_ASSIGN_TILE;
+
+	return hy_assign_launch_tiles(*args, tiles, args->groups.largest, multiprocessors, stream);
 }
 
 #endif

@@ -20,6 +20,7 @@ extern "C"
 {
 #endif
 
+#define HY_CUDA_ASSIGN_TILE 8          /* rows of a block */
 #define HY_CUDA_ASSIGN_NONE UINT64_MAX /* found by a row that has a distance to no centroid */
 
 	/* HyCudaAssignGroups: rows by the groups they meet; every pointer is the device's. */
@@ -55,6 +56,13 @@ extern "C"
 	/* hy_cuda_launch_assign: queues the kernels that fill in found. */
 	extern cudaError_t
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
+
+	/*
+	 * hy_cuda_launch_assign_rest: the same where found is begun, and args->groups is one group whose
+	 * members another kernel has picked: row_count of them at most.
+	 */
+	extern cudaError_t
+	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -124,6 +124,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 		hy_cuda_pace_init(&device->pace[op]);
 	hy_cuda_pace_init(&device->filter_pace);
 	device->filter_pace.work *= HY_CUDA_FILTER_PACE;
+	device->assign_filter_pace = device->filter_pace;
 	device->filter_least = hy_cuda_filter_least(host);
 	hy_cuda_timer_begin(device, limits);
 

@@ -113,6 +113,7 @@ struct HyDevice
 	HyCudaScratch scratch;
 	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaPace filter_pace;
+	HyCudaPace assign_filter_pace;
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;

@@ -86,6 +86,12 @@ hy_cuda_filter_least(const HyHost *host)
 	return text != NULL ? strtoull(text, NULL, 10) : HY_CUDA_FILTER_LEAST;
 }
 
+bool
+hy_cuda_filter_known(const HyDevice *device)
+{
+	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
+}
+
 HyStatus
 hy_cuda_filter_start(HyDevice *device, bool *filtered)
 {
@@ -150,7 +156,7 @@ precision_of(const HyDevice *device, HyCudaPrecision *precision)
 	const char *text =
 		host->setting != NULL ? host->setting(host->setting_arg, "cuda_filter_precision") : NULL;
 	bool wanted = text != NULL && strcmp(text, "half") == 0;
-	bool bfloat = device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
+	bool bfloat = hy_cuda_filter_known(device);
 	bool half = device->capability == HALF_CAPABILITY && device->capability_minor >= HALF_MINOR;
 
 	*precision = bfloat && !wanted ? HY_CUDA_BFLOAT16 : HY_CUDA_HALF;

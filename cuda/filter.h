@@ -23,6 +23,9 @@ extern HyStatus hy_cuda_filter_start(HyDevice *device, bool *filtered);
 extern void
 hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate *estimate);
 
+/* hy_cuda_filter_known: whether it is known how exact the matrix unit is in bfloat16, and it has that. */
+extern bool hy_cuda_filter_known(const HyDevice *device);
+
 /* hy_cuda_filter_least: the least work that is filtered, or as a setting has it that tests make. */
 extern uint64_t hy_cuda_filter_least(const HyHost *host);
 

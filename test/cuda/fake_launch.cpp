@@ -11,6 +11,7 @@ extern "C"
 #include "core/distance.h"
 }
 
+#include "cuda/assign_filter_launch.h"
 #include "cuda/assign_launch.h"
 #include "cuda/filter_launch.h"
 #include "cuda/launch.h"
@@ -33,6 +34,7 @@ static double hy_elements(const float *queries, int32_t count, int32_t dims, flo
 static double hy_elements(const HyCudaRows &rows, float *middle);
 static double hy_elements(const HyCudaRound &args);
 static double hy_elements(const HyCudaFiltered &args);
+static double hy_elements(const HyCudaAssignFiltered &args);
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
@@ -52,6 +54,7 @@ hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Argum
 #include "cuda/topk_launch.cuh"
 #include "cuda/spread_launch.cuh"
 #include "cuda/assign_launch.cuh"
+#include "cuda/assign_filter_launch.cuh"
 #include "cuda/score_launch.cuh"
 
 static double
@@ -148,4 +151,12 @@ static double
 hy_elements(const HyCudaFiltered &args)
 {
 	return (double) args.rows.rows * args.rows.query_count * args.padded / 32;
+}
+
+static double
+hy_elements(const HyCudaAssignFiltered &args)
+{
+	const int rows = (args.assign.row_count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
+
+	return (double) rows * (args.assign.end - args.assign.first) * args.padded / 32;
 }

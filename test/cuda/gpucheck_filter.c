@@ -1,7 +1,7 @@
 /*
  * gpucheck_filter.c
- *		The filter of many queries on a real device: how exact its matrix unit is, and the same bits as
- *		the CPU.
+ *		The filters on a real device, of many queries and of many centroids: how exact its matrix unit
+ *		is, and the same bits as the CPU.
  *
  *		gpucheck_filter DIRECTORY [DEVICE [small]]
  *
@@ -449,6 +449,8 @@ many_queries(void)
 	nearest(HY_METRIC_COSINE, HY_F16, 768, 15000, 60000, 10, false);
 }
 
+#include "gpucheck_assign.h"
+
 int
 main(int argc, char **argv)
 {
@@ -499,8 +501,10 @@ main(int argc, char **argv)
 		UNIT_RUN(the_unit_keeps_its_bound);
 		UNIT_RUN(many_queries);
 	}
+	if (version >= 80)
+		UNIT_RUN(many_centroids);
 	cuda->close(device);
-	printf("# %lld products, %lld of the nearest compared\n", (long long) products,
-	       (long long) found);
+	printf("# %lld products, %lld of the nearest, %lld assigned rows compared\n",
+	       (long long) products, (long long) found, (long long) assigned);
 	return unit_finish();
 }

@@ -1,0 +1,328 @@
+/*
+ * assign_filter_kernel.cuh
+ *		The kernels that filter 'assign': which centroids may be the nearest to a row, and which is.
+ *
+ * A block multiplies a tile of rows by a tile of centroids, as filter_product_kernel.cuh does it.
+ * Then it looks at its products twice.  First for the greatest lower bound of each row: threads of a
+ * warp meet by shuffles, warps in shared memory, blocks by an atomic minimum, which tells a block
+ * what those before it have found.  By the better of the two the block looks at its upper bounds,
+ * and what reaches it joins the row's list.  Blocks come in some order, the n-th of them has the
+ * greatest value so far once in n times, so lists stay short; and once all have come, a list is
+ * read by what was found in the end, which leaves little more of it than the nearest.
+ */
+#ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
+#define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
+
+#include "cuda/assign_filter_launch.h"
+#include "cuda/filter_product_kernel.cuh"
+#include "cuda/filter_round_kernel.cuh"
+
+#define HY_CUDA_SETTLED 4 /* canonical sums of a warp at a time */
+
+/* Bits that ascend as floats do: those of no lower bound are beyond those of infinity. */
+#define HY_CUDA_NO_VALUE UINT32_MAX
+#define HY_CUDA_SIGN 0x80000000u
+
+__device__ __forceinline__ uint32_t
+hy_ascending(float value)
+{
+	const uint32_t bits = __float_as_uint(value);
+
+	return bits & HY_CUDA_SIGN ? ~bits : bits | HY_CUDA_SIGN;
+}
+
+__device__ __forceinline__ float
+hy_ascended(uint32_t bits)
+{
+	return __uint_as_float(bits & HY_CUDA_SIGN ? bits & ~HY_CUDA_SIGN : ~bits);
+}
+
+/* HyAssignRows: what a block knows of its rows; all of it is shared memory. */
+struct HyAssignRows
+{
+	float length[HY_CUDA_TILE];
+	float rest[HY_CUDA_TILE];
+	float threshold[HY_CUDA_TILE];
+	uint32_t least[HY_CUDA_TILE];
+};
+
+/*
+ * hy_assign_threshold: what a value has to reach that may be that of the nearest, where another is
+ * -least or more; rounded down.  That one's canonical square is not above `square`, and a value of
+ * less belongs to one that is greater (filter_launch.h: t).
+ */
+__device__ __forceinline__ float
+hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
+{
+	const double length = aim.size * aim.size;
+	double square;
+	double t;
+
+	if (least >= hy_ascending(FLT_MAX))
+		return -hy_infinity();
+	square = length * (1 + HY_CUDA_SQUARE_SLACK) + 2 * (double) hy_ascended(least);
+	if (square < 0)
+		square = 0;
+	square *= 1 + HY_CUDA_SQUARE_SLACK;
+	t = (length * (1 - HY_CUDA_SQUARE_SLACK) - square * (1 + HY_CUDA_SQUARE_SLACK)) / 2;
+	return __double2float_rd(t - fabs(t) * 1e-6);
+}
+
+/* hy_assign_aim_kernel: nothing is known of any row; of those without bounds nothing will be. */
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFiltered args)
+{
+	const int row = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
+
+	if (row == 0)
+	{
+		args.rest->begin[0] = args.assign.first;
+		args.rest->begin[1] = args.assign.end;
+		args.rest->firsts[0] = args.rest->firsts[1] = 0;
+		args.rest->tiles[0] = args.rest->tiles[1] = 0;
+	}
+	if (row >= args.assign.row_count)
+		return;
+	args.assign.found[row] = HY_CUDA_ASSIGN_NONE;
+	args.least[row] = HY_CUDA_NO_VALUE;
+	args.count[row] = args.aim[row].kind == HY_CUDA_BOUNDED ? 0 : HY_CUDA_ASSIGN_LIST + 1;
+}
+
+/* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
+__device__ __forceinline__ void
+hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
+               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], HyAssignRows *rows)
+{
+	float least[HY_CUDA_LEFT * 2];
+
+#pragma unroll
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		least[i] = hy_infinity();
+#pragma unroll
+	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	{
+		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const HyCudaReach reach = args.reach[centroid];
+
+		/* v is the upper bound's, and not finite where there is none */
+		if (centroid >= args.assign.end || !(fabsf(reach.shift) <= FLT_MAX))
+			continue;
+		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);
+
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const int row = first_row + i * 8;
+			float bound = __fmaf_ru(-reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], half);
+
+			bound = __fmaf_ru(rows->length[row], reach.reach, bound);
+			bound = __fmaf_ru(rows->rest[row], reach.rough, bound);
+			least[i] = bound < least[i] ? bound : least[i];
+		}
+	}
+#pragma unroll
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+	{
+		uint32_t bits = hy_ascending(least[i]);
+
+		/* the four threads that have products of this row */
+#pragma unroll
+		for (int other = 1; other < 4; other *= 2)
+		{
+			const uint32_t theirs = __shfl_xor_sync(HY_CUDA_ALL_THREADS, bits, other);
+
+			bits = theirs < bits ? theirs : bits;
+		}
+		if (threadIdx.x % 4 == 0)
+			atomicMin(&rows->least[first_row + i * 8], bits);
+	}
+}
+
+/* hy_assign_open: which of a thread's products may be that of the nearest. */
+__device__ __forceinline__ void
+hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
+               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], const HyAssignRows &rows)
+{
+#pragma unroll
+	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	{
+		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const HyCudaReach reach = args.reach[centroid];
+
+		if (centroid >= args.assign.end)
+			continue;
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const int row = first_row + i * 8;
+			float bound =
+				__fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
+
+			bound = __fmaf_ru(rows.length[row], reach.reach, bound);
+			bound = __fmaf_ru(rows.rest[row], reach.rough, bound);
+			/* what is not a number may be near */
+			if (!(bound < rows.threshold[row]) && tile + row < args.assign.row_count)
+			{
+				const int at = atomicAdd(&args.count[tile + row], 1);
+
+				if (at < HY_CUDA_ASSIGN_LIST)
+				{
+					HyCudaOpen *open =
+						&args.open[(int64_t) (tile + row) * HY_CUDA_ASSIGN_LIST + at];
+
+					open->value = bound;
+					open->centroid = centroid;
+				}
+			}
+		}
+	}
+}
+
+/* hy_assign_product_kernel: the tile of rows number blockIdx.x, of centroids number blockIdx.y. */
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssignFiltered args)
+{
+	__shared__ __align__(16) HyTiles tiles[HyLoads<HyBfloat16::asynchronous>::stages];
+	__shared__ HyAssignRows rows;
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int wide = HY_CUDA_TILE / HY_CUDA_WARP_ROWS;
+	const int warp_row = warp / wide * HY_CUDA_WARP_QUERIES;
+	const int warp_centroid = warp % wide * HY_CUDA_WARP_ROWS;
+	const int tile = blockIdx.x * HY_CUDA_TILE;
+	const int first = args.assign.first + blockIdx.y * HY_CUDA_TILE;
+	const int first_row = warp_row + lane / 4;
+	const int first_centroid = first + warp_centroid + lane % 4 * 2;
+	float sum[HY_CUDA_LEFT][HY_CUDA_RIGHT][4] = {};
+
+	if (threadIdx.x < HY_CUDA_TILE)
+	{
+		rows.length[threadIdx.x] = args.aim[tile + threadIdx.x].length;
+		rows.rest[threadIdx.x] = args.aim[tile + threadIdx.x].rest;
+		rows.least[threadIdx.x] = HY_CUDA_NO_VALUE;
+	}
+	hy_tile_products<HyBfloat16>(args.rows + (int64_t) tile * args.padded,
+	                             args.centroids + (int64_t) first * args.padded, args.padded, tiles,
+	                             warp_row, warp_centroid, sum);
+	hy_assign_lift(args, first_row, first_centroid, sum, &rows);
+	__syncthreads();
+	if (threadIdx.x < HY_CUDA_TILE)
+	{
+		const int row = tile + threadIdx.x;
+		float threshold = hy_infinity();
+
+		/* a list that is too short already needs no more */
+		if (row < args.assign.row_count && args.count[row] <= HY_CUDA_ASSIGN_LIST)
+		{
+			const uint32_t mine = rows.least[threadIdx.x];
+			const uint32_t before = atomicMin(&args.least[row], mine);
+
+			threshold = hy_assign_threshold(args.aim[row], before < mine ? before : mine);
+		}
+		rows.threshold[threadIdx.x] = threshold;
+	}
+	__syncthreads();
+	hy_assign_open(args, tile, first_row, first_centroid, sum, rows);
+}
+
+/* hy_assign_squares: canonical squares of a row and some centroids, by a warp (hy_fold: whose is whose). */
+__device__ __forceinline__ float
+hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTLED], int dims,
+                  int lane)
+{
+	HyTwins twins[HY_CUDA_SETTLED] = {};
+
+	for (int start = 0; start < dims; start += HY_CUDA_SEGMENT)
+	{
+		const int end = dims - start < HY_CUDA_SEGMENT ? dims : start + HY_CUDA_SEGMENT;
+		HyLanes lanes[HY_CUDA_SETTLED] = {};
+
+#pragma unroll 2
+		for (int i = start + lane; i < end; i += HY_LANES)
+		{
+			const bool both = i + HY_CUDA_WARP < end;
+			const float low = row[i];
+			const float high = both ? row[i + HY_CUDA_WARP] : 0.0f;
+
+#pragma unroll
+			for (int c = 0; c < HY_CUDA_SETTLED; c++)
+			{
+				const float other = both ? centroid[c][i + HY_CUDA_WARP] : 0.0f;
+
+				lanes[c].low = hy_step<HY_METRIC_L2>(lanes[c].low, low, centroid[c][i]);
+				lanes[c].high = hy_step<HY_METRIC_L2>(lanes[c].high, high, other);
+			}
+		}
+#pragma unroll
+		for (int c = 0; c < HY_CUDA_SETTLED; c++)
+			hy_flush(&lanes[c], &twins[c]);
+	}
+	return hy_fold(twins, lane);
+}
+
+/*
+ * hy_assign_settle_kernel: a warp takes row number blockIdx.x * HY_CUDA_WARPS and on.  Of a list that
+ * was too short it is not known which centroids are missing: such a row is left to the rest.
+ */
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)
+{
+	__shared__ int32_t kept[HY_CUDA_WARPS][HY_CUDA_ASSIGN_LIST];
+	__shared__ int kept_count[HY_CUDA_WARPS];
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int row = blockIdx.x * HY_CUDA_WARPS + warp;
+	const int mine = lane * HY_CUDA_SETTLED / HY_CUDA_WARP;
+	int32_t *own = kept[warp];
+
+	/* all of a warp goes, or stays */
+	if (row >= args.assign.row_count)
+		return;
+	if (args.count[row] > HY_CUDA_ASSIGN_LIST)
+	{
+		if (lane == 0)
+		{
+			const int at = atomicAdd(&args.rest->firsts[1], 1);
+
+			args.left[at] = row;
+			if (at % HY_CUDA_ASSIGN_TILE == 0)
+				atomicAdd(&args.rest->tiles[1], 1);
+		}
+		return;
+	}
+
+	const HyCudaOpen *open = args.open + (int64_t) row * HY_CUDA_ASSIGN_LIST;
+	const float *x = args.assign.rows + (int64_t) row * args.assign.dims;
+	const float threshold = hy_assign_threshold(args.aim[row], args.least[row]);
+
+	if (lane == 0)
+		kept_count[warp] = 0;
+	__syncwarp();
+	for (int i = lane; i < args.count[row]; i += HY_CUDA_WARP)
+	{
+		if (!(open[i].value < threshold))
+			own[atomicAdd(&kept_count[warp], 1)] = open[i].centroid;
+	}
+	__syncwarp();
+
+	const int count = kept_count[warp];
+
+	for (int at = 0; at < count; at += HY_CUDA_SETTLED)
+	{
+		const float *centroid[HY_CUDA_SETTLED];
+
+#pragma unroll
+		for (int c = 0; c < HY_CUDA_SETTLED; c++)
+			centroid[c] = args.assign.centroids +
+			              (int64_t) own[at + c < count ? at + c : at] * args.assign.dims;
+
+		const float square = hy_assign_squares(x, centroid, args.assign.dims, lane);
+
+		/* of the threads that have it, the first; no sum that is not a number is one of the nearest */
+		if (lane * HY_CUDA_SETTLED % HY_CUDA_WARP == 0 && at + mine < count && square == square)
+			atomicMin(&args.assign.found[row], (unsigned long long) __float_as_uint(square) << 32 |
+			                                       (unsigned long long) own[at + mine]);
+	}
+}
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * assign_filter_launch.cuh
+ *		The kernels of assign_filter_kernel.cuh on their grids.
+ */
+#ifndef HY_CUDA_ASSIGN_FILTER_LAUNCH_CUH
+#define HY_CUDA_ASSIGN_FILTER_LAUNCH_CUH
+
+#include "cuda/assign_filter_kernel.cuh"
+#include "cuda/filter_launch.cuh"
+
+extern "C" cudaError_t
+hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t stream)
+{
+	const HyCudaAssign &assign = args->assign;
+	dim3 grid = hy_blocks(assign.row_count, HY_CUDA_TILE);
+	HyCudaRound round = {};
+	cudaError_t error;
+
+	round.rows = assign.rows;
+	round.stride = (int64_t) assign.dims * (int64_t) sizeof(float);
+	round.count = assign.row_count;
+	round.room = (int64_t) grid.x * HY_CUDA_TILE;
+	round.dims = assign.dims;
+	round.padded = args->padded;
+	round.middle = args->middle;
+	round.rounded = args->rows;
+	round.aim = args->aim;
+	error = hy_cuda_launch_round(HY_METRIC_L2, HY_F32, &round, stream);
+	if (error == cudaSuccess)
+		error = HY_CUDA_LAUNCH(hy_assign_aim_kernel, hy_blocks(assign.row_count, HY_CUDA_THREADS),
+		                       HY_CUDA_THREADS, stream, *args);
+	/* blocks that run at the same time have different rows, most of them, and the same centroids */
+	grid.y = hy_blocks(assign.end - assign.first, HY_CUDA_TILE).x;
+	if (error == cudaSuccess)
+		error = HY_CUDA_LAUNCH(hy_assign_product_kernel, grid, HY_CUDA_THREADS, stream, *args);
+	if (error == cudaSuccess)
+		error = HY_CUDA_LAUNCH(hy_assign_settle_kernel, hy_blocks(assign.row_count, HY_CUDA_WARPS),
+		                       HY_CUDA_THREADS, stream, *args);
+	return error;
+}
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * assign_filter_plan.c
+ *		All centroids are rounded once; rows are rounded in pieces, each slot's for itself, since pieces
+ *		of different rows have nothing to wait for.
+ */
+#include "cuda/assign_filter_plan.h"
+
+#define MIB ((uint64_t) 1024 * 1024)
+#define ALIGNED 256
+
+#define MOST_OF_SLOT (32 * MIB)
+#define MOST_TILES 65535                   /* of centroids: the grid's second dimension */
+#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* 0.4 GB that are read and written: 2 ms at 200 GB/s */
+
+/*
+ * What this way costs, in pairs of the canonical kernel, which reads an element once for eight of
+ * them: rounding a centroid, or a row; what a row has open in the end, which is gathered; a product.
+ * Taken from what instructions and memory are rated at, not measured.
+ */
+#define ROUND_PRICE 30.0
+#define OPEN_PRICE 50.0
+#define PRODUCT_PRICE 0.06
+
+static uint64_t part_bytes(const HyCudaAssignPlan *plan, int part);
+static void lay_out(HyCudaAssignPlan *plan);
+
+bool
+hy_cuda_assign_filter_suits(int64_t rows, int64_t centroids, int32_t dims, uint64_t least)
+{
+	double n = (double) rows;
+	double c = (double) centroids;
+	double padded =
+		(double) ((dims + HY_CUDA_TILE_DIMS - 1) / HY_CUDA_TILE_DIMS) * HY_CUDA_TILE_DIMS;
+	double product;
+
+	if (rows < 1 || centroids < 1 || centroids > (int64_t) MOST_TILES * HY_CUDA_TILE ||
+	    n * c * dims < (double) least)
+		return false;
+	product = PRODUCT_PRICE * (double) hy_cuda_assign_whole(rows) / n *
+	          (double) hy_cuda_assign_whole(centroids) / c * padded / dims;
+	return n * c * (1 - product) > (n + c) * ROUND_PRICE + n * OPEN_PRICE;
+}
+
+bool
+hy_cuda_assign_filter_plan(int64_t rows, int64_t centroids, int32_t dims, uint64_t free_bytes,
+                           HyCudaAssignPlan *plan)
+{
+	int64_t padded = (dims + HY_CUDA_TILE_DIMS - 1) / HY_CUDA_TILE_DIMS * HY_CUDA_TILE_DIMS;
+	int64_t round = ROUND_ELEMENTS / padded / HY_CUDA_TILE * HY_CUDA_TILE;
+
+	*plan = (HyCudaAssignPlan){
+		.centroids = centroids, .dims = dims, .padded = (int32_t) padded, .rows = rows};
+	plan->round = round > HY_CUDA_TILE ? round : HY_CUDA_TILE;
+	for (;;)
+	{
+		lay_out(plan);
+		if (plan->slot_bytes <= MOST_OF_SLOT && plan->bytes <= free_bytes / 2)
+			return true;
+		/* less than a tile takes as long as a tile */
+		if (plan->rows <= HY_CUDA_TILE)
+			return false;
+		plan->rows = hy_cuda_assign_whole(plan->rows / 2);
+	}
+}
+
+static uint64_t
+part_bytes(const HyCudaAssignPlan *plan, int part)
+{
+	uint64_t centroids = (uint64_t) hy_cuda_assign_whole(plan->centroids);
+	uint64_t whole = (uint64_t) hy_cuda_assign_whole(plan->rows);
+	uint64_t rows = (uint64_t) plan->rows;
+
+	switch (part)
+	{
+		case HY_CUDA_ASSIGN_CENTROIDS:
+			return centroids * (uint64_t) plan->padded * sizeof(uint16_t);
+		case HY_CUDA_ASSIGN_REACH:
+			return centroids * sizeof(HyCudaReach);
+		case HY_CUDA_ASSIGN_MIDDLE:
+			return (uint64_t) plan->dims * sizeof(float);
+		case HY_CUDA_ASSIGN_ROWS:
+			return whole * (uint64_t) plan->padded * sizeof(uint16_t);
+		case HY_CUDA_ASSIGN_AIM:
+			return whole * sizeof(HyCudaAim);
+		case HY_CUDA_ASSIGN_OPEN:
+			return rows * HY_CUDA_ASSIGN_LIST * sizeof(HyCudaOpen);
+		default:
+			return rows * sizeof(int32_t);
+	}
+}
+
+/* lay_out: where what lies. */
+static void
+lay_out(HyCudaAssignPlan *plan)
+{
+	uint64_t end = 0;
+	int part;
+
+	for (part = 0; part < HY_CUDA_ASSIGN_PARTS; part++)
+	{
+		plan->offset[part] = end;
+		end += (part_bytes(plan, part) + ALIGNED - 1) / ALIGNED * ALIGNED;
+	}
+	plan->slot_bytes = end - plan->offset[HY_CUDA_ASSIGN_ROWS];
+	plan->bytes = end + (HY_CUDA_SLOTS - 1) * plan->slot_bytes;
+}
