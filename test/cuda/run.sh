@@ -132,7 +132,7 @@ instances=$(grep -cE 'Compiling entry function.*hy_(round|settle|aim|middle|prod
 [ "$instances" = 25 ]
 verdict "every kernel that filters is there: $instances" $? "$log"
 grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
-[ "$kernels" -gt 0 ] && [ ! -s "$work/spills" ]
+[ "$kernels" -gt 0 ] && grep -q "for .sm_75" "$log" && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"
 sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' "$log" | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
 

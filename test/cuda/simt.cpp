@@ -242,7 +242,11 @@ bool
 run_block()
 {
 	std::vector<int> order(thread_count);
+	/* a warp is kept waiting in shuffles: no longer, or twice, four or eight times as long */
+	std::vector<int> slowness(thread_count / warp_size);
 
+	for (int &slow : slowness)
+		slow = (1 << next_random() % 4) - 1;
 	for (int i = 0; i < thread_count; i++)
 	{
 		order[i] = i;
@@ -270,8 +274,13 @@ run_block()
 		if (ended == thread_count)
 			return true;
 		for (int i = 0; i < thread_count; i += warp_size)
-			moved |= release_warp(i);
+		{
+			if ((next_random() & slowness[i / warp_size]) == 0)
+				moved |= release_warp(i);
+		}
 		moved |= release_block();
+		for (int i = 0; i < thread_count && !moved; i += warp_size)
+			moved = release_warp(i);
 		if (!moved)
 		{
 			report("threads wait for others that never come");
