@@ -36,12 +36,13 @@ wanted()
 mkdir -p bench/results/local
 now=$(date -u +%Y%m%dT%H%M%SZ)
 output=bench/results/local/gpu-$now.csv
+# yardsticks are always measured, so this says only that not all are
 own=()
+[ ${#sections[@]} = 0 ] || own=(yardsticks)
 for section in "${sections[@]}"; do
 	[ "$section" = faiss ] || [ "$section" = sql ] || own+=("$section")
 done
 echo "# $(date -u +%FT%TZ), commit $(git -c safe.directory="$PWD" describe --always --dirty 2>/dev/null || echo unknown)" | tee "$output"
-# told even where none of its sections is wanted: whether there is a device, and which
 $program "${quick[@]}" "$PWD" "$device" "${own[@]}" | tee -a "$output"
 status=${PIPESTATUS[0]}
 if [ "$status" != 0 ]; then

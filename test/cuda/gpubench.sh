@@ -90,7 +90,7 @@ if [[ "$(ldconfig -p)" != *libnvidia-ml.so.1* ]]; then
 	verdict "without NVML it says so" $?
 fi
 build/cuda/fake/gpubench --quick build/cuda/fake 0 nothing >"$work/out" 2>&1
-[ $? = 2 ] && grep -q '^sections: resident' "$work/out"
+[ $? = 2 ] && grep -q '^sections: yardsticks resident' "$work/out"
 verdict "a section that there is not is told, with those there are" $?
 if ! python3 -c 'import faiss' 2>/dev/null; then
 	[[ "$(python3 bench/gpu_faiss.py)" == faiss_top10_*",,us,,not available,"* ]]
