@@ -66,11 +66,7 @@ struct HybridLookup
 	HybridLazyOrder rows_order; /* of those that wait */
 	int rows_count;
 	int rows_allocated;
-	HybridFind *finds;
-	int finds_count;
-	int finds_allocated;
-	int returned;          /* of the finds: the first */
-	int64 returned_before; /* in earlier lots of this search */
+	HybridFinds finds;
 	HyTopK nearest;
 	int nearest_allocated;
 	HybridJudge judge;
@@ -93,9 +89,6 @@ static bool look_into_lists(HybridLookup *search, int most);
 static double lists_of_a_lot(const HybridLookup *search);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
 static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
-static void add_find(HybridLookup *search, const HybridFind *find);
-static int bring_forward(HybridLookup *search);
-static int compare_finds(const void *a, const void *b);
 static void *room(HybridLookup *search, void *array, int count, Size size);
 
 HybridLookup *
@@ -154,9 +147,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	hybrid_frontier_clear(&search->frontier);
 	search->rows_count = 0;
 	hybrid_lazy_clear(&search->rows_order);
-	search->finds_count = 0;
-	search->returned = 0;
-	search->returned_before = 0;
+	hybrid_finds_clear(&search->finds);
 	search->judge = NULL;
 	search->enough = false;
 }
@@ -183,18 +174,15 @@ hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg)
 const HybridFind *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 {
-	int at_a_time = FIRST, i, kept = 0;
+	int at_a_time = FIRST, i;
 
-	for (i = search->returned; i < search->finds_count; i++)
-		search->finds[kept++] = search->finds[i];
-	search->finds_count = kept;
-	search->returned_before += search->returned;
+	hybrid_finds_leave(&search->finds);
 	begin_nearest(search, k);
 	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
 	look_again(search);
-	for (i = 0; i < kept; i++)
-		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds[i]),
-		                    search->finds[i].position);
+	for (i = 0; i < search->finds.count; i++)
+		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds.items[i]),
+		                    search->finds.items[i].position);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -203,20 +191,14 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	} while (!search->enough && (look_into_lists(search, at_a_time / 2) ||
 	                             hybrid_lazy_least(&search->rows_order) < worst(search)));
 
-	search->returned = bring_forward(search);
-	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
-	*count = search->returned;
-	return search->finds;
+	return hybrid_finds_return(&search->finds, &search->nearest, count);
 }
 
 const HybridFind *
 hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
 {
 	*more = search->rows_order.count > 0 || hybrid_frontier_next(&search->frontier) < INFINITY;
-	search->returned = search->finds_count;
-	qsort(search->finds, search->returned, sizeof(HybridFind), compare_finds);
-	*count = search->returned;
-	return search->finds;
+	return hybrid_finds_return(&search->finds, NULL, count);
 }
 
 HybridLookupWork
@@ -230,7 +212,7 @@ hybrid_lookup_memory(const HybridLookup *search)
 {
 	return hybrid_frontier_memory(&search->frontier) +
 	       search->rows_count * (sizeof(Row) + sizeof(HybridOrdered)) +
-	       search->finds_count * sizeof(HybridFind);
+	       search->finds.count * sizeof(HybridFind);
 }
 
 double
@@ -401,7 +383,7 @@ look_at(HybridLookup *search, const Row *row, double after)
 	}
 	if (find.distance < after)
 		return;
-	add_find(search, &find);
+	hybrid_finds_add(&search->finds, search->context, &find);
 	(void) hy_topk_push(&search->nearest, likely_distance(&find), find.position);
 }
 
@@ -462,7 +444,7 @@ static double
 lists_of_a_lot(const HybridLookup *search)
 {
 	const HybridLookupWork *work = &search->work;
-	double wanted = (double) search->returned_before + search->nearest.k, share = 1;
+	double wanted = (double) search->finds.returned_before + search->nearest.k, share = 1;
 
 	if (work->rejected > 0)
 		share = (double) work->rescored / (work->rescored + work->rejected);
@@ -557,52 +539,6 @@ add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 posit
 	row->list = list;
 	row->position = position;
 	hybrid_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
-}
-
-static void
-add_find(HybridLookup *search, const HybridFind *find)
-{
-	if (search->finds_count == search->finds_allocated)
-	{
-		search->finds_allocated = Max(256, search->finds_allocated * 2);
-		search->finds = room(search, search->finds, search->finds_allocated, sizeof(HybridFind));
-	}
-	search->finds[search->finds_count++] = *find;
-}
-
-/*
- * bring_forward: the finds that are among the k nearest come first, and those that may be; returns how many
- * they are.
- */
-static int
-bring_forward(HybridLookup *search)
-{
-	HybridFind last, find;
-	int count = 0, i;
-
-	if (search->nearest.count < search->nearest.k)
-		return search->finds_count;
-	last.distance = search->nearest.items[0].distance;
-	last.position = search->nearest.items[0].row;
-	for (i = 0; i < search->finds_count; i++)
-	{
-		if (compare_finds(&search->finds[i], &last) > 0)
-			continue;
-		find = search->finds[i];
-		search->finds[i] = search->finds[count];
-		search->finds[count++] = find;
-	}
-	return count;
-}
-
-static int
-compare_finds(const void *a, const void *b)
-{
-	const HybridFind *x = a, *y = b;
-
-	if (x->distance != y->distance)
-		return x->distance < y->distance ? -1 : 1;
-	return (x->position > y->position) - (x->position < y->position);
 }
 
 /* room: an array of the search's, made longer. */

@@ -5,6 +5,7 @@
 #ifndef HYBRID_INDEX_LOOKUP_H
 #define HYBRID_INDEX_LOOKUP_H
 
+#include "index/finds.h"
 #include "index/index.h"
 
 /* HybridLookupLimits: how far a search goes. */
@@ -29,15 +30,6 @@ typedef struct HybridLookupWork
  * many it has looked at, the first ones; fewer than there are: it has had enough, and the search ends.
  */
 typedef int (*HybridJudge)(void *arg, const int64 *positions, int count, bool *wanted);
-
-/* HybridFind: a row that was found. */
-typedef struct HybridFind
-{
-	double distance; /* at most what the operator returns */
-	float width;     /* which is at most that and this */
-	int32 list;      /* of hybrid_lookup_promise */
-	int64 position;  /* server/position.h */
-} HybridFind;
 
 typedef struct HybridLookup HybridLookup;
 
