@@ -15,8 +15,8 @@ ifeq ($(CUDA_HOME)$(if $(NVCC),,none),)
 CUDA_HOME := $(realpath $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#\$$ TOP=//p'))
 endif
 
-# Machine code for the two server generations, PTX for those before and after.
-CUDA_ARCH = -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=sm_80 \
+# Machine code for 7.5 and the two server generations, PTX for those after.
+CUDA_ARCH = -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80 \
 	-gencode arch=compute_90,code=[sm_90,compute_90]
 # The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
 NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \

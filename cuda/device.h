@@ -99,7 +99,8 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	int capability;        /* the major number */
+	int capability; /* the major number */
+	int capability_minor;
 	uint64_t filter_least; /* work that many queries are filtered for */
 	bool counted;          /* among the open devices of the process */
 	bool owns_context;     /* there was no context in this process before */

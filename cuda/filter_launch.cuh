@@ -28,6 +28,16 @@ hy_choose_filtered(HyMetric metric, Launch launch)
 	}
 }
 
+/* hy_choose_precision: launch(precision) with HyBfloat16 or HyHalf. */
+template <class Launch>
+static cudaError_t
+hy_choose_precision(HyCudaPrecision precision, Launch launch)
+{
+	if (precision == HY_CUDA_HALF)
+		return launch(HyHalf());
+	return launch(HyBfloat16());
+}
+
 /* hy_blocks: a grid of one dimension. */
 static dim3
 hy_blocks(int64_t count, int64_t of)
@@ -51,7 +61,7 @@ hy_cuda_launch_middle(HyDtype dtype, const HyCudaRows *rows, float *middle, cuda
 	return HY_CUDA_LAUNCH(hy_middle_kernel<uint16_t>, grid, HY_CUDA_THREADS, stream, *rows, middle);
 }
 
-template <class Element>
+template <class Element, class Precision>
 static cudaError_t
 hy_launch_round(HyMetric metric, const HyCudaRound *args, cudaStream_t stream)
 {
@@ -63,17 +73,24 @@ hy_launch_round(HyMetric metric, const HyCudaRound *args, cudaStream_t stream)
 										   typedef decltype(kind) Kind;
 
 										   return HY_CUDA_LAUNCH(
-											   (hy_round_kernel<Kind::metric, Element>), grid,
-											   HY_CUDA_THREADS, stream, *args);
+											   (hy_round_kernel<Kind::metric, Element, Precision>),
+											   grid, HY_CUDA_THREADS, stream, *args);
 									   });
 }
 
 extern "C" cudaError_t
 hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cudaStream_t stream)
 {
-	if (dtype == HY_F32)
-		return hy_launch_round<float>(metric, args, stream);
-	return hy_launch_round<uint16_t>(metric, args, stream);
+	return hy_choose_precision(
+		args->precision,
+		[&](auto precision)
+		{
+			typedef decltype(precision) Precision;
+
+			if (dtype == HY_F32)
+				return hy_launch_round<float, Precision>(metric, args, stream);
+			return hy_launch_round<uint16_t, Precision>(metric, args, stream);
+		});
 }
 
 extern "C" cudaError_t
@@ -94,7 +111,12 @@ hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t
 		return error;
 	grid = hy_blocks(args->rows.rows, HY_CUDA_TILE);
 	grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
-	return HY_CUDA_LAUNCH(hy_product_kernel, grid, HY_CUDA_THREADS, stream, *args);
+	return hy_choose_precision(args->precision,
+	                           [&](auto precision)
+	                           {
+								   return HY_CUDA_LAUNCH(hy_product_kernel<decltype(precision)>,
+		                                                 grid, HY_CUDA_THREADS, stream, *args);
+							   });
 }
 
 template <class Element>

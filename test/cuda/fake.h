@@ -30,6 +30,7 @@ extern "C"
 		int foreign_context; /* somebody else in this process opened a context */
 		int cut_off;         /* the matrix unit cuts off (simt.h) */
 		int capability;      /* the major number */
+		int capability_minor;
 	} HyFakeDevice;
 
 	extern HyFakeDevice hy_fake;
@@ -74,6 +75,9 @@ extern "C"
 	/* hy_fake_longest_kernel_us: of those since it was asked last.  hy_fake_kernels: their number. */
 	extern double hy_fake_longest_kernel_us(void);
 	extern int hy_fake_kernels(void);
+
+	/* hy_fake_halves: products of fp16 since the reset. */
+	extern uint64_t hy_fake_halves(void);
 
 	/* hy_fake_reset: a new machine. */
 	extern void hy_fake_reset(void);

@@ -43,7 +43,7 @@ struct Block
 	size_t bytes;
 };
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9};
+static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0};
 HyFakeDevice hy_fake = healthy;
 
 static std::map<char *, Block> device_blocks;
@@ -58,6 +58,7 @@ static cudaError_t sticky;
 static int calls;
 static int resets;
 static int kernels;
+static uint64_t halves; /* there were at the reset */
 static int mallocs;
 static uint64_t returned;
 static uint64_t leaked;
@@ -288,6 +289,12 @@ extern "C"
 		return kernels;
 	}
 
+	uint64_t
+	hy_fake_halves(void)
+	{
+		return hy_simt::halves() - halves;
+	}
+
 	void
 	hy_fake_reset(void)
 	{
@@ -298,6 +305,7 @@ extern "C"
 		calls = 0;
 		resets = 0;
 		kernels = 0;
+		halves = hy_simt::halves();
 		mallocs = 0;
 		returned = 0;
 		leaked = 0;
@@ -333,6 +341,7 @@ extern "C"
 					  return true;
 				  }
 				  hy_simt::cut_off(hy_fake.cut_off != 0);
+				  hy_simt::capability(hy_fake.capability * 10 + hy_fake.capability_minor);
 				  open_memory(true);
 				  if (!run())
 					  sticky = cudaErrorLaunchFailure;
@@ -369,7 +378,7 @@ extern "C"
 		memcpy(properties->name, "Fake device", 11);
 		properties->totalGlobalMem = hy_fake.memory;
 		properties->major = hy_fake.capability;
-		properties->minor = 0;
+		properties->minor = hy_fake.capability_minor;
 		properties->multiProcessorCount = 4;
 		return cudaSuccess;
 	}
@@ -387,6 +396,8 @@ extern "C"
 			*value = 4;
 		else if (attribute == cudaDevAttrComputeCapabilityMajor)
 			*value = hy_fake.capability;
+		else if (attribute == cudaDevAttrComputeCapabilityMinor)
+			*value = hy_fake.capability_minor;
 		else
 			return cudaErrorInvalidValue;
 		return cudaSuccess;

@@ -155,7 +155,7 @@ many_queries_are_one_group(void)
 	HyCudaScratch scratch;
 
 	CHECK(hy_cuda_scratch_plan(UINT64_C(8) << 30, &scratch));
-	CHECK(hy_cuda_filter_suits(HY_METRIC_L2, &work, 10, HY_CUDA_FILTER_LEAST));
+	CHECK(hy_cuda_filter_suits(HY_CUDA_BFLOAT16, HY_METRIC_L2, &work, 10, HY_CUDA_FILTER_LEAST));
 	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
 	CHECK_INT(plan.group, 10000);
 	CHECK(plan.room > 20000);
@@ -172,30 +172,57 @@ many_queries_are_one_group(void)
 	CHECK(plan.group <= 2048);
 }
 
+/* suits: for cosine. */
+static bool
+suits(HyCudaPrecision precision, const HyCudaWork *work, int32_t k, uint64_t least_work)
+{
+	return hy_cuda_filter_suits(precision, HY_METRIC_COSINE, work, k, least_work);
+}
+
 static void
 few_go_the_canonical_way(void)
 {
 	HyCudaWork work = {.queries = 10000, .rows = 1000000, .dims = 768, .element = 4};
-	HyCudaWork other = work;
+	int p;
 
-	CHECK(hy_cuda_filter_suits(HY_METRIC_COSINE, &work, 10, HY_CUDA_FILTER_LEAST));
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_L1, &work, 10, HY_CUDA_FILTER_LEAST));
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &work, 129, HY_CUDA_FILTER_LEAST));
-	other.queries = 4;
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 10, 0));
-	other.queries = 64;
-	CHECK(hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 10, HY_CUDA_FILTER_LEAST));
-	other.rows = 1000;
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 10, HY_CUDA_FILTER_LEAST));
-	other = work;
-	other.rows = least(500, work.rows);
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 128, 0));
-	/* dims that are mostly padding */
-	other = work;
-	other.dims = 1;
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 10, 0));
-	other.queries = other.rows = 0;
-	CHECK(!hy_cuda_filter_suits(HY_METRIC_COSINE, &other, 10, 0));
+	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
+	{
+		HyCudaPrecision precision = (HyCudaPrecision) p;
+		HyCudaWork other = work;
+
+		CHECK(suits(precision, &work, 10, HY_CUDA_FILTER_LEAST));
+		CHECK(!hy_cuda_filter_suits(precision, HY_METRIC_L1, &work, 10, HY_CUDA_FILTER_LEAST));
+		CHECK(!suits(precision, &work, 129, HY_CUDA_FILTER_LEAST));
+		other.queries = 4;
+		CHECK(!suits(precision, &other, 10, 0));
+		other.queries = 64;
+		CHECK(suits(precision, &other, 10, HY_CUDA_FILTER_LEAST));
+		other.rows = 1000;
+		CHECK(!suits(precision, &other, 10, HY_CUDA_FILTER_LEAST));
+		other = work;
+		other.rows = least(500, work.rows);
+		CHECK(!suits(precision, &other, 128, 0));
+		/* dims that are mostly padding */
+		other = work;
+		other.dims = 1;
+		CHECK(!suits(precision, &other, 10, 0));
+		other.queries = other.rows = 0;
+		CHECK(!suits(precision, &other, 10, 0));
+	}
+}
+
+/* a unit that is less far ahead of the other instructions begins later */
+static void
+fp16_begins_later(void)
+{
+	HyCudaWork work = {.queries = 10, .rows = 1000000, .dims = 768, .element = 4};
+
+	CHECK(!suits(HY_CUDA_BFLOAT16, &work, 10, 0));
+	work.queries = 16;
+	CHECK(suits(HY_CUDA_BFLOAT16, &work, 10, 0));
+	CHECK(!suits(HY_CUDA_HALF, &work, 10, 0));
+	work.queries = 32;
+	CHECK(suits(HY_CUDA_HALF, &work, 10, 0));
 }
 
 int
@@ -204,5 +231,6 @@ main(void)
 	UNIT_RUN(pieces_cover_a_task_once);
 	UNIT_RUN(many_queries_are_one_group);
 	UNIT_RUN(few_go_the_canonical_way);
+	UNIT_RUN(fp16_begins_later);
 	return unit_finish();
 }

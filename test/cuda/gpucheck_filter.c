@@ -7,7 +7,8 @@
  *
  * What the unit may err by is nowhere documented, and the filter's answers rest on it
  * (cuda/filter_launch.h): so products of every magnitude and sign try to make it err by more.  The
- * kernels are called directly for that; then hybrid_cuda.so is asked through its vtable.
+ * kernels are called directly for that; then hybrid_cuda.so is asked through its vtable.  All of it is
+ * done in fp16, and from 8.0 on in bfloat16, too.
  *
  * 'small' is what is run under a sanitizer.
  *
@@ -23,7 +24,7 @@
 #include "cuda/filter_launch.h"
 #include "dispatch/plugin.h"
 
-/* What the unit errs by according to what is known of it, as part of HY_CUDA_UNIT_SLACK. */
+/* What the unit errs by according to what is known of it, as part of what is allowed. */
 #define KNOWN 0.5
 
 static const HyBackend *cuda;
@@ -32,6 +33,7 @@ static UnitRandom randomness = {1999};
 static int32_t number;
 static bool small;
 static bool measured; /* of this generation it is known how the unit adds up */
+static HyCudaPrecision precision;
 static int64_t products;
 static int64_t found;
 
@@ -67,7 +69,7 @@ device_room(size_t bytes)
 	return pointer;
 }
 
-/* a number that bfloat16 has, of a magnitude around 2^exponent */
+/* a number that both have, of a magnitude around 2^exponent */
 static float
 coarse(int exponent)
 {
@@ -146,12 +148,15 @@ download(void *data, const void *from, size_t bytes, cudaStream_t stream)
 	check_cuda(cudaStreamSynchronize(stream), "running a kernel");
 }
 
+/* widened: in units of its scale, in which products are, too. */
 static double
-widened(uint16_t bfloat)
+widened(uint16_t rounded)
 {
-	uint32_t bits = (uint32_t) bfloat << 16;
+	uint32_t bits = (uint32_t) rounded << 16;
 	float value;
 
+	if (precision == HY_CUDA_HALF)
+		return (double) hy_half_to_float(rounded);
 	memcpy(&value, &bits, sizeof(value));
 	return (double) value;
 }
@@ -170,12 +175,15 @@ unit_errs(Form form, int32_t dims)
 	uint16_t *b = malloc(rounded);
 	float *result = malloc(results);
 	HyNeighbor *best = calloc(HY_CUDA_TILE, sizeof(HyNeighbor));
-	HyCudaRound round = {.stride = (int64_t) ((size_t) dims * sizeof(float)),
+	double slack = precision == HY_CUDA_HALF ? HY_CUDA_HALF_SLACK : HY_CUDA_UNIT_SLACK;
+	HyCudaRound round = {.precision = precision,
+	                     .stride = (int64_t) ((size_t) dims * sizeof(float)),
 	                     .count = HY_CUDA_TILE,
 	                     .room = HY_CUDA_TILE,
 	                     .dims = dims,
 	                     .padded = padded};
 	HyCudaFiltered args = {
+		.precision = precision,
 		.rows = {.rows = HY_CUDA_TILE, .query_count = HY_CUDA_TILE, .dims = dims},
 		.k = 1,
 		.padded = padded,
@@ -234,7 +242,7 @@ unit_errs(Form form, int32_t dims)
 				bb += right * right;
 			}
 			part = fabs((double) ((long double) result[i * HY_CUDA_TILE + j] - exact)) /
-			       (HY_CUDA_UNIT_SLACK * padded * sqrt(aa) * sqrt(bb));
+			       (slack * padded * sqrt(aa) * sqrt(bb));
 			/* not a number is beyond every bound, too */
 			CHECK_MSG(part <= 1, "%s, %d dims: %a instead of %La, %g of what is allowed",
 			          form_names[form], (int) dims, (double) result[i * HY_CUDA_TILE + j], exact,
@@ -295,6 +303,8 @@ static const char *
 setting(void *arg, const char *name)
 {
 	(void) arg;
+	if (strcmp(name, "cuda_filter_precision") == 0)
+		return precision == HY_CUDA_HALF ? "half" : NULL;
 	/* whatever there is to do is filtered */
 	return strcmp(name, "cuda_filter_least") == 0 ? "1" : NULL;
 }
@@ -449,7 +459,8 @@ main(int argc, char **argv)
 	HyFailure failure;
 	HyStatus status;
 	int32_t count = 0;
-	int capability;
+	int version;
+	int p;
 	char why[256];
 
 	if (argc < 2)
@@ -476,15 +487,21 @@ main(int argc, char **argv)
 		printf("no GPU: %s\n", failure.text[0] != '\0' ? failure.text : "too few devices");
 		return 2;
 	}
-	/* sm_90: the last digit is the minor number */
-	capability = atoi(info.architecture + 3) / 10;
-	measured = capability == 8 || capability == 9;
+	/* sm_90: 9.0 */
+	version = atoi(info.architecture + 3);
+	measured = version >= 75 && version < 100;
 	printf("# %s, %s%s\n", info.name, info.architecture, measured ? "" : ", which is not filtered");
 	check_cuda(cudaSetDevice(number), "selecting the device");
-	if (capability >= 8)
+	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
+	{
+		precision = (HyCudaPrecision) p;
+		if (version < (precision == HY_CUDA_HALF ? 75 : 80))
+			continue;
+		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
 		UNIT_RUN(the_unit_keeps_its_bound);
-	UNIT_RUN(many_queries);
-	UNIT_RUN(many_centroids);
+		UNIT_RUN(many_queries);
+		UNIT_RUN(many_centroids);
+	}
 	cuda->close(device);
 	printf("# %lld products, %lld of the nearest, %lld assigned rows compared\n",
 	       (long long) products, (long long) found, (long long) assigned);

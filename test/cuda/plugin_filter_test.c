@@ -35,11 +35,14 @@ typedef struct Job
 
 /* the least work that is filtered, as the device is told */
 static const char *filter_least = "1";
+static const char *filter_precision;
 
 static const char *
 setting(void *arg, const char *name)
 {
 	(void) arg;
+	if (strcmp(name, "cuda_filter_precision") == 0)
+		return filter_precision;
 	return strcmp(name, "cuda_filter_least") == 0 ? filter_least : NULL;
 }
 
@@ -188,8 +191,9 @@ finds_all(uint64_t limit, Job *job, bool resident)
 	return filtered;
 }
 
+/* every_kind: on a device that multiplies them so. */
 static void
-every_kind_is_filtered(void)
+every_kind(void)
 {
 	int n = 0;
 	int metric;
@@ -211,6 +215,35 @@ every_kind_is_filtered(void)
 			}
 		}
 	}
+}
+
+static void
+every_kind_is_filtered(void)
+{
+	uint64_t halves = hy_fake_halves();
+
+	every_kind();
+	CHECK(hy_fake_halves() == halves);
+}
+
+/* before 8.0 there is no bfloat16: one of its products, or an asynchronous copy, would be a fault */
+static void
+every_kind_is_filtered_in_fp16(void)
+{
+	uint64_t halves = hy_fake_halves();
+
+	hy_fake.capability = 7;
+	hy_fake.capability_minor = 5;
+	every_kind();
+	CHECK(hy_fake_halves() > halves);
+	/* and where there is, for those who want to try the other on it */
+	hy_fake.capability = 8;
+	hy_fake.capability_minor = 6;
+	halves = hy_fake_halves();
+	filter_precision = "half";
+	every_kind();
+	filter_precision = NULL;
+	CHECK(hy_fake_halves() > halves);
 }
 
 /* so little memory that queries go in groups, and rows in many pieces */
@@ -243,14 +276,21 @@ others_go_the_canonical_way(void)
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, PLAIN);
 	CHECK(!finds_all(UINT64_C(700) << 10, &job, false));
 
+	/* fp16, but not in these steps, and no code of ours */
 	hy_fake.capability = 7;
+	hy_fake.capability_minor = 2;
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, PLAIN);
 	CHECK(!finds_all(0, &job, false));
 	/* nobody knows yet how exact it is there */
 	hy_fake.capability = 10;
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, PLAIN);
 	CHECK(!finds_all(0, &job, false));
+	hy_fake.capability = 7;
+	hy_fake.capability_minor = 5;
+	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, PLAIN);
+	CHECK(finds_all(0, &job, false));
 	hy_fake.capability = 8;
+	hy_fake.capability_minor = 0;
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, PLAIN);
 	CHECK(finds_all(0, &job, false));
 
@@ -416,6 +456,7 @@ main(void)
 	if (!plug_in())
 		return 1;
 	RUN(every_kind_is_filtered);
+	RUN(every_kind_is_filtered_in_fp16);
 	RUN(groups_and_pieces);
 	RUN(others_go_the_canonical_way);
 	RUN(useless_filters_are_given_up);

@@ -20,6 +20,7 @@ namespace
 const int warp_size = 32;
 const size_t stack_size = 128 * 1024;
 const int in_product = -1; /* instead of a shuffle's lanes */
+const int in_half_product = -2;
 
 enum class State
 {
@@ -47,7 +48,7 @@ struct Fiber
 	uint64_t given[2];
 	uint32_t left[2][4];
 	uint32_t right[2][2];
-	int lanes; /* of a shuffle, or in_product */
+	int lanes; /* of a shuffle, or one of a product's */
 	unsigned shuffles;
 	std::vector<std::vector<Copy>> copies; /* by commit; the last is not committed yet */
 };
@@ -61,6 +62,8 @@ uint64_t random_state = 1;
 const char *first_fault;
 const std::function<void()> *thread_body;
 bool unit_cuts;
+int version = 90;
+uint64_t half_products;
 
 uint64_t
 next_random()
@@ -135,15 +138,31 @@ give_way(int lanes)
 	return turn;
 }
 
-/* element: one of the two bfloat16 of a register. */
+/* bfloat: one of the two bfloat16 of a register. */
 double
-element(uint32_t pair, int which)
+bfloat(uint32_t pair, int which)
 {
 	uint32_t bits = which == 0 ? pair << 16 : pair & 0xffff0000u;
 	float value;
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
+}
+
+/* half: one of the two of fp16. */
+double
+half(uint32_t pair, int which)
+{
+	uint32_t bits = which == 0 ? pair & 0xffffu : pair >> 16;
+	int exponent = bits >> 10 & 31;
+	int fraction = bits & 1023;
+	double size;
+
+	if (exponent == 31)
+		size = fraction == 0 ? INFINITY : NAN;
+	else
+		size = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+	return bits & 0x8000u ? -size : size;
 }
 
 /* floor_to: down to a multiple of 2^exponent. */
@@ -223,7 +242,11 @@ bool
 run_block()
 {
 	std::vector<int> order(thread_count);
+	/* a warp is kept waiting in shuffles: no longer, or twice, four or eight times as long */
+	std::vector<int> slowness(thread_count / warp_size);
 
+	for (int &slow : slowness)
+		slow = (1 << next_random() % 4) - 1;
 	for (int i = 0; i < thread_count; i++)
 	{
 		order[i] = i;
@@ -251,8 +274,13 @@ run_block()
 		if (ended == thread_count)
 			return true;
 		for (int i = 0; i < thread_count; i += warp_size)
-			moved |= release_warp(i);
+		{
+			if ((next_random() & slowness[i / warp_size]) == 0)
+				moved |= release_warp(i);
+		}
 		moved |= release_block();
+		for (int i = 0; i < thread_count && !moved; i += warp_size)
+			moved = release_warp(i);
 		if (!moved)
 		{
 			report("threads wait for others that never come");
@@ -335,6 +363,8 @@ hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 	int lane = current % warp_size;
 	const Fiber *warp = &fibers[current - lane];
 
+	if (version < 80)
+		report("bfloat16 before 8.0");
 	memcpy(self.left[self.shuffles % 2], a, sizeof(a));
 	memcpy(self.right[self.shuffles % 2], b, sizeof(b));
 
@@ -351,11 +381,54 @@ hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 			const Fiber &left = warp[row % 8 * 4 + k % 8 / 2];
 			const Fiber &right = warp[column * 4 + k % 8 / 2];
 
-			addend[k] = element(left.left[turn][row / 8 + 2 * (k / 8)], k % 2) *
-			            element(right.right[turn][k / 8], k % 2);
+			addend[k] = bfloat(left.left[turn][row / 8 + 2 * (k / 8)], k % 2) *
+			            bfloat(right.right[turn][k / 8], k % 2);
 		}
 		addend[16] = sum[i];
 		sum[i] = add_up(addend, 17);
+	}
+}
+
+/* Four products and the sum so far at a time: exact, they are rounded once. */
+void
+hy_simt::multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b)
+{
+	Fiber &self = fibers[current];
+	int lane = current % warp_size;
+	const Fiber *warp = &fibers[current - lane];
+
+	if (version < 75)
+		report("fp16 by 16 x 8 before 7.5");
+	half_products++;
+	memcpy(self.left[self.shuffles % 2], a, sizeof(a));
+	self.right[self.shuffles % 2][0] = b;
+
+	const unsigned turn = give_way(in_half_product);
+
+	for (int i = 0; i < 4; i++)
+	{
+		int row = lane / 4 + (i < 2 ? 0 : 8);
+		int column = lane % 4 * 2 + i % 2;
+		double addend[9];
+
+		for (int k = 0; k < 8; k++)
+		{
+			const Fiber &left = warp[row % 8 * 4 + k / 2];
+			const Fiber &right = warp[column * 4 + k / 2];
+
+			addend[k] = half(left.left[turn][row / 8], k % 2) * half(right.right[turn][0], k % 2);
+		}
+		addend[8] = sum[i];
+		if (!unit_cuts)
+			sum[i] = add_up(addend, 9);
+		else
+		{
+			double last[5] = {addend[4], addend[5], addend[6], addend[7], 0};
+
+			addend[4] = sum[i];
+			last[4] = add_up(addend, 5);
+			sum[i] = add_up(last, 5);
+		}
 	}
 }
 
@@ -366,8 +439,22 @@ hy_simt::cut_off(bool cuts)
 }
 
 void
+hy_simt::capability(int is)
+{
+	version = is;
+}
+
+uint64_t
+hy_simt::halves()
+{
+	return half_products;
+}
+
+void
 hy_simt::copy_async(void *to, const void *from, size_t bytes)
 {
+	if (version < 80)
+		report("asynchronous copies before 8.0");
 	if ((uintptr_t) to % bytes != 0 || (uintptr_t) from % bytes != 0)
 		report("an asynchronous copy that is not aligned");
 	fibers[current].copies.back().push_back({to, from, bytes});

@@ -4,14 +4,14 @@
  *
  * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its
  * warp, __syncthreads for the block; in between the fibers run one at a time in an order drawn at
- * random, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not all 32
+ * random, and some warps of a block get on faster than others, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not all 32
  * threads reach, different shuffles at once, a barrier that some never reach) ends the launch as a
  * fault, which hy_simt::fault() then tells.  Blocks run one after another, so a __shared__ variable
  * is a static one.  What is copied into it asynchronously comes no sooner than somebody waits for it.
  *
  * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
  * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the
- * largest, all in the same direction.
+ * largest, all in the same direction; of fp16 four products at a time.
  */
 #ifndef HY_TEST_SIMT_H
 #define HY_TEST_SIMT_H
@@ -36,6 +36,12 @@ struct dim3
 	unsigned z = 1;
 };
 
+/* 16 bytes at once, whatever lies there. */
+struct __attribute__((aligned(16), may_alias)) uint4
+{
+	unsigned x, y, z, w;
+};
+
 extern dim3 threadIdx;
 extern dim3 blockIdx;
 extern dim3 gridDim;
@@ -57,8 +63,17 @@ extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
 /* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
 extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
+/* multiply_half: 16 x 8 by steps of 8, in the layout of mma.m16n8k8 for fp16. */
+extern void multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b);
+
 /* cut_off: whether the unit cuts off, downwards, rather than being exact. */
 extern void cut_off(bool cuts);
+
+/* capability: 75 is 7.5.  An instruction that came later is a fault. */
+extern void capability(int version);
+
+/* halves: products of fp16 since the process began. */
+extern uint64_t halves();
 
 extern void copy_async(void *to, const void *from, size_t bytes);
 extern void copies_commit();

@@ -85,7 +85,8 @@ extern "C"
 	enum cudaDeviceAttr
 	{
 		cudaDevAttrMultiProcessorCount = 16,
-		cudaDevAttrComputeCapabilityMajor = 75
+		cudaDevAttrComputeCapabilityMajor = 75,
+		cudaDevAttrComputeCapabilityMinor = 76
 	};
 
 	enum cudaDriverEntryPointQueryResult
