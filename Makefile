@@ -2,7 +2,8 @@
 #
 #	make demo		from nothing to a look at it (installs what is missing from Debian's packages)
 #	make check		every test, from a clean clone; `make check-unit` and so on for one step of it
-#	make soak		the long versions of the fuzzing, storm, crash and load steps, and of some TAP tests
+#	make soak		the long versions of the fuzzing, storm, crash and load steps, and of some TAP tests;
+#					TAP and isolation tests on the emulated device
 #	make bench		measurements; `make bench-compare BASE=file` against a kept result
 #	make; make install; make installcheck		with PGXS, as any extension
 #

@@ -2,174 +2,260 @@
  * gpu.c
  *		What a device costs and what the CUDA plug-in makes of it.
  *
- *		gpubench DIRECTORY [DEVICE]
+ *		gpubench [--quick] DIRECTORY [DEVICE [SECTION ...]]
  *
- * Prints 'measure,value,unit' lines.  The plug-in is driven through its vtable, as the dispatcher
- * does; copies and bandwidth are measured with the runtime beside it.  Each figure is the median of
- * several runs.  Exit status 2 where there is no GPU.
+ * Prints 'measure,value,unit,asked,reached,beside' lines, each as soon as it is known; 'beside' is what
+ * the figure is compared with.  The plug-in is driven through its vtable, as the dispatcher does; copies
+ * and bandwidth are measured with the runtime beside it.  --quick: with shapes that are too small to tell
+ * anything, to see that the bench works.  Exit status 2 where there is no GPU.
  */
+#include "gpu.h"
+
+#include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cuda_runtime_api.h>
-
 #include "ascending.h"
+#include "core/clock.h"
+#include "core/cpu_features.h"
 #include "core/distance.h"
-#include "core/filter.h"
-#include "core/spread.h"
-#include "core/topk.h"
-#include "cuda/launch.h"
 #include "dispatch/plugin.h"
-#include "gpu.h"
-#include "matrix_rate.h"
 
 #define RUNS 15
-#define K 10
-#define MIB ((size_t) 1024 * 1024)
+#define LEAST_RUNS 3
+#define RUNS_US 1.5e6 /* no further run begins after so long */
+#define ONCE_US 3e6   /* what takes longer is not run again */
+#define NAMES 8
+#define NAME_LENGTH 192
 
-/* What one figure is taken of. */
-typedef struct Work
+typedef struct Section
 {
-	HyDevice *device;
-	HyTask task;
-	cudaStream_t stream;
-	void *to;
-	const void *from;
-	size_t bytes;
-	enum cudaMemcpyKind kind;
-	int multiprocessors;
-	double operations;
-} Work;
+	const char *name;
+	void (*run)(void);
+	bool
+		apart; /* opens the device itself, in a process of its own: closing it takes our context with it */
+} Section;
 
-static const HyBackend *cuda;
+/* Yardsticks come first, whatever was asked for; those apart come last. */
+static const Section sections[] = {
+	{"resident", gpu_resident, false}, {"queries", gpu_queries, false},
+	{"assign", gpu_assign, false},     {"spread", gpu_spread, false},
+	{"small", gpu_small, false},       {"batch", gpu_batch, false},
+	{"overlap", gpu_overlap, false},   {"busy", gpu_busy, false},
+	{"cublas", gpu_cublas, false},     {"shapes", gpu_shapes, false},
+	{"codes", gpu_codes, false},       {"pool", gpu_pool, true},
+	{"route", gpu_route, true}};
 
-static void
-give_up(const char *doing, HyDevice *device)
+#define SECTIONS ((int) (sizeof(sections) / sizeof(sections[0])))
+
+Gpu gpu;
+
+/* The plug-in where it is linked in, as on the fake device; else it is loaded. */
+extern const HyBackend *hy_plugin_entry(const HyHost *host) __attribute__((weak));
+
+static const char *setting(void *arg, const char *name);
+static int usage(void);
+static bool chosen(const char *name, int count, char **names);
+static int describe(void);
+static pid_t fork_later(int count, char **names, int *go);
+static void run_sections(bool apart, int count, char **names);
+static void measure_context(void);
+static int cores_of_host(void);
+static void print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
+                       const char *reached, const char *beside);
+static void run_task(void *arg);
+
+int
+main(int argc, char **argv)
 {
-	HyFailure failure;
-
-	cuda->last_error(device, &failure);
-	printf("# %s: %s\n", doing, failure.text);
-	exit(1);
-}
-
-static void
-check(cudaError_t error, const char *doing)
-{
-	if (error == cudaSuccess)
-		return;
-	printf("# %s: %s\n", doing, cudaGetErrorString(error));
-	exit(1);
-}
-
-static double
-now_us(void)
-{
-	return (double) hy_monotonic_clock.now(hy_monotonic_clock.arg) / 1000;
-}
-
-void
-gpu_print(const char *measure, double value, const char *unit)
-{
-	printf("%s,%.6g,%s\n", measure, value, unit);
-	fflush(stdout);
-}
-
-/* median_us: of RUNS runs after two that warm up. */
-static double
-median_us(void (*run)(Work *), Work *work)
-{
-	double times[RUNS];
+	static HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, setting, NULL};
+	char why[256] = "";
+	pid_t later;
+	int status;
+	int go;
 	int i;
 
-	for (i = -2; i < RUNS; i++)
+	if (argc > 1 && strcmp(argv[1], "--quick") == 0)
 	{
-		double start = now_us();
-
-		run(work);
-		if (i >= 0)
-			times[i] = now_us() - start;
+		gpu.quick = true;
+		argc--;
+		argv++;
 	}
-	qsort(times, RUNS, sizeof(double), ascending);
-	return times[RUNS / 2];
-}
-
-static void
-run_copy(Work *work)
-{
-	check(cudaMemcpyAsync(work->to, work->from, work->bytes, work->kind, work->stream), "copying");
-	check(cudaStreamSynchronize(work->stream), "copying");
-}
-
-static void
-run_launch(Work *work)
-{
-	check(hy_cuda_launch_norms(work->from, 1, 1, work->to, work->stream), "starting a kernel");
-	check(cudaStreamSynchronize(work->stream), "running a kernel");
-}
-
-static void
-run_task(Work *work)
-{
-	HyTicket ticket;
-	HyTimings timings;
-	bool done = false;
-
-	if (cuda->submit(work->device, &work->task, &ticket) != HY_OK)
-		give_up("submit", work->device);
-	while (!done)
+	if (argc < 2)
+		return usage();
+	for (i = 3; i < argc; i++)
 	{
-		if (cuda->poll(work->device, ticket, &done, &timings) != HY_OK)
-			give_up("poll", work->device);
+		int s;
+
+		for (s = 0; s < SECTIONS && strcmp(sections[s].name, argv[i]) != 0; s++)
+			;
+		if (s == SECTIONS)
+			return usage();
 	}
+	gpu.number = argc > 2 ? atoi(argv[2]) : 0;
+	gpu.cores = cores_of_host();
+	gpu.cuda = hy_plugin_entry != NULL
+	               ? hy_plugin_entry(&host)
+	               : hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
+	if (gpu.cuda == NULL)
+	{
+		printf("no GPU: %s\n", why);
+		return 2;
+	}
+	status = describe();
+	if (status != 0)
+		return status;
+	later = fork_later(argc - 3, argv + 3, &go);
+	measure_context();
+	gpu_yardsticks();
+	run_sections(false, argc - 3, argv + 3);
+	gpu_rows_free();
+	gpu_close();
+	if (write(go, "", 1) != 1 || waitpid(later, &status, 0) != later || !WIFEXITED(status))
+		return 1;
+	return WEXITSTATUS(status);
 }
 
-double
-gpu_task_us(HyDevice *device, const HyTask *task)
+/* setting: of the plug-in: small shapes are filtered, too, in a quick run. */
+static const char *
+setting(void *arg, const char *name)
 {
-	Work work = {.device = device, .task = *task};
-
-	return median_us(run_task, &work);
+	(void) arg;
+	return gpu.quick && strcmp(name, "cuda_filter_least") == 0 ? "0" : NULL;
 }
 
-/* fp32_rate: instructions a microsecond that the device's cores can start. */
-static double
-fp32_rate(int32_t number)
+static int
+usage(void)
 {
-	int multiprocessors = 0;
-	int khz = 0;
-	int major = 0;
-	int minor = 0;
+	int i;
 
-	check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number),
-	      "asking for multiprocessors");
-	check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, number), "asking for the clock");
-	check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, number),
-	      "asking for the generation");
-	check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, number),
-	      "asking for the generation");
-	/* 7.5 and 8.0 have 64 cores a multiprocessor, those after have 128 */
-	return (double) multiprocessors * (major * 10 + minor > 80 ? 128 : 64) * khz / 1000;
+	fprintf(stderr, "usage: gpubench [--quick] DIRECTORY [DEVICE [SECTION ...]]\nsections:");
+	for (i = 0; i < SECTIONS; i++)
+		fprintf(stderr, " %s", sections[i].name);
+	fprintf(stderr, "\n");
+	return 2;
+}
+
+static bool
+chosen(const char *name, int count, char **names)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return count <= 0;
+}
+
+/*
+ * describe: the head of the result.  Asked in a child: this process must not start the driver before
+ * it forks in measure_context.
+ */
+static int
+describe(void)
+{
+	enum
+	{
+		FAKE = 3
+	};
+	int status = 0;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+	{
+		HyDeviceInfo info;
+		HyFailure failure;
+		int32_t count = 0;
+
+		if (gpu.cuda->device_count(&count) == HY_OK && count > gpu.number &&
+		    gpu.cuda->probe(gpu.number, &info) == HY_OK)
+		{
+			bool fake = strncmp(info.name, "Fake device", strlen("Fake device")) == 0;
+
+			printf("# %s, %s, %d multiprocessors, %.1f GiB; host: %d cores, %s%s%s\n",
+			       fake ? "fake device" : info.name, info.architecture, (int) info.cores,
+			       (double) info.memory_total / (1 << 30), gpu.cores,
+			       hy_simd_name(hy_kernels()->level),
+			       gpu.quick ? "; quick: shapes too small to tell" : "",
+			       fake ? "; no device was there: NO FIGURE BELOW MEANS ANYTHING" : "");
+			printf("measure,value,unit,asked,reached,beside\n");
+			fflush(stdout);
+			_exit(fake ? FAKE : 0);
+		}
+		gpu.cuda->last_error(NULL, &failure);
+		printf("no GPU: %s\n", failure.text[0] != '\0' ? failure.text : "too few devices");
+		fflush(stdout);
+		_exit(2);
+	}
+	if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		return 2;
+	gpu.fake = WEXITSTATUS(status) == FAKE;
+	return gpu.fake ? 0 : WEXITSTATUS(status);
+}
+
+/*
+ * fork_later: the process of the sections apart, forked before anybody has called CUDA; it waits for a
+ * byte in *go, which is written when this process has closed the device.
+ */
+static pid_t
+fork_later(int count, char **names, int *go)
+{
+	int ends[2];
+	pid_t child;
+	char token;
+
+	if (pipe(ends) != 0)
+		exit(1);
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		exit(1);
+	if (child > 0)
+	{
+		(void) close(ends[0]);
+		*go = ends[1];
+		return child;
+	}
+	/* so that it ends with its parent */
+	(void) close(ends[1]);
+	if (read(ends[0], &token, 1) != 1)
+		_exit(1);
+	run_sections(true, count, names);
+	gpu_rows_free();
+	exit(0);
 }
 
 static void
-run_cpu(Work *work)
+run_sections(bool apart, int count, char **names)
 {
-	HyDistanceTask *d = &work->task.u.distance;
+	int i;
 
-	(void) hy_distance_matrix(d->metric, &d->queries, &d->targets, d->out, NULL);
+	for (i = 0; i < SECTIONS; i++)
+	{
+		double begin = gpu_now_us();
+
+		if (sections[i].apart != apart || !chosen(sections[i].name, count, names))
+			continue;
+		sections[i].run();
+		printf("# %s: %.1f s\n", sections[i].name, (gpu_now_us() - begin) / 1e6);
+		fflush(stdout);
+	}
 }
 
-/* bench_context: the time to open, and what a second process with a context takes of the device. */
-static HyDevice *
-bench_context(int32_t number)
+/* measure_context: the time to open, and what a second process with a context takes of the device. */
+static void
+measure_context(void)
 {
 	int go[2];
 	int ready[2];
-	HyDevice *device = NULL;
 	size_t before;
 	size_t after;
 	size_t total;
@@ -183,539 +269,221 @@ bench_context(int32_t number)
 	child = fork();
 	if (child == 0)
 	{
-		HyStatus status;
-
+		/* so that it ends with its parent */
+		(void) close(go[1]);
 		if (read(go[0], &token, 1) != 1)
 			_exit(1);
-		status = cuda->open(number, NULL, &device);
-		token = status == HY_OK;
+		token = gpu.cuda->open(gpu.number, NULL, &gpu.device) == HY_OK;
 		if (write(ready[1], &token, 1) != 1 || read(go[0], &token, 1) != 1)
 			_exit(1);
 		_exit(0);
 	}
-	start = now_us();
-	if (cuda->open(number, NULL, &device) != HY_OK)
-	{
-		HyFailure failure;
-
-		cuda->last_error(NULL, &failure);
-		printf("no GPU: device %d cannot be opened: %s\n", (int) number, failure.text);
-		(void) close(go[1]);
-		exit(2);
-	}
-	gpu_print("context_open", (now_us() - start) / 1000, "ms");
-	check(cudaSetDevice(number), "selecting the device");
-	check(cudaMemGetInfo(&before, &total), "asking for memory");
+	start = gpu_now_us();
+	gpu_open();
+	gpu_print("context_open", (gpu_now_us() - start) / 1000, "ms");
+	gpu_check(cudaMemGetInfo(&before, &total), "asking for memory");
 	if (write(go[1], &token, 1) == 1 && read(ready[0], &token, 1) == 1 && token)
 	{
-		check(cudaMemGetInfo(&after, &total), "asking for memory");
-		gpu_print("context_memory", ((double) before - (double) after) / MIB, "MiB");
+		gpu_check(cudaMemGetInfo(&after, &total), "asking for memory");
+		gpu_print("context_memory", ((double) before - (double) after) / (double) GPU_MIB, "MiB");
 	}
 	if (write(go[1], &token, 1) != 1)
 		exit(1);
 	(void) waitpid(child, NULL, 0);
-	return device;
 }
 
-/* bench_copies: the device's own bandwidth in bytes a microsecond. */
-static double
-bench_copies(Work *work)
+void
+gpu_open(void)
 {
-	size_t bytes = 256 * MIB;
-	double us;
-	double bandwidth;
-	void *pinned;
-	void *pageable = calloc(1, bytes);
-	void *on_device;
-	void *other;
-
-	check(cudaHostAlloc(&pinned, bytes, cudaHostAllocDefault), "pinning memory");
-	memset(pinned, 1, bytes);
-	check(cudaMalloc(&on_device, bytes), "allocating");
-	check(cudaMalloc(&other, bytes), "allocating");
-	check(cudaMemset(on_device, 0, bytes), "clearing");
-	work->bytes = bytes;
-
-	work->from = on_device;
-	work->to = other;
-	gpu_print("launch_and_wait", median_us(run_launch, work), "us");
-
-	work->kind = cudaMemcpyHostToDevice;
-	work->to = on_device;
-	work->from = pinned;
-	gpu_print("copy_up_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
-	work->from = pageable;
-	gpu_print("copy_up_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
-	work->kind = cudaMemcpyDeviceToHost;
-	work->from = on_device;
-	work->to = pinned;
-	gpu_print("copy_down_pinned", bytes / median_us(run_copy, work) / 1000, "GB/s");
-	work->to = pageable;
-	gpu_print("copy_down_pageable", bytes / median_us(run_copy, work) / 1000, "GB/s");
-	work->kind = cudaMemcpyDeviceToDevice;
-	work->to = other;
-	us = median_us(run_copy, work);
-	bandwidth = 2.0 * bytes / us; /* read and written */
-	gpu_print("device_bandwidth", bandwidth / 1000, "GB/s");
-
-	check(cudaFree(on_device), "freeing");
-	check(cudaFree(other), "freeing");
-	check(cudaFreeHost(pinned), "freeing");
-	free(pageable);
-	return bandwidth;
-}
-
-/* run_topk_cpu, run_distance_and_sort: other ways to the same answer. */
-static void
-run_topk_cpu(Work *work)
-{
-	HyTopKTask *t = &work->task.u.topk;
-
-	(void) hy_nearest_search(t->metric, &t->queries, &t->targets, t->k, NULL, &hy_malloc_allocator,
-	                         t->out, t->counts, NULL);
-}
-
-static void
-run_distance_and_sort(Work *work)
-{
-	const HyDistanceTask *d = &work->task.u.distance;
-	int64_t q;
-	int64_t i;
-
-	run_task(work);
-	for (q = 0; q < d->queries.rows; q++)
+	if (gpu.cuda->open(gpu.number, NULL, &gpu.device) != HY_OK)
 	{
-		HyNeighbor best[K];
-		HyTopK topk;
+		HyFailure failure;
 
-		hy_topk_init(&topk, best, K);
-		for (i = 0; i < d->targets.rows; i++)
-			hy_topk_push(&topk, d->out[q * d->targets.rows + i], i);
-		hy_topk_sort(&topk);
+		gpu.cuda->last_error(NULL, &failure);
+		printf("no GPU: device %d cannot be opened: %s\n", (int) gpu.number, failure.text);
+		exit(2);
 	}
+	gpu_check(cudaSetDevice(gpu.number), "selecting the device");
+	gpu_check(cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking), "making a stream");
 }
 
-/* shape_make: a task of distances over data of its own, in the host's memory. */
+void
+gpu_close(void)
+{
+	if (gpu.device == NULL)
+		return;
+	gpu_rows_leave();
+	gpu_check(cudaStreamDestroy(gpu.stream), "giving a stream back");
+	gpu.cuda->close(gpu.device);
+	gpu.device = NULL;
+}
+
+/* cores_of_host: those that the scheduler lets this process have, and no more than it may use up. */
+static int
+cores_of_host(void)
+{
+	cpu_set_t set;
+	FILE *file;
+	double quota;
+	double period;
+	int cores = 1;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		cores = CPU_COUNT(&set);
+	file = fopen("/sys/fs/cgroup/cpu.max", "r");
+	if (file == NULL)
+		return cores;
+	if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0 && quota / period < cores)
+		cores = quota > period ? (int) (quota / period) : 1;
+	fclose(file);
+	return cores;
+}
+
+const char *
+gpu_name(const char *format, ...)
+{
+	static char names[NAMES][NAME_LENGTH];
+	static int next;
+	char *name = names[next++ % NAMES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(name, NAME_LENGTH, format, arguments);
+	va_end(arguments);
+	return name;
+}
+
+void
+gpu_print(const char *measure, double value, const char *unit)
+{
+	print_line(measure, gpu_name("%.6g", value), unit, GPU_NOTHING, "", "");
+}
+
+void
+gpu_print_beside(const char *measure, double value, const char *unit, GpuAsked asked,
+                 const char *format, ...)
+{
+	bool reached = asked.sense == '>' ? value >= asked.limit : value <= asked.limit;
+	char beside[NAME_LENGTH];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(beside, sizeof(beside), format, arguments);
+	va_end(arguments);
+	print_line(measure, gpu_name("%.6g", value), unit, asked, reached ? "yes" : "no", beside);
+}
+
+void
+gpu_print_missing(const char *measure, const char *unit, GpuAsked asked, const char *format, ...)
+{
+	char beside[NAME_LENGTH];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(beside, sizeof(beside), format, arguments);
+	va_end(arguments);
+	print_line(measure, "", unit, asked, "not available", beside);
+}
+
+/* print_line: what was asked for whole shapes of a device says nothing of others. */
 static void
-shape_make(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows)
+print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
+           const char *reached, const char *beside)
 {
-	HyDistanceTask *d = &work->task.u.distance;
-	size_t row_bytes = (size_t) dims * hy_dtype_size(dtype);
-	char *targets = calloc((size_t) rows, row_bytes);
-	float *query = calloc((size_t) queries * (size_t) dims, sizeof(float));
-	size_t i;
+	const char *c;
 
-	if (targets == NULL || query == NULL)
-		exit(1);
-	for (i = 0; i < (size_t) rows * (size_t) dims; i++)
-	{
-		/* no order in it: rows that come nearer and nearer would be kept more often than others */
-		float value = (float) (i * UINT64_C(0x9e3779b97f4a7c15) >> 40) * 0x1p-23f - 1;
-
-		if (dtype == HY_F32)
-			((float *) targets)[i] = value;
-		else
-			((uint16_t *) targets)[i] = hy_float_to_half(value);
-	}
-	for (i = 0; i < (size_t) queries * (size_t) dims; i++)
-		query[i] = (float) (i % 17) / 8 - 1;
-	memset(&work->task, 0, sizeof(work->task));
-	work->task.op = HY_OP_DISTANCE;
-	work->task.allocator = &hy_malloc_allocator;
-	d->metric = metric;
-	d->queries.dims = d->targets.dims = dims;
-	d->queries.rows = queries;
-	d->queries.stride = (size_t) dims * sizeof(float);
-	d->queries.data = query;
-	d->targets.dtype = dtype;
-	d->targets.rows = rows;
-	d->targets.stride = row_bytes;
-	d->targets.data = targets;
-}
-
-/* resident: a copy of the rows in a buffer of the device. */
-static HyBuffer *
-resident(Work *work, const HyMatrix *targets)
-{
-	uint64_t bytes = (uint64_t) targets->rows * targets->stride;
-	HyBuffer *buffer;
-
-	if (cuda->buf_alloc(work->device, bytes, &buffer) != HY_OK ||
-	    cuda->upload(work->device, buffer, 0, targets->data, bytes) != HY_OK)
-		give_up("a resident buffer", work->device);
-	return buffer;
-}
-
-/* print_of: one measure of a shape. */
-static void
-print_of(const char *op, const HyDistanceTask *d, const char *measure, double value,
-         const char *unit)
-{
-	char name[160];
-
-	snprintf(name, sizeof(name), "%s_%s_%s_%d_%lldx%lld_%s", op, hy_metric_name(d->metric),
-	         hy_dtype_name(d->targets.dtype), (int) d->targets.dims, (long long) d->queries.rows,
-	         (long long) d->targets.rows, measure);
-	gpu_print(name, value, unit);
-}
-
-/* bench_topk: of the task of distances that work holds; with_cpu: beside the CPU too. */
-static void
-bench_topk(Work *work, HyBuffer *buffer, double bandwidth, bool with_cpu)
-{
-	HyTask distances = work->task;
-	const HyDistanceTask *d = &distances.u.distance;
-	double bytes = (double) d->targets.rows * (double) d->targets.stride;
-	HyNeighbor *out = calloc((size_t) d->queries.rows * K, sizeof(HyNeighbor));
-	int32_t *counts = calloc((size_t) d->queries.rows, sizeof(int32_t));
-	HyTopKTask *t = &work->task.u.topk;
-	double on_device;
-	double cpu;
-
-	if (out == NULL || counts == NULL)
-		exit(1);
-	work->task.op = HY_OP_TOPK;
-	*t = (HyTopKTask){.metric = d->metric,
-	                  .queries = d->queries,
-	                  .targets = d->targets,
-	                  .k = K,
-	                  .out = out,
-	                  .counts = counts};
-	cpu = with_cpu ? median_us(run_topk_cpu, work) : 0;
-	t->targets.data = NULL;
-	t->targets.buffer = buffer;
-	on_device = median_us(run_task, work);
-	print_of("top10", d, "resident", on_device, "us");
-	print_of("top10", d, "resident_share_of_bandwidth", bytes / on_device / bandwidth, "ratio");
-	if (with_cpu)
-	{
-		print_of("top10", d, "one_cpu", cpu, "us");
-		print_of("top10", d, "resident_speedup", cpu / on_device, "ratio");
-	}
-	work->task = distances;
-	free(out);
-	free(counts);
-}
-
-static void
-bench_shape(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows,
-            double bandwidth)
-{
-	HyDistanceTask *d = &work->task.u.distance;
-	const void *targets;
-	HyBuffer *buffer;
-	double bytes;
-	double on_device;
-	double host;
-	double cpu;
-
-	shape_make(work, metric, dtype, dims, queries, rows);
-	targets = d->targets.data;
-	bytes = (double) rows * (double) d->targets.stride;
-	d->out = calloc((size_t) (queries * rows), sizeof(double));
-	if (d->out == NULL)
-		exit(1);
-	host = median_us(run_task, work);
-	cpu = median_us(run_cpu, work);
-	buffer = resident(work, &d->targets);
-	bench_topk(work, buffer, bandwidth, true);
-	d->targets.data = NULL;
-	d->targets.buffer = buffer;
-	on_device = median_us(run_task, work);
-	print_of("distance", d, "resident", on_device, "us");
-	print_of("distance", d, "resident_share_of_bandwidth", bytes / on_device / bandwidth, "ratio");
-	print_of("distance", d, "resident_then_sorted_on_host", median_us(run_distance_and_sort, work),
-	         "us");
-	print_of("distance", d, "host", host, "us");
-	print_of("distance", d, "one_cpu", cpu, "us");
-	print_of("distance", d, "resident_speedup", cpu / on_device, "ratio");
-	print_of("distance", d, "host_speedup", cpu / host, "ratio");
-	cuda->buf_free(work->device, buffer);
-	free((void *) (uintptr_t) targets);
-	free((void *) (uintptr_t) d->queries.data);
-	free(d->out);
-}
-
-/* bench_many: topk for so many queries that nobody would ask for a matrix. */
-static void
-bench_many(Work *work, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows, double bandwidth)
-{
-	HyDistanceTask *d = &work->task.u.distance;
-	HyBuffer *buffer;
-
-	shape_make(work, HY_METRIC_L2, dtype, dims, queries, rows);
-	buffer = resident(work, &d->targets);
-	bench_topk(work, buffer, bandwidth, false);
-	cuda->buf_free(work->device, buffer);
-	free((void *) (uintptr_t) d->targets.data);
-	free((void *) (uintptr_t) d->queries.data);
-}
-
-static void
-run_multiply(Work *work)
-{
-	check(
-		hy_bench_multiply(work->multiprocessors, 20000, work->to, &work->operations, work->stream),
-		"starting a kernel");
-	check(cudaStreamSynchronize(work->stream), "running a kernel");
-}
-
-/* bench_matrix_rate: operations a microsecond of the matrix unit in bfloat16; 0: it has none. */
-static double
-bench_matrix_rate(Work *work, int32_t number)
-{
-	double rate;
-	int capability;
-
-	check(cudaDeviceGetAttribute(&work->multiprocessors, cudaDevAttrMultiProcessorCount, number),
-	      "asking for the number of multiprocessors");
-	check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, number),
-	      "asking for the compute capability");
-	if (capability < 8)
-		return 0;
-	check(cudaMalloc(&work->to, sizeof(float)), "allocating");
-	rate = median_us(run_multiply, work);
-	rate = work->operations / rate;
-	gpu_print("matrix_rate_bfloat16", rate / 1e6, "TFLOP/s");
-	check(cudaFree(work->to), "freeing");
-	return rate;
-}
-
-/* bench_filter: the k nearest for so many queries that the matrix unit should be what they wait for. */
-static void
-bench_filter(Work *work, HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries,
-             int64_t rows, double rate)
-{
-	HyTopKTask *t = &work->task.u.topk;
-	HyNeighbor *out = calloc((size_t) queries * K, sizeof(HyNeighbor));
-	int32_t *counts = calloc((size_t) queries, sizeof(int32_t));
-	HyDistanceTask d;
-	HyBuffer *buffer;
-	float *query;
-	double us;
-	size_t i;
-
-	if (out == NULL || counts == NULL)
-		exit(1);
-	shape_make(work, metric, dtype, dims, queries, rows);
-	d = work->task.u.distance;
-	/* as random as the rows: those of a pattern would have the same candidates */
-	query = (float *) (uintptr_t) d.queries.data;
-	for (i = 0; i < (size_t) queries * (size_t) dims; i++)
-		query[i] = (float) ((i + 77) * UINT64_C(0xd1342543de82ef95) >> 40) * 0x1p-23f - 1;
-	buffer = resident(work, &d.targets);
-	work->task.op = HY_OP_TOPK;
-	*t = (HyTopKTask){.metric = metric,
-	                  .queries = d.queries,
-	                  .targets = d.targets,
-	                  .k = K,
-	                  .out = out,
-	                  .counts = counts};
-	t->targets.data = NULL;
-	t->targets.buffer = buffer;
-	us = median_us(run_task, work);
-	print_of("top10", &d, "resident", us, "us");
-	if (rate > 0)
-		print_of("top10", &d, "resident_share_of_matrix_rate",
-		         2.0 * (double) queries * (double) rows * dims / us / rate, "ratio");
-	cuda->buf_free(work->device, buffer);
-	free((void *) (uintptr_t) d.targets.data);
-	free(query);
-	free(out);
-	free(counts);
-}
-
-static void
-run_spread_cpu(Work *work)
-{
-	HySpreadTask *s = &work->task.u.spread;
-
-	(void) hy_spread(s->graph, s->gain, &s->params, &s->seeds, &hy_malloc_allocator, NULL,
-	                 s->activation, s->hop);
-}
-
-/* random_graph: of so many entries a node, from anywhere. */
-static HyCsr
-random_graph(int64_t nodes, int64_t entries)
-{
-	HyCsr graph = {.nodes = nodes, .edges = nodes * entries};
-	uint64_t state = 1;
-	int64_t i;
-
-	graph.row_start = malloc((size_t) (nodes + 1) * sizeof(int64_t));
-	graph.column = malloc((size_t) graph.edges * sizeof(uint32_t));
-	graph.weight = malloc((size_t) graph.edges * sizeof(float));
-	graph.out_weight = calloc((size_t) nodes, sizeof(double));
-	if (graph.row_start == NULL || graph.column == NULL || graph.weight == NULL ||
-	    graph.out_weight == NULL)
-		exit(1);
-	for (i = 0; i <= nodes; i++)
-		graph.row_start[i] = i * entries;
-	for (i = 0; i < graph.edges; i++)
-	{
-		state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-		graph.column[i] = (uint32_t) ((state >> 33) % (uint64_t) nodes);
-		graph.weight[i] = (float) (1 + i % 7) / 8;
-		graph.out_weight[graph.column[i]] += (double) graph.weight[i];
-	}
-	return graph;
-}
-
-/*
- * bench_spread: a hop over a graph that is up, and the whole task.  What must move in a hop, for each
- * group of eight sets: the graph; and of every node and set, its charge to and fro, what it has, and
- * its hop.
- */
-static void
-bench_spread(Work *work, const HyCsr *graph, int32_t sets, double bandwidth, bool with_cpu)
-{
-	enum
-	{
-		HOPS = 10
-	};
-	HySpreadTask *s = &work->task.u.spread;
-	int64_t values = graph->nodes * sets;
-	double groups = (sets + 7) / 8;
-	double bytes = groups * ((double) graph->edges * 8 + (double) graph->nodes * 20) +
-	               (double) values * (8 + 8 + 16 + 4);
-	double *gain = malloc((size_t) graph->nodes * sizeof(double));
-	double *value = malloc((size_t) sets * sizeof(double));
-	uint32_t *node = malloc((size_t) sets * sizeof(uint32_t));
-	int64_t *start = malloc((size_t) (sets + 1) * sizeof(int64_t));
-	double without;
-	double whole;
-	double cpu;
-	char measure[96];
-	int32_t i;
-
-	memset(&work->task, 0, sizeof(work->task));
-	work->task.op = HY_OP_SPREAD;
-	work->task.allocator = &hy_malloc_allocator;
-	s->activation = malloc((size_t) values * sizeof(double));
-	s->hop = malloc((size_t) values * sizeof(int32_t));
-	if (gain == NULL || value == NULL || node == NULL || start == NULL || s->activation == NULL ||
-	    s->hop == NULL)
-		exit(1);
-	hy_spread_gain(graph, 0.85, 1, gain);
-	for (i = 0; i <= sets; i++)
-		start[i] = i;
-	for (i = 0; i < sets; i++)
-	{
-		node[i] = (uint32_t) (((int64_t) i * 7919) % graph->nodes);
-		value[i] = 1;
-	}
-	s->graph = graph;
-	s->gain = gain;
-	s->params = (HySpreadParams){.decay = 0.85, .fan = 1, .tolerance = 1e-9};
-	s->seeds = (HySpreadSeeds){sets, start, node, value};
-	without = median_us(run_task, work);
-	s->params.hops = HOPS;
-	whole = median_us(run_task, work);
-	snprintf(measure, sizeof(measure), "spread_%lldx%lld_%d", (long long) graph->nodes,
-	         (long long) graph->edges, (int) sets);
-	printf("%s_hop,%.6g,us\n", measure, (whole - without) / HOPS);
-	printf("%s_hop_share_of_bandwidth,%.6g,ratio\n", measure,
-	       bytes / ((whole - without) / HOPS) / bandwidth);
-	printf("%s_10_hops,%.6g,us\n", measure, whole);
-	printf("%s_no_hop,%.6g,us\n", measure, without);
-	if (with_cpu)
-	{
-		cpu = median_us(run_spread_cpu, work);
-		printf("%s_10_hops_one_cpu,%.6g,us\n", measure, cpu);
-		printf("%s_10_hops_speedup,%.6g,ratio\n", measure, cpu / whole);
-	}
+	if (gpu.fake && value[0] != '\0')
+		reached = "fake";
+	else if (asked.sense == 0 && value[0] != '\0')
+		reached = "";
+	else if (gpu.quick && value[0] != '\0')
+		reached = "quick";
+	printf("%s%s,%s,%s,", gpu.fake ? "fake " : "", measure, value, unit);
+	if (asked.sense != 0)
+		printf("%c= %g", asked.sense, asked.limit);
+	printf(",%s,", reached);
+	for (c = beside; *c != '\0'; c++)
+		putchar(*c == ',' || *c == '\n' ? ';' : *c);
+	printf("\n");
 	fflush(stdout);
-	free(gain);
-	free(value);
-	free(node);
-	free(start);
-	free(s->activation);
-	free(s->hop);
 }
 
-/* bench_graphs: one that no cache holds, and one of the size of a dictionary's. */
-static void
-bench_graphs(Work *work, double bandwidth)
+void
+gpu_check(cudaError_t error, const char *doing)
 {
-	HyCsr large = random_graph(2000000, 8);
-	HyCsr small = random_graph(120000, 3);
-
-	bench_spread(work, &small, 1, bandwidth, true);
-	bench_spread(work, &small, 64, bandwidth, false);
-	bench_spread(work, &large, 1, bandwidth, true);
-	bench_spread(work, &large, 64, bandwidth, false);
-	hy_csr_free(&large, &hy_malloc_allocator);
-	hy_csr_free(&small, &hy_malloc_allocator);
+	if (error == cudaSuccess)
+		return;
+	printf("# %s: %s\n", doing, cudaGetErrorString(error));
+	exit(1);
 }
 
-int
-main(int argc, char **argv)
+void
+gpu_give_up(const char *doing)
 {
-	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
-	Work work = {0};
-	HyDeviceInfo info;
 	HyFailure failure;
-	double bandwidth;
-	double rate;
-	int32_t count = 0;
-	int32_t number;
-	pid_t child;
-	int status = 0;
-	char why[256];
 
-	if (argc < 2)
+	gpu.cuda->last_error(gpu.device, &failure);
+	printf("# %s: %s\n", doing, failure.text);
+	exit(1);
+}
+
+double
+gpu_now_us(void)
+{
+	return (double) hy_monotonic_clock.now(hy_monotonic_clock.arg) / 1000;
+}
+
+double
+gpu_median_us(void (*run)(void *), void *arg)
+{
+	double times[RUNS];
+	double begin = gpu_now_us();
+	double first;
+	int count = 0;
+
+	run(arg);
+	first = gpu_now_us() - begin;
+	if (gpu.fake || first > ONCE_US)
+		return first;
+	run(arg);
+	begin = gpu_now_us();
+	while (count < RUNS && (count < LEAST_RUNS || gpu_now_us() - begin < RUNS_US))
 	{
-		fprintf(stderr, "usage: gpubench DIRECTORY [DEVICE]\n");
-		return 2;
+		double start = gpu_now_us();
+
+		run(arg);
+		times[count++] = gpu_now_us() - start;
 	}
-	number = argc > 2 ? atoi(argv[2]) : 0;
-	cuda = hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
-	if (cuda == NULL)
+	qsort(times, (size_t) count, sizeof(double), ascending);
+	return times[count / 2];
+}
+
+void
+gpu_run_task(const HyTask *task)
+{
+	HyTicket ticket;
+	HyTimings timings;
+	bool done = false;
+
+	if (gpu.cuda->submit(gpu.device, task, &ticket) != HY_OK)
+		gpu_give_up("submit");
+	while (!done)
 	{
-		printf("no GPU: %s\n", why);
-		return 2;
+		if (gpu.cuda->poll(gpu.device, ticket, &done, &timings) != HY_OK)
+			gpu_give_up("poll");
 	}
-	/* asked in a child: this process must not start the driver before it forks in bench_context */
-	fflush(stdout);
-	child = fork();
-	if (child == 0)
-	{
-		if (cuda->device_count(&count) == HY_OK && count > number &&
-		    cuda->probe(number, &info) == HY_OK)
-		{
-			printf("# %s, %s, %d multiprocessors, %.1f GiB\n", info.name, info.architecture,
-			       (int) info.cores, (double) info.memory_total / (1 << 30));
-			fflush(stdout);
-			_exit(0);
-		}
-		cuda->last_error(NULL, &failure);
-		printf("no GPU: %s\n", failure.text[0] != '\0' ? failure.text : "too few devices");
-		fflush(stdout);
-		_exit(2);
-	}
-	if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return 2;
+}
 
-	work.device = bench_context(number);
-	check(cudaStreamCreateWithFlags(&work.stream, cudaStreamNonBlocking), "making a stream");
-	bandwidth = bench_copies(&work);
-	rate = bench_matrix_rate(&work, number);
+static void
+run_task(void *arg)
+{
+	gpu_run_task(arg);
+}
 
-	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 64, bandwidth);
-	bench_shape(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 1000, bandwidth);
-	bench_shape(&work, HY_METRIC_COSINE, HY_F32, 768, 1, 10000, bandwidth);
-	bench_shape(&work, HY_METRIC_L2, HY_F32, 128, 1, 1000000, bandwidth);
-	bench_shape(&work, HY_METRIC_L2, HY_F16, 768, 1, 1000000, bandwidth);
-	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 1, 500000, bandwidth);
-	bench_shape(&work, HY_METRIC_L2, HY_F32, 768, 64, 20000, bandwidth);
-	bench_many(&work, HY_F32, 768, 1000, 1000000, bandwidth);
-	bench_filter(&work, HY_METRIC_L2, HY_F32, 768, 10000, 1000000, rate);
-	bench_filter(&work, HY_METRIC_COSINE, HY_F16, 768, 10000, 1000000, rate);
-	gpu_bench_assign(rate);
-	bench_graphs(&work, bandwidth);
-	gpu_bench_ops(work.device, fp32_rate(number), bandwidth);
+double
+gpu_task_us(const HyTask *task)
+{
+	HyTask copy = *task;
 
-	check(cudaStreamDestroy(work.stream), "giving a stream back");
-	cuda->close(work.device);
-	return 0;
+	return gpu_median_us(run_task, &copy);
 }

@@ -1,26 +1,63 @@
 #!/bin/bash
-# Measures the CUDA plug-in on a real device; CSV to the screen and to bench/results/local.
+# Measures the CUDA plug-in on a real device; CSV to the screen and to bench/results.
 #
-#	bench/gpu.sh [DEVICE]
+#	bench/gpu.sh [--quick] [DEVICE [SECTION ...]]
+#
+# Sections are those of bench/gpu.c, and 'faiss' and 'sql': FAISS on the device where python3 has it, and
+# hybrid_calibrate() and hybrid_audit() in a server where PostgreSQL is found.  A whole run is kept as
+# bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local.
 #
 # Needs a driver and a tree in which `make gpu-programs` was run; fails where there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
 program=build/cuda/gpubench
+quick=()
+if [ "${1-}" = --quick ]; then
+	quick=(--quick)
+	shift
+fi
+device=${1:-0}
+shift || true
+sections=("$@")
 if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
 	make -s gpu-programs || exit 1
 elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
 	exit 1
 fi
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
-echo "# $(date -u +%FT%TZ), commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)" | tee "$output"
-$program "$PWD" "$@" | tee -a "$output"
+
+# wanted SECTION: whether it was asked for, by name or with all
+wanted()
+{
+	[ ${#sections[@]} = 0 ] || [[ " ${sections[*]} " == *" $1 "* ]]
+}
+
+mkdir -p bench/results/local
+now=$(date -u +%Y%m%dT%H%M%SZ)
+output=bench/results/local/gpu-$now.csv
+own=()
+for section in "${sections[@]}"; do
+	[ "$section" = faiss ] || [ "$section" = sql ] || own+=("$section")
+done
+echo "# $(date -u +%FT%TZ), commit $(git -c safe.directory="$PWD" describe --always --dirty 2>/dev/null || echo unknown)" | tee "$output"
+# told even where none of its sections is wanted: whether there is a device, and which
+$program "${quick[@]}" "$PWD" "$device" "${own[@]}" | tee -a "$output"
 status=${PIPESTATUS[0]}
-if [ "$status" = 0 ]; then
-	mkdir -p bench/results/local
-	cp "$output" "bench/results/local/gpu-$(date -u +%Y%m%dT%H%M%SZ).csv"
+if [ "$status" != 0 ]; then
+	[ "$status" != 2 ] || rm -f "$output"
+	exit "$status"
 fi
-exit "$status"
+if wanted faiss; then
+	CUDA_VISIBLE_DEVICES=$device python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
+	[ "${PIPESTATUS[0]}" = 0 ] || echo "faiss_top10,,us,,not available,python3 with FAISS failed" | tee -a "$output"
+fi
+if wanted sql; then
+	CUDA_VISIBLE_DEVICES=$device bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
+fi
+if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
+	name=$(sed -nE '2s/^# (NVIDIA )?([^,]*),.*/\2/p' "$output" | tr '[:upper:]' '[:lower:]' | tr -cs '[:alnum:]\n' -)
+	output_kept=bench/results/$(date -u +%F)-${name%-}-gpu.csv
+	mv "$output" "$output_kept"
+	echo "# kept as $output_kept"
+fi

@@ -17,87 +17,40 @@
 #include "cuda/assign_filter_launch.h"
 
 #define RUNS 11
+#define CENTROID_SEED (UINT64_C(1) << 40)
 
-static void
-check(cudaError_t error, const char *doing)
+static void bench_kernels(int32_t dims, int32_t rows, int32_t centroids, GpuAsked asked);
+static void *room(uint64_t bytes);
+static void copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
+static float *vectors_on_device(int32_t dims, int64_t count, uint64_t seed);
+static float run_us(const HyCudaAssignFiltered *args, const cudaEvent_t *event);
+static int ascending(const void *a, const void *b);
+
+void
+gpu_assign_kernels(void)
 {
-	if (error == cudaSuccess)
-		return;
-	printf("# %s: %s\n", doing, cudaGetErrorString(error));
-	exit(1);
-}
+	int32_t dims = (int32_t) gpu_size(768, 64);
+	int32_t centroids = (int32_t) gpu_size(4096, 128);
 
-static void *
-room(uint64_t bytes)
-{
-	void *memory = NULL;
-
-	check(cudaMalloc(&memory, bytes), "allocating");
-	return memory;
-}
-
-static void *
-noise(int64_t vectors, int32_t dims, uint64_t seed)
-{
-	size_t count = (size_t) vectors * (size_t) dims;
-	float *from = malloc(count * sizeof(float));
-	void *to = room(count * sizeof(float));
-	size_t i;
-
-	if (from == NULL)
-		exit(1);
-	for (i = 0; i < count; i++)
+	if (gpu.matrix <= 0)
 	{
-		uint64_t bits = (seed + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-		bits = (bits ^ bits >> 32) * UINT64_C(0xd6e8feb86659fd93);
-		from[i] = (float) (bits >> 40) * 0x1p-23f - 1;
+		gpu_print_missing("assign_kernels_share_of_matrix_rate", "ratio", GPU_AT_LEAST(0.5),
+		                  "the device has no bfloat16");
+		return;
 	}
-	check(cudaMemcpy(to, from, count * sizeof(float), cudaMemcpyHostToDevice), "copying");
-	free(from);
-	return to;
-}
-
-static int
-ascending(const void *a, const void *b)
-{
-	float x = *(const float *) a;
-	float y = *(const float *) b;
-
-	return (x > y) - (x < y);
-}
-
-/* run_us: one piece, as cuda/assign_filter.c queues it. */
-static float
-run_us(const HyCudaAssignFiltered *args, int multiprocessors, cudaStream_t stream,
-       const cudaEvent_t *event)
-{
-	HyCudaAssign whole = args->assign;
-	float milliseconds;
-
-	whole.groups = (HyCudaAssignGroups){.groups = 1,
-	                                    .largest = whole.end - whole.first,
-	                                    .begin = args->rest->begin,
-	                                    .members = args->left,
-	                                    .firsts = args->rest->firsts,
-	                                    .tiles = args->rest->tiles};
-	check(cudaEventRecord(event[0], stream), "recording");
-	check(hy_cuda_launch_assign_filtered(args, stream), "starting a kernel");
-	check(hy_cuda_launch_assign_rest(&whole, multiprocessors, stream), "starting a kernel");
-	check(cudaEventRecord(event[1], stream), "recording");
-	check(cudaStreamSynchronize(stream), "running a kernel");
-	check(cudaEventElapsedTime(&milliseconds, event[0], event[1]), "reading a time");
-	return milliseconds * 1000;
+	bench_kernels(dims, (int32_t) gpu_size(32768, 256), centroids, GPU_AT_LEAST(0.5));
+	/* a piece of a task: what a slot's room for rows holds */
+	bench_kernels(dims, (int32_t) gpu_size(1280, 128), centroids, GPU_NOTHING);
 }
 
 /* bench_kernels: so many rows, and centroids, whole tiles; dims in whole steps. */
 static void
-bench_kernels(int32_t dims, int32_t rows, int32_t centroids, double rate)
+bench_kernels(int32_t dims, int32_t rows, int32_t centroids, GpuAsked asked)
 {
 	uint64_t vectors = (uint64_t) rows;
 	HyCudaAssignFiltered args = {
-		.assign = {.rows = noise(rows, dims, 1),
-	               .centroids = noise(centroids, dims, UINT64_C(1) << 40),
+		.assign = {.rows = vectors_on_device(dims, rows, 1),
+	               .centroids = vectors_on_device(dims, centroids, CENTROID_SEED),
 	               .row_count = rows,
 	               .dims = dims,
 	               .end = centroids,
@@ -141,48 +94,88 @@ bench_kernels(int32_t dims, int32_t rows, int32_t centroids, double rate)
 	                        args.rest};
 	HyCudaAssignRest rest;
 	cudaEvent_t event[2];
-	cudaStream_t stream;
 	float us[RUNS];
-	char measure[128];
-	int multiprocessors;
-	int number;
+	char name[96];
 	size_t i;
 
-	check(cudaGetDevice(&number), "asking for the device");
-	check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, number),
-	      "asking for the number of multiprocessors");
-	check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
 	for (i = 0; i < 2; i++)
-		check(cudaEventCreate(&event[i]), "making an event");
-	check(hy_cuda_launch_middle(HY_F32, &all, (float *) (uintptr_t) args.middle, stream),
-	      "starting a kernel");
-	check(hy_cuda_launch_round(HY_METRIC_L2, HY_F32, &round, stream), "starting a kernel");
+		gpu_check(cudaEventCreateWithFlags(&event[i], cudaEventDefault), "making an event");
+	gpu_check(hy_cuda_launch_middle(HY_F32, &all, (float *) (uintptr_t) args.middle, gpu.stream),
+	          "starting a kernel");
+	gpu_check(hy_cuda_launch_round(HY_METRIC_L2, HY_F32, &round, gpu.stream), "starting a kernel");
 	for (i = 0; i < RUNS; i++)
-		us[i] = run_us(&args, multiprocessors, stream, event);
+		us[i] = run_us(&args, event);
 	qsort(us, RUNS, sizeof(float), ascending);
-	check(cudaMemcpy(&rest, args.rest, sizeof(rest), cudaMemcpyDeviceToHost), "copying");
-	snprintf(measure, sizeof(measure), "assign_kernels_%d_%dx%d", (int) dims, (int) rows,
+	copy(&rest, args.rest, sizeof(rest), cudaMemcpyDeviceToHost);
+	snprintf(name, sizeof(name), "assign_kernels_%d_%dx%d", (int) dims, (int) rows,
 	         (int) centroids);
-	gpu_print(measure, (double) us[RUNS / 2], "us");
-	snprintf(measure, sizeof(measure), "assign_kernels_%d_%dx%d_share_of_matrix_rate", (int) dims,
-	         (int) rows, (int) centroids);
-	gpu_print(measure, 2.0 * rows * centroids * dims / (double) us[RUNS / 2] / rate, "ratio");
-	snprintf(measure, sizeof(measure), "assign_kernels_%d_%dx%d_rest", (int) dims, (int) rows,
-	         (int) centroids);
-	gpu_print(measure, (double) rest.firsts[1] / rows, "ratio");
+	gpu_print(name, (double) us[RUNS / 2], "us");
+	gpu_print_beside(gpu_name("%s_share_of_matrix_rate", name),
+	                 2.0 * rows * centroids * dims / (double) us[RUNS / 2] / gpu.matrix, "ratio",
+	                 asked, "rows lie on the device");
+	gpu_print(gpu_name("%s_rest", name), (double) rest.firsts[1] / rows, "ratio");
 	for (i = 0; i < 2; i++)
-		check(cudaEventDestroy(event[i]), "giving an event back");
-	check(cudaStreamDestroy(stream), "giving a stream back");
+		gpu_check(cudaEventDestroy(event[i]), "giving an event back");
 	for (i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
-		check(cudaFree(memory[i]), "freeing");
+		gpu_check(cudaFree(memory[i]), "freeing");
 }
 
-void
-gpu_bench_assign(double rate)
+static void *
+room(uint64_t bytes)
 {
-	if (rate <= 0)
-		return;
-	bench_kernels(768, 32768, 4096, rate);
-	/* a piece of a task: what a slot's room for rows holds */
-	bench_kernels(768, 1280, 4096, rate);
+	void *memory = NULL;
+
+	gpu_check(cudaMalloc(&memory, bytes), "allocating");
+	return memory;
+}
+
+static void
+copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+	gpu_check(cudaMemcpyAsync(to, from, bytes, kind, gpu.stream), "copying");
+	gpu_check(cudaStreamSynchronize(gpu.stream), "copying");
+}
+
+static float *
+vectors_on_device(int32_t dims, int64_t count, uint64_t seed)
+{
+	HyMatrix host = gpu_matrix(dims, count, seed);
+	size_t bytes = (size_t) count * host.stride;
+	float *memory = room(bytes);
+
+	copy(memory, host.data, bytes, cudaMemcpyHostToDevice);
+	gpu_matrix_free(&host);
+	return memory;
+}
+
+/* run_us: one piece, as cuda/assign_filter.c queues it. */
+static float
+run_us(const HyCudaAssignFiltered *args, const cudaEvent_t *event)
+{
+	HyCudaAssign whole = args->assign;
+	float milliseconds;
+
+	whole.groups = (HyCudaAssignGroups){.groups = 1,
+	                                    .largest = whole.end - whole.first,
+	                                    .begin = args->rest->begin,
+	                                    .members = args->left,
+	                                    .firsts = args->rest->firsts,
+	                                    .tiles = args->rest->tiles};
+	gpu_check(cudaEventRecord(event[0], gpu.stream), "recording");
+	gpu_check(hy_cuda_launch_assign_filtered(args, gpu.stream), "starting a kernel");
+	gpu_check(hy_cuda_launch_assign_rest(&whole, gpu.multiprocessors, gpu.stream),
+	          "starting a kernel");
+	gpu_check(cudaEventRecord(event[1], gpu.stream), "recording");
+	gpu_check(cudaStreamSynchronize(gpu.stream), "running a kernel");
+	gpu_check(cudaEventElapsedTime(&milliseconds, event[0], event[1]), "reading a time");
+	return milliseconds * 1000;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	float x = *(const float *) a;
+	float y = *(const float *) b;
+
+	return (x > y) - (x < y);
 }

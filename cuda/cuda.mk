@@ -3,7 +3,7 @@
 #	make hybrid_cuda.so		where nvcc is found
 #	make check-cuda			what can be checked without a GPU (test/cuda/run.sh)
 #	make gpucheck			on a machine with a GPU
-#	make gpubench
+#	make gpubench			the same; GPUBENCH='--quick 0 SECTION ...' for a part of it
 #
 # Only the .cu files go through nvcc; the rest is C against the runtime's header.  Everything is
 # linked by the C compiler with the runtime inside, so the plug-in needs neither libcudart nor
@@ -93,7 +93,8 @@ FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
-cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck build/cuda/fake/gpucheck_filter
+cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck build/cuda/fake/gpucheck_filter \
+	build/cuda/fake/gpubench build/cuda/fake/lib/libnvidia-ml.so.1 build/cuda/fake/lib/libcublas.so.13
 
 build/cuda/fake/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -115,6 +116,15 @@ build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
 build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o build/cuda/fake/src/dispatch/plugin.o \
 		$(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm -ldl
+
+# The plug-in and the bench in one program; and libraries that the bench looks for at run time.
+build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c)) \
+		build/cuda/fake/test/cuda/fake/bench.o $(FAKE_OBJS)
+	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl -lpthread
+
+build/cuda/fake/lib/%: test/cuda/fake/libraries.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
@@ -145,8 +155,10 @@ build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ $(CUDA_LIBS)
 
-build/cuda/gpubench: build/cuda/bench/gpu.o build/cuda/bench/gpu_ops.o build/cuda/bench/gpu_assign.o build/cuda/bench/matrix_rate.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
-	$(CC) -o $@ $^ $(CUDA_LIBS)
+GPUBENCH_C = $(wildcard bench/gpu*.c src/dispatch/*.c)
+
+build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/bench/gpu_loops.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
+	$(CC) -o $@ $(sort $^) $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.
 build/cuda/driver_check: build/cuda/test/cuda/driver_check.o $(GPU_PURE_OBJS)
@@ -156,7 +168,7 @@ build/cuda/stub/libcuda.so.1: test/cuda/stub_driver.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -fPIC -shared -Wl,-soname,libcuda.so.1 -o $@ $<
 
-build/cuda/test/cuda/%.o: CUDA_CFLAGS += -Itest/unit
+build/cuda/test/cuda/%.o build/cuda/bench/%.o: CUDA_CFLAGS += -Itest/unit
 
 cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcuda.so.1
 
@@ -171,8 +183,8 @@ gpucheck:
 	@test/cuda/gpucheck.sh
 
 gpubench:
-	@bench/gpu.sh
+	@bench/gpu.sh $(GPUBENCH)
 
--include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d) $(THREAD_OBJS:.o=.d) $(wildcard build/cuda/fake/test/cuda/*.d) \
+-include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d) $(THREAD_OBJS:.o=.d) $(wildcard build/cuda/fake/test/cuda/*.d build/cuda/fake/bench/*.d) \
 	$(wildcard build/cuda/test/cuda/*.d build/cuda/bench/*.d)
 .PHONY: cuda-tests cuda-thread-tests cuda-driver-tests gpu-programs gpucheck gpubench

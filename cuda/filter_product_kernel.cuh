@@ -20,7 +20,6 @@
 #include "cuda/precision.cuh"
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_STAGES 2 /* at most */
 #define HY_CUDA_TILE_WORDS (HY_CUDA_TILE_DIMS / 2)
 #define HY_CUDA_TILE_STRIDE (HY_CUDA_TILE_WORDS + 4)
 #define HY_CUDA_STEP 16       /* dims of an instruction */
@@ -63,7 +62,7 @@ hy_part(int i, int padded, int start)
 /* HyLoads: a stage on its way into shared memory.  This one copies by itself. */
 template <bool Asynchronous> struct HyLoads
 {
-	static const int stages = HY_CUDA_STAGES;
+	static const int stages = 2;
 };
 
 /* hy_begin_loads: the dims from start on, if there are any. */
@@ -247,7 +246,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
  * hy_tile_products: a warp's sums of the block's tile, over all dims.  The whole block comes; what it
  * did with shared memory before is seen by all.
  */
-template <class Precision = HyBfloat16>
+template <class Precision>
 __device__ __forceinline__ void
 hy_tile_products(const uint16_t *queries, const uint16_t *targets, int padded, HyTiles *tiles,
                  int warp_query, int warp_row, float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4])

@@ -2,8 +2,9 @@
 # Every test there is, one step after the other.
 #
 #	test/check.sh [STEP ...]			all steps, or those named (check.sh --list)
-#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, and the long
-#										ones of some tests of t/, after a build
+#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, the long ones
+#										of some tests of t/, and all of t/ and isolation/ on the
+#										emulated device, after a build
 #
 # A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
 # What failed is named once more at the end.
@@ -18,7 +19,7 @@ pgxs=usr/lib/postgresql/$major/lib/pgxs/src
 logs=build/log
 steps=(build clang layers symbols format lint unit machines cuda fuzz
 	regress regress-emulated regress-scalar isolation tap device storm crash load)
-soak_steps=(fuzz storm crash load long)
+soak_steps=(fuzz storm crash load long emulated)
 
 # Nothing of the caller's session may change what is tested.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES "${!PG@}" CFLAGS CPPFLAGS LDFLAGS CC COPT
@@ -94,6 +95,8 @@ explained()
 
 step_lint()
 {
+	local program own
+
 	git_files | grep -zE '\.sh$|^\.ci/run$' | xargs -0 shellcheck -x
 	# ereport(ERROR) does not return, which leaves cppcheck looking for a return after it; a task
 	# holds addresses of the frame that runs it; a header's name may be a macro
@@ -106,9 +109,11 @@ step_lint()
 		-Isrc src
 	named_tests
 	explained
-	# benchmarks run seldom; those of the GPU that call it themselves need CUDA
+	# benchmarks run seldom; that of the GPU is compiled against the fake runtime's header
 	for program in bench/*.c; do
-		grep -q cuda_runtime_api.h "$program" || gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -Isrc -Itest/unit "$program"
+		own=()
+		[[ $program != bench/gpu*.c ]] || own=(-D_GNU_SOURCE -I. -isystem test/cuda/fake)
+		gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -Isrc -Itest/unit "${own[@]}" "$program"
 	done
 	git_files | xargs -0 codespell --builtin clear --skip='*.out,LICENSE' --ignore-words test/codespell.txt
 }
@@ -161,12 +166,13 @@ step_regress-emulated()
 
 step_regress-scalar() { regress "hybrid.simd = scalar"; }
 
-step_isolation()
+# isolation SETTING ...: the isolation tests, likewise
+isolation()
 {
 	local specs=(test/isolation/specs/*.spec)
 
 	specs=("${specs[@]##*/}")
-	test/server.sh up "$private/pg"
+	test/server.sh up "$private/pg" "$@"
 	mkdir "$private/pg/out"
 	cp -r test/isolation "$private/pg/in"
 	open_to_server "$private/pg/in" "$private/pg/out"
@@ -179,7 +185,9 @@ step_isolation()
 	}
 }
 
-# tap FILE ...: of test/t
+step_isolation() { isolation; }
+
+# tap FILE ...: of test/t; TEMP_CONFIG, if any, is what all servers have in their settings
 tap()
 {
 	test/server.sh tree "$private/pg"
@@ -191,7 +199,7 @@ tap()
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
 		HYBRID_DOCS="$private/pg/docs" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
-		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
+		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" TEMP_CONFIG="${TEMP_CONFIG-}" \
 		prove --verbose --timer "${@/#/$private/pg/t/}" || {
 		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
 		return 1
@@ -204,6 +212,24 @@ step_tap()
 
 	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
 	tap "${files[@]##*/}"
+}
+
+# What has a server of its own, with the emulated device of 4 GB in all of them: the same answers.  But for
+# the test of what settings are where nobody sets them.
+step_emulated()
+{
+	local device=("hybrid.plugins = 'hybrid_emulated'" "hybrid.execution = prefer_gpu") files=() file
+
+	isolation "${device[@]}"
+	test/server.sh down "$private/pg"
+	rm -rf "$private/pg"
+	printf '%s\n' "${device[@]}" >"$private/emulated.conf"
+	chmod 644 "$private/emulated.conf"
+	for file in test/t/*.pl; do
+		[[ $file = */031_* ]] || files+=("${file##*/}")
+	done
+	make -s -j"$jobs" build/cuda/fake/hybrid_cuda.so
+	TEMP_CONFIG=$private/emulated.conf tap "${files[@]}"
 }
 
 # sessions on a device, and what can go wrong there: what gpucheck does with a real one

@@ -210,7 +210,7 @@ begin(Assignment *assignment, const HyAllocator *allocator)
 
 		assignment->met = hy_alloc_array(allocator, met, sizeof(int32_t));
 		assignment->members = hy_alloc_array(allocator, met, sizeof(int32_t));
-		assignment->begin = hy_alloc_array(allocator, groups + 2, sizeof(int32_t));
+		assignment->begin = hy_alloc_array(allocator, groups + 3, sizeof(int32_t));
 		assignment->center_low = hy_alloc_array(allocator, ROWS * groups, sizeof(float));
 		assignment->center_high = hy_alloc_array(allocator, ROWS * groups, sizeof(float));
 		if (assignment->met == NULL || assignment->members == NULL || assignment->begin == NULL ||

@@ -47,7 +47,7 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 			return HY_CANCELLED;
 	}
 
-	memset(assignment->begin, 0, ((size_t) number + 2) * sizeof(int32_t));
+	memset(assignment->begin, 0, ((size_t) number + 3) * sizeof(int32_t));
 	for (i = 0; i < count * probes; i++)
 		assignment->begin[assignment->met[i] + 2]++;
 	for (g = 0; g < number; g++)
@@ -101,7 +101,10 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 	}
 }
 
-/* choose_groups: those whose centers are the nearest to a row, by bounds where these tell. */
+/*
+ * choose_groups: those whose centers are the nearest to a row, by bounds where these tell.  Where fewer than
+ * `probes` have a distance, the others are the group behind the last, which nobody looks into.
+ */
 static void
 choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,
               const float *high)
@@ -152,5 +155,5 @@ choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *l
 			             g);
 	}
 	for (i = 0; i < probes; i++)
-		met[i] = i < nearest.count ? (int32_t) items[i].row : 0;
+		met[i] = i < nearest.count ? (int32_t) items[i].row : number;
 }

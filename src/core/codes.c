@@ -24,8 +24,9 @@ _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them")
 
 static void begin_early(HyCodeQuery *query, const float *rotated);
 static double fold(double *lanes);
-static HyCodeBounds bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits);
-static HyCodeEarly early_of(const HyCodeQuery *query, const HyCodeLimits *limits);
+static void bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bounds);
+static void early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *early);
+static void allow(float reach, float slack, float eps, HyCodeBounds *bounds);
 
 const HyCodeKernels *
 hy_code_kernels(void)
@@ -193,10 +194,26 @@ void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
               float *estimate, float *lower, uint32_t *masks)
 {
-	const HyCodeKernels *kernels = hy_code_kernels();
-	HyCodeBounds bounds = bounds_of(query, limits);
-	HyCodeEarly early = early_of(query, limits);
-	int count = query->padded / 4;
+	HyCodeMeeting meeting;
+
+	hy_code_meet(&meeting, query, limits);
+	hy_code_score_met(&meeting, blocks, estimate, lower, masks);
+}
+
+void
+hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimits *limits)
+{
+	meeting->kernels = hy_code_kernels();
+	meeting->tables = query->tables;
+	meeting->count = query->padded / 4;
+	bounds_of(query, limits, &meeting->bounds);
+	early_of(query, limits, &meeting->early);
+}
+
+void
+hy_code_score_met(const HyCodeMeeting *meeting, const HyCodeBlocks *blocks, float *estimate,
+                  float *lower, uint32_t *masks)
+{
 	int b;
 	int i;
 
@@ -212,12 +229,14 @@ hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCode
 		for (i = 0; i < (int) sizeof(HyCodeFactors) && next != NULL; i += 64)
 			__builtin_prefetch(next + (factors - (const char *) codes) + i);
 		next = next != NULL ? next : codes;
-		if (count <= HY_CODE_CHUNK)
-			masks[b] = kernels->score(query->tables, codes, next, count, &bounds, &early, own,
-			                          about, least);
+		if (meeting->count <= HY_CODE_CHUNK)
+			masks[b] =
+				meeting->kernels->score(meeting->tables, codes, next, meeting->count,
+			                            &meeting->bounds, &meeting->early, own, about, least);
 		else
-			masks[b] = hy_code_score_block(kernels, query->tables, codes, next, count, &bounds,
-			                               &early, own, about, least);
+			masks[b] =
+				hy_code_score_block(meeting->kernels, meeting->tables, codes, next, meeting->count,
+			                        &meeting->bounds, &meeting->early, own, about, least);
 	}
 }
 
@@ -231,52 +250,56 @@ uint32_t
 hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFactors *factors,
                const HyCodeLimits *limits, float *estimate, float *lower)
 {
-	HyCodeBounds bounds = bounds_of(query, limits);
+	HyCodeBounds bounds;
 
+	bounds_of(query, limits, &bounds);
 	return hy_code_kernels()->bounds(&bounds, sums, factors, estimate, lower);
 }
 
-static HyCodeBounds
-bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits)
+/* bounds_of: those by all tables. */
+static void
+bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bounds)
 {
-	HyCodeBounds bounds = {.scale = query->scale,
-	                       .offset = query->offset,
-	                       .base = limits->base,
-	                       .slack = limits->eps * query->slack,
-	                       .margin = limits->eps * limits->reach,
-	                       .threshold = limits->threshold};
-	double rows = limits->reach;
-	double tables = HY_CODE_TYPICAL_RATIO * (double) query->slack;
-	double both = sqrt(rows * rows + tables * tables);
-
-	/* otherwise no angle can be had, nor is any needed */
-	if (both > 0.0 && isfinite(both))
-	{
-		double by = limits->eps / both;
-
-		bounds.margin = (float) (by * rows * rows);
-		bounds.slack = (float) (by * tables * (double) query->slack);
-	}
-	return bounds;
+	bounds->scale = query->scale;
+	bounds->offset = query->offset;
+	bounds->base = limits->base;
+	bounds->threshold = limits->threshold;
+	allow(limits->reach, query->slack, limits->eps, bounds);
 }
 
 /* early_of: by which tables, and how, a block is given up; all of them: it never is. */
-static HyCodeEarly
-early_of(const HyCodeQuery *query, const HyCodeLimits *limits)
+static void
+early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *early)
 {
-	HyCodeEarly early = {.count = query->padded / 4};
-	HyCodeQuery first = *query;
-	HyCodeLimits allowed = *limits;
-
+	early->count = query->padded / 4;
 	if (!(limits->early > 0.0f) || query->early_count == 0)
-		return early;
-	first.scale = query->early_scale;
-	first.offset = query->early_offset;
-	first.slack = query->early_slack;
-	allowed.eps = limits->early;
-	early.count = query->early_count;
-	early.bounds = bounds_of(&first, &allowed);
-	return early;
+		return;
+	early->count = query->early_count;
+	early->bounds.scale = query->early_scale;
+	early->bounds.offset = query->early_offset;
+	early->bounds.base = limits->base;
+	early->bounds.threshold = limits->threshold;
+	allow(limits->reach, query->early_slack, limits->early, &early->bounds);
+}
+
+/* allow: so many deviations of both errors. */
+static void
+allow(float reach, float slack, float eps, HyCodeBounds *bounds)
+{
+	double rows = reach;
+	double tables = HY_CODE_TYPICAL_RATIO * (double) slack;
+	double both = sqrt(rows * rows + tables * tables);
+
+	bounds->slack = eps * slack;
+	bounds->margin = eps * reach;
+	/* otherwise no angle can be had, nor is any needed */
+	if (both > 0.0 && isfinite(both))
+	{
+		double by = eps / both;
+
+		bounds->margin = (float) (by * rows * rows);
+		bounds->slack = (float) (by * tables * (double) slack);
+	}
 }
 
 static double

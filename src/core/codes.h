@@ -176,27 +176,6 @@ typedef struct HyCodeBlocks
 	const uint8_t *next;
 } HyCodeBlocks;
 
-/*
- * hy_code_score: estimate[i] and lower[i] of all rows, HY_CODE_ROWS a block, and in masks[block] bit i
- * where not lower > threshold, so that what is not a number is never lost.  Rows that a block does
- * not have are scored like the others: the caller knows which are there.  A block that is given up early has the
- * mask 0, and estimate and lower by the first tables.
- */
-extern void
-hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
-              float *estimate, float *lower, uint32_t *masks);
-
-/*
- * The two halves of hy_code_score, for codes that do not lie in one piece.  hy_code_sums adds to
- * sums[0 .. 31] the entries of `count` tables from `first` on, both multiples of 16, by the codes of
- * just these tables.  hy_code_bounds makes the rest of it and returns the mask.
- */
-extern void
-hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
-extern uint32_t
-hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFactors *factors,
-               const HyCodeLimits *limits, float *estimate, float *lower);
-
 /* HyCodeBounds: the numbers that a level's `bounds` works with. */
 typedef struct HyCodeBounds
 {
@@ -214,6 +193,45 @@ typedef struct HyCodeEarly
 	int count;
 	HyCodeBounds bounds;
 } HyCodeEarly;
+
+/* HyCodeMeeting: a query and a list. */
+typedef struct HyCodeMeeting
+{
+	const struct HyCodeKernels *kernels;
+	const uint8_t *tables;
+	int count; /* of them */
+	HyCodeBounds bounds;
+	HyCodeEarly early;
+} HyCodeMeeting;
+
+/*
+ * hy_code_score: estimate[i] and lower[i] of all rows, HY_CODE_ROWS a block, and in masks[block] bit i
+ * where not lower > threshold, so that what is not a number is never lost.  Rows that a block does
+ * not have are scored like the others: the caller knows which are there.  A block that is given up early has the
+ * mask 0, and estimate and lower by the first tables.
+ */
+extern void
+hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
+              float *estimate, float *lower, uint32_t *masks);
+
+/* hy_code_meet: what hy_code_score needs, for many calls with the same query, limits and level. */
+extern void
+hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
+
+/* hy_code_score_met: hy_code_score by that. */
+extern void hy_code_score_met(const HyCodeMeeting *meeting, const HyCodeBlocks *blocks,
+                              float *estimate, float *lower, uint32_t *masks);
+
+/*
+ * The two halves of hy_code_score, for codes that do not lie in one piece.  hy_code_sums adds to
+ * sums[0 .. 31] the entries of `count` tables from `first` on, both multiples of 16, by the codes of
+ * just these tables.  hy_code_bounds makes the rest of it and returns the mask.
+ */
+extern void
+hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
+extern uint32_t
+hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFactors *factors,
+               const HyCodeLimits *limits, float *estimate, float *lower);
 
 #define HY_CODE_LANES 8
 

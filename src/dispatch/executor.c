@@ -16,14 +16,7 @@
 
 #include "dispatch/backend_cpu.h"
 
-#define OPEN_RETRY_FIRST_NS UINT64_C(1000000000)
-#define OPEN_RETRY_LAST_NS UINT64_C(300000000000)
-
 static HyMember *new_member(HyExecutor *executor, const char *name);
-static HyStatus open_context(HyExecutor *executor, HyMember *member);
-static void heed_losses(const HyExecutor *executor, HyMember *member);
-static void note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why);
-static void set_text(char *target, size_t size, const char *text);
 static void check_info(HyDeviceInfo *info);
 
 HyStatus
@@ -148,10 +141,10 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		{
 			memset(&member->info, 0, sizeof(member->info));
 			member->latched = true;
-			set_text(member->why, sizeof(member->why), "it does not answer when probed");
+			hy_set_text(member->why, sizeof(member->why), "it does not answer when probed");
 		}
 		check_info(&member->info);
-		heed_losses(executor, member);
+		hy_member_heed(executor, member);
 	}
 	return HY_OK;
 }
@@ -171,7 +164,7 @@ hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 	if (member == NULL)
 		return;
 	member->latched = true;
-	set_text(member->why, sizeof(member->why), why);
+	hy_set_text(member->why, sizeof(member->why), why);
 }
 
 void
@@ -389,154 +382,6 @@ hy_executor_foreign(HyExecutor *executor)
 	return executor->foreign;
 }
 
-HyStatus
-hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
-{
-	HyFailure before = member->open_failure;
-	HyStatus st = open_context(executor, member);
-
-	executor->generation++;
-	member->rent_ns = 0;
-	member->free_known = false;
-	if (st == HY_OK)
-	{
-		member->opened_limit = executor->config.memory_limit;
-		member->open_wait_ns = 0;
-		member->open_status = HY_OK;
-		hy_log(executor, "device %d (%s %d) opened", (int) (member - executor->member),
-		       member->name, (int) member->number);
-		return HY_OK;
-	}
-	member->device = NULL;
-	/* Another session's context may be closed at any time. */
-	if (member->open_wait_ns == 0 || st == HY_QUOTA)
-		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
-	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
-		member->open_wait_ns *= 2;
-	else
-		member->open_wait_ns = OPEN_RETRY_LAST_NS;
-	member->open_after_ns = now + member->open_wait_ns;
-	/* The same again is no news. */
-	if (st != member->open_status || strcmp(before.text, member->open_failure.text) != 0)
-		hy_log(executor, "device %d (%s %d) could not be opened: %s%s%s",
-		       (int) (member - executor->member), member->name, (int) member->number,
-		       hy_status_name(st), member->open_failure.text[0] != '\0' ? ": " : "",
-		       member->open_failure.text);
-	member->open_status = st;
-	return st;
-}
-
-void
-hy_member_close(HyExecutor *executor, HyMember *member)
-{
-	if (member->device == NULL)
-		return;
-	executor->generation++;
-	hy_member_forget(member);
-	/* Closing a device that does not answer might never return. */
-	if (!hy_executor_foreign(executor) && hy_member_settle_wait(executor, member))
-	{
-		bool idle = hy_member_idle(member);
-
-		member->backend->close(member->device);
-		hy_share_give_context(member);
-		hy_log(executor, "device %d (%s %d) closed%s", (int) (member - executor->member),
-		       member->name, (int) member->number, idle ? ": nobody had used it" : "");
-	}
-	member->device = NULL;
-	member->leftovers = 0;
-	member->rent_ns = 0;
-	member->free_known = false;
-}
-
-bool
-hy_member_idle(const HyMember *member)
-{
-	unsigned char truth;
-	bool idle;
-
-	if (member->device == NULL || member->backend->idle == NULL)
-		return false;
-	idle = member->backend->idle(member->device);
-	/* a byte that is neither false nor true is no bool, and must not be read as one */
-	memcpy(&truth, &idle, 1);
-	return truth != 0;
-}
-
-void
-hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what)
-{
-	char why[sizeof(member->why)];
-	int32_t i;
-
-	executor->generation++;
-	hy_log(executor, "device %d (%s %d) %s and is not used again in this process",
-	       (int) (member - executor->member), member->name, (int) member->number, what);
-	if (abandon)
-	{
-		hy_member_forget(member);
-		member->device = NULL;
-	}
-	snprintf(why, sizeof(why), "it %s", what);
-	note_loss(executor, member->name, all ? -1 : member->number, why);
-	for (i = 1; i < executor->members; i++)
-	{
-		HyMember *other = &executor->member[i];
-
-		if (other != member && !(all && other->backend == member->backend))
-			continue;
-		if (other->latched)
-			continue;
-		hy_member_close(executor, other);
-		other->latched = true;
-		memcpy(other->why, why, sizeof(other->why));
-	}
-}
-
-/* heed_losses: a device that the process has lost is latched from the start. */
-static void
-heed_losses(const HyExecutor *executor, HyMember *member)
-{
-	const HyLosses *losses = executor->losses;
-	int32_t i;
-
-	for (i = 0; losses != NULL && i < losses->count; i++)
-	{
-		if (strcmp(losses->loss[i].backend, member->name) != 0 ||
-		    (losses->loss[i].number != member->number && losses->loss[i].number != -1))
-			continue;
-		member->latched = true;
-		memcpy(member->why, losses->loss[i].why, sizeof(member->why));
-		return;
-	}
-}
-
-/* note_loss: number -1: all devices of the backend.  Where there is no room one stands for all. */
-static void
-note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why)
-{
-	HyLosses *losses = executor->losses;
-	int32_t i;
-
-	if (losses == NULL)
-		return;
-	for (i = 0; i < losses->count; i++)
-	{
-		if (strcmp(losses->loss[i].backend, backend) == 0 &&
-		    (losses->loss[i].number == number || losses->count == HY_MAX_LOSSES))
-			break;
-	}
-	if (i == HY_MAX_LOSSES)
-		return;
-	if (i < losses->count && losses->loss[i].number != number)
-		number = -1;
-	if (i == losses->count)
-		losses->count++;
-	set_text(losses->loss[i].backend, sizeof(losses->loss[i].backend), backend);
-	losses->loss[i].number = number;
-	set_text(losses->loss[i].why, sizeof(losses->loss[i].why), why);
-}
-
 static HyMember *
 new_member(HyExecutor *executor, const char *name)
 {
@@ -547,65 +392,8 @@ new_member(HyExecutor *executor, const char *name)
 	executor->generation++;
 	member = &executor->member[executor->members++];
 	memset(member, 0, sizeof(*member));
-	set_text(member->name, sizeof(member->name), name);
+	hy_set_text(member->name, sizeof(member->name), name);
 	return member;
-}
-
-/* open_context: the device opened, if there may be one more context; else open_failure says why not. */
-static HyStatus
-open_context(HyExecutor *executor, HyMember *member)
-{
-	HyLimits limits = {.memory = executor->config.memory_limit};
-	HyFailure *failure = &member->open_failure;
-	/* one that hung and was left open keeps its place */
-	bool counted = member->place.word != NULL;
-	HyStatus st;
-
-	memset(failure, 0, sizeof(*failure));
-	if (!hy_share_take_context(executor, member))
-	{
-		snprintf(failure->text, sizeof(failure->text),
-		         "%d contexts are open on it, as many as hybrid.gpu_max_contexts allows",
-		         (int) executor->config.max_contexts);
-		return HY_QUOTA;
-	}
-	limits.place = member->place.word;
-	member->device = NULL;
-	st = member->backend->open(member->number, &limits, &member->device);
-	/* it says that it opened, and hands out nothing that could be closed */
-	if (st == HY_OK && member->device == NULL)
-		st = HY_BUG;
-	if (st == HY_OK)
-		return HY_OK;
-	if (!counted)
-		hy_share_give_context(member);
-	member->backend->last_error(NULL, failure);
-	hy_clean_text(failure->text, sizeof(failure->text));
-	return st;
-}
-
-/* set_text: a copy cut to size; the source may be a longer sentence than the views have room for. */
-static void
-set_text(char *target, size_t size, const char *text)
-{
-	size_t n = strlen(text);
-
-	if (n >= size)
-		n = size - 1;
-	memcpy(target, text, n);
-	target[n] = '\0';
-	hy_clean_text(target, size);
-}
-
-void
-hy_clean_text(char *text, size_t size)
-{
-	text[size - 1] = '\0';
-	for (; *text != '\0'; text++)
-	{
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-	}
 }
 
 /* check_info: nothing of what a backend says of its device may confuse whoever shows it. */

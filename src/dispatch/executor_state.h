@@ -257,6 +257,9 @@ extern bool hy_member_idle(const HyMember *member);
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
 
+/* hy_member_heed: a device that the process has lost is latched from the start. */
+extern void hy_member_heed(const HyExecutor *executor, HyMember *member);
+
 /*
  * hy_rent_pay: what the CPU took while the device stayed closed.  Where the device's time is known
  * (it was open before), only the difference would have been saved.
@@ -461,6 +464,9 @@ extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
 /* hy_count_call: a task of so many items was finished in ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
+
+/* hy_set_text: a copy cut to size, cleaned; text may be a longer sentence than the views have room for. */
+extern void hy_set_text(char *target, size_t size, const char *text);
 
 /* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
 extern void hy_clean_text(char *text, size_t size);

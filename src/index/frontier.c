@@ -63,6 +63,7 @@ static float unit_of(HyMetric metric);
 static void wake(HybridFrontier *frontier);
 static inline float fresh_key(const HybridFrontier *frontier);
 static int take_from_block(HybridFrontier *frontier);
+static int place_of(const float *keys, float least);
 static int add_list(HybridFrontier *frontier);
 static void *room(HybridFrontier *frontier, void *array, int count, Size size);
 
@@ -322,7 +323,9 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 
 		frontier->keys = room(frontier, frontier->keys, allocated, sizeof(float));
 		frontier->blocks =
-			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS + 1, sizeof(HybridOrdered));
+			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HybridOrdered));
+		frontier->fresh =
+			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridFresh));
 		frontier->keys_allocated = allocated;
 	}
 	lowers = frontier->keys + frontier->keys_count;
@@ -362,7 +365,9 @@ put_in_order(HybridFrontier *frontier)
 				make_keys(frontier, inner->radii + block * HY_CODE_ROWS, key);
 			make_comparable(key, Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS));
 			order->key = least_of(key);
-			order->which = frontier->blocks_count++;
+			order->which = frontier->blocks_count;
+			frontier->fresh[frontier->blocks_count].inner = inner;
+			frontier->fresh[frontier->blocks_count++].first = block * HY_CODE_ROWS;
 			key += HY_CODE_ROWS;
 		}
 	}
@@ -478,30 +483,38 @@ fresh_key(const HybridFrontier *frontier)
 static int
 take_from_block(HybridFrontier *frontier)
 {
-	float *keys = frontier->keys + frontier->blocks[0].which * HY_CODE_ROWS;
-	int entry = frontier->blocks[0].which * HY_CODE_ROWS, i, which;
-	const HybridInner *inner;
-	HybridWaiting *list;
+	HybridOrdered *block = &frontier->blocks[0];
+	const HybridFresh *fresh = &frontier->fresh[block->which];
+	float *keys = frontier->keys + block->which * HY_CODE_ROWS;
+	int at = place_of(keys, block->key), which = add_list(frontier);
 
-	for (i = 0; i < HY_CODE_ROWS - 1 && keys[i] != frontier->blocks[0].key; i++)
-		;
-	keys[i] = INFINITY;
-	entry += i;
-	frontier->blocks[0].key = least_of(keys);
+	keys[at] = INFINITY;
+	block->key = least_of(keys);
 	hybrid_order_sink(frontier->blocks, frontier->blocks_count, 0);
-
-	for (i = 0; entry >= frontier->inner.items[i]->blocks * HY_CODE_ROWS; i++)
-		entry -= frontier->inner.items[i]->blocks * HY_CODE_ROWS;
-	inner = frontier->inner.items[i];
-	which = add_list(frontier);
-	list = &frontier->lists[which];
-	memset(list, 0, sizeof(*list));
-	list->radius = inner->radii[entry];
-	list->seen = -INFINITY;
-	list->link = inner->below[entry];
-	list->above = inner;
-	list->entry = entry;
+	frontier->lists[which] = (HybridWaiting){.radius = fresh->inner->radii[fresh->first + at],
+	                                         .seen = -INFINITY,
+	                                         .link = fresh->inner->below[fresh->first + at],
+	                                         .above = fresh->inner,
+	                                         .entry = fresh->first + at};
 	return which;
+}
+
+/* place_of: where a block of keys has its least, the first of several. */
+static int
+place_of(const float *keys, float least)
+{
+	int before[LANES], most = 1, i, j;
+
+	for (j = 0; j < LANES; j++)
+		before[j] = 1;
+	for (i = HY_CODE_ROWS - LANES; i >= 0; i -= LANES)
+	{
+		for (j = 0; j < LANES; j++)
+			before[j] = keys[i + j] == least ? HY_CODE_ROWS - i - j : before[j];
+	}
+	for (j = 0; j < LANES; j++)
+		most = before[j] > most ? before[j] : most;
+	return HY_CODE_ROWS - most;
 }
 
 /* add_list: room for one that is looked at. */

@@ -21,6 +21,13 @@ typedef struct HybridWaiting
 	bool known;
 } HybridWaiting;
 
+/* HybridFresh: whose keys a block has: an inner list, and the first of its entries that are there. */
+typedef struct HybridFresh
+{
+	const HybridInner *inner;
+	int first;
+} HybridFresh;
+
 /* HybridFrontier: of one search; the arrays are in its memory context. */
 typedef struct HybridFrontier
 {
@@ -36,7 +43,8 @@ typedef struct HybridFrontier
 	float *keys;          /* of what is below each of them, whole blocks */
 	int keys_count;
 	int keys_allocated;
-	HybridOrdered *blocks;
+	HybridOrdered *blocks; /* of keys, by the least of each */
+	HybridFresh *fresh;    /* of each block */
 	int blocks_count;
 	/* those that were, and which of them wait */
 	HybridWaiting *lists;

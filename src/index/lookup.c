@@ -37,7 +37,7 @@
 #define FIRST 2           /* lists that are looked into at a time, at first */
 #define MOST 64           /* and later */
 #define SORTED 16         /* from which on they come in the order of the file */
-#define AHEAD 2           /* lists that are fetched ahead */
+#define AHEAD 16          /* lists whose first pages are fetched together */
 #define HEADER 128        /* bytes of a page that are needed before its codes */
 #define FEW_ROWS 4        /* that are looked at between two looks at the worst, at first */
 #define MOST_ROWS 32      /* and later */
@@ -403,9 +403,8 @@ likely_distance(const HybridFind *find)
 static bool
 look_into_lists(HybridLookup *search, int most)
 {
-	const HybridListLayout *leaf = &search->scorer.open.layout.leaf;
 	BlockNumber heads[MOST + 1];
-	int chosen[MOST], count, i;
+	int chosen[MOST], count, i, j;
 
 	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
 	count =
@@ -429,13 +428,11 @@ look_into_lists(HybridLookup *search, int most)
 	for (i = 0; i < count; i++)
 		heads[i] = search->frontier.lists[chosen[i]].link.head;
 	heads[count] = InvalidBlockNumber;
-	if (count > 0)
-		hybrid_buffer_expect(search->scorer.index, heads[0], leaf->first_block,
-		                     leaf->blocks * leaf->block_bytes);
 	for (i = 0; i < count; i++)
 	{
-		if (i + AHEAD < count)
-			hybrid_buffer_expect(search->scorer.index, heads[i + AHEAD], 0, HEADER);
+		/* the processor looks for where they lie as long as it takes for one */
+		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
+			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		look_into(search, chosen[i], heads[i + 1]);
 	}
 	return count > 0;
@@ -470,9 +467,13 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	float limit = worst(search);
 	BlockNumber block = list->link.head;
 	bool again = !isinf(list->seen);
+	HybridAim aim, before;
 	uint32 pages = 0;
 	int rows = 0;
 
+	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
+	if (again)
+		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
@@ -486,12 +487,11 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		/* which rows were taken then, it says again */
 		if (again)
 		{
-			hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach,
-			                   search->frontier.limits.eps, list->seen, InvalidBlockNumber);
+			hybrid_scorer_page(scorer, page, &list->link, &before, InvalidBlockNumber);
 			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
 		}
-		hybrid_scorer_page(scorer, page, 0, &list->link, &list->reach, search->frontier.limits.eps,
-		                   limit, BlockNumberIsValid(content->next) ? content->next : following);
+		hybrid_scorer_page(scorer, page, &list->link, &aim,
+		                   BlockNumberIsValid(content->next) ? content->next : following);
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
 		{

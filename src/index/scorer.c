@@ -95,18 +95,27 @@ hybrid_scorer_root(const HybridScorer *scorer)
 }
 
 void
-hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink *list,
-                   const HybridReach *reach, float eps, float threshold, BlockNumber next)
+hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, float threshold,
+                  HybridAim *aim)
+{
+	aim->limits.base = reach->base;
+	aim->limits.reach = reach->reach;
+	aim->limits.eps = eps;
+	aim->limits.threshold = threshold;
+	aim->limits.early = isfinite(threshold) ? Max(eps, EARLY) : 0;
+	hy_code_meet(&aim->meeting, &scorer->query, &aim->limits);
+}
+
+void
+hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, const HybridAim *aim,
+                   BlockNumber next)
 {
 	const HybridLayout *layout = &scorer->open.layout;
-	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	HyCodeLimits limits = {reach->base, reach->reach, eps, threshold, 0};
+	const HybridListLayout *shape = &layout->leaf;
 	HybridBlock *first = hybrid_block(shape, page, 0);
 	uint32 sums[HY_CODE_ROWS];
 	int i;
 
-	if (isfinite(threshold))
-		limits.early = Max(eps, EARLY);
 	if (shape->code_pages == 0)
 	{
 		const char *fetched = hybrid_buffer_guess(scorer->index, next);
@@ -120,8 +129,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink 
 		blocks.next = fetched == NULL
 		                  ? NULL
 		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
-		hy_code_score(&scorer->query, &blocks, &limits, scorer->estimates, scorer->lowers,
-		              scorer->masks);
+		hy_code_score_met(&aim->meeting, &blocks, scorer->estimates, scorer->lowers, scorer->masks);
 		return;
 	}
 	memset(sums, 0, sizeof(sums));
@@ -136,7 +144,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink 
 		             (int) (begin / TABLE_BYTES), (int) (length / TABLE_BYTES), sums);
 		UnlockReleaseBuffer(buffer);
 	}
-	scorer->masks[0] = hy_code_bounds(&scorer->query, sums, &first->factors, &limits,
+	scorer->masks[0] = hy_code_bounds(&scorer->query, sums, &first->factors, &aim->limits,
 	                                  scorer->estimates, scorer->lowers);
 }
 

@@ -21,6 +21,13 @@ typedef struct HybridReach
 	float reach; /* |q - c| */
 } HybridReach;
 
+/* HybridAim: the rows of a leaf list that may be nearer than something. */
+typedef struct HybridAim
+{
+	HyCodeLimits limits;
+	HyCodeMeeting meeting;
+} HybridAim;
+
 /* HybridScorer: of one query at a time; the arrays belong to the memory context it was made in. */
 typedef struct HybridScorer
 {
@@ -60,13 +67,18 @@ extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 extern HybridReach hybrid_scorer_root(const HybridScorer *scorer);
 
 /*
- * hybrid_scorer_page: estimates, bounds and masks of all slots of a locked list page, whose list's
- * centroid is so far away; in the masks are those not above threshold, live or dead.  Meanwhile the
- * codes of page `next` are fetched, of a list of the same level, or none.
+ * hybrid_scorer_aim: at rows of a leaf list whose centroid is so far away, with bounds not above threshold.
+ * Holds until the scorer has another query.
  */
-extern void
-hybrid_scorer_page(HybridScorer *scorer, Page page, int level, const HybridLink *list,
-                   const HybridReach *reach, float eps, float threshold, BlockNumber next);
+extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps,
+                              float threshold, HybridAim *aim);
+
+/*
+ * hybrid_scorer_page: estimates, bounds and masks of all slots of a locked page of the list that is aimed
+ * at, live or dead.  Meanwhile the codes of page `next` are fetched, of a leaf list, too, or none.
+ */
+extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
+                               const HybridAim *aim, BlockNumber next);
 
 /* hybrid_scorer_place: where the vector of a slot of a locked list page is to be read. */
 extern HybridPlace

@@ -2,8 +2,7 @@
  * truths.c
  *		The nearest rows to many queries, by codes of all lists at once.
  *
- * Codes of whole lists are gathered, and by way of the dispatcher each query keeps the rows with the
- * least bounds (core/score.h), from one lot of lists to the next.  Vectors are then looked at in this
+ * Each query keeps the rows with the least bounds (truths_lots.c).  Their vectors are looked at in this
  * order until the next bound is above the worst of those that are wanted.  A query that has come to
  * the end of what it kept is searched for as scans are, by lookup.c.
  */
@@ -16,40 +15,13 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "core/topk.h"
-#include "server/executor.h"
-#include "server/memory.h"
 #include "server/position.h"
 
-#include "index/buffers.h"
-#include "index/frontier.h"
 #include "index/tree.h"
-#include "index/truths.h"
+#include "index/truths_state.h"
 
 #define SOME_LEAVES 1024 /* that are remembered of a query */
-#define SURE 4           /* deviations of estimates */
-#define KEPT 512         /* rows that a query keeps by their bounds */
-#define LOT_BYTES                                                                                  \
-	(32 * 1024 * 1024)  /* of codes, scored at a time, at most: each lot fills heaps anew */
-#define LOT_SHARE 16    /* of the memory, that they may take */
-#define BLOCKS_A_LIST 2 /* of a lot: no more lists than this would give */
-#define LOOKED_AT 16    /* rows whose vectors are fetched together */
-
-/* Leaf: a list, and who has its centroid. */
-typedef struct Leaf
-{
-	HybridLink link;
-	const HybridInner *above; /* NULL: the root, whose centroid is the centre */
-	int entry;
-} Leaf;
-
-/* Gathered: where a block was found. */
-typedef struct Gathered
-{
-	BlockNumber page;
-	int first; /* slot of its first row */
-	int leaf;
-} Gathered;
+#define LOOKED_AT 16     /* rows whose vectors are fetched together */
 
 /* Row: whose vector is looked at next. */
 typedef struct Row
@@ -60,71 +32,9 @@ typedef struct Row
 	float lower;
 } Row;
 
-/* Find: whose vector was looked at. */
-typedef struct Find
-{
-	double distance;
-	int64 position;
-	int leaf;
-} Find;
-
-/* Lot: codes of some lists. */
-typedef struct Lot
-{
-	int blocks;
-	int most_blocks;
-	char *content; /* of each block the codes, then the factors */
-	Size stride;
-	uint32 *live;
-	int lists;
-	int most_lists;
-	int32_t *begin;
-	HyScoreReach *reach; /* queries * most_lists */
-	HyNeighbor *out;     /* queries * KEPT */
-	int32_t *counts;
-} Lot;
-
-typedef struct Search
-{
-	Relation index;
-	const HybridIndex *open;
-	int queries;
-	int k; /* wanted, and the query itself */
-	HybridProbe *probes;
-	HybridScorer *scorers; /* of each query; all but what is the query's own is shared */
-	HyCodeQuery *prepared;
-	HybridFrontier frontier; /* which knows all lists */
-	Leaf *leaves;
-	int leaves_count;
-	/* how far some of the leaves are, each `step`-th, from each query: to tell how many come before one */
-	int step;
-	int some;
-	float *bases;    /* queries * some */
-	float *centroid; /* room for one */
-	Lot lot;
-	Gathered *gathered; /* all blocks so far */
-	int64 gathered_count;
-	int64 gathered_allocated;
-	HyTopK *kept;
-	HyTopK nearest;
-	Find *finds;
-	int finds_count;
-	bool by_lookup; /* they are of the lookup, and so are the numbers of their leaves */
-	float widest;   /* by which the distance of a find may be more than it says */
-	HybridLookup *lookup;
-} Search;
-
 static void begin_queries(Search *search, const float *x);
 static void list_leaves(Search *search);
 static Leaf *add_leaf(Search *search, const HybridLink *link);
-static void begin_lot(Lot *lot, const HybridLayout *layout, int queries);
-static void gather_leaf(Search *search, int which);
-static void begin_list(Search *search, int which);
-static void gather_page(Search *search, int which, Page page, BlockNumber block);
-static void
-copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to);
-static void note_block(Search *search, const Gathered *gathered);
-static void score_lot(Search *search);
 static int answer(Search *search, int query, int64 self, HybridTruth *truths);
 static bool look_at_kept(Search *search, int query);
 static void find_places(Search *search, const HyNeighbor *kept, int count, Row *rows);
@@ -148,7 +58,7 @@ hybrid_truths(Relation index, const HybridIndex *open, const float *x, const int
 	Search search;
 	int i;
 
-	Assert(open->coded && k < KEPT);
+	Assert(open->coded && k < HYBRID_TRUTHS_KEPT);
 	if (queries > 0)
 	{
 		memset(&search, 0, sizeof(search));
@@ -158,10 +68,7 @@ hybrid_truths(Relation index, const HybridIndex *open, const float *x, const int
 		search.k = k + 1;
 		begin_queries(&search, x);
 		list_leaves(&search);
-		begin_lot(&search.lot, &open->layout, queries);
-		for (i = 0; i < search.leaves_count; i++)
-			gather_leaf(&search, i);
-		score_lot(&search);
+		hybrid_truths_gather(&search);
 		for (i = 0; i < queries; i++)
 			counts[i] = answer(&search, i, self[i], truths + (Size) i * k);
 		if (search.lookup != NULL)
@@ -185,7 +92,7 @@ begin_queries(Search *search, const float *x)
 	search->scorers = palloc(search->queries * sizeof(HybridScorer));
 	search->prepared = palloc(search->queries * sizeof(HyCodeQuery));
 	search->kept = palloc(search->queries * sizeof(HyTopK));
-	search->finds = palloc(KEPT * sizeof(Find));
+	search->finds = palloc(HYBRID_TRUTHS_KEPT * sizeof(Find));
 	search->nearest.items = palloc(search->k * sizeof(HyNeighbor));
 	search->centroid = palloc0(place);
 	hybrid_scorer_init(shared, search->index, search->open);
@@ -203,7 +110,8 @@ begin_queries(Search *search, const float *x)
 		scorer->tables = memcpy(palloc(tables), shared->tables, tables);
 		scorer->query.tables = scorer->tables;
 		search->prepared[i] = scorer->query;
-		hy_topk_init(&search->kept[i], palloc(KEPT * sizeof(HyNeighbor)), KEPT);
+		hy_topk_init(&search->kept[i], palloc(HYBRID_TRUTHS_KEPT * sizeof(HyNeighbor)),
+		             HYBRID_TRUTHS_KEPT);
 	}
 	hybrid_frontier_init(&search->frontier, shared, CurrentMemoryContext);
 }
@@ -212,7 +120,7 @@ begin_queries(Search *search, const float *x)
 static void
 list_leaves(Search *search)
 {
-	HybridLookupLimits limits = {0, SURE, 0};
+	HybridLookupLimits limits = {0, HYBRID_TRUTHS_SURE, 0};
 	HybridFrontier *frontier = &search->frontier;
 	int count = frontier->scorer->tree.height == 0, i, j;
 
@@ -247,192 +155,6 @@ add_leaf(Search *search, const HybridLink *link)
 	memset(leaf, 0, sizeof(*leaf));
 	leaf->link = *link;
 	return leaf;
-}
-
-/* begin_lot: room for one. */
-static void
-begin_lot(Lot *lot, const HybridLayout *layout, int queries)
-{
-	Size bytes = Min((Size) hybrid_maintenance_memory() * 1024 / LOT_SHARE, LOT_BYTES);
-
-	lot->stride = layout->code_bytes + sizeof(HyCodeFactors);
-	lot->most_blocks = Max((int) (bytes / lot->stride), layout->leaf.blocks);
-	lot->most_lists = Max(lot->most_blocks / BLOCKS_A_LIST, 1);
-	lot->content = MemoryContextAllocHuge(CurrentMemoryContext, lot->most_blocks * lot->stride);
-	lot->live = palloc(lot->most_blocks * sizeof(uint32));
-	lot->begin = palloc((lot->most_lists + 1) * sizeof(int32_t));
-	lot->reach = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                    (Size) queries * lot->most_lists * sizeof(HyScoreReach));
-	lot->out =
-		MemoryContextAllocHuge(CurrentMemoryContext, (Size) queries * KEPT * sizeof(HyNeighbor));
-	lot->counts = palloc(queries * sizeof(int32_t));
-}
-
-/* gather_leaf: the blocks of a list come to the lot. */
-static void
-gather_leaf(Search *search, int which)
-{
-	const HybridLayout *layout = &search->open->layout;
-	const HybridLink *link = &search->leaves[which].link;
-	BlockNumber block = link->head;
-	uint32 pages = 0;
-
-	CHECK_FOR_INTERRUPTS();
-	if (search->lot.lists == search->lot.most_lists)
-		score_lot(search);
-	begin_list(search, which);
-	do
-	{
-		Buffer buffer;
-		BlockNumber next;
-
-		/* what is left of the list is one in the next lot */
-		if (search->lot.blocks + layout->leaf.blocks > search->lot.most_blocks)
-		{
-			score_lot(search);
-			begin_list(search, which);
-		}
-		buffer = hybrid_list_read(search->index, layout, link, 0, block, NULL);
-		gather_page(search, which, BufferGetPage(buffer), block);
-		next = hybrid_list_page(BufferGetPage(buffer))->next;
-		UnlockReleaseBuffer(buffer);
-		hybrid_chain_step(search->index, link, &pages);
-		block = next;
-	} while (BlockNumberIsValid(block));
-	search->lot.begin[search->lot.lists] = search->lot.blocks;
-}
-
-/* begin_list: a list, or the rest of one, in the lot: how far it is from every query. */
-static void
-begin_list(Search *search, int which)
-{
-	const Leaf *leaf = &search->leaves[which];
-	Lot *lot = &search->lot;
-	int i;
-
-	if (leaf->above != NULL)
-		(void) hybrid_inner_reach(search->frontier.scorer, leaf->above, 1, leaf->entry,
-		                          search->centroid);
-	for (i = 0; i < search->queries; i++)
-	{
-		HybridReach reach = hybrid_scorer_reach_place(&search->scorers[i], search->centroid);
-
-		lot->reach[(Size) i * lot->most_lists + lot->lists] =
-			(HyScoreReach){reach.base, reach.reach};
-		if (which % search->step == 0)
-			search->bases[(Size) i * search->some + which / search->step] = reach.base;
-	}
-	lot->begin[lot->lists++] = lot->blocks;
-}
-
-/* gather_page: the blocks of a locked list page. */
-static void
-gather_page(Search *search, int which, Page page, BlockNumber block)
-{
-	const HybridListLayout *shape = &search->open->layout.leaf;
-	Lot *lot = &search->lot;
-	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
-
-	for (b = 0; b < blocks; b++)
-	{
-		HybridBlock *from = hybrid_block(shape, page, b);
-		Gathered gathered = {block, b * HY_CODE_ROWS, which};
-		char *to = lot->content + lot->blocks * lot->stride;
-
-		copy_codes(search, &search->leaves[which].link, page, from, to);
-		memcpy(to + search->open->layout.code_bytes, &from->factors, sizeof(HyCodeFactors));
-		lot->live[lot->blocks++] = from->live;
-		note_block(search, &gathered);
-	}
-}
-
-/* copy_codes: of a block of a locked list page. */
-static void
-copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to)
-{
-	const HybridLayout *layout = &search->open->layout;
-	int i;
-
-	if (layout->leaf.code_pages == 0)
-		memcpy(to, hybrid_block_codes(&layout->leaf, from), layout->code_bytes);
-	for (i = 0; i < layout->leaf.code_pages; i++)
-	{
-		Buffer buffer = hybrid_part_read(search->index, list, HYBRID_PAGE_CODES,
-		                                 hybrid_directory(page)[i], NULL);
-		Size begin, length;
-
-		hybrid_codes_range(layout, i, &begin, &length);
-		memcpy(to + begin, PageGetContents(BufferGetPage(buffer)), length);
-		UnlockReleaseBuffer(buffer);
-	}
-}
-
-static void
-note_block(Search *search, const Gathered *gathered)
-{
-	if (search->gathered_count == search->gathered_allocated)
-	{
-		Size bytes;
-
-		search->gathered_allocated = Max(1024, search->gathered_allocated * 2);
-		bytes = search->gathered_allocated * sizeof(Gathered);
-		search->gathered = search->gathered == NULL
-		                       ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-		                       : repalloc_huge(search->gathered, bytes);
-	}
-	search->gathered[search->gathered_count++] = *gathered;
-}
-
-/* score_lot: all queries meet the lot, and keep what is among the least of all lots so far. */
-static void
-score_lot(Search *search)
-{
-	Lot *lot = &search->lot;
-	int64 before = (search->gathered_count - lot->blocks) * HY_CODE_ROWS;
-	HyScoreTask *score;
-	HyTask task;
-	int i, j;
-
-	if (lot->blocks > 0)
-	{
-		lot->begin[lot->lists] = lot->blocks;
-		memset(&task, 0, sizeof(task));
-		task.op = HY_OP_SCORE_CODES;
-		task.numeric_class = HY_CLASS_EXACT;
-		score = &task.u.score;
-		score->rows.padded = search->open->layout.padded;
-		score->rows.lists = lot->lists;
-		score->rows.begin = lot->begin;
-		score->rows.codes = (const uint8_t *) lot->content;
-		score->rows.code_stride = lot->stride;
-		score->rows.factors =
-			(const HyCodeFactors *) (lot->content + search->open->layout.code_bytes);
-		score->rows.factor_stride = lot->stride;
-		score->rows.live = lot->live;
-		score->rows.blocks = lot->blocks;
-		score->queries.count = search->queries;
-		score->queries.query = search->prepared;
-		score->queries.reach = lot->reach;
-		score->queries.reach_stride = lot->most_lists;
-		score->queries.eps = SURE;
-		score->k = KEPT;
-		score->out = lot->out;
-		score->counts = lot->counts;
-		hybrid_run(&task, "score codes of an index");
-		for (i = 0; i < search->queries; i++)
-		{
-			const HyNeighbor *out = lot->out + (Size) i * KEPT;
-
-			/* they ascend: what comes after one that is not kept is not kept either */
-			for (j = 0; j < lot->counts[i]; j++)
-			{
-				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))
-					break;
-			}
-		}
-	}
-	lot->blocks = 0;
-	lot->lists = 0;
 }
 
 /* answer: what is near a query; how many there are. */
@@ -494,7 +216,7 @@ look_at_kept(Search *search, int query)
 			look_at(search, query, &rows[i]);
 		}
 	}
-	return kept->count < KEPT;
+	return kept->count < HYBRID_TRUTHS_KEPT;
 }
 
 /* find_places: of rows, whose vectors are fetched meanwhile. */
@@ -629,7 +351,7 @@ radius_of(const Leaf *leaf)
 static void
 look_up(Search *search, int query)
 {
-	HybridLookupLimits limits = {0, SURE, INT_MAX};
+	HybridLookupLimits limits = {0, HYBRID_TRUTHS_SURE, INT_MAX};
 	const HybridFind *found;
 	int count, i;
 

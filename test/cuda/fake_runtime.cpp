@@ -398,9 +398,21 @@ extern "C"
 			*value = hy_fake.capability;
 		else if (attribute == cudaDevAttrComputeCapabilityMinor)
 			*value = hy_fake.capability_minor;
+		else if (attribute == cudaDevAttrClockRate)
+			*value = 1000000;
 		else
 			return cudaErrorInvalidValue;
 		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaDeviceGetPCIBusId(char *bus, int length, int device)
+	{
+		cudaError_t error = enter("cudaDeviceGetPCIBusId");
+
+		if (error == cudaSuccess)
+			snprintf(bus, (size_t) length, "0000:%02x:00.0", device);
+		return error;
 	}
 
 	cudaError_t
@@ -622,6 +634,8 @@ extern "C"
 			return error;
 		if (find_device(up ? to : from, bytes) == nullptr)
 			fatal("copy beyond an allocation of the device");
+		if (kind == cudaMemcpyDeviceToDevice && find_device(to, bytes) == nullptr)
+			fatal("copy beyond an allocation of the device");
 		queue(stream,
 		      [to, from, bytes]()
 		      {
@@ -632,7 +646,7 @@ extern "C"
 				  return true;
 			  });
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
-		if (!is_pinned(host, bytes))
+		if (kind != cudaMemcpyDeviceToDevice && !is_pinned(host, bytes))
 			run_all(stream);
 		return sticky;
 	}

@@ -4,10 +4,11 @@
  *
  * Every thread of a block is a fiber with its own stack.  A shuffle waits for the 32 threads of its
  * warp, __syncthreads for the block; in between the fibers run one at a time in an order drawn at
- * random, and some warps of a block get on faster than others, so a missing barrier shows.  What hardware leaves undefined (a shuffle that not all 32
- * threads reach, different shuffles at once, a barrier that some never reach) ends the launch as a
- * fault, which hy_simt::fault() then tells.  Blocks run one after another, so a __shared__ variable
- * is a static one.  What is copied into it asynchronously comes no sooner than somebody waits for it.
+ * random, and some warps of a block get on faster than others, so a missing barrier shows.  What
+ * hardware leaves undefined (a shuffle that not all 32 threads reach, different shuffles at once, a
+ * barrier that some never reach) ends the launch as a fault, which hy_simt::fault() then tells.  Blocks
+ * run one after another, so a __shared__ variable is a static one.  What is copied into it
+ * asynchronously comes no sooner than somebody waits for it.
  *
  * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
  * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the

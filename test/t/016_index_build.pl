@@ -184,7 +184,7 @@ my %seen;
 my $most = 0;
 $node->safe_psql('postgres', 'DROP INDEX item_v');
 # slowly, lest nobody look in time
-$builder->{in} .= "SET hybrid.simd = scalar; CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);\n";
+$builder->{in} .= "SET hybrid.simd = scalar; SET hybrid.force_cpu = on; CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);\n";
 $builder->{run}->pump_nb;
 my $watcher = session();
 for (my $end = time + 60; time < $end;)

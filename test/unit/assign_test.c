@@ -334,11 +334,36 @@ test_without_the_filter(void)
 	free(values);
 }
 
+/* Where fewer groups than are asked for have a distance, a row meets these only; where none has, none. */
+static void
+test_groups_without_a_distance(void)
+{
+	UnitRandom random = {7};
+	float *rows = some(&random, 300, 32, 0);
+	float *values = some(&random, 70, 32, 0);
+	float *centers = some(&random, 5, 32, 0);
+	HyMatrix r = matrix(rows, 300, 32);
+	HyMatrix c = matrix(values, 70, 32);
+	int32_t begin[6] = {0, 10, 30, 30, 50, 70};
+	HyGroups groups = {.centers = matrix(centers, 5, 32), .begin = begin, .probes = 3};
+	int g;
+
+	for (g = 0; g < 5; g++)
+	{
+		centers[g * 32 + g] = NAN;
+		CHECK_INT(differences(&r, &c, &groups), 0);
+	}
+	free(rows);
+	free(values);
+	free(centers);
+}
+
 int
 main(void)
 {
 	UNIT_RUN(test_the_nearest_of_all);
 	UNIT_RUN(test_those_of_the_nearest_groups);
+	UNIT_RUN(test_groups_without_a_distance);
 	UNIT_RUN(test_nearly_equal);
 	UNIT_RUN(test_extremes);
 	UNIT_RUN(test_what_makes_no_sense);

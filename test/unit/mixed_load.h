@@ -23,7 +23,7 @@ static const char *const mixed_profiles[] = {"pcie", "integrated", "bad"};
 #define CODE_WORK 16 /* of codes, in the time of one of vectors */
 
 /* mixed_setting: of the host; arg is the profile's name. */
-static const char *
+static UNIT_UNUSED const char *
 mixed_setting(void *arg, const char *name)
 {
 	if (strcmp(name, "emulated_profile") == 0)
@@ -37,7 +37,7 @@ mixed_setting(void *arg, const char *name)
  * mixed_config: the bad device fails one call in ten, and may: where it is not trusted there is
  * nothing to choose.
  */
-static void
+static UNIT_UNUSED void
 mixed_config(HyConfig *config)
 {
 	hy_config_default(config);

@@ -79,11 +79,13 @@ extern "C"
 	enum cudaMemcpyKind
 	{
 		cudaMemcpyHostToDevice = 1,
-		cudaMemcpyDeviceToHost = 2
+		cudaMemcpyDeviceToHost = 2,
+		cudaMemcpyDeviceToDevice = 3
 	};
 
 	enum cudaDeviceAttr
 	{
+		cudaDevAttrClockRate = 13,
 		cudaDevAttrMultiProcessorCount = 16,
 		cudaDevAttrComputeCapabilityMajor = 75,
 		cudaDevAttrComputeCapabilityMinor = 76
@@ -122,6 +124,7 @@ extern "C"
 	extern cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 	extern cudaError_t
 	cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
+	extern cudaError_t cudaDeviceGetPCIBusId(char *bus, int length, int device);
 	extern cudaError_t cudaDriverGetVersion(int *version);
 	extern cudaError_t cudaRuntimeGetVersion(int *version);
 	extern cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags);

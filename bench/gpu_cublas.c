@@ -1,0 +1,173 @@
+/*
+ * gpu_cublas.c
+ *		The part of gpubench that has cuBLAS multiply what a search of many queries multiplies.
+ *
+ * The products alone, of vectors in bfloat16 that are on the device, in parts whose products fit: the
+ * k nearest are not looked for in them, nor are they exact.  The library is looked for at run time, and
+ * declared here.
+ */
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUERY_SEED (UINT64_C(1) << 40)
+#define DIMS 768
+
+/* cublas_api.h */
+#define OPERATION_NONE 0
+#define OPERATION_TRANSPOSE 1
+#define TYPE_FLOAT 0
+#define TYPE_BFLOAT16 14
+#define COMPUTE_FLOAT 68
+#define ALGORITHM_DEFAULT (-1)
+
+typedef int (*GemmEx)(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
+                      const void *alpha, const void *a, int type_a, int lda, const void *b,
+                      int type_b, int ldb, const void *beta, void *c, int type_c, int ldc,
+                      int compute, int algorithm);
+
+/* Products: all rows against all queries. */
+typedef struct Products
+{
+	GemmEx multiply;
+	void *handle;
+	void *queries;
+	char *rows;
+	void *out;
+	int64_t query_count;
+	int64_t row_count;
+	int64_t part; /* rows */
+	int status;   /* of the library */
+} Products;
+
+static void *load(void);
+static const char *begin(void *library, Products *products);
+static void *on_device(const HyMatrix *matrix);
+static void run_products(void *arg);
+
+void
+gpu_cublas(void)
+{
+	Products products = {.query_count = gpu_size(10000, 32),
+	                     .row_count = gpu_size(1000000, 1000),
+	                     .part = gpu_size(100000, 300)};
+	const char *name =
+		gpu_name("cublas_bfloat16_%lldx%lldx%d_share_of_matrix_rate",
+	             (long long) products.query_count, (long long) products.row_count, DIMS);
+	HyMatrix queries;
+	HyMatrix rows;
+	const char *why;
+	double rate;
+	void *library = load();
+
+	if (library == NULL)
+	{
+		gpu_print_missing(name, "ratio", GPU_NOTHING, "libcublas cannot be loaded");
+		return;
+	}
+	why = gpu.matrix > 0 ? begin(library, &products) : "the unit has no bfloat16";
+	if (why != NULL)
+	{
+		gpu_print_missing(name, "ratio", GPU_NOTHING, "%s", why);
+		return;
+	}
+	queries = gpu_matrix(DIMS, products.query_count, QUERY_SEED);
+	rows = gpu_rows(HY_F32, DIMS, products.row_count);
+	products.queries = on_device(&queries);
+	products.rows = on_device(&rows);
+	gpu_check(cudaMalloc(&products.out,
+	                     (size_t) products.part * (size_t) products.query_count * sizeof(float)),
+	          "allocating");
+	rate = 2.0 * (double) products.query_count * (double) products.row_count * DIMS /
+	       gpu_median_us(run_products, &products);
+	if (products.status == 0)
+		gpu_print_beside(name, rate / gpu.matrix, "ratio", GPU_NOTHING,
+		                 "%.6g TFLOP/s of %.6g in a loop; products alone", rate / 1e6,
+		                 gpu.matrix / 1e6);
+	else
+		gpu_print_missing(name, "ratio", GPU_NOTHING, "cublasGemmEx said %d", products.status);
+	gpu_check(cudaFree(products.queries), "freeing");
+	gpu_check(cudaFree(products.rows), "freeing");
+	gpu_check(cudaFree(products.out), "freeing");
+	gpu_matrix_free(&queries);
+}
+
+static void *
+load(void)
+{
+	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+	                                    "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"};
+	void *library = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	return library;
+}
+
+/* begin: NULL, or why it cannot be used. */
+static const char *
+begin(void *library, Products *products)
+{
+	int (*create)(void **handle);
+	int (*set_stream)(void *handle, cudaStream_t stream);
+
+	*(void **) &create = dlsym(library, "cublasCreate_v2");
+	*(void **) &set_stream = dlsym(library, "cublasSetStream_v2");
+	*(void **) &products->multiply = dlsym(library, "cublasGemmEx");
+	if (create == NULL || set_stream == NULL || products->multiply == NULL)
+		return "libcublas is another one than is known";
+	if (create(&products->handle) != 0 || set_stream(products->handle, gpu.stream) != 0)
+		return "cuBLAS cannot be started";
+	return NULL;
+}
+
+/* on_device: in bfloat16, cut off. */
+static void *
+on_device(const HyMatrix *matrix)
+{
+	size_t count = (size_t) matrix->rows * DIMS;
+	uint16_t *cut = gpu_room(count, sizeof(uint16_t));
+	void *memory;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t bits;
+
+		memcpy(&bits, (const float *) matrix->data + i, sizeof(bits));
+		cut[i] = (uint16_t) (bits >> 16);
+	}
+	gpu_check(cudaMalloc(&memory, count * sizeof(uint16_t)), "allocating");
+	gpu_check(
+		cudaMemcpyAsync(memory, cut, count * sizeof(uint16_t), cudaMemcpyHostToDevice, gpu.stream),
+		"copying");
+	gpu_check(cudaStreamSynchronize(gpu.stream), "copying");
+	free(cut);
+	return memory;
+}
+
+/* run_products: its matrices are by columns, so that a row of ours is a column there. */
+static void
+run_products(void *arg)
+{
+	Products *p = arg;
+	const float one = 1;
+	const float zero = 0;
+	int64_t at;
+
+	for (at = 0; at < p->row_count && p->status == 0; at += p->part)
+	{
+		int64_t rows = p->row_count - at < p->part ? p->row_count - at : p->part;
+
+		p->status = p->multiply(p->handle, OPERATION_TRANSPOSE, OPERATION_NONE, (int) rows,
+		                        (int) p->query_count, DIMS, &one,
+		                        p->rows + (size_t) at * DIMS * sizeof(uint16_t), TYPE_BFLOAT16,
+		                        DIMS, p->queries, TYPE_BFLOAT16, DIMS, &zero, p->out, TYPE_FLOAT,
+		                        (int) rows, COMPUTE_FLOAT, ALGORITHM_DEFAULT);
+	}
+	gpu_check(cudaStreamSynchronize(gpu.stream), "multiplying");
+}

@@ -1,0 +1,101 @@
+#!/bin/bash
+# The bench of a real device, on the fake one: every line that it is to print is there.
+#
+#	test/cuda/gpubench.sh
+#
+# What the figures are says nothing, and each line says that; only what is counted, not timed, is looked at.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+number=0
+failed=0
+
+# verdict NAME STATUS
+verdict()
+{
+	number=$((number + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $number - $1"
+	else
+		echo "not ok $number - $1"
+		failed=$((failed + 1))
+	fi
+}
+
+# has SECTION PATTERN ...: a line each, with a value, that begins so; '>' and '<' are what was asked
+has()
+{
+	local section=$1 pattern missing=
+
+	shift
+	for pattern in "$@"; do
+		grep -qE "^fake $pattern" "$work/out" || missing+=" $pattern"
+	done
+	verdict "$section: ${#} lines" $(("${#missing}" > 0))
+	[ -z "$missing" ] || echo "#  missing:$missing"
+}
+
+LD_LIBRARY_PATH=build/cuda/fake/lib build/cuda/fake/gpubench --quick build/cuda/fake >"$work/out" 2>&1
+verdict "the bench ends well" $?
+v='[0-9.e+inf-]+'
+head -n 1 "$work/out" | grep -q '^# fake device.*NO FIGURE BELOW MEANS ANYTHING'
+verdict "its head says that there was no device" $?
+! grep -vE '^(#|measure,|fake [^,]+,[^,]*,[^,]*,([<>]= [0-9.]+)?,(fake|not available),[^,]*$)' "$work/out" >"$work/bad"
+verdict "and so does each line" $?
+sed 's/^/#   /' "$work/bad"
+
+has yardsticks "context_open,$v,ms" "context_memory,$v,MiB" "launch_and_wait,$v,us" "copy_up_pinned,$v,GB/s" \
+	"copy_up_pageable,$v,GB/s" "copy_down_pinned,$v,GB/s" "copy_down_pageable,$v,GB/s" "device_bandwidth,$v,GB/s" \
+	"read_bandwidth,$v,GB/s" "matrix_rate_bfloat16,$v,TFLOP/s"
+has resident "top10_l2_float32_128_1x[0-9]+_resident_share_of_read_bandwidth,$v,ratio,>= 0.8," \
+	"top10_l2_float16_768_1x[0-9]+_resident_share_of_read_bandwidth,$v,ratio,>= 0.8,"
+has queries "top10_l2_float32_768_[0-9x]+_resident_share_of_matrix_rate,$v,ratio,>= 0.5," \
+	"top10_cosine_float16_768_[0-9x]+_resident_share_of_matrix_rate,$v,ratio,>= 0.5," \
+	"top10_l2_float32_768_[0-9x]+_answers_that_are_canonical,16,queries,>= 16," \
+	"top10_cosine_float16_768_[0-9x]+_answers_that_are_canonical,16,queries,>= 16,"
+has assign "assign_768_[0-9x]+_0_share_of_matrix_rate,$v,ratio,>= 0.5," "assign_768_[0-9x]+_2_speedup,$v,ratio"
+has spread "spread_[0-9x]+_1_hop_share_of_read_bandwidth,$v,ratio,>= 0.35," \
+	"spread_[0-9x]+_16_hop_share_of_read_bandwidth,$v,ratio,>= 0.5,"
+for limits in '0.8 0.45 0.85' '0.3 0.12 0.18'; do
+	read -r cosine spread knn <<<"$limits"
+	has "small" "cosine_[0-9x]+_resident,$v,ms,<= $cosine," "spread_[0-9x]+_3_hops,$v,ms,<= $spread," \
+		"knn_[0-9x]+_resident,$v,ms,<= $knn,"
+done
+for call in 'cosine_[0-9x]+_resident' 'spread_[0-9x]+_3_hops' 'knn_[0-9x]+_resident'; do
+	has "small, ${call%%_*}" "${call}_speedup,$v,ratio" "${call%_resident}_pinned_host,$v,ms" "${call%_resident}_transfer,$v,ms"
+done
+for batch in topk_32x 'assign_[0-9]+x768_to_' spread_batch_; do
+	has "batch, ${batch%%_*}" "${batch}[0-9a-z_]+_speedup,$v,ratio,>= 5," "${batch}[0-9a-z_]+_process_a_core,$v,us" \
+		"${batch}[0-9a-z_]+_speedup_to_process_a_core,$v,ratio"
+done
+has overlap "overlap_copies_alone,$v,us" "overlap_1x[0-9x]+,$v,ratio,<= 1.15,"
+has busy "busy_topk_resident,88,percent,>= 80," "busy_topk_resident_any_kernel,99,percent" "busy_topk_host,88,percent,>= 80," \
+	"busy_assign_host,88,percent,>= 80," "busy_spread_batch,88,percent,>= 80,"
+has cublas "cublas_bfloat16_[0-9x]+_share_of_matrix_rate,$v,ratio"
+has shapes "distance_l2_float32_768_5x100_host_share_of_copies,$v,ratio" "top10_l2_float32_768_5x100_resident_speedup,$v,ratio"
+has codes "score_codes_768_8x2048_200_share_of_read_bandwidth,$v,ratio"
+has pool "pool_held_above_payload,0\.[0-4][0-9]*,ratio,<= 0.5,"
+has route "calibration_time,$v,s" "audit_right_share,$v,ratio,>= 0.95," "break_even_(distance|topk|spread)_[0-9_]+_off,$v,percent,<= 20," \
+	"break_even_median_off,$v,percent,<= 20," "break_even_worst_off,$v,percent,<= 20,"
+
+# what it looks for at run time may not be there; and a part of it is a part
+build/cuda/fake/gpubench --quick build/cuda/fake 0 busy cublas >"$work/out" 2>&1
+verdict "a part of the bench ends well" $?
+! grep -q '^fake top10' "$work/out"
+verdict "and does no more than was asked" $?
+if [[ "$(ldconfig -p)" != *libnvidia-ml.so.1* ]]; then
+	grep -q '^fake busy_assign_host,,percent,>= 80,not available,libnvidia-ml' "$work/out"
+	verdict "without NVML it says so" $?
+fi
+build/cuda/fake/gpubench --quick build/cuda/fake 0 nothing >"$work/out" 2>&1
+[ $? = 2 ] && grep -q '^sections: resident' "$work/out"
+verdict "a section that there is not is told, with those there are" $?
+if ! python3 -c 'import faiss' 2>/dev/null; then
+	[[ "$(python3 bench/gpu_faiss.py)" == faiss_top10_*",,us,,not available,"* ]]
+	verdict "without FAISS its line says so" $?
+fi
+
+echo "1..$number"
+exit $((failed > 0))
