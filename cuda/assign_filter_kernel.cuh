@@ -42,6 +42,7 @@ struct HyAssignRows
 {
 	float length[HY_CUDA_TILE];
 	float rest[HY_CUDA_TILE];
+	float scale[HY_CUDA_TILE];
 	float threshold[HY_CUDA_TILE];
 	uint32_t least[HY_CUDA_TILE];
 };
@@ -88,7 +89,16 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 	args.count[row] = args.aim[row].kind == HY_CUDA_BOUNDED ? 0 : HY_CUDA_ASSIGN_LIST + 1;
 }
 
+/* hy_assign_scaled: a product in which a row's scale is missing; exact, as in hy_test. */
+template <class Precision>
+__device__ __forceinline__ float
+hy_assign_scaled(float product, const HyAssignRows &rows, int row)
+{
+	return Precision::scaled ? __fmul_rn(product, rows.scale[row]) : product;
+}
+
 /* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
+template <class Precision>
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
                const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], HyAssignRows *rows)
@@ -113,7 +123,9 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			const int row = first_row + i * 8;
-			float bound = __fmaf_ru(-reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], half);
+			const float product =
+				hy_assign_scaled<Precision>(sum[i / 2][j / 2][i % 2 * 2 + j % 2], *rows, row);
+			float bound = __fmaf_ru(-reach.factor, product, half);
 
 			bound = __fmaf_ru(rows->length[row], reach.reach, bound);
 			bound = __fmaf_ru(rows->rest[row], reach.rough, bound);
@@ -139,6 +151,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /* hy_assign_open: which of a thread's products may be that of the nearest. */
+template <class Precision>
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
                const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], const HyAssignRows &rows)
@@ -155,8 +168,9 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			const int row = first_row + i * 8;
-			float bound =
-				__fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
+			const float product =
+				hy_assign_scaled<Precision>(sum[i / 2][j / 2][i % 2 * 2 + j % 2], rows, row);
+			float bound = __fmaf_ru(reach.factor, product, reach.shift);
 
 			bound = __fmaf_ru(rows.length[row], reach.reach, bound);
 			bound = __fmaf_ru(rows.rest[row], reach.rough, bound);
@@ -179,10 +193,11 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 }
 
 /* hy_assign_product_kernel: the tile of rows number blockIdx.x, of centroids number blockIdx.y. */
+template <class Precision>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssignFiltered args)
 {
-	__shared__ __align__(16) HyTiles tiles[HyLoads<HyBfloat16::asynchronous>::stages];
+	__shared__ __align__(16) HyTiles tiles[HyLoads<Precision::asynchronous>::stages];
 	__shared__ HyAssignRows rows;
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
@@ -199,12 +214,13 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssig
 	{
 		rows.length[threadIdx.x] = args.aim[tile + threadIdx.x].length;
 		rows.rest[threadIdx.x] = args.aim[tile + threadIdx.x].rest;
+		rows.scale[threadIdx.x] = args.aim[tile + threadIdx.x].scale;
 		rows.least[threadIdx.x] = HY_CUDA_NO_VALUE;
 	}
-	hy_tile_products<HyBfloat16>(args.rows + (int64_t) tile * args.padded,
-	                             args.centroids + (int64_t) first * args.padded, args.padded, tiles,
-	                             warp_row, warp_centroid, sum);
-	hy_assign_lift(args, first_row, first_centroid, sum, &rows);
+	hy_tile_products<Precision>(args.rows + (int64_t) tile * args.padded,
+	                            args.centroids + (int64_t) first * args.padded, args.padded, tiles,
+	                            warp_row, warp_centroid, sum);
+	hy_assign_lift<Precision>(args, first_row, first_centroid, sum, &rows);
 	__syncthreads();
 	if (threadIdx.x < HY_CUDA_TILE)
 	{
@@ -222,7 +238,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssig
 		rows.threshold[threadIdx.x] = threshold;
 	}
 	__syncthreads();
-	hy_assign_open(args, tile, first_row, first_centroid, sum, rows);
+	hy_assign_open<Precision>(args, tile, first_row, first_centroid, sum, rows);
 }
 
 /* hy_assign_squares: canonical squares of a row and some centroids, by a warp (hy_fold: whose is whose). */

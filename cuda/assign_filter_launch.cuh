@@ -16,6 +16,7 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 	HyCudaRound round = {};
 	cudaError_t error;
 
+	round.precision = args->precision;
 	round.rows = assign.rows;
 	round.stride = (int64_t) assign.dims * (int64_t) sizeof(float);
 	round.count = assign.row_count;
@@ -32,7 +33,13 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 	/* blocks that run at the same time have different rows, most of them, and the same centroids */
 	grid.y = hy_blocks(assign.end - assign.first, HY_CUDA_TILE).x;
 	if (error == cudaSuccess)
-		error = HY_CUDA_LAUNCH(hy_assign_product_kernel, grid, HY_CUDA_THREADS, stream, *args);
+		error = hy_choose_precision(args->precision,
+		                            [&](auto precision)
+		                            {
+										return HY_CUDA_LAUNCH(
+											hy_assign_product_kernel<decltype(precision)>, grid,
+											HY_CUDA_THREADS, stream, *args);
+									});
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_settle_kernel, hy_blocks(assign.row_count, HY_CUDA_WARPS),
 		                       HY_CUDA_THREADS, stream, *args);

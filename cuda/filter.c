@@ -45,7 +45,6 @@ struct HyCudaFilter
 
 static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaPrecision *precision,
                       HyCudaFilterPlan *plan);
-static bool precision_of(const HyDevice *device, HyCudaPrecision *precision);
 static HyCudaNext filter_next(HyDevice *device, HyCudaSlot *slot);
 static HyStatus filter_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus queries_up(HyDevice *device, HyCudaSlot *slot);
@@ -87,9 +86,17 @@ hy_cuda_filter_least(const HyHost *host)
 }
 
 bool
-hy_cuda_filter_known(const HyDevice *device)
+hy_cuda_filter_precision(const HyDevice *device, HyCudaPrecision *precision)
 {
-	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
+	const HyHost *host = device->host;
+	const char *text =
+		host->setting != NULL ? host->setting(host->setting_arg, "cuda_filter_precision") : NULL;
+	bool wanted = text != NULL && strcmp(text, "half") == 0;
+	bool bfloat = device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
+	bool half = device->capability == HALF_CAPABILITY && device->capability_minor >= HALF_MINOR;
+
+	*precision = bfloat && !wanted ? HY_CUDA_BFLOAT16 : HY_CUDA_HALF;
+	return bfloat || half;
 }
 
 HyStatus
@@ -139,28 +146,10 @@ make_plan(const HyDevice *device, const HyShape *shape, HyCudaPrecision *precisi
 {
 	HyCudaWork work = hy_cuda_sweep_work(shape, shape->k * (int32_t) sizeof(HyNeighbor), 0);
 
-	return precision_of(device, precision) &&
+	return hy_cuda_filter_precision(device, precision) &&
 	       hy_cuda_filter_suits(*precision, shape->metric, &work, shape->k, device->filter_least) &&
 	       hy_cuda_filter_plan(&work, shape->k, &device->scratch, device->budget - device->used,
 	                           plan);
-}
-
-/*
- * precision_of: in what this device filters; false: in nothing.  A setting that tests make has fp16
- * where there is bfloat16, too.
- */
-static bool
-precision_of(const HyDevice *device, HyCudaPrecision *precision)
-{
-	const HyHost *host = device->host;
-	const char *text =
-		host->setting != NULL ? host->setting(host->setting_arg, "cuda_filter_precision") : NULL;
-	bool wanted = text != NULL && strcmp(text, "half") == 0;
-	bool bfloat = hy_cuda_filter_known(device);
-	bool half = device->capability == HALF_CAPABILITY && device->capability_minor >= HALF_MINOR;
-
-	*precision = bfloat && !wanted ? HY_CUDA_BFLOAT16 : HY_CUDA_HALF;
-	return bfloat || half;
 }
 
 static HyCudaNext

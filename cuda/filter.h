@@ -5,6 +5,7 @@
 #ifndef HY_CUDA_FILTER_H
 #define HY_CUDA_FILTER_H
 
+#include "cuda/filter_launch.h"
 #include "cuda/pipeline.h"
 
 /* How many times as fast as canonical sums products are, until it is known. */
@@ -23,8 +24,11 @@ extern HyStatus hy_cuda_filter_start(HyDevice *device, bool *filtered);
 extern void
 hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate *estimate);
 
-/* hy_cuda_filter_known: whether it is known how exact the matrix unit is in bfloat16, and it has that. */
-extern bool hy_cuda_filter_known(const HyDevice *device);
+/*
+ * hy_cuda_filter_precision: in what this device filters; false: in nothing, for it is not known how
+ * exact its matrix unit is.  A setting that tests make has fp16 where there is bfloat16, too.
+ */
+extern bool hy_cuda_filter_precision(const HyDevice *device, HyCudaPrecision *precision);
 
 /* hy_cuda_filter_least: the least work that is filtered, or as a setting has it that tests make. */
 extern uint64_t hy_cuda_filter_least(const HyHost *host);

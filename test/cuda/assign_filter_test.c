@@ -16,7 +16,7 @@ typedef enum Form
 	AS_DRAWN,  /* by kind */
 	LENGTHS,   /* each vector of a magnitude of its own */
 	CLUSTERED, /* near to one another, far from the origin */
-	OPPOSITE,  /* two such heaps, within which bfloat16 sees hardly any difference */
+	OPPOSITE,  /* two such heaps, within which the precision sees hardly any difference */
 	ZEROS,     /* every other vector 0 */
 	ODD,       /* some with an element that is infinite, not a number, or beyond all bounds */
 	FORMS
@@ -45,6 +45,7 @@ typedef struct Outcome
 } Outcome;
 
 static int64_t compared;
+static HyCudaPrecision precision;
 
 static HyMatrix
 matrix(float *data, int32_t rows, int32_t dims)
@@ -76,7 +77,8 @@ form_vector(const Case *c, float *x)
 				x[i] = 3 + unit_random_float(&randomness) / 50;
 				break;
 			case OPPOSITE:
-				x[i] = sign * (1 + unit_random_float(&randomness) / 512);
+				x[i] = sign * (1 + unit_random_float(&randomness) /
+				                       (precision == HY_CUDA_HALF ? 4096 : 512));
 				break;
 			case ZEROS:
 				x[i] = zero ? 0 : unit_random_float(&randomness);
@@ -149,6 +151,7 @@ begin(const Case *c, const HyCudaAssignPlan *plan, char *memory, const HyCudaAss
 	                  .rows = c->centroids,
 	                  .dims = c->dims};
 	HyCudaAssignFiltered args = {
+		.precision = precision,
 		.assign = *assign,
 		.padded = plan->padded,
 		.middle = (float *) (void *) (memory + offset[HY_CUDA_ASSIGN_MIDDLE]),
@@ -160,7 +163,8 @@ begin(const Case *c, const HyCudaAssignPlan *plan, char *memory, const HyCudaAss
 		.count = (int32_t *) (void *) (memory + offset[HY_CUDA_ASSIGN_COUNT]),
 		.open = (HyCudaOpen *) (void *) (memory + offset[HY_CUDA_ASSIGN_OPEN]),
 		.left = (int32_t *) (void *) (memory + offset[HY_CUDA_ASSIGN_LEFT])};
-	HyCudaRound round = {.rows = assign->centroids,
+	HyCudaRound round = {.precision = precision,
+	                     .rows = assign->centroids,
 	                     .stride = all.stride,
 	                     .count = c->centroids,
 	                     .room = hy_cuda_assign_whole(c->centroids),
@@ -575,17 +579,27 @@ plans(void)
 int
 main(void)
 {
+	int p;
+
 	hy_fake_reset();
 	UNIT_RUN(plans);
-	UNIT_RUN(boundaries);
-	UNIT_RUN(extremes);
-	UNIT_RUN(ties_go_by_centroid);
-	UNIT_RUN(lists_overflow);
-	UNIT_RUN(no_centroid_has_a_bound);
-	UNIT_RUN(parts_meet);
-	UNIT_RUN(random_shapes);
-	UNIT_RUN(without_the_bound_rows_go_elsewhere);
-	UNIT_RUN(little_is_open);
+	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
+	{
+		precision = (HyCudaPrecision) p;
+		/* the first that multiplies it */
+		hy_fake.capability = precision == HY_CUDA_HALF ? 7 : 8;
+		hy_fake.capability_minor = precision == HY_CUDA_HALF ? 5 : 0;
+		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
+		UNIT_RUN(boundaries);
+		UNIT_RUN(extremes);
+		UNIT_RUN(ties_go_by_centroid);
+		UNIT_RUN(lists_overflow);
+		UNIT_RUN(no_centroid_has_a_bound);
+		UNIT_RUN(parts_meet);
+		UNIT_RUN(random_shapes);
+		UNIT_RUN(without_the_bound_rows_go_elsewhere);
+		UNIT_RUN(little_is_open);
+	}
 	printf("# %lld rows compared, %d left allocated\n", (long long) compared, hy_fake_live());
 	return unit_finish();
 }

@@ -500,9 +500,8 @@ main(int argc, char **argv)
 		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
 		UNIT_RUN(the_unit_keeps_its_bound);
 		UNIT_RUN(many_queries);
-	}
-	if (version >= 80)
 		UNIT_RUN(many_centroids);
+	}
 	cuda->close(device);
 	printf("# %lld products, %lld of the nearest, %lld assigned rows compared\n",
 	       (long long) products, (long long) found, (long long) assigned);

@@ -159,8 +159,9 @@ finds_all(uint64_t limit, Job *job)
 	return filtered;
 }
 
+/* every_kind: on the device as it is set. */
 static void
-every_kind_is_filtered(void)
+every_kind(void)
 {
 	static const int32_t dims[] = {31, 33, 100, 700};
 	int data;
@@ -177,6 +178,20 @@ every_kind_is_filtered(void)
 			CHECK(finds_all(0, &job));
 		}
 	}
+}
+
+static void
+every_kind_is_filtered(void)
+{
+	uint64_t halves = hy_fake_halves();
+
+	every_kind();
+	CHECK(hy_fake_halves() == halves);
+	/* before 8.0 there is no bfloat16 */
+	hy_fake.capability = 7;
+	hy_fake.capability_minor = 5;
+	every_kind();
+	CHECK(hy_fake_halves() > halves);
 }
 
 /* so little memory that centroids and rows go in many pieces */
@@ -225,7 +240,7 @@ parts_of_centroids(void)
 static void
 others_go_the_canonical_way(void)
 {
-	static const int capabilities[] = {7, 10, 8, 9};
+	static const int capabilities[] = {72, 75, 80, 90, 100};
 	HyDevice *device;
 	bool filtered;
 	size_t i;
@@ -237,10 +252,12 @@ others_go_the_canonical_way(void)
 	CHECK(finds_all(UINT64_C(6) << 20, &job));
 	for (i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
 	{
-		hy_fake.capability = capabilities[i];
+		hy_fake.capability = capabilities[i] / 10;
+		hy_fake.capability_minor = capabilities[i] % 10;
 		job_make(&job, 64, 200, 300, PLAIN);
-		CHECK_INT(finds_all(0, &job), capabilities[i] == 8 || capabilities[i] == 9);
+		CHECK_INT(finds_all(0, &job), capabilities[i] >= 75 && capabilities[i] < 100);
 	}
+	hy_fake.capability = 9;
 	filter_least = NULL;
 	job_make(&job, 64, 200, 300, PLAIN);
 	CHECK(!finds_all(0, &job));
