@@ -67,3 +67,35 @@ SELECT count(*) FROM (SELECT id FROM lot WHERE id % 100 = 7 ORDER BY v <-> (SELE
 SELECT count(*) FROM (SELECT id FROM lot WHERE id % 100 = 7 ORDER BY v <-> (SELECT v FROM lot WHERE id = 77) LIMIT 9223372036854775807 OFFSET 5) s;
 ROLLBACK;
 DROP TABLE lot;
+
+-- a cursor by codes, and rows of the same session that split the lists it has yet to read: their pages are not taken
+-- while it is open, neither of a table nor of a temporary one
+CREATE TABLE own (id int, v vector(2)) WITH (autovacuum_enabled = off);
+CREATE TEMP TABLE private (LIKE own);
+CREATE FUNCTION beside_own_splits(own regclass, OUT rows bigint, OUT ids bigint, OUT new bigint) LANGUAGE plpgsql AS $$
+DECLARE c refcursor; this int; BEGIN
+	CREATE TEMP TABLE seen (id int) ON COMMIT DROP;
+	OPEN c FOR EXECUTE format('SELECT id FROM %s ORDER BY v <-> ''[0,0]''', own);
+	FOR i IN 1 .. 2 LOOP FETCH c INTO this; INSERT INTO seen VALUES (this); END LOOP;
+	EXECUTE format('INSERT INTO %s SELECT 5000 + i, ARRAY[i %% 40, i / 40.0]::vector FROM generate_series(1, 4000) i', own);
+	LOOP FETCH c INTO this; EXIT WHEN NOT FOUND; INSERT INTO seen VALUES (this); END LOOP;
+	SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE id > 5000) INTO rows, ids, new FROM seen;
+	DROP TABLE seen;
+END $$;
+CREATE INDEX own_v ON own USING hybrid (v) WITH (list_size = 32);
+CREATE INDEX private_v ON private USING hybrid (v) WITH (list_size = 32);
+INSERT INTO own SELECT i, ARRAY[i % 40, i / 40.0]::vector FROM generate_series(1, 1200) i;
+INSERT INTO private SELECT * FROM own;
+ANALYZE own, private;
+BEGIN;
+SET LOCAL enable_sort = off;
+SET LOCAL hybrid.target_recall = 0.95;
+SET LOCAL hybrid.probes = 1000000;
+SET LOCAL hybrid.max_scan_tuples = 1000000;
+SET LOCAL enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM own ORDER BY v <-> '[0,0]';
+SELECT * FROM beside_own_splits('own');
+SELECT * FROM beside_own_splits('private');
+COMMIT;
+DROP FUNCTION beside_own_splits;
+DROP TABLE own, private;

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "pgstat.h"
 #include "storage/buf_internals.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -46,7 +47,12 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	at = place_of(index, block);
 	if (at->block == block && at->file == index->rd_node.relNode && BufferIsValid(at->buffer) &&
 	    ReadRecentBuffer(index->rd_node, MAIN_FORKNUM, block, at->buffer))
+	{
+		/* which counts for EXPLAIN, but not for the relation, which it does not know */
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
 		return at->buffer;
+	}
 	buffer = ReadBuffer(index, block);
 	at->file = index->rd_node.relNode;
 	at->block = block;

@@ -14,11 +14,15 @@
 
 #include "access/generic_xlog.h"
 #include "miscadmin.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
+#include "storage/spin.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -28,6 +32,7 @@
 
 static HybridLink logged_reserve(HybridSink *sink, HybridPageKind kind);
 static void logged_write(HybridSink *sink, BlockNumber block, Page image);
+static bool standby_reads(void);
 static bool pop_moved(Relation index, bool all, HybridLink *list);
 static void free_centre(Relation index, BlockNumber block);
 static int free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);
@@ -248,7 +253,6 @@ bool
 hybrid_nobody_reads(Relation index)
 {
 	VirtualTransactionId *others;
-	TransactionId standby, unused;
 	int count;
 
 	/* whoever opens it later, or takes a snapshot later, does not come by links that were replaced */
@@ -256,9 +260,7 @@ hybrid_nobody_reads(Relation index)
 		return false;
 	if (RELATION_IS_LOCAL(index))
 		return true;
-	/* those of standbys count where they say so, and they say it for no database */
-	ProcArrayGetReplicationSlotXmin(&standby, &unused);
-	if (TransactionIdIsValid(standby))
+	if (standby_reads())
 		return false;
 	others = GetCurrentVirtualXIDs(InvalidTransactionId, true, true, 0, &count);
 	pfree(others);
@@ -374,6 +376,36 @@ logged_write(HybridSink *sink, BlockNumber block, Page image)
 {
 	CHECK_FOR_INTERRUPTS();
 	hybrid_page_write(((HybridLoggedSink *) sink)->index, block, image);
+}
+
+/*
+ * standby_reads: whether a standby says that it has snapshots, or might soon (hot_standby_feedback).  That is
+ * noted in its slot or, where it has none, is its walsender's, which is in no transaction and therefore not
+ * among those whom GetCurrentVirtualXIDs finds.
+ */
+static bool
+standby_reads(void)
+{
+	TransactionId slots, unused;
+	int i;
+
+	ProcArrayGetReplicationSlotXmin(&slots, &unused);
+	if (TransactionIdIsValid(slots))
+		return true;
+	for (i = 0; i < max_wal_senders; i++)
+	{
+		WalSnd *sender = &WalSndCtl->walsnds[i];
+		const PGPROC *process;
+		pid_t pid;
+
+		SpinLockAcquire(&sender->mutex);
+		pid = sender->pid;
+		SpinLockRelease(&sender->mutex);
+		process = pid == 0 ? NULL : BackendPidGetProc(pid);
+		if (process != NULL && TransactionIdIsValid(process->xmin))
+			return true;
+	}
+	return false;
 }
 
 /* free_centre: a page of a centre that was replaced. */
