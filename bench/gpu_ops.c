@@ -28,7 +28,7 @@ gpu_assign(void)
 
 	assign(768, gpu_size(20000, 200), (int32_t) gpu_size(256, 16), 0, 0, GPU_NOTHING);
 	gpu_assign_kernels();
-	assign(768, gpu_size(1000000, 300), centroids, 0, 0, GPU_NOTHING);
+	assign(768, gpu_size(1000000, 300), centroids, 0, 0, GPU_AT_LEAST(0.5));
 	/* so many centroids that what comes over the bus does not count */
 	assign(768, gpu_size(250000, 100), (int32_t) gpu_size(65536, 128), 0, 0, GPU_NOTHING);
 	assign(768, gpu_size(1000000, 300), centroids, (int32_t) gpu_size(64, 8),
