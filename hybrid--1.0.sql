@@ -1468,7 +1468,7 @@ CREATE FUNCTION hybrid_index_stats(index regclass,
 	OUT list_pages bigint, OUT code_pages bigint, OUT vector_pages bigint, OUT moved_pages bigint,
 	OUT free_pages bigint, OUT bytes bigint)
 AS 'MODULE_PATHNAME', 'hybrid_index_stats'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 1000;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
 'what a hybrid index holds, by reading its lists: live entries, dead ones whose place inserts will use again, dimensions, storage of the vectors; levels of the tree, lists of rows, lists of lists, entries at which a list is split (NULL: there is one list only), least, mean and most entries of a list of rows; pages of the file, by what they hold: meta data, lists with codes, codes too long for these, vectors, lists that were split or merged and wait until nobody reads them, nothing; size in bytes; for its owner and members of pg_stat_scan_tables; raises index_corrupted on a damaged page';
 
@@ -1476,7 +1476,7 @@ CREATE FUNCTION hybrid_index_curve(index regclass,
 	OUT recall real, OUT threshold real, OUT rows real)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_index_curve'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE COST 100 ROWS 20;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 20;
 COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 'what a hybrid index has measured on its own rows: for a recall, the threshold up to which searches look into lists, and how many rows that is on average; no rows: not measured, a built-in guess is used; for its owner and members of pg_stat_scan_tables';
 

@@ -27,6 +27,30 @@ SELECT :seen > 100 AS many, heap - :heap_before + index - :index_before >= :seen
 SELECT heap AS heap_before, index AS index_before FROM counted \gset
 SELECT buffers_of(:'filtered') AS seen, pg_stat_force_next_flush() IS NOT NULL AS flushed \gset
 SELECT :seen > 300 AS many, heap - :heap_before + index - :index_before >= :seen AS counted FROM counted;
+
+-- a worker cannot read the temporary tables of its leader, and is not asked to
+SELECT proname, proparallel FROM pg_proc WHERE proname IN ('hybrid_index_stats', 'hybrid_index_curve', 'hybrid_index_check') ORDER BY 1;
+CREATE TEMP TABLE private (LIKE item);
+INSERT INTO private SELECT * FROM item;
+CREATE INDEX private_v ON private USING hybrid (v);
+SET force_parallel_mode = on;
+SELECT entries FROM hybrid_index_stats('private_v');
+SELECT count(*) > 1 AS measured FROM hybrid_index_curve('private_v');
+SELECT hybrid_index_check('private_v');
+RESET force_parallel_mode;
+
+-- an index whose build has failed is not damaged, but not valid
+CREATE FUNCTION known(id int, v vector) RETURNS vector LANGUAGE plpgsql IMMUTABLE AS
+$$ BEGIN IF id = 2000 THEN RAISE 'nothing is known of %', id; END IF; RETURN v; END $$;
+\set VERBOSITY terse
+CREATE INDEX CONCURRENTLY item_known ON item USING hybrid ((known(id, v)::vector(16)));
+SELECT hybrid_index_stats('item_known');
+SELECT hybrid_index_curve('item_known');
+SELECT hybrid_index_check('item_known');
+DELETE FROM item WHERE id = 2000;
+REINDEX INDEX item_known;
+SELECT entries, hybrid_index_check('item_known') FROM hybrid_index_stats('item_known');
 DROP VIEW counted;
 DROP FUNCTION buffers_of;
-DROP TABLE item;
+DROP TABLE item, private;
+DROP FUNCTION known;

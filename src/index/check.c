@@ -75,9 +75,6 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 		                errmsg("could not open the table of index \"%s\"",
 		                       RelationGetRelationName(check.index))));
-	if (!check.index->rd_index->indisvalid)
-		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-		                errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index))));
 
 	/* Index expressions run with the rights of the table's owner, as in CREATE INDEX. */
 	GetUserIdAndSecContext(&save_user, &save_context);

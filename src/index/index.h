@@ -118,7 +118,7 @@ typedef struct HybridMetaChange
 extern HybridMeta *hybrid_meta_begin(Relation index, HybridMetaChange *change);
 extern void hybrid_meta_end(HybridMetaChange *change);
 
-/* hybrid_open_index: for SQL functions; raises unless oid is an index of ours and accessible. */
+/* hybrid_open_index: for SQL functions; raises unless oid is an index of ours, accessible and valid. */
 extern Relation hybrid_open_index(Oid oid, LOCKMODE lock);
 
 /* entry.c */

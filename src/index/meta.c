@@ -192,6 +192,10 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 	if (RELATION_IS_OTHER_TEMP(relation))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("cannot access temporary indexes of other sessions")));
+	/* what a CREATE INDEX CONCURRENTLY has begun, or left, may be anything */
+	if (!relation->rd_index->indisvalid)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		                errmsg("index \"%s\" is not valid", RelationGetRelationName(relation))));
 	return relation;
 }
 
