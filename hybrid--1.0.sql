@@ -1260,6 +1260,12 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION hybrid_sphere(vector, double precision) IS
 'the sphere around a centre with a radius, NULL where either is; nothing is within one whose radius is NaN; a halfvec becomes a centre by a cast, without loss';
 
+CREATE FUNCTION hybrid_within_selectivity(internal, oid, internal, integer) RETURNS double precision
+AS 'MODULE_PATHNAME', 'hybrid_within_selectivity'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_within_selectivity(internal, oid, internal, integer) IS
+'which share of the rows is expected within a sphere, by the values of its dimensions in the statistics; called by the planner only';
+
 CREATE FUNCTION vector_within_l2(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_l2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
@@ -1268,7 +1274,7 @@ COMMENT ON FUNCTION vector_within_l2(vector, hybrid_sphere) IS
 
 CREATE OPERATOR <<->> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l2,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<->> (vector, hybrid_sphere) IS 'within a sphere by Euclidean distance';
 
@@ -1280,7 +1286,7 @@ COMMENT ON FUNCTION vector_within_ip(vector, hybrid_sphere) IS
 
 CREATE OPERATOR <<#>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_ip,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<#>> (vector, hybrid_sphere) IS 'within a sphere by negative inner product';
 
@@ -1292,7 +1298,7 @@ COMMENT ON FUNCTION vector_within_cosine(vector, hybrid_sphere) IS
 
 CREATE OPERATOR <<=>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_cosine,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<=>> (vector, hybrid_sphere) IS 'within a sphere by cosine distance';
 
@@ -1304,7 +1310,7 @@ COMMENT ON FUNCTION vector_within_l1(vector, hybrid_sphere) IS
 
 CREATE OPERATOR <<+>> (
 	LEFTARG = vector, RIGHTARG = hybrid_sphere, FUNCTION = vector_within_l1,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<+>> (vector, hybrid_sphere) IS 'within a sphere by taxicab distance';
 
@@ -1316,7 +1322,7 @@ COMMENT ON FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) IS
 
 CREATE OPERATOR <<->> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l2,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<->> (halfvec, hybrid_sphere) IS 'within a sphere by Euclidean distance';
 
@@ -1328,7 +1334,7 @@ COMMENT ON FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) IS
 
 CREATE OPERATOR <<#>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_ip,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<#>> (halfvec, hybrid_sphere) IS 'within a sphere by negative inner product';
 
@@ -1340,7 +1346,7 @@ COMMENT ON FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) IS
 
 CREATE OPERATOR <<=>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_cosine,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<=>> (halfvec, hybrid_sphere) IS 'within a sphere by cosine distance';
 
@@ -1352,7 +1358,7 @@ COMMENT ON FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) IS
 
 CREATE OPERATOR <<+>> (
 	LEFTARG = halfvec, RIGHTARG = hybrid_sphere, FUNCTION = halfvec_within_l1,
-	RESTRICT = matchingsel, JOIN = matchingjoinsel
+	RESTRICT = hybrid_within_selectivity, JOIN = matchingjoinsel
 );
 COMMENT ON OPERATOR <<+>> (halfvec, hybrid_sphere) IS 'within a sphere by taxicab distance';
 

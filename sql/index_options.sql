@@ -76,6 +76,42 @@ ALTER INDEX item_v RESET (storage);
 REINDEX INDEX item_v;
 SELECT storage FROM hybrid_index_stats('item_v');
 
+-- so does another list_size, and whoever sets what the index has is told nothing
+ALTER INDEX item_v SET (list_size = 64);
+SELECT list_size FROM hybrid_index_stats('item_v');
+ALTER INDEX item_v SET (list_size = 64);
+REINDEX INDEX item_v;
+SELECT list_size FROM hybrid_index_stats('item_v');
+ALTER INDEX item_v SET (list_size = 31);
+ALTER INDEX item_v RESET (list_size);
+
+-- what CREATE INDEX refuses, ALTER INDEX does: where storage cannot be chosen the next REINDEX would fail
+CREATE TABLE other (id int, s sparsevec(8), b bit(8), v vector(8));
+INSERT INTO other SELECT i, ('{1:' || i || '}/8')::sparsevec, i::bit(8), array_fill(i, ARRAY[8])::vector FROM generate_series(1, 50) i;
+CREATE INDEX other_s ON other USING hybrid (s sparsevec_l2_ops);
+CREATE INDEX other_b ON other USING hybrid (b bit_hamming_ops);
+CREATE INDEX ON other USING hybrid (s sparsevec_l2_ops) WITH (storage = int8);
+ALTER INDEX other_s SET (storage = int8);
+ALTER INDEX other_b SET (storage = float16, list_size = 64);
+ALTER INDEX IF EXISTS other_s SET (storage = float32);
+BEGIN;
+ALTER INDEX other_s SET (list_size = 64);
+SAVEPOINT s;
+ALTER INDEX other_s SET (storage = int8);
+ROLLBACK TO s;
+COMMIT;
+ALTER INDEX other_s RESET (storage);
+SELECT relname, reloptions FROM pg_class WHERE relname ~ '^other_' ORDER BY 1;
+REINDEX TABLE other;
+VACUUM FULL other;
+SELECT i, entries, list_size, hybrid_index_check(i) FROM unnest(ARRAY['other_b', 'other_s']::regclass[]) i, hybrid_index_stats(i) ORDER BY 1;
+-- by taxicab distance storage can be chosen; list_size says nothing where there is one list, and is taken
+CREATE INDEX other_v ON other USING hybrid (v vector_l1_ops) WITH (list_size = 64);
+ALTER INDEX other_v SET (storage = int8, list_size = 128);
+REINDEX INDEX other_v;
+SELECT storage, list_size, lists, entries FROM hybrid_index_stats('other_v');
+DROP TABLE other;
+
 CREATE INDEX ON item USING hybrid (v) WITH (storage = bfloat16);
 CREATE INDEX ON item USING hybrid (v) WITH (list_size = 31);
 CREATE INDEX ON item USING hybrid (v) WITH (list_size = 16385);

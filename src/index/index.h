@@ -98,6 +98,9 @@ extern HybridIndex hybrid_index_open(Relation index);
 /* hybrid_index_define: from the column and the options, for a file that is yet to be written. */
 extern void hybrid_index_define(Relation index, HybridIndex *definition);
 
+/* hybrid_index_check_options: raises where hybrid_index_define would, with these options; NULL: none. */
+extern void hybrid_index_check_options(Relation index, const HybridOptions *options);
+
 /* hybrid_meta_init: a whole meta page, of an index without a root. */
 extern void hybrid_meta_init(Page page, const HybridIndex *index);
 

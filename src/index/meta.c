@@ -118,6 +118,12 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 }
 
 void
+hybrid_index_check_options(Relation index, const HybridOptions *options)
+{
+	(void) chosen_storage(opclass_of(index)->type, options);
+}
+
+void
 hybrid_meta_init(Page page, const HybridIndex *index)
 {
 	HybridMeta *meta;

@@ -2,7 +2,8 @@
  * options.c
  *		WITH (storage = ..., list_size = ...), and what the module registers of the access method at load.
  *
- * An index stays as it was built: whoever changes its options is told so.
+ * An index stays as it was built: whoever changes its options is told so; to what CREATE INDEX would refuse
+ * nobody may.
  */
 #include "postgres.h"
 
@@ -77,7 +78,7 @@ accessed(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 		tell_if_changed(object);
 }
 
-/* tell_if_changed: whether a statement that holds a lock on this index has just changed its options. */
+/* tell_if_changed: whether a statement that holds a lock on this index has just changed its options, and may. */
 static void
 tell_if_changed(Oid oid)
 {
@@ -108,6 +109,9 @@ tell_if_changed(Oid oid)
 	}
 	systable_endscan(scan);
 	table_close(classes, AccessShareLock);
+	/* before the notice; what an index has that it should not have may go, and stay */
+	if (before.storage != after.storage)
+		hybrid_index_check_options(index, &after);
 	if (before.storage != after.storage || before.list_size != after.list_size)
 		ereport(NOTICE,
 		        (errmsg("index \"%s\" stays as it was built", RelationGetRelationName(index)),
