@@ -1,0 +1,54 @@
+-- What a scan is said to cost, and that scans are counted.
+SET jit = off;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE item (id int, tenth int, thousandth int, v vector(64));
+INSERT INTO item SELECT i, i % 10, i % 1000, (SELECT array_agg(sin(i * (d + 0.7) * 1.13)) FROM generate_series(1, 64) d WHERE i IS NOT NULL)::vector(64)
+FROM generate_series(1, 10000) i;
+CREATE INDEX item_v ON item USING hybrid (v);
+VACUUM ANALYZE item;
+SET enable_seqscan = off;
+
+-- who reads all rows in order, and wants few of them, has no vectors of others read: cheaper by far more
+-- than the distances that are not shown
+CREATE FUNCTION total(condition text, OUT cost float8) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+	node jsonb;
+BEGIN
+	EXECUTE format('EXPLAIN (FORMAT json) SELECT id FROM item WHERE %s ORDER BY v <-> %L::vector', condition, array_fill(0.5, ARRAY[64])::real[]::vector) INTO plan;
+	node := plan->0->'Plan';
+	IF node->>'Index Name' IS DISTINCT FROM 'item_v' THEN
+		RAISE 'another plan: %', plan;
+	END IF;
+	cost := node->'Total Cost';
+END $$;
+SET enable_sort = off;
+SELECT total('thousandth = 7') * 1.5 < total('true') AS few_are_cheaper, total('thousandth = 7') * 1.3 < total('tenth = 7') AS fewer_than_a_tenth,
+	total('thousandth >= 0') > total('true') AS all_are_not;
+RESET enable_sort;
+
+-- each scan is counted: by codes, by all vectors, of a bitmap, none of a plan that is not run
+CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql AS $$ SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'item_v' $$;
+SELECT pg_stat_force_next_flush();
+SELECT counted() AS before \gset
+SHOW hybrid.target_recall;
+SELECT count(*) FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM item WHERE id = 7) LIMIT 3) s;
+SELECT pg_stat_force_next_flush();
+SELECT counted() - :before AS by_codes;
+SELECT count(*) FROM generate_series(1, 4) i, LATERAL (SELECT id FROM item ORDER BY v <-> array_fill(i, ARRAY[64])::vector LIMIT 3) s;
+SELECT pg_stat_force_next_flush();
+SELECT counted() - :before AS four_more;
+SET hybrid.target_recall = 1;
+SELECT count(*) FROM (SELECT id FROM item ORDER BY v <-> (SELECT v FROM item WHERE id = 7) LIMIT 3) s;
+SELECT pg_stat_force_next_flush();
+SELECT counted() - :before AS by_all_vectors;
+RESET hybrid.target_recall;
+SET enable_indexscan = off;
+SELECT count(*) FROM item WHERE v <<->> hybrid_sphere(array_fill(0.5, ARRAY[64])::vector, 1);
+SELECT pg_stat_force_next_flush();
+SELECT counted() - :before AS a_bitmap;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM item WHERE v <<->> hybrid_sphere((SELECT v FROM item WHERE id = 7), 1);
+SELECT pg_stat_force_next_flush();
+SELECT counted() - :before AS no_more;
+DROP TABLE item;
+DROP FUNCTION total, counted;
