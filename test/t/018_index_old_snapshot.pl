@@ -33,6 +33,9 @@ $node->safe_psql('postgres', q{
 	INSERT INTO killed SELECT * FROM source;
 	INSERT INTO emptied SELECT * FROM source;
 	INSERT INTO quiet SELECT * FROM source;
+	CREATE TABLE pruned (id int, v vector(16)) WITH (vacuum_truncate = off);
+	INSERT INTO pruned SELECT * FROM source;
+	CREATE INDEX pruned_v ON pruned USING hybrid (v) WITH (list_size = 32);
 	CREATE INDEX killed_v ON killed USING hybrid (v) WITH (list_size = 32);
 	CREATE INDEX emptied_v ON emptied USING hybrid (v) WITH (list_size = 32);
 	CREATE INDEX quiet_v ON quiet USING hybrid (v) WITH (list_size = 32);
@@ -55,6 +58,12 @@ sub nearest
 		SELECT count(*) FROM (SELECT id FROM $table ORDER BY v <-> (SELECT v FROM source WHERE i = 803) LIMIT 50) s";
 }
 
+# filtered: of rows whose vectors are not read until they are known to meet a condition
+sub filtered
+{
+	return "SELECT count(*) FROM (SELECT id FROM pruned WHERE id % 16 = 3 ORDER BY v <-> (SELECT v FROM source WHERE i = 803) LIMIT 50) s";
+}
+
 # each with a snapshot of its own; those that have searched remember the lists above the leaves
 my %sessions;
 for my $table ('killed', 'emptied', 'regrouped', 'quiet')
@@ -72,6 +81,11 @@ for my $table ('killed', 'emptied', 'regrouped', 'quiet')
 		}
 	}
 }
+my $filter = session();
+ask($filter, 'SET enable_seqscan = off');
+ask($filter, 'BEGIN ISOLATION LEVEL REPEATABLE READ');
+is(ask($filter, filtered()), '50', 'pruned: rows that meet a condition are there');
+$node->safe_psql('postgres', 'DELETE FROM pruned WHERE id % 2 = 1');
 my $cursor = session();
 ask($cursor, 'SET enable_seqscan = off');
 ask($cursor, 'BEGIN');
@@ -109,6 +123,13 @@ $cursor->{err} = '';
 ask($cursor, 'FETCH ALL FROM c');
 like($cursor->{err}, qr/ERROR:  snapshot too old/, 'a cursor that goes on says so, too');
 finish($cursor);
+
+# rows that went from the table, and not from the index: where they are asked whether they meet a condition
+$node->safe_psql('postgres', 'SELECT count(*) FROM pruned');
+$filter->{err} = '';
+is(ask($filter, filtered()), '', 'pruned, with a condition: no rows');
+like($filter->{err}, qr/ERROR:  snapshot too old/, 'pruned, with a condition: and an error');
+finish($filter);
 
 # who comes later sees what there is
 for my $how (sort keys %how)
