@@ -23,9 +23,12 @@ BEGIN
 	cost := node->'Total Cost';
 END $$;
 SET enable_sort = off;
+-- none is left out
+SET hybrid.iterative_scan = relaxed_order;
 SELECT total('thousandth = 7') * 1.5 < total('true') AS few_are_cheaper, total('thousandth = 7') * 1.3 < total('tenth = 7') AS fewer_than_a_tenth,
 	total('thousandth >= 0') > total('true') AS all_are_not;
 RESET enable_sort;
+RESET hybrid.iterative_scan;
 
 -- each scan is counted: by codes, by all vectors, of a bitmap, none of a plan that is not run
 CREATE FUNCTION counted() RETURNS bigint LANGUAGE sql AS $$ SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'item_v' $$;

@@ -199,7 +199,8 @@ tap()
 	test/server.sh run "$private/pg" env TESTDIR="$private/pg/out" TMPDIR="$private/pg/tmp" \
 		HYBRID_DOCS="$private/pg/docs" \
 		PERL5LIB="/$pgxs/test/perl" PG_REGRESS="/$pgxs/test/regress/pg_regress" \
-		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" TEMP_CONFIG="${TEMP_CONFIG-}" \
+		HYBRID_CUTS="${HYBRID_CUTS-}" HYBRID_ROWS="${HYBRID_ROWS-}" \
+		${TEMP_CONFIG:+TEMP_CONFIG="$TEMP_CONFIG"} \
 		prove --verbose --timer "${@/#/$private/pg/t/}" || {
 		tail -n 50 "$private/pg"/out/tmp_check/log/* || true
 		return 1
