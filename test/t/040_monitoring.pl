@@ -50,7 +50,7 @@ SELECT count(*) FROM generate_series(1, 8) AS n, hybrid_knn('item', 'v', ARRAY[f
 CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
 SET enable_seqscan = off;
 SET hybrid.max_scan_tuples = 1;
-SELECT count(*) FROM (SELECT v FROM item ORDER BY v <-> '[1,1]') AS s;
+SELECT count(*) FROM (SELECT item.v FROM item, (SELECT 1 OFFSET 0) one ORDER BY v <-> '[1,1]' LIMIT 1000000) AS s;
 SQL
 
 # watch_devices QUERY: it raises no alarm where there is no card, and does for a plug-in that does not work
