@@ -37,6 +37,18 @@ SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM item ORDER BY v <-> '[0
 RESET hybrid.probes;
 DROP TABLE item;
 
+-- Points of the curve that lie apart are taken for a cliff, beyond which a search goes: of targets of .9 and .95 both found .97
+-- of a million rows in clusters.
+CREATE TABLE item (id int, v vector(24)) WITH (autovacuum_enabled = off);
+INSERT INTO item
+SELECT i, (SELECT array_agg(1.5 * sin(i * (d + 0.7) * 1.13) + sin(i % 150 * d * 0.7) ORDER BY d)
+	FROM generate_series(1, 24) d WHERE i IS NOT NULL)::vector(24)
+FROM generate_series(1, 8000) i;
+CREATE INDEX item_v ON item USING hybrid (v);
+SELECT max(gap) < 0.04 AS "nothing that looks like a cliff"
+FROM (SELECT recall, recall - lag(recall) OVER (ORDER BY recall) AS gap FROM hybrid_index_curve('item_v')) s WHERE recall > 0.8;
+DROP TABLE item;
+
 -- Where copies are rounded by much, a search ended by the least that distances may be, and found too few.
 CREATE TABLE item (id int, v vector(65));
 INSERT INTO item

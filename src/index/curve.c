@@ -10,6 +10,7 @@
 #include "index/lookup.h"
 
 #define CLIFF 0.04f /* of recall between two points: nothing is known of what lies between them */
+#define MOST 0.75f  /* of the rows that finding all takes: where there is little to be saved */
 
 static HybridCurvePoint
 between(const HybridCurvePoint *points, int count, double recall, float cliff);
@@ -79,7 +80,8 @@ between(const HybridCurvePoint *points, int count, double recall, float cliff)
 	if (share >= 1 || !isfinite(points[i - 1].threshold))
 		return points[i];
 	/* the edge is not safe, either: what a search finds there is a matter of little */
-	if (share > 0 && points[i].recall - points[i - 1].recall > cliff)
+	if (share > 0 && (points[i].recall - points[i - 1].recall > cliff ||
+	                  points[i - 1].rows > MOST * points[count - 1].rows))
 		return points[Min(i + 1, count - 1)];
 	if (share > 0 && i > 1 && points[i - 1].recall - points[i - 2].recall > cliff)
 		return points[i];
