@@ -210,7 +210,7 @@ typedef struct HyBackend
 {
 	uint32_t abi;     /* HY_BACKEND_ABI it was built for; first, so that any host can read it */
 	uint32_t size;    /* sizeof(HyBackend) it was built for */
-	const char *name; /* 'cpu', 'cuda', 'emulated' */
+	const char *name; /* 'cpu', 'cuda', 'emulated'; what it may be: hy_backend_name_allowed */
 
 	/* the number of devices in *count and device number i in *info; opens nothing */
 	HyStatus (*device_count)(int32_t *count);

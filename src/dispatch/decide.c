@@ -209,6 +209,12 @@ hy_device_meant(const HyExecutor *executor, int32_t device)
 	return !hy_left_out(&executor->config, member) && may_be_meant(&executor->config, member);
 }
 
+bool
+hy_executor_called(const HyExecutor *executor, int32_t device, const char *name)
+{
+	return goes_by(&executor->member[device], name);
+}
+
 static void
 choose_cpu(HyChoice *choice, HyReason reason)
 {

@@ -256,6 +256,8 @@ extern void hy_executor_limited(HyExecutor *executor, HyScanLimit limit);
 /* What happened, for the views. */
 extern int32_t hy_executor_devices(const HyExecutor *executor);
 extern void hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *state);
+/* hy_executor_called: whether hybrid.execution = name asks for this device. */
+extern bool hy_executor_called(const HyExecutor *executor, int32_t device, const char *name);
 extern HyCaps hy_executor_caps(const HyExecutor *executor, int32_t device,
                                const HyShape *shape); /* as HyBackend */
 extern const HyCounters *hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op);

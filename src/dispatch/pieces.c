@@ -71,7 +71,8 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	/* whichever piece heard of it, it was one call that was cancelled */
 	if (st == HY_CANCELLED)
 		hy_count_attempt(counters, st);
-	else if (st != HY_OK)
+	/* where no piece was even tried, the words are those of the attempt with the whole */
+	else if (st != HY_OK && (report.failure.text[0] != '\0' || report.failure.native_code != 0))
 		decision->failure = report.failure;
 	if (report.fallback)
 	{

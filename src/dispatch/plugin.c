@@ -7,18 +7,17 @@
 #include "dispatch/plugin.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "dispatch/library_file.h"
+
 static bool bare_name(const char *name);
-static bool cut_short(const char *path);
 static bool complete(const HyBackend *backend);
+static bool sayable(const char *name);
 static bool reserved(const char *name);
 
 const HyBackend *
@@ -34,7 +33,8 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 
 	if (!bare_name(name))
 	{
-		snprintf(why, length, "\"%s\" is not a bare file name", name);
+		snprintf(why, length, "\"%s\" is not a bare file name of at most %d characters", name,
+		         HY_NAME_LENGTH - 1);
 		return NULL;
 	}
 	written = snprintf(path, sizeof(path), "%s/%s.so", directory, name);
@@ -52,10 +52,17 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 			snprintf(why, length, "%s.so cannot be read: %s", name, strerror(errno));
 		return NULL;
 	}
-	if (cut_short(path))
+	switch (hy_library_file_look(path))
 	{
-		snprintf(why, length, "%s.so is not complete: its end is missing", name);
-		return NULL;
+		case HY_LIBRARY_CUT:
+			snprintf(why, length, "%s.so is not complete: its end is missing", name);
+			return NULL;
+		case HY_LIBRARY_DAMAGED:
+			snprintf(why, length, "%s.so is damaged: part of it was overwritten, or never written",
+			         name);
+			return NULL;
+		case HY_LIBRARY_PLAUSIBLE:
+			break;
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
@@ -85,6 +92,8 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		         (unsigned) backend->size, sizeof(HyBackend));
 	else if (!complete(backend))
 		snprintf(why, length, "%s.so leaves a function or its name out", name);
+	else if (!sayable(backend->name))
+		snprintf(why, length, "%s.so has a name that cannot be said in hybrid.execution", name);
 	else if (reserved(backend->name))
 		snprintf(why, length, "%s.so calls itself \"%s\", which means something else", name,
 		         backend->name);
@@ -101,42 +110,6 @@ bare_name(const char *name)
 	return n > 0 && n < HY_NAME_LENGTH && name[0] != '.' && strchr(name, '/') == NULL;
 }
 
-/*
- * cut_short: whether a library lacks part of what its headers promise, as after a copy that was
- * interrupted.  dlopen maps what is promised and dies of SIGBUS where the file has ended.  All else
- * that can be wrong with a file, dlopen says itself.
- */
-static bool
-cut_short(const char *path)
-{
-	Elf64_Ehdr header;
-	struct stat status;
-	bool cut = false;
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int i;
-
-	if (file < 0)
-		return false;
-	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-	    pread(file, &header, sizeof(header), 0) == (ssize_t) sizeof(header) &&
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	    header.e_phentsize == sizeof(Elf64_Phdr))
-	{
-		for (i = 0; i < header.e_phnum && !cut; i++)
-		{
-			Elf64_Phdr part;
-			off_t at = (off_t) (header.e_phoff + (uint64_t) i * sizeof(part));
-
-			cut = pread(file, &part, sizeof(part), at) != (ssize_t) sizeof(part) ||
-			      (part.p_type == PT_LOAD &&
-			       (part.p_offset > (uint64_t) status.st_size ||
-			        part.p_filesz > (uint64_t) status.st_size - part.p_offset));
-		}
-	}
-	close(file);
-	return cut;
-}
-
 static bool
 complete(const HyBackend *b)
 {
@@ -147,11 +120,27 @@ complete(const HyBackend *b)
 	       b->poll != NULL && b->cancel != NULL && b->last_error != NULL;
 }
 
+bool
+hy_backend_name_allowed(const char *name)
+{
+	return strlen(name) < HY_NAME_LENGTH && sayable(name) && !reserved(name);
+}
+
+/* In hybrid.execution, where nobody has to think of quotes. */
+static bool
+sayable(const char *name)
+{
+	return *name >= 'a' && *name <= 'z' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
 /* Names that hybrid.execution gives another meaning, or that the CPU has already. */
 static bool
 reserved(const char *name)
 {
-	static const char *const names[] = {"auto", "cpu", "gpu", "prefer_cpu", "prefer_gpu", "split"};
+	static const char *const names[] = {"auto",  "cpu", "gpu",  "prefer_cpu", "prefer_gpu",
+	                                    "split", "on",  "off",  "true",       "false",
+	                                    "yes",   "no",  "none", "default"};
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)

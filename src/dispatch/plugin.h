@@ -18,4 +18,11 @@
 extern const HyBackend *hy_plugin_load(const char *directory, const char *name, const HyHost *host,
                                        char *why, size_t length);
 
+/*
+ * hy_backend_name_allowed: whether a backend may have this name, by which hybrid.execution asks for it:
+ * lower-case letters, digits and underscores, a letter first, shorter than HY_NAME_LENGTH; none of the
+ * setting's own words, nor one that says yes or no.
+ */
+extern bool hy_backend_name_allowed(const char *name);
+
 #endif

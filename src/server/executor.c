@@ -20,6 +20,7 @@
 #include "core/filter.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
+#include "server/forced.h"
 #include "server/load.h"
 #include "server/memory.h"
 #include "server/priors.h"
@@ -62,7 +63,6 @@ static void flush_log(void);
 static void flush_at_end(XactEvent event, void *arg);
 static void close_at_exit(int code, Datum arg);
 static bool was_forced(const HyDecision *decision);
-static void report_forced(const HyDecision *decision, const char *what) pg_attribute_noreturn();
 
 static const HyLog executor_log = {keep_line, NULL};
 
@@ -125,7 +125,7 @@ hybrid_run(HyTask *task, const char *what)
 	if (status == HY_OK)
 		return decision.actual_ns;
 	if (status != HY_CANCELLED && was_forced(&decision))
-		report_forced(&decision, what);
+		hybrid_report_forced(target, &decision, what);
 	hybrid_check(status, what);
 	return 0;
 }
@@ -365,27 +365,4 @@ was_forced(const HyDecision *decision)
 
 	return !on_cpu &&
 	       (decision->execution == HY_EXECUTION_GPU || decision->execution == HY_EXECUTION_NAMED);
-}
-
-/* The user forced a device and it could not serve: say which and why. */
-static void
-report_forced(const HyDecision *decision, const char *what)
-{
-	int code = ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
-
-	if (decision->reason == HY_REASON_UNSUPPORTED)
-		code = ERRCODE_FEATURE_NOT_SUPPORTED;
-	else if (decision->reason == HY_REASON_MEMORY || decision->status == HY_NOMEM ||
-	         decision->status == HY_QUOTA)
-		code = ERRCODE_INSUFFICIENT_RESOURCES;
-	else if (decision->status != HY_OK && decision->reason != HY_REASON_NO_DEVICE &&
-	         decision->reason != HY_REASON_UNRELIABLE)
-		code = ERRCODE_SYSTEM_ERROR;
-	ereport(ERROR, (errcode(code), errmsg("could not %s on the device", what),
-	                decision->failure.text[0] != '\0'
-	                    ? errdetail("Reason: %s (%s).", hy_reason_name(decision->reason),
-	                                decision->failure.text)
-	                    : errdetail("Reason: %s (%s).", hy_reason_name(decision->reason),
-	                                hy_status_name(decision->status)),
-	                errhint("Set \"hybrid.execution\" to \"auto\" to let the CPU answer.")));
 }

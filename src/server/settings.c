@@ -11,6 +11,7 @@
 
 #include "core/distance.h"
 #include "core/filter.h"
+#include "dispatch/plugin.h"
 #include "dispatch/queue.h"
 #include "server/settings.h"
 #include "utils/guc.h"
@@ -90,6 +91,7 @@ static void define_batch_settings(void);
 static bool check_bare_names(char **newval, void **extra, GucSource source);
 static bool check_profile(char **newval, void **extra, GucSource source);
 static bool check_execution(char **newval, void **extra, GucSource source);
+static bool parse_execution(const char *text, HyExecution *parsed);
 static bool check_devices(char **newval, void **extra, GucSource source);
 static void assign_devices(const char *newval, void *extra);
 static bool check_overrides(char **newval, void **extra, GucSource source);
@@ -137,19 +139,7 @@ hybrid_settings_config(HyConfig *config)
 
 	hy_config_default(config);
 	config->force_cpu = force_cpu;
-	if (strcmp(execution, "auto") == 0)
-		config->execution = HY_EXECUTION_AUTO;
-	else if (strcmp(execution, "cpu") == 0)
-		config->execution = HY_EXECUTION_CPU;
-	else if (strcmp(execution, "gpu") == 0)
-		config->execution = HY_EXECUTION_GPU;
-	else if (strcmp(execution, "split") == 0)
-		config->execution = HY_EXECUTION_SPLIT;
-	else if (strcmp(execution, "prefer_cpu") == 0)
-		config->execution = HY_EXECUTION_PREFER_CPU;
-	else if (strcmp(execution, "prefer_gpu") == 0)
-		config->execution = HY_EXECUTION_PREFER_GPU;
-	else
+	if (!parse_execution(execution, &config->execution))
 	{
 		config->execution = HY_EXECUTION_NAMED;
 		strlcpy(config->backend_name, execution, sizeof(config->backend_name));
@@ -308,15 +298,24 @@ static bool
 check_bare_names(char **newval, void **extra, GucSource source)
 {
 	const char *c;
+	int length = 0;
 
 	(void) extra;
 	(void) source;
 	for (c = *newval; *c != '\0'; c++)
 	{
-		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-		      *c == '_' || *c == '-' || *c == ',' || *c == ' '))
+		bool between = *c == ',' || *c == ' ';
+
+		if (!(between || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		      (*c >= '0' && *c <= '9') || *c == '_' || *c == '-'))
 		{
 			GUC_check_errdetail("A plug-in is named by letters, digits, \"_\" and \"-\" only.");
+			return false;
+		}
+		length = between ? 0 : length + 1;
+		if (length >= HY_NAME_LENGTH)
+		{
+			GUC_check_errdetail("A plug-in's name has at most %d characters.", HY_NAME_LENGTH - 1);
 			return false;
 		}
 	}
@@ -331,29 +330,41 @@ check_profile(char **newval, void **extra, GucSource source)
 	if (**newval == '\0' || strcmp(*newval, "pcie") == 0 || strcmp(*newval, "integrated") == 0 ||
 	    strcmp(*newval, "bad") == 0)
 		return true;
-	GUC_check_errdetail("It is one of pcie, integrated, bad, or empty.");
+	GUC_check_errhint("Available values: pcie, integrated, bad, or an empty string.");
 	return false;
 }
 
+/* Any name that a backend may have: of a plug-in that comes later nobody knows here. */
 static bool
 check_execution(char **newval, void **extra, GucSource source)
 {
-	const char *c;
+	HyExecution parsed;
 
 	(void) extra;
 	(void) source;
-	for (c = *newval; *c != '\0'; c++)
+	if (parse_execution(*newval, &parsed) || hy_backend_name_allowed(*newval))
+		return true;
+	GUC_check_errhint(
+		"Available values: auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or the name "
+		"of a backend, such as cuda, in lower-case letters, digits and \"_\".");
+	return false;
+}
+
+/* parse_execution: false where it is none of the setting's own words. */
+static bool
+parse_execution(const char *text, HyExecution *parsed)
+{
+	int word;
+
+	for (word = 0; word <= HY_EXECUTION_SPLIT; word++)
 	{
-		if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_'))
-			break;
+		if (word != HY_EXECUTION_NAMED && strcmp(text, hy_execution_name((HyExecution) word)) == 0)
+		{
+			*parsed = (HyExecution) word;
+			return true;
+		}
 	}
-	if (*c != '\0' || c == *newval || c - *newval >= HY_NAME_LENGTH)
-	{
-		GUC_check_errdetail(
-			"It is one of auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.");
-		return false;
-	}
-	return true;
+	return false;
 }
 
 /* auto, or device numbers as their backends count them, separated by commas. */
@@ -429,6 +440,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 		if (op == HY_OP_COUNT)
 		{
 			GUC_check_errdetail("There is no operation \"%.*s\".", (int) length, at);
+			GUC_check_errhint("Operations are distance, topk, assign, score_codes and spread.");
 			free(parsed);
 			return false;
 		}

@@ -57,26 +57,87 @@ sub failing
 		\\set VERBOSITY verbose
 		SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
 		SELECT status FROM hybrid_events ORDER BY at DESC LIMIT 1});
-	my ($code) = $err =~ /ERROR:  (\w{5}): could not .* on the device/;
-	return ($code, $out);
+	my ($code) = $err =~ /ERROR:  (\w{5}): could not .* on the device: "hybrid.execution" is "gpu"/;
+	return ($code, $out, $err);
 }
 
 my %codes = (nomem => '53000', quota => '53000', map { $_ => '58000' } qw(transient busy timeout context_lost bug));
 for my $word (sort keys %codes)
 {
-	my ($code, $status) = failing("status=$word");
+	my ($code, $status, $err) = failing("status=$word");
 
 	is($code, $codes{$word}, "a device that fails with $word is forced: SQLSTATE");
 	ok($said{$status}, "the status '$status' has its line");
+	like($err, qr/DETAIL:  Device 1 \(emulated 0\) was tried and failed with status "$status": fault 1 of emulated_faults\.\n/, 'which device, and how');
+	like($err, qr/HINT:  \S.*\. Set "hybrid.execution" to "auto" to let the CPU answer\.\n/, 'and what to do');
+}
+
+# forced SETTINGS [, QUERY]: what a query is told that a device was forced for, as one text
+sub forced
+{
+	my ($settings, $query) = @_;
+	my (undef, undef, $err) = $node->psql('postgres', qq{
+		LOAD 'hybrid';
+		SET hybrid.plugins = 'hybrid_emulated';
+		\\set ON_ERROR_STOP off
+		\\set VERBOSITY verbose
+		$settings;
+		} . ($query // q{SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])}));
+	return join '', map { "$_\n" } $err =~ /((?:ERROR|DETAIL|HINT):  .*)/g;
+}
+my $answer = 'Set "hybrid.execution" to "auto" to let the CPU answer.';
+my $names = '"hybrid.execution" is auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or the name of a backend; "hybrid.plugins" says which of them are loaded.';
+my $lacks = 'The view "hybrid_devices" says what each device lacks.';
+my $first = 'could not compute distances on the device: "hybrid.execution" is';
+is(forced('SET hybrid.execution = gpuu'), qq{ERROR:  42704: $first "gpuu"
+DETAIL:  No backend has this name. There are: cpu, emulated.
+HINT:  $names
+}, 'a name that no backend has');
+is(forced(q{SET hybrid.plugins = 'no_such_plugin, hybrid_emulated'; SET hybrid.emulated_devices = 3; SET hybrid.execution = cuda}), qq{ERROR:  42704: $first "cuda"
+DETAIL:  No backend has this name. There are: cpu, no_such_plugin (no_such_plugin.so is not installed), emulated.
+HINT:  $names
+}, 'each backend once, a plug-in that is not there with why');
+is(forced(q{SET hybrid.plugins = 'no_such_plugin'; SET hybrid.execution = plugin}), qq{ERROR:  55000: $first "plugin"
+DETAIL:  No device can be used: no_such_plugin.so is not installed.
+HINT:  $lacks $answer
+}, 'a plug-in that is not there, by the name of its backend');
+is(forced(q{SET hybrid.plugins = ''; SET hybrid.execution = gpu}), qq{ERROR:  55000: $first "gpu"
+DETAIL:  No device can be used: there is none.
+HINT:  $lacks $answer
+}, 'no plug-in');
+is(forced(q{SET hybrid.gpu_device = 7; SET hybrid.execution = emulated}), qq{ERROR:  55000: $first "emulated"
+DETAIL:  No device can be used: it is left out: hybrid.gpu_device does not name it.
+HINT:  $lacks $answer
+}, 'no device of those that may be used');
+my $once = q{SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[]);};
+is(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=process_lost'}, $once x 2), qq{ERROR:  58000: $first "gpu"
+DETAIL:  Device 1 (emulated 0) was tried and failed with status "process lost": fault 1 of emulated_faults.
+HINT:  This session does not use the device again: begin another session. $answer
+ERROR:  55000: $first "gpu"
+DETAIL:  No device can be used: it lost this process its context.
+HINT:  A session does not use a device again that it has lost: begin another session. $answer
+}, 'a device that is lost, and one that was');
+like(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=transient'}, $once x 4),
+	qr/ERROR:  55000: \Q$first\E "gpu"\nDETAIL:  No device is trusted with it at the moment: it failed too often lately\.\nHINT:  .*\Q$answer\E\n\z/, 'a device that failed three times');
+is(forced(q{SET hybrid.execution = gpu; SET hybrid.gpu_timeout = '20ms'; SET hybrid.emulated_faults = 'status=hang'}) =~ s/("timeout"): .*/$1./r, qq{ERROR:  58000: $first "gpu"
+DETAIL:  Device 1 (emulated 0) was tried and failed with status "timeout".
+HINT:  Raise "hybrid.gpu_timeout", if the device was merely slow. $answer
+}, 'a device that does not end');
+is(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'sometimes'}), qq{ERROR:  58000: $first "gpu"
+DETAIL:  Device 1 (emulated 0) was tried and failed with status "invalid": emulated_faults: cannot read "sometimes".
+HINT:  This is a bug of hybrid or of its plug-in: please report it. $answer
+}, 'a device that cannot be told what to do');
+# 20 queries of 16,000 dimensions are more than 1 MB, however few rows they meet
+$node->safe_psql('postgres', 'CREATE TABLE wide AS SELECT array_fill(i, ARRAY[16000])::vector AS v FROM generate_series(1, 30) i');
+like(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_memory_mb = 1}, q{SELECT count(*) FROM hybrid_knn('wide', 'v', (SELECT array_agg(v) FROM (SELECT v FROM wide LIMIT 20) q), 1)}),
+	qr/\AERROR:  53000: could not find nearest rows on the device: "hybrid.execution" is "gpu"\nDETAIL:  It needs \d+ kB of device memory, may have \d+ kB, and does not fit in pieces either\.\nHINT:  Raise "hybrid.gpu_memory_limit", or ask for less at once\. \Q$answer\E\n\z/, 'too little memory');
+# the emulated device has room for the 1,024 nearest
+$node->safe_psql('postgres', q{CREATE TABLE many AS SELECT ('[' || i || ',1]')::vector AS v FROM generate_series(1, 2000) i});
+like(forced(q{SET hybrid.execution = gpu; SET hybrid.batch_max = 2000}, q{SELECT count(*) FROM hybrid_knn('many', 'v', ARRAY['[1,2]']::vector[], 1500)}),
+	qr/\AERROR:  0A000: could not find nearest rows on the device: "hybrid.execution" is "gpu"\nDETAIL:  No device can run it: k is too large\.\nHINT:  The view "hybrid_capabilities" says what devices can run\. \Q$answer\E\n\z/, 'unsupported');
+for my $code (qw(42704 55000 0A000 53000 58000))
+{
 	ok(index($guide, "$code |") > 0, "$code has its line");
 }
-my (undef, undef, $err) = $node->psql('postgres', q{
-	LOAD 'hybrid';
-	SET hybrid.plugins = 'no_such_plugin';
-	SET hybrid.execution = gpu;
-	\set VERBOSITY verbose
-	SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])});
-like($err, qr/ERROR:  55000: could not .* on the device/, 'a device that is not there is forced: SQLSTATE');
-ok(index($guide, '55000 |') > 0, '55000 has its line');
 
 done_testing();

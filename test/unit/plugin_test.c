@@ -132,8 +132,7 @@ test_cut_short(void)
 	CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
 	whole = ftell(file);
 	fclose(file);
-	/* not its very end, which holds what only debuggers read */
-	for (kept = whole / 2; kept >= 0; kept = kept > 16 ? kept * 3 / 4 : kept - 1)
+	for (kept = whole - 1; kept >= 0; kept = kept > 16 ? kept * 3 / 4 : kept - 1)
 	{
 		CHECK_INT(truncate(path, kept), 0);
 		CHECK(load("cut") == NULL);
@@ -141,6 +140,26 @@ test_cut_short(void)
 		              strstr(why, "cut.so cannot be loaded: ") == why,
 		          "%ld of %ld bytes: %s", kept, whole, why);
 	}
+}
+
+/* whole in length, and its last half was never written */
+static void
+test_zeros_at_the_end(void)
+{
+	char path[256];
+	long whole;
+	FILE *file;
+
+	build_backend("zeros", "");
+	snprintf(path, sizeof(path), "%s/zeros.so", directory);
+	file = fopen(path, "r");
+	CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
+	whole = ftell(file);
+	fclose(file);
+	CHECK_INT(truncate(path, whole / 2), 0);
+	CHECK_INT(truncate(path, whole), 0);
+	CHECK(load("zeros") == NULL);
+	CHECK_STR(why, "zeros.so is damaged: part of it was overwritten, or never written");
 }
 
 static void
@@ -236,7 +255,7 @@ test_short_room_for_why(void)
 static void
 test_names_with_a_meaning(void)
 {
-	static const char *const names[] = {"cpu", "gpu", "auto", "prefer_gpu"};
+	static const char *const names[] = {"cpu", "gpu", "auto", "prefer_gpu", "off", "none"};
 	char statement[64];
 	char expected[160];
 	size_t i;
@@ -252,6 +271,36 @@ test_names_with_a_meaning(void)
 	}
 }
 
+static void
+test_names_that_cannot_be_said(void)
+{
+	static const char *const names[] = {"Tiny", "2nd", "_one", "a-b", "a b", "a\\n", "\\303\\244"};
+	char name[32];
+	char statement[64];
+	char expected[160];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		snprintf(name, sizeof(name), "unsaid_%zu", i);
+		snprintf(statement, sizeof(statement), "b.name = \"%s\";", names[i]);
+		build_backend(name, statement);
+		CHECK(load(name) == NULL);
+		snprintf(expected, sizeof(expected),
+		         "%s.so has a name that cannot be said in hybrid.execution", name);
+		CHECK_STR(why, expected);
+	}
+	CHECK(hy_backend_name_allowed("cuda"));
+	CHECK(hy_backend_name_allowed("a_2"));
+	CHECK(!hy_backend_name_allowed(""));
+	CHECK(!hy_backend_name_allowed("true"));
+	CHECK(!hy_backend_name_allowed("split"));
+	CHECK(
+		hy_backend_name_allowed("a_name_of_so_many_characters_that_it_takes_all_there_is_room_fo"));
+	CHECK(!hy_backend_name_allowed(
+		"a_name_of_so_many_characters_that_it_takes_all_there_is_room_for"));
+}
+
 int
 main(void)
 {
@@ -263,9 +312,11 @@ main(void)
 	UNIT_RUN(test_good_plugin);
 	UNIT_RUN(test_names_that_are_not_bare);
 	UNIT_RUN(test_names_with_a_meaning);
+	UNIT_RUN(test_names_that_cannot_be_said);
 	UNIT_RUN(test_missing);
 	UNIT_RUN(test_text_file);
 	UNIT_RUN(test_cut_short);
+	UNIT_RUN(test_zeros_at_the_end);
 	UNIT_RUN(test_unresolved_symbol);
 	UNIT_RUN(test_no_entry);
 	UNIT_RUN(test_refuses_this_host);
