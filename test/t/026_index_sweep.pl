@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $hold_lock = "$FindBin::RealBin/hold_lock";
-my ($list_kind, $free_kind, $taken_kind) = (3, 7, 8);    # of index/page.h
+my ($list_kind, $vectors_kind, $free_kind, $taken_kind) = (3, 5, 7, 8);    # of index/page.h
 
 my $node = PostgreSQL::Test::Cluster->new('taken');
 $node->init;
@@ -173,15 +173,16 @@ ask($holder, 'COMMIT');
 vacuumed($vacuum, 'lists that came');
 whole('item', 'lists that came');
 
-# lists that have lost all they had, and get a row before they are taken out of the one above; and one that has lost half,
+# lists that have lost all they had, and get a row before they are taken out of the one above; and one that has lost a third,
 # and is split before it is written anew
-$node->safe_psql('postgres', 'DELETE FROM item WHERE id % 2 = 0 OR id % 8 = 3');
+$node->safe_psql('postgres', 'INSERT INTO item SELECT i, place(i) FROM generate_series(303, 359, 4) i;
+	DELETE FROM item WHERE id % 2 = 0 OR id BETWEEN 303 AND 340');
 ask($holder, q{BEGIN; SELECT count(hold_lock('item_v', n)) FROM generate_series(1, pg_relation_size('item_v') / 8192 - 1) n});
 $vacuum = vacuum('item');
 ok(waits('tuple'), 'VACUUM waits to take an empty list away');
 $leaves = $node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')});
 ask($holder, 'INSERT INTO item SELECT i, place(i) FROM generate_series(200, 202, 2) i');
-ask($holder, 'INSERT INTO item SELECT i, place(i) FROM generate_series(203, 303, 4) i');
+ask($holder, 'INSERT INTO item SELECT i, place(i) FROM generate_series(403, 451, 4) i');
 is($node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')}), $leaves + 1, 'meanwhile another list is split');
 ask($holder, 'COMMIT');
 vacuumed($vacuum, 'rows that came');
@@ -202,7 +203,7 @@ my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{SELECT pg_rela
 $node->stop;
 $size = -s $path;
 cmp_ok($size / 8192, '>', 600, 'of more pages than that');
-append_to_file($path, "\0" x (8 * 8192));
+append_to_file($path, "\0" x (16 * 8192));
 $node->start;
 $node->safe_psql('postgres', 'VACUUM wide');
 my ($first, $second) = (session(), session());
@@ -215,8 +216,10 @@ ok(waits('tuple', 'wide_v', 2), 'and somebody behind it');
 ask($first, 'COMMIT');
 $second->{run}->pump until $second->{out} =~ /held/;
 ok(waits('tuple', 'wide_v'), 'for whom it waits when it has read a part');
-$node->safe_psql('postgres', 'INSERT INTO wide SELECT i, wide(i) FROM generate_series(601, 602) i');
-is(-s $path, $size + 8 * 8192, 'rows come into pages that were free');
+# more than a build has left free, and less than a list page has room for
+$node->safe_psql('postgres', 'INSERT INTO wide SELECT i, wide(i) FROM generate_series(601, 630) i; CHECKPOINT');
+my $file = slurp_file($path);
+cmp_ok((grep { unpack('S', substr($file, $_ * 8192 - 4, 2)) == $vectors_kind } $size / 8192 + 1 .. $size / 8192 + 16), '>', 0, 'rows come into pages at its end');
 ask($second, 'COMMIT');
 vacuumed($vacuum, 'pages that were named');
 whole('wide', 'pages that were named');
