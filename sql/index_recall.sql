@@ -98,3 +98,17 @@ END $$;
 SELECT op, asked, other FROM unnest(ARRAY['<->', '<#>', '<=>', '<+>']) WITH ORDINALITY AS o(op, n), differences(op, (n::int - 1) * 250 + 1, n::int * 250);
 DROP TABLE item;
 DROP FUNCTION differences;
+
+-- VACUUM has measured another tree on rows that had no part in placing it, as a build does: what is nearest to those
+-- that had is nearer by, and a search that goes as far finds less.
+SELECT setseed(0.5);
+CREATE TABLE item AS SELECT i AS id, (SELECT array_agg(random() + random() + random()) FROM generate_series(1, 8) WHERE i > 0)::vector(8) AS v
+	FROM generate_series(1, 9500) i;
+CREATE INDEX item_built ON item USING hybrid (v) WITH (list_size = 32);
+CREATE TABLE grown (id int, v vector(8));
+CREATE INDEX item_grown ON grown USING hybrid (v) WITH (list_size = 32);
+INSERT INTO grown SELECT * FROM item;
+VACUUM grown;
+SELECT min(g.threshold) >= min(b.threshold) * 0.95 AS as_far
+FROM hybrid_index_curve('item_grown') g, hybrid_index_curve('item_built') b;
+DROP TABLE item, grown;

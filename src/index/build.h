@@ -348,11 +348,11 @@ extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
 extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 
 /*
- * hybrid_cluster_rows: the same for rows that this process has: places, of which there are `tuples` in all;
- * centroids in the current memory context.
+ * hybrid_cluster_rows: the same for rows that this process has: places, of which there are `tuples` in all,
+ * and so many `queries`, evenly spaced, that have no part in it; centroids in the current memory context.
  */
 extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
-                                int64 rows, double tuples);
+                                int64 rows, double tuples, int queries);
 
 #define HYBRID_FEW_CENTROIDS 2048 /* that need no groups to be assigned to */
 

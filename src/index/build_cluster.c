@@ -112,7 +112,7 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 
 void
 hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places, int64 rows,
-                    double tuples)
+                    double tuples, int queries)
 {
 	int dims = open->layout.dims, lists, groups;
 	Size row = dims * sizeof(float), sums = 2 * row;
@@ -144,6 +144,7 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	memset(&build, 0, sizeof(build));
 	build.definition = *open;
 	build.team = team;
+	build.queries.kept = queries;
 	hybrid_cluster(&build, &sample);
 	pfree(team->sums);
 	*centroids = build.centroids;

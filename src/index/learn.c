@@ -23,7 +23,7 @@
 #define SEED 1
 
 static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
-                         const HybridTree *tree, int most);
+                         const HybridTree *tree, const HybridFrame *frame, int most);
 static void sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
                         const HybridFrame *frame, HybridLink list, pg_prng_state *random);
 static void take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
@@ -43,13 +43,14 @@ hybrid_learn_due(Relation index, const HybridIndex *open)
 }
 
 void
-hybrid_learn(Relation index, const HybridIndex *open, double rows)
+hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQueries *queries)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 	HybridQueries sample;
+	HybridFrame frame;
 	HybridTree tree;
 	int size = 0;
 
@@ -60,9 +61,14 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 	{
 		HybridTeam *team = hybrid_team_alone();
 
-		sample_index(&sample, index, open, &tree,
-		             hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX));
-		sample.kept = sample.count;
+		hybrid_frame_open(&frame, index, open, tree.centre);
+		if (queries != NULL && queries->count > 0)
+			sample = *queries;
+		else
+			sample_index(&sample, index, open, &tree, &frame,
+			             hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX));
+		sample.centre =
+			frame.centre != NULL ? frame.centre : palloc0(open->layout.dims * sizeof(float));
 		team->measured = palloc(hybrid_measured_bytes(sample.count));
 		hybrid_measure_begin(team);
 		size = hybrid_measure(curve, index, open, team, &sample, rows);
@@ -77,22 +83,20 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows)
 /* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
 static void
 sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
-             int most)
+             const HybridFrame *frame, int most)
 {
 	int dims = open->layout.dims, count, i;
 	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
 	pg_prng_state random;
-	HybridFrame frame;
 
 	memset(sample, 0, sizeof(*sample));
 	pg_prng_seed(&random, SEED);
-	hybrid_frame_open(&frame, index, open, tree->centre);
-	sample->centre = frame.centre != NULL ? frame.centre : palloc0(dims * sizeof(float));
 	sample->places = palloc((Size) most * dims * sizeof(float));
 	sample->positions = palloc(most * sizeof(int64));
 	for (i = 0; i < TRIES * most && sample->count < most; i++)
-		sample_list(sample, index, open, &frame, lists[pg_prng_uint64_range(&random, 0, count - 1)],
+		sample_list(sample, index, open, frame, lists[pg_prng_uint64_range(&random, 0, count - 1)],
 		            &random);
+	sample->kept = sample->count;
 	pfree(lists);
 }
 

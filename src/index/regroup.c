@@ -91,8 +91,10 @@ hybrid_regroup_due(Relation index, const HybridIndex *open)
 }
 
 bool
-hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level)
+hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
+               HybridQueries *queries)
 {
+	int dims = open->layout.dims, most = hybrid_measure_queries(rows, dims, PG_INT32_MAX);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
@@ -104,6 +106,7 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	int i;
 
 	memset(levels, 0, sizeof(levels));
+	memset(queries, 0, sizeof(*queries));
 	hybrid_tree_read(index, &tree);
 	if (tree.height > 0 && !fits(index, open, &tree, rows, message_level))
 		set_next(index, AT_ONCE);
@@ -113,6 +116,10 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree, rows);
 		init_regroup(&inner, index, open, &tree, rows);
+		queries->places = MemoryContextAllocHuge(old, (Size) most * dims * sizeof(float));
+		queries->positions = MemoryContextAlloc(old, most * sizeof(int64));
+		queries->kept = most;
+		leaves.queries = queries;
 		hybrid_notes_begin(index);
 		(void) copy_rows(&leaves, &tree, levels, NULL);
 		first = leaves.copied_count;
@@ -195,7 +202,10 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->sample_most =
 		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + sizeof(int64)),
 	                Max(lists, SAMPLE_LEAST));
-	regroup->memory = (Size) Max(memory - kept_bytes(open, tree, rows), memory / 4);
+	regroup->memory =
+		(Size) Max(memory - kept_bytes(open, tree, rows) -
+	                   hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX) * place,
+	               memory / 4);
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;

@@ -38,10 +38,11 @@ typedef struct HybridRegroup
 	IntegerSet *copied[HYBRID_REGROUP_COPIED]; /* positions of the rows that they have, by rounds */
 	int rounds;
 	int64 copied_count;
-	int64 sample_most; /* rows of a sample */
-	Size memory;       /* bytes for what is under way beside new lists */
-	HTAB *seen;        /* leaves as they were when their rows were copied */
-	HybridNotes notes; /* of leaves that may have changed since */
+	int64 sample_most;      /* rows of a sample */
+	Size memory;            /* bytes for what is under way beside new lists */
+	HTAB *seen;             /* leaves as they were when their rows were copied */
+	HybridNotes notes;      /* of leaves that may have changed since */
+	HybridQueries *queries; /* rows that have no part in placing leaves; NULL: none are wanted */
 } HybridRegroup;
 
 /* regroup_rows.c */
@@ -75,9 +76,11 @@ extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 
 /*
  * hybrid_regroup: all leaves of an index with so many rows are made anew, and the lists above them;
- * returns whether they were: not where memory, or temp_file_limit, does not suffice, which a message says.  The caller holds the meta page's page
- * lock, shared, which is given up in the end.
+ * returns whether they were: not where memory, or temp_file_limit, does not suffice, which a message says.  Then
+ * queries, in the current memory context, are rows that the recall of what was made is to be measured by.  The
+ * caller holds the meta page's page lock, shared, which is given up in the end.
  */
-extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level);
+extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
+                           HybridQueries *queries);
 
 #endif

@@ -74,10 +74,11 @@ static bool differs(const HybridRegroup *regroup, const HybridLink *list);
 static const SeenLeaf *seen_of(const HybridRegroup *regroup, const HybridLink *list);
 static void note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 static bool was_copied(const HybridRegroup *regroup, int64 position);
-static void sample_row(Generation *generation, Page page, int slot);
+static void sample_row(Generation *generation, Page page, int slot, int64 position);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
 static void assign_batch(Generation *generation);
 static void place_leaves(Generation *generation);
+static void keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries);
 static void begin_assigning(Generation *generation);
 static void forget_centroids(HybridCentroids *centroids);
 static void write_leaves(Generation *generation);
@@ -242,7 +243,7 @@ walk_list(Generation *generation, const HybridLink *list)
 			if (generation->assigning)
 				assign_row(generation, page, slot, tid);
 			else
-				sample_row(generation, page, slot);
+				sample_row(generation, page, slot, hybrid_position(tid));
 		}
 		block = hybrid_list_page(page)->next;
 		UnlockReleaseBuffer(buffer);
@@ -321,7 +322,7 @@ was_copied(const HybridRegroup *regroup, int64 position)
 
 /* sample_row: keeps the first rows, and then others in their place, each row as probably as another. */
 static void
-sample_row(Generation *generation, Page page, int slot)
+sample_row(Generation *generation, Page page, int slot, int64 position)
 {
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
@@ -343,12 +344,16 @@ sample_row(Generation *generation, Page page, int slot)
 		bytes = generation->sample_allocated * layout->dims * sizeof(float);
 		sample->places = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
 		                            : repalloc_huge(sample->places, bytes);
+		bytes = generation->sample_allocated * sizeof(int64);
+		sample->positions = place == 0 ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+		                               : repalloc_huge(sample->positions, bytes);
 	}
 	hybrid_vector_read(regroup->index, layout, page, 0, slot, &stored, generation->vector, NULL);
 	hybrid_widen_vector(layout->storage, &stored, generation->vector, layout->dims,
 	                    generation->widened);
 	hybrid_frame_place(&regroup->frame, generation->widened, stored.norm,
 	                   sample->places + place * layout->dims);
+	sample->positions[place] = position;
 	if (place == sample->rows)
 		sample->rows++;
 }
@@ -389,15 +394,43 @@ assign_batch(Generation *generation)
 	generation->batch_rows = 0;
 }
 
-/* place_leaves: where they are to be, by the sample. */
+/* place_leaves: where they are to be, by the sample; but for the queries, which are of the first rows. */
 static void
 place_leaves(Generation *generation)
 {
+	HybridRegroup *regroup = generation->regroup;
 	HybridSample *sample = &generation->sample;
+	int queries = 0;
 
-	hybrid_cluster_rows(&generation->centroids, generation->regroup->open, sample->places,
-	                    sample->rows, (double) generation->rows);
+	sample->total = sample->rows;
+	/* until then it has as many as there is room for */
+	if (regroup->queries != NULL && regroup->queries->count == 0)
+		queries = hybrid_measure_queries((double) generation->rows, regroup->open->layout.dims,
+		                                 Min(sample->rows, regroup->queries->kept));
+	hybrid_cluster_rows(&generation->centroids, regroup->open, sample->places, sample->rows,
+	                    (double) generation->rows, queries);
+	if (queries > 0)
+		keep_queries(regroup, sample, queries);
 	pfree(sample->places);
+	pfree(sample->positions);
+}
+
+/* keep_queries: some rows of the sample, evenly spaced, outlive it. */
+static void
+keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries)
+{
+	Size dims = regroup->open->layout.dims;
+	int i;
+
+	for (i = 0; i < queries; i++)
+	{
+		int64 row = hybrid_sample_query(sample, queries, i);
+
+		memcpy(regroup->queries->places + i * dims, sample->places + row * dims,
+		       dims * sizeof(float));
+		regroup->queries->positions[i] = sample->positions[row];
+	}
+	regroup->queries->kept = regroup->queries->count = queries;
 }
 
 static void

@@ -57,6 +57,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
+	HybridQueries queries;
 	bool regrouped = false;
 
 	if (info->analyze_only)
@@ -72,8 +73,8 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (hybrid_regroup_due(info->index, &open))
 	{
 		hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
-		regrouped =
-			hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level);
+		regrouped = hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level,
+		                           &queries);
 		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
 	}
 	else
@@ -81,7 +82,7 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		hybrid_notes_end(info->index);
 	if (regrouped || hybrid_learn_due(info->index, &open))
 	{
-		hybrid_learn(info->index, &open, stats->num_index_tuples);
+		hybrid_learn(info->index, &open, stats->num_index_tuples, regrouped ? &queries : NULL);
 		stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	}
 	IndexFreeSpaceMapVacuum(info->index);
