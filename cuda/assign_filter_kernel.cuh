@@ -2,7 +2,7 @@
  * assign_filter_kernel.cuh
  *		The kernels that filter 'assign': which centroids may be the nearest to a row, and which is.
  *
- * A block multiplies a tile of rows by a tile of centroids, as filter_product_kernel.cuh does it.
+ * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).
  * Then it looks at its products twice.  First for the greatest lower bound of each row: threads of a
  * warp meet by shuffles, warps in shared memory, blocks by an atomic minimum, which tells a block
  * what those before it have found.  By the better of the two the block looks at its upper bounds,
@@ -14,10 +14,11 @@
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 
 #include "cuda/assign_filter_launch.h"
-#include "cuda/filter_product_kernel.cuh"
 #include "cuda/filter_round_kernel.cuh"
+#include "cuda/product_tile.cuh"
 
-#define HY_CUDA_SETTLED 4 /* canonical sums of a warp at a time */
+#define HY_CUDA_SETTLED 4      /* canonical sums of a warp at a time */
+#define HY_CUDA_ASSIGN_STRIP 4 /* tiles of centroids that are multiplied side by side */
 
 /* Bits that ascend as floats do: those of no lower bound are beyond those of infinity. */
 #define HY_CUDA_NO_VALUE UINT32_MAX
@@ -98,10 +99,10 @@ hy_assign_scaled(float product, const HyAssignRows &rows, int row)
 }
 
 /* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
-template <class Precision>
+template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], HyAssignRows *rows)
+               const float (&sum)[HY_CUDA_LEFT][Right][4], HyAssignRows *rows)
 {
 	float least[HY_CUDA_LEFT * 2];
 
@@ -109,13 +110,17 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		least[i] = hy_infinity();
 #pragma unroll
-	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	for (int j = 0; j < Right * 2; j++)
 	{
 		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+
+		if (centroid >= args.assign.end)
+			continue;
+
 		const HyCudaReach reach = args.reach[centroid];
 
 		/* v is the upper bound's, and not finite where there is none */
-		if (centroid >= args.assign.end || !(fabsf(reach.shift) <= FLT_MAX))
+		if (!(fabsf(reach.shift) <= FLT_MAX))
 			continue;
 		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);
 
@@ -151,19 +156,21 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /* hy_assign_open: which of a thread's products may be that of the nearest. */
-template <class Precision>
+template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], const HyAssignRows &rows)
+               const float (&sum)[HY_CUDA_LEFT][Right][4], const HyAssignRows &rows)
 {
 #pragma unroll
-	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	for (int j = 0; j < Right * 2; j++)
 	{
 		const int centroid = first_centroid + j / 2 * 8 + j % 2;
-		const HyCudaReach reach = args.reach[centroid];
 
 		if (centroid >= args.assign.end)
 			continue;
+
+		const HyCudaReach reach = args.reach[centroid];
+
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
@@ -192,23 +199,25 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 	}
 }
 
-/* hy_assign_product_kernel: the tile of rows number blockIdx.x, of centroids number blockIdx.y. */
+/* hy_assign_product_kernel: a tile of rows, of grid.x, and one of centroids, of grid.y. */
 template <class Precision>
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssignFiltered args)
+__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
+	hy_assign_product_kernel(const HyCudaAssignFiltered args)
 {
-	__shared__ __align__(16) HyTiles tiles[HyLoads<Precision::asynchronous>::stages];
+	typedef HyTile<Precision::asynchronous> Tile;
 	__shared__ HyAssignRows rows;
+	/* of the blocks that run at the same time most have different rows, and few centroids */
+	const HyStrip at = hy_strip<Precision::asynchronous>(HY_CUDA_ASSIGN_STRIP);
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
-	const int wide = HY_CUDA_TILE / HY_CUDA_WARP_ROWS;
-	const int warp_row = warp / wide * HY_CUDA_WARP_QUERIES;
-	const int warp_centroid = warp % wide * HY_CUDA_WARP_ROWS;
-	const int tile = blockIdx.x * HY_CUDA_TILE;
-	const int first = args.assign.first + blockIdx.y * HY_CUDA_TILE;
+	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
+	const int warp_centroid = warp % HY_CUDA_WIDE * Tile::warp_rows;
+	const int tile = at.along * HY_CUDA_TILE;
+	const int first = args.assign.first + at.across * Tile::rows;
 	const int first_row = warp_row + lane / 4;
 	const int first_centroid = first + warp_centroid + lane % 4 * 2;
-	float sum[HY_CUDA_LEFT][HY_CUDA_RIGHT][4] = {};
+	float sum[HY_CUDA_LEFT][Tile::right][4] = {};
 
 	if (threadIdx.x < HY_CUDA_TILE)
 	{
@@ -217,9 +226,9 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssig
 		rows.scale[threadIdx.x] = args.aim[tile + threadIdx.x].scale;
 		rows.least[threadIdx.x] = HY_CUDA_NO_VALUE;
 	}
-	hy_tile_products<Precision>(args.rows + (int64_t) tile * args.padded,
-	                            args.centroids + (int64_t) first * args.padded, args.padded, tiles,
-	                            warp_row, warp_centroid, sum);
+	hy_tile_products<Precision>(
+		hy_tile_input(args.rows, at.along, args.centroids, first, args.assign.end, args.padded),
+		warp_row, warp_centroid, sum);
 	hy_assign_lift<Precision>(args, first_row, first_centroid, sum, &rows);
 	__syncthreads();
 	if (threadIdx.x < HY_CUDA_TILE)

@@ -109,13 +109,21 @@ hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t
 
 	if (error != cudaSuccess)
 		return error;
-	grid = hy_blocks(args->rows.rows, HY_CUDA_TILE);
-	grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
 	return hy_choose_precision(args->precision,
 	                           [&](auto precision)
 	                           {
-								   return HY_CUDA_LAUNCH(hy_product_kernel<decltype(precision)>,
-		                                                 grid, HY_CUDA_THREADS, stream, *args);
+								   typedef decltype(precision) Precision;
+								   typedef HyTile<Precision::asynchronous> Tile;
+								   const cudaError_t refused =
+									   hy_allow_shared(&hy_product_kernel<Precision>, Tile::shared);
+
+								   if (refused != cudaSuccess)
+									   return refused;
+								   grid = hy_blocks(args->rows.rows, Tile::rows);
+								   grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
+								   return HY_CUDA_LAUNCH_SHARED(hy_product_kernel<Precision>, grid,
+		                                                        HY_CUDA_THREADS, Tile::shared,
+		                                                        stream, *args);
 							   });
 }
 

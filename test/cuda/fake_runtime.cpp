@@ -48,6 +48,7 @@ HyFakeDevice hy_fake = healthy;
 
 static std::map<char *, Block> device_blocks;
 static std::map<char *, size_t> pinned_blocks;
+static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::string fail_function;
@@ -311,6 +312,8 @@ extern "C"
 		leaked = 0;
 		longest_us = 0;
 		context = false;
+		allowed.clear();
+		(void) hy_simt::fault();
 		for (auto &entry : device_blocks)
 			munmap(entry.second.pages, entry.second.length + 4096);
 		device_blocks.clear();
@@ -350,6 +353,47 @@ extern "C"
 				  longest_us = std::max(longest_us, us);
 				  return true;
 			  });
+		return cudaSuccess;
+	}
+
+	/* the most that a block may have of shared memory, if it asks */
+	static size_t
+	most_shared(void)
+	{
+		const int version = hy_fake.capability * 10 + hy_fake.capability_minor;
+
+		if (version < 80)
+			return 64 * 1024;
+		if (version == 80 || version == 87)
+			return 163 * 1024;
+		return (version < 90 ? 99 : 227) * (size_t) 1024;
+	}
+
+	cudaError_t
+	hy_fake_launches(const void *kernel, unsigned x, unsigned y, unsigned z, int threads,
+	                 size_t shared)
+	{
+		auto found = allowed.find(kernel);
+
+		if (x == 0 || y == 0 || z == 0 || x > 2147483647u || y > 65535u || z > 65535u ||
+		    threads < 1 || threads > 1024)
+			return cudaErrorInvalidConfiguration;
+		if (shared > 48 * 1024 && (found == allowed.end() || (size_t) found->second < shared))
+			return cudaErrorInvalidValue;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+	{
+		cudaError_t error = enter("cudaFuncSetAttribute");
+
+		if (error != cudaSuccess)
+			return error;
+		if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+		    (size_t) value > most_shared())
+			return cudaErrorInvalidValue;
+		allowed[kernel] = value;
 		return cudaSuccess;
 	}
 
@@ -460,6 +504,7 @@ extern "C"
 			take_back(entry.first, entry.second.bytes);
 		open_memory(false);
 		context = false;
+		allowed.clear();
 		resets++;
 		return error;
 	}
