@@ -45,8 +45,13 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 				if (refused != cudaSuccess)
 					return refused;
 				grid.y = hy_blocks(assign.end - assign.first, Tile::rows).x;
+
+				const int each = hy_tiles_each(grid);
+
+				if (Precision::asynchronous)
+					grid = hy_blocks((int64_t) grid.x * grid.y, each);
 				return HY_CUDA_LAUNCH_SHARED(hy_assign_product_kernel<Precision>, grid,
-			                                 HY_CUDA_THREADS, Tile::shared, stream, *args);
+			                                 HY_CUDA_THREADS, Tile::shared, stream, *args, each);
 			});
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_settle_kernel, hy_blocks(assign.row_count, HY_CUDA_WARPS),

@@ -76,28 +76,12 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
-/* hy_product_kernel: a tile of queries, of grid.y, and one of rows, of grid.x. */
-template <class Precision>
-__global__ void
-__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
-	hy_product_kernel(const HyCudaFiltered args)
+/* hy_look: at a warp's sums: candidates, or where they are asked for, products. */
+template <class Precision, int Right>
+__device__ __forceinline__ void
+hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
+        const float (&sum)[HY_CUDA_LEFT][Right][4])
 {
-	typedef HyTile<Precision::asynchronous> Tile;
-	const HyStrip at = hy_strip<Precision::asynchronous>(HY_CUDA_FILTER_STRIP);
-	const HyTileInput input =
-		hy_tile_input(args.queries, at.across, args.targets, (int64_t) at.along * Tile::rows,
-	                  args.rows.rows, args.padded);
-	const int lane = threadIdx.x % HY_CUDA_WARP;
-	const int warp = threadIdx.x / HY_CUDA_WARP;
-	const int warp_query = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
-	const int warp_row = warp % HY_CUDA_WIDE * Tile::warp_rows;
-	float sum[HY_CUDA_LEFT][Tile::right][4] = {};
-
-	hy_tile_products<Precision>(input, warp_query, warp_row, sum);
-
-	const int first_query = at.across * HY_CUDA_TILE + warp_query + lane / 4;
-	const int first_row = at.along * Tile::rows + warp_row + lane % 4 * 2;
-
 	if (args.products == NULL)
 	{
 		hy_test<Precision>(args, first_query, first_row, sum);
@@ -107,14 +91,68 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
 #pragma unroll
-		for (int j = 0; j < Tile::right * 2; j++)
+		for (int j = 0; j < Right * 2; j++)
 		{
 			const int row = first_row + j / 2 * 8 + j % 2;
 
-			if (row < at.along * Tile::rows + input.rows)
+			if (row < row_room)
 				args.products[(first_query + i * 8) * args.product_stride + row] =
 					sum[i / 2][j / 2][i % 2 * 2 + j % 2];
 		}
+	}
+}
+
+/*
+ * hy_product_kernel: the tiles of a block: `each` of them, wide ones (hy_turns), or that of row
+ * blockIdx.y of queries and column blockIdx.x of rows.
+ */
+template <class Precision>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
+	hy_product_kernel(const HyCudaFiltered args, int each)
+{
+	typedef HyTile<Precision::asynchronous> Tile;
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int warp_query = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
+	const int warp_row = warp % HY_CUDA_WIDE * Tile::warp_rows;
+	const int row_room = (int) (args.rows.rows + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
+
+	if constexpr (Precision::asynchronous)
+	{
+		const HyTurns turns =
+			hy_turns(args.rows.query_count, args.rows.rows, Tile::rows, HY_CUDA_FILTER_STRIP, each);
+		auto input_of = [&](unsigned tile)
+		{
+			const HyStrip at = hy_strip(turns, tile);
+
+			return hy_tile_input(args.queries, at.across, args.targets,
+			                     (int64_t) at.along * Tile::rows, args.rows.rows, args.padded);
+		};
+		auto feed = hy_begin_feed(turns, input_of);
+		int stage = 0;
+
+		for (unsigned tile = turns.first; tile < turns.end; tile++)
+		{
+			const HyStrip at = hy_strip(turns, tile);
+			float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+
+			hy_tile_products<Precision>(&feed, args.padded, &stage, warp_query, warp_row, sum);
+			hy_look<Precision>(args, at.across * HY_CUDA_TILE + warp_query + lane / 4,
+			                   at.along * Tile::rows + warp_row + lane % 4 * 2, row_room, sum);
+		}
+	}
+	else
+	{
+		const HyTileInput input =
+			hy_tile_input(args.queries, blockIdx.y, args.targets, (int64_t) blockIdx.x * Tile::rows,
+		                  args.rows.rows, args.padded);
+		float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+
+		(void) each;
+		hy_tile_products<Precision>(input, warp_query, warp_row, sum);
+		hy_look<Precision>(args, blockIdx.y * HY_CUDA_TILE + warp_query + lane / 4,
+		                   blockIdx.x * Tile::rows + warp_row + lane % 4 * 2, row_room, sum);
 	}
 }
 

@@ -8,7 +8,8 @@
  * a third less than of one half as wide, and either would otherwise be what it waits for.  Its sums
  * take half of a thread's registers, so that a multiprocessor holds one block, which keeps three stages
  * on their way while a fourth is multiplied: one barrier a stage, since the stage that is filled is the
- * one that all have left.  A vector's 64 bytes of a stage are four parts, and where a part lies goes
+ * one that all have left.  A block takes several tiles, where there are many, and the next one's stages
+ * come while it looks at its sums.  A vector's 64 bytes of a stage are four parts, and where a part lies goes
  * by its vector, so that the same part of eight vectors lies in 32 different banks.
  *
  * HyTile<false>, for 7.5: 128 by 128, a warp 64 by 32.  The next stage waits in registers while one is
@@ -115,27 +116,49 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 }
 
 /*
- * HyStrip: of which tiles a block is: blocks that run at the same time take a few (height) across grid.y
- * and all that come by along grid.x, so that what they read is what others have just read.  For want of
- * registers the narrow tile goes along all of grid.x first.
+ * HyTurns: the tiles of a launch, across x along of them, and which of these a block takes one after
+ * another.  Tiles are counted in strips of so many (height) across by all along: what blocks that run
+ * together read is what others have just read.
  */
+struct HyTurns
+{
+	unsigned across;
+	unsigned along;
+	unsigned height;
+	unsigned first;
+	unsigned end;
+};
+
 struct HyStrip
 {
 	int across;
 	int along;
 };
 
-template <bool Asynchronous>
-__device__ __forceinline__ HyStrip
-hy_strip(unsigned height)
+/* hy_turns: of a block that takes `each`. */
+__device__ __forceinline__ HyTurns
+hy_turns(int64_t queries, int64_t rows, unsigned tile_rows, unsigned height, unsigned each)
 {
-	const unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
-	const unsigned first = block / (height * gridDim.x) * height;
-	const unsigned tall = gridDim.y - first < height ? gridDim.y - first : height;
-	const unsigned within = block - first * gridDim.x;
+	HyTurns turns;
 
-	if (!Asynchronous)
-		return HyStrip{(int) blockIdx.y, (int) blockIdx.x};
+	turns.across = (unsigned) ((queries + HY_CUDA_TILE - 1) / HY_CUDA_TILE);
+	turns.along = (unsigned) ((rows + tile_rows - 1) / tile_rows);
+	turns.height = height;
+	turns.first = blockIdx.x * each;
+	turns.end = turns.across * turns.along;
+	if (turns.end > turns.first + each)
+		turns.end = turns.first + each;
+	return turns;
+}
+
+__device__ __forceinline__ HyStrip
+hy_strip(const HyTurns &turns, unsigned tile)
+{
+	const unsigned first = tile / (turns.height * turns.along) * turns.height;
+	const unsigned left = turns.across - first;
+	const unsigned tall = left < turns.height ? left : turns.height;
+	const unsigned within = tile - first * turns.along;
+
 	return HyStrip{(int) (first + within % tall), (int) (within / tall)};
 }
 
@@ -146,34 +169,28 @@ hy_place(int vector, int part)
 	return vector * HY_CUDA_PARTS_OF_VECTOR + (part ^ vector / 2 % HY_CUDA_PARTS_OF_VECTOR);
 }
 
-/* hy_begin_stage: the dims from start on, if there are any, on their way into a stage. */
+/* hy_copy_stage: the dims from start on, on their way into a stage. */
 __device__ __forceinline__ void
-hy_begin_stage(const HyTileInput &input, int start, uint4 *stage)
+hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 {
-	typedef HyTile<true> Tile;
-
-	if (start < input.padded)
-	{
 #pragma unroll
-		for (int i = 0; i < Tile::copies; i++)
+	for (int i = 0; i < HyTile<true>::copies; i++)
+	{
+		const HyPart part = hy_part(i);
+		const int offset = start + part.part * HY_CUDA_PART_ELEMENTS;
+		const uint16_t *from;
+
+		if (i < HY_CUDA_TILE * HY_CUDA_PARTS_OF_VECTOR / HY_CUDA_THREADS)
+			from = input.queries + part.vector * input.padded;
+		else
 		{
-			const HyPart part = hy_part(i);
-			const int offset = start + part.part * HY_CUDA_PART_ELEMENTS;
-			const uint16_t *from;
+			const int row = part.vector - HY_CUDA_TILE;
 
-			if (i < HY_CUDA_TILE * HY_CUDA_PARTS_OF_VECTOR / HY_CUDA_THREADS)
-				from = input.queries + part.vector * input.padded;
-			else
-			{
-				const int row = part.vector - HY_CUDA_TILE;
-
-				from = input.targets + (row < input.rows ? row : 0) * input.padded;
-			}
-			__pipeline_memcpy_async(stage + hy_place(part.vector, part.part), from + offset,
-			                        HY_CUDA_PART_BYTES);
+			from = input.targets + (row < input.rows ? row : 0) * input.padded;
 		}
+		__pipeline_memcpy_async(stage + hy_place(part.vector, part.part), from + offset,
+		                        HY_CUDA_PART_BYTES);
 	}
-	__pipeline_commit();
 }
 
 /* hy_multiply_stage: what a stage adds to a warp's sums. */
@@ -215,32 +232,73 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 }
 
 /*
- * hy_tile_products: a warp's sums of the block's tile, over all dims.  The whole block comes; what it
- * did with shared memory before is seen by all.
+ * HyFeed: what goes into shared memory, three stages before it is multiplied, from one of a block's tiles
+ * to the next: input_of says what a tile's is.
  */
-template <class Precision>
+template <class InputOf> struct HyFeed
+{
+	InputOf input_of;
+	HyTileInput input;
+	unsigned tile;
+	unsigned end;
+	int start;
+};
+
+/* hy_feed: one stage more, if there is any. */
+template <class InputOf>
 __device__ __forceinline__ void
-hy_tile_products(const HyTileInput &input, int warp_query, int warp_row,
+hy_feed(HyFeed<InputOf> *feed, uint4 *stage)
+{
+	if (feed->tile < feed->end)
+	{
+		hy_copy_stage(feed->input, feed->start, stage);
+		feed->start += HY_CUDA_TILE_DIMS;
+		if (feed->start >= feed->input.padded)
+		{
+			feed->start = 0;
+			if (++feed->tile < feed->end)
+				feed->input = feed->input_of(feed->tile);
+		}
+	}
+	__pipeline_commit();
+}
+
+template <class InputOf>
+__device__ __forceinline__ HyFeed<InputOf>
+hy_begin_feed(const HyTurns &turns, InputOf input_of)
+{
+	uint4 *const shared = (uint4 *) hy_dynamic_shared();
+	HyFeed<InputOf> feed = {input_of, input_of(turns.first), turns.first, turns.end, 0};
+
+#pragma unroll 1
+	for (int i = 0; i < HyTile<true>::stages - 1; i++)
+		hy_feed(&feed, shared + i * HyTile<true>::stage_parts);
+	return feed;
+}
+
+/*
+ * hy_tile_products: a warp's sums of the block's next tile, over all dims; *stage: where it begins.  The
+ * whole block comes; what it did with shared memory before is seen by all.
+ */
+template <class Precision, class InputOf>
+__device__ __forceinline__ void
+hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, int warp_row,
                  float (&sum)[HY_CUDA_LEFT][HyTile<true>::right][4])
 {
 	typedef HyTile<true> Tile;
 	uint4 *const shared = (uint4 *) hy_dynamic_shared();
-	int stage = 0;
 
-#pragma unroll
-	for (int i = 0; i < Tile::stages - 1; i++)
-		hy_begin_stage(input, i * HY_CUDA_TILE_DIMS, shared + i * Tile::stage_parts);
-	for (int start = 0; start < input.padded; start += HY_CUDA_TILE_DIMS)
+	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
 		/* that which all have left */
-		const int free = (stage + Tile::stages - 1) % Tile::stages;
+		const int free = (*stage + Tile::stages - 1) % Tile::stages;
 
 		__pipeline_wait_prior(Tile::stages - 2);
 		__syncthreads();
-		hy_begin_stage(input, start + (Tile::stages - 1) * HY_CUDA_TILE_DIMS,
-		               shared + free * Tile::stage_parts);
-		hy_multiply_stage<Precision>(shared + stage * Tile::stage_parts, warp_query, warp_row, sum);
-		stage = (stage + 1) % Tile::stages;
+		hy_feed(feed, shared + free * Tile::stage_parts);
+		hy_multiply_stage<Precision>(shared + *stage * Tile::stage_parts, warp_query, warp_row,
+		                             sum);
+		*stage = (*stage + 1) % Tile::stages;
 	}
 }
 
@@ -321,6 +379,7 @@ hy_multiply_loads(const uint32_t *stage, int warp_query, int warp_row,
 	}
 }
 
+/* hy_tile_products: the same of the narrow tile, of which a block takes one. */
 template <class Precision>
 __device__ __forceinline__ void
 hy_tile_products(const HyTileInput &input, int warp_query, int warp_row,

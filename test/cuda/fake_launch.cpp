@@ -34,7 +34,12 @@ static double hy_elements(const float *queries, int32_t count, int32_t dims, flo
 static double hy_elements(const HyCudaRows &rows, float *middle);
 static double hy_elements(const HyCudaRound &args);
 static double hy_elements(const HyCudaFiltered &args);
+static double hy_elements(const HyCudaFiltered &args, int each);
 static double hy_elements(const HyCudaAssignFiltered &args);
+static double hy_elements(const HyCudaAssignFiltered &args, int each);
+
+/* So that small shapes have blocks of several tiles. */
+#define HY_CUDA_MANY_BLOCKS 2
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
 #define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
@@ -164,6 +169,18 @@ static double
 hy_elements(const HyCudaFiltered &args)
 {
 	return (double) args.rows.rows * args.rows.query_count * args.padded / 32;
+}
+
+static double
+hy_elements(const HyCudaFiltered &args, int)
+{
+	return hy_elements(args);
+}
+
+static double
+hy_elements(const HyCudaAssignFiltered &args, int)
+{
+	return hy_elements(args);
 }
 
 static double
