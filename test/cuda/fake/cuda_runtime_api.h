@@ -154,6 +154,7 @@ extern "C"
 	                                   enum cudaMemcpyKind kind, cudaStream_t stream);
 	extern cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 	extern cudaError_t cudaStreamDestroy(cudaStream_t stream);
+	extern cudaError_t cudaStreamQuery(cudaStream_t stream);
 	extern cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 	extern cudaError_t
 	cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
