@@ -17,6 +17,13 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/spread_launch.h"
 
+/* 7.5 has 1,024 threads on a multiprocessor. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define HY_CUDA_SPREAD_RESIDENT 4
+#else
+#define HY_CUDA_SPREAD_RESIDENT 5
+#endif
+
 /* HySpreadKind: what a kernel is compiled for. */
 template <int Combine, int Sets> struct HySpreadKind
 {
@@ -26,6 +33,8 @@ template <int Combine, int Sets> struct HySpreadKind
 	/* entries a thread fetches for a long row at a time */
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
+	/* blocks of a multiprocessor, where rows are read ahead: with more the compiler would spill */
+	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 };
 
 /* HyCharges: of a node, all sets: read at once. */
@@ -171,7 +180,7 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyCudaSpreadRow &row, uint
  */
 template <class Kind, int Threads>
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS)
+__launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	hy_spread_rows_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
 {
 	typedef HyCharges<Kind::sets> Charges;
