@@ -21,7 +21,7 @@ device=${1:-0}
 shift || true
 sections=("$@")
 if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
-	make -s gpu-programs || exit 1
+	make -s -j"$(nproc)" gpu-programs || exit 1
 elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
 	exit 1

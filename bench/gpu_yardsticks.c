@@ -11,6 +11,9 @@
 #include "cuda/launch.h"
 #include "gpu_loops.h"
 
+/* What takes no longer than waking who waits for it is done so often in a row. */
+#define IN_A_ROW 16
+
 /* Copy: what one figure is taken of. */
 typedef struct Copy
 {
@@ -18,7 +21,8 @@ typedef struct Copy
 	const void *from;
 	size_t bytes;
 	enum cudaMemcpyKind kind;
-	int rounds;
+	int rounds; /* of a loop */
+	int times;  /* in a row; 0: once */
 	double operations;
 } Copy;
 
@@ -80,7 +84,8 @@ measure_copies(void)
 	gpu_print("copy_down_pageable", bytes / gpu_median_us(run_copy, &copy) / 1000, "GB/s");
 	copy.kind = cudaMemcpyDeviceToDevice;
 	copy.to = other;
-	gpu.copied = 2.0 * bytes / gpu_median_us(run_copy, &copy); /* read and written */
+	copy.times = (int) gpu_size(IN_A_ROW, 1);
+	gpu.copied = 2.0 * bytes * copy.times / gpu_median_us(run_copy, &copy); /* read and written */
 	gpu_print("device_bandwidth", gpu.copied / 1000, "GB/s");
 
 	gpu_check(cudaFree(on_device), "freeing");
@@ -93,14 +98,15 @@ measure_copies(void)
 static void
 measure_reading(void)
 {
-	Copy copy = {.bytes = (size_t) gpu_size(1024, 1) * GPU_MIB};
+	Copy copy = {.bytes = (size_t) gpu_size(1024, 1) * GPU_MIB,
+	             .times = (int) gpu_size(IN_A_ROW, 1)};
 	void *from;
 
 	gpu_check(cudaMalloc(&from, copy.bytes), "allocating");
 	gpu_check(cudaMalloc(&copy.to, sizeof(unsigned)), "allocating");
 	gpu_check(cudaMemsetAsync(from, 1, copy.bytes, gpu.stream), "clearing");
 	copy.from = from;
-	gpu.read = (double) copy.bytes / gpu_median_us(run_read, &copy);
+	gpu.read = (double) copy.bytes * copy.times / gpu_median_us(run_read, &copy);
 	gpu_print("read_bandwidth", gpu.read / 1000, "GB/s");
 	gpu_check(cudaFree(from), "freeing");
 	gpu_check(cudaFree(copy.to), "freeing");
@@ -141,9 +147,12 @@ static void
 run_copy(void *arg)
 {
 	const Copy *copy = arg;
+	int i = 0;
 
-	gpu_check(cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, gpu.stream),
-	          "copying");
+	do
+		gpu_check(cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, gpu.stream),
+		          "copying");
+	while (++i < copy->times);
 	gpu_check(cudaStreamSynchronize(gpu.stream), "copying");
 }
 
@@ -160,9 +169,11 @@ static void
 run_read(void *arg)
 {
 	const Copy *copy = arg;
+	int i;
 
-	gpu_check(hy_bench_read(gpu.multiprocessors, copy->from, copy->bytes, copy->to, gpu.stream),
-	          "starting a kernel");
+	for (i = 0; i < copy->times; i++)
+		gpu_check(hy_bench_read(gpu.multiprocessors, copy->from, copy->bytes, copy->to, gpu.stream),
+		          "starting a kernel");
 	gpu_check(cudaStreamSynchronize(gpu.stream), "running a kernel");
 }
 

@@ -2,7 +2,7 @@
  * assign_filter_kernel.cuh
  *		The kernels that filter 'assign': which centroids may be the nearest to a row, and which is.
  *
- * A block multiplies a tile of rows by a tile of centroids, as filter_product_kernel.cuh does it.
+ * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).
  * Then it looks at its products twice.  First for the greatest lower bound of each row: threads of a
  * warp meet by shuffles, warps in shared memory, blocks by an atomic minimum, which tells a block
  * what those before it have found.  By the better of the two the block looks at its upper bounds,
@@ -14,10 +14,12 @@
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 
 #include "cuda/assign_filter_launch.h"
-#include "cuda/filter_product_kernel.cuh"
 #include "cuda/filter_round_kernel.cuh"
+#include "cuda/product_tile.cuh"
 
 #define HY_CUDA_SETTLED 4 /* canonical sums of a warp at a time */
+/* Tiles of rows that are multiplied side by side, by one tile of centroids after the other. */
+#define HY_CUDA_ASSIGN_STRIP 128
 
 /* Bits that ascend as floats do: those of no lower bound are beyond those of infinity. */
 #define HY_CUDA_NO_VALUE UINT32_MAX
@@ -98,10 +100,10 @@ hy_assign_scaled(float product, const HyAssignRows &rows, int row)
 }
 
 /* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
-template <class Precision>
+template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], HyAssignRows *rows)
+               const float (&sum)[HY_CUDA_LEFT][Right][4], HyAssignRows *rows)
 {
 	float least[HY_CUDA_LEFT * 2];
 
@@ -109,13 +111,17 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		least[i] = hy_infinity();
 #pragma unroll
-	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	for (int j = 0; j < Right * 2; j++)
 	{
 		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+
+		if (centroid >= args.assign.end)
+			continue;
+
 		const HyCudaReach reach = args.reach[centroid];
 
 		/* v is the upper bound's, and not finite where there is none */
-		if (centroid >= args.assign.end || !(fabsf(reach.shift) <= FLT_MAX))
+		if (!(fabsf(reach.shift) <= FLT_MAX))
 			continue;
 		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);
 
@@ -151,19 +157,21 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 }
 
 /* hy_assign_open: which of a thread's products may be that of the nearest. */
-template <class Precision>
+template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HY_CUDA_RIGHT][4], const HyAssignRows &rows)
+               const float (&sum)[HY_CUDA_LEFT][Right][4], const HyAssignRows &rows)
 {
 #pragma unroll
-	for (int j = 0; j < HY_CUDA_RIGHT * 2; j++)
+	for (int j = 0; j < Right * 2; j++)
 	{
 		const int centroid = first_centroid + j / 2 * 8 + j % 2;
-		const HyCudaReach reach = args.reach[centroid];
 
 		if (centroid >= args.assign.end)
 			continue;
+
+		const HyCudaReach reach = args.reach[centroid];
+
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
@@ -192,35 +200,16 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 	}
 }
 
-/* hy_assign_product_kernel: the tile of rows number blockIdx.x, of centroids number blockIdx.y. */
-template <class Precision>
-__global__ void
-__launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssignFiltered args)
+/*
+ * hy_assign_look: at a warp's sums of the tile of rows that begins with `tile`.  The whole block comes, and
+ * what it knows of its rows is not read any more when it goes.
+ */
+template <class Precision, int Right>
+__device__ __forceinline__ void
+hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
+               const float (&sum)[HY_CUDA_LEFT][Right][4], HyAssignRows *rows)
 {
-	__shared__ __align__(16) HyTiles tiles[HyLoads<Precision::asynchronous>::stages];
-	__shared__ HyAssignRows rows;
-	const int lane = threadIdx.x % HY_CUDA_WARP;
-	const int warp = threadIdx.x / HY_CUDA_WARP;
-	const int wide = HY_CUDA_TILE / HY_CUDA_WARP_ROWS;
-	const int warp_row = warp / wide * HY_CUDA_WARP_QUERIES;
-	const int warp_centroid = warp % wide * HY_CUDA_WARP_ROWS;
-	const int tile = blockIdx.x * HY_CUDA_TILE;
-	const int first = args.assign.first + blockIdx.y * HY_CUDA_TILE;
-	const int first_row = warp_row + lane / 4;
-	const int first_centroid = first + warp_centroid + lane % 4 * 2;
-	float sum[HY_CUDA_LEFT][HY_CUDA_RIGHT][4] = {};
-
-	if (threadIdx.x < HY_CUDA_TILE)
-	{
-		rows.length[threadIdx.x] = args.aim[tile + threadIdx.x].length;
-		rows.rest[threadIdx.x] = args.aim[tile + threadIdx.x].rest;
-		rows.scale[threadIdx.x] = args.aim[tile + threadIdx.x].scale;
-		rows.least[threadIdx.x] = HY_CUDA_NO_VALUE;
-	}
-	hy_tile_products<Precision>(args.rows + (int64_t) tile * args.padded,
-	                            args.centroids + (int64_t) first * args.padded, args.padded, tiles,
-	                            warp_row, warp_centroid, sum);
-	hy_assign_lift<Precision>(args, first_row, first_centroid, sum, &rows);
+	hy_assign_lift<Precision>(args, first_row, first_centroid, sum, rows);
 	__syncthreads();
 	if (threadIdx.x < HY_CUDA_TILE)
 	{
@@ -230,15 +219,91 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_product_kernel(const HyCudaAssig
 		/* a list that is too short already needs no more */
 		if (row < args.assign.row_count && args.count[row] <= HY_CUDA_ASSIGN_LIST)
 		{
-			const uint32_t mine = rows.least[threadIdx.x];
+			const uint32_t mine = rows->least[threadIdx.x];
 			const uint32_t before = atomicMin(&args.least[row], mine);
 
 			threshold = hy_assign_threshold(args.aim[row], before < mine ? before : mine);
 		}
-		rows.threshold[threadIdx.x] = threshold;
+		rows->threshold[threadIdx.x] = threshold;
 	}
 	__syncthreads();
-	hy_assign_open<Precision>(args, tile, first_row, first_centroid, sum, rows);
+	hy_assign_open<Precision>(args, tile, first_row, first_centroid, sum, *rows);
+	__syncthreads();
+}
+
+/* hy_assign_known: of the block's rows; seen by all after a barrier. */
+__device__ __forceinline__ void
+hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
+{
+	if (threadIdx.x >= HY_CUDA_TILE)
+		return;
+	rows->length[threadIdx.x] = args.aim[tile + threadIdx.x].length;
+	rows->rest[threadIdx.x] = args.aim[tile + threadIdx.x].rest;
+	rows->scale[threadIdx.x] = args.aim[tile + threadIdx.x].scale;
+	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
+}
+
+/*
+ * hy_assign_product_kernel: the tiles of a block: `each` of them, wide ones (hy_turns), or that of column
+ * blockIdx.x of rows and row blockIdx.y of centroids.
+ */
+template <class Precision>
+__global__ void
+__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
+	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
+{
+	typedef HyTile<Precision::asynchronous> Tile;
+	__shared__ HyAssignRows rows;
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int warp = threadIdx.x / HY_CUDA_WARP;
+	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
+	const int warp_centroid = warp % HY_CUDA_WIDE * Tile::warp_rows;
+	const int first_row = warp_row + lane / 4;
+
+	if constexpr (Precision::asynchronous)
+	{
+		/* of the blocks that run together most have different rows, and few centroids */
+		const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
+		                               Tile::rows, HY_CUDA_ASSIGN_STRIP, each);
+		auto input_of = [&](unsigned tile)
+		{
+			const HyStrip at = hy_strip(turns, tile);
+
+			return hy_tile_input(args.rows, at.across, args.centroids,
+			                     args.assign.first + (int64_t) at.along * Tile::rows,
+			                     args.assign.end, args.padded);
+		};
+		auto feed = hy_begin_feed(turns, input_of);
+		int stage = 0;
+
+		for (unsigned number = turns.first; number < turns.end; number++)
+		{
+			const HyStrip at = hy_strip(turns, number);
+			const int tile = at.across * HY_CUDA_TILE;
+			float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+
+			hy_assign_known(args, tile, &rows);
+			hy_tile_products<Precision>(&feed, args.padded, &stage, warp_row, warp_centroid, sum);
+			hy_assign_look<Precision>(args, tile, first_row,
+			                          args.assign.first + at.along * Tile::rows + warp_centroid +
+			                              lane % 4 * 2,
+			                          sum, &rows);
+		}
+	}
+	else
+	{
+		const int tile = blockIdx.x * HY_CUDA_TILE;
+		const int first = args.assign.first + blockIdx.y * Tile::rows;
+		float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+
+		(void) each;
+		hy_assign_known(args, tile, &rows);
+		hy_tile_products<Precision>(hy_tile_input(args.rows, blockIdx.x, args.centroids, first,
+		                                          args.assign.end, args.padded),
+		                            warp_row, warp_centroid, sum);
+		hy_assign_look<Precision>(args, tile, first_row, first + warp_centroid + lane % 4 * 2, sum,
+		                          &rows);
+	}
 }
 
 /* hy_assign_squares: canonical squares of a row and some centroids, by a warp (hy_fold: whose is whose). */

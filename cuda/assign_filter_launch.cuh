@@ -30,16 +30,29 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_aim_kernel, hy_blocks(assign.row_count, HY_CUDA_THREADS),
 		                       HY_CUDA_THREADS, stream, *args);
-	/* blocks that run at the same time have different rows, most of them, and the same centroids */
-	grid.y = hy_blocks(assign.end - assign.first, HY_CUDA_TILE).x;
 	if (error == cudaSuccess)
-		error = hy_choose_precision(args->precision,
-		                            [&](auto precision)
-		                            {
-										return HY_CUDA_LAUNCH(
-											hy_assign_product_kernel<decltype(precision)>, grid,
-											HY_CUDA_THREADS, stream, *args);
-									});
+		error = hy_choose_precision(
+			args->precision,
+			[&](auto precision)
+			{
+				typedef decltype(precision) Precision;
+				typedef HyTile<Precision::asynchronous> Tile;
+				const cudaError_t refused =
+					hy_allow_shared(&hy_assign_product_kernel<Precision>, Tile::shared);
+
+				static_assert(Tile::shared + sizeof(HyAssignRows) <= HY_CUDA_SHARED_MOST,
+			                  "more shared memory than devices have");
+				if (refused != cudaSuccess)
+					return refused;
+				grid.y = hy_blocks(assign.end - assign.first, Tile::rows).x;
+
+				const int each = hy_tiles_each(grid);
+
+				if (Precision::asynchronous)
+					grid = hy_blocks((int64_t) grid.x * grid.y, each);
+				return HY_CUDA_LAUNCH_SHARED(hy_assign_product_kernel<Precision>, grid,
+			                                 HY_CUDA_THREADS, Tile::shared, stream, *args, each);
+			});
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_settle_kernel, hy_blocks(assign.row_count, HY_CUDA_WARPS),
 		                       HY_CUDA_THREADS, stream, *args);

@@ -10,6 +10,12 @@
 #include "cuda/filter_settle_kernel.cuh"
 #include "cuda/launch.cuh"
 
+/* Eight for each multiprocessor of a large device; the tests have fewer. */
+#ifndef HY_CUDA_MANY_BLOCKS
+#define HY_CUDA_MANY_BLOCKS 1024
+#endif
+#define HY_CUDA_MOST_EACH 4 /* wide tiles of a block */
+
 /* hy_choose_filtered: launch(kind) with the HyKind for one query, of a metric that can be filtered. */
 template <class Element, class Launch>
 static cudaError_t
@@ -93,6 +99,15 @@ hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cu
 		});
 }
 
+/* hy_tiles_each: tiles of a block, the more the less it waits for, so that blocks are still many. */
+static inline int
+hy_tiles_each(const dim3 &tiles)
+{
+	const int64_t each = (int64_t) tiles.x * tiles.y / HY_CUDA_MANY_BLOCKS;
+
+	return (int) (each < 1 ? 1 : each < HY_CUDA_MOST_EACH ? each : HY_CUDA_MOST_EACH);
+}
+
 extern "C" cudaError_t
 hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t stream)
 {
@@ -109,13 +124,26 @@ hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t
 
 	if (error != cudaSuccess)
 		return error;
-	grid = hy_blocks(args->rows.rows, HY_CUDA_TILE);
-	grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
 	return hy_choose_precision(args->precision,
 	                           [&](auto precision)
 	                           {
-								   return HY_CUDA_LAUNCH(hy_product_kernel<decltype(precision)>,
-		                                                 grid, HY_CUDA_THREADS, stream, *args);
+								   typedef decltype(precision) Precision;
+								   typedef HyTile<Precision::asynchronous> Tile;
+								   const cudaError_t refused =
+									   hy_allow_shared(&hy_product_kernel<Precision>, Tile::shared);
+
+								   if (refused != cudaSuccess)
+									   return refused;
+								   grid = hy_blocks(args->rows.rows, Tile::rows);
+								   grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
+
+								   const int each = hy_tiles_each(grid);
+
+								   if (Precision::asynchronous)
+									   grid = hy_blocks((int64_t) grid.x * grid.y, each);
+								   return HY_CUDA_LAUNCH_SHARED(hy_product_kernel<Precision>, grid,
+		                                                        HY_CUDA_THREADS, Tile::shared,
+		                                                        stream, *args, each);
 							   });
 }
 

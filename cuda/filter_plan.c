@@ -10,9 +10,13 @@
 #define MIB ((uint64_t) 1024 * 1024)
 #define ALIGNED 256
 
-/* 10,000 queries of 768 dims and k 10 in one group; 20,000 of their rows in a piece. */
+/*
+ * 10,000 queries of 768 dims and k 10 in one group; 40,000 of their rows in a piece, which the matrix
+ * unit of a large device multiplies in a good millisecond: settling takes some time however few
+ * candidates there are.
+ */
 #define MOST_OF_QUERIES (64 * MIB)
-#define MOST_OF_ROWS (32 * MIB)
+#define MOST_OF_ROWS (64 * MIB)
 
 /* With less the filter is not worth its start. */
 #define SMALLEST_GROUP HY_CUDA_TILE

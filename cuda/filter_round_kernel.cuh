@@ -26,6 +26,7 @@
 #define HY_CUDA_ROUND_UP 1.00001
 
 #define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* of a block */
+#define HY_CUDA_ROUND_AHEAD 4              /* steps of 64 elements that are read at once */
 
 __device__ __forceinline__ float
 hy_infinity()
@@ -122,27 +123,34 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 		const int length = left < HY_CUDA_SEGMENT ? left : HY_CUDA_SEGMENT;
 		HyLanes lanes = {};
 
-		for (int i = start + lane; i < start + length; i += HY_LANES)
+		for (int i = start + lane; i < start + length; i += HY_CUDA_ROUND_AHEAD * HY_LANES)
 		{
+			float value[HY_CUDA_ROUND_AHEAD * 2];
+
+			/* all that is read, before anything is written */
 #pragma unroll
-			for (int half = 0; half < 2; half++)
+			for (int half = 0; half < HY_CUDA_ROUND_AHEAD * 2; half++)
 			{
 				const int at = i + half * HY_CUDA_WARP;
-				float *sum = half == 0 ? &lanes.low : &lanes.high;
-				float value = 0.0f;
+
+				value[half] = at < args.dims ? hy_element(args, x, at) : 0.0f;
+			}
+#pragma unroll
+			for (int half = 0; half < HY_CUDA_ROUND_AHEAD * 2; half++)
+			{
+				const int at = i + half * HY_CUDA_WARP;
+				float *sum = half % 2 == 0 ? &lanes.low : &lanes.high;
 
 				if (at >= args.padded)
 					continue;
-				if (at < args.dims)
-					value = hy_element(args, x, at);
 
-				const uint16_t bits = hy_round_to(Precision(), value, scale);
-				const float lost = __fsub_rn(value, hy_widen_from(Precision(), bits, scale));
+				const uint16_t bits = hy_round_to(Precision(), value[half], scale);
+				const float lost = __fsub_rn(value[half], hy_widen_from(Precision(), bits, scale));
 
 				rounded[at] = bits;
-				*sum = __fmaf_rn(value, value, *sum);
+				*sum = __fmaf_rn(value[half], value[half], *sum);
 				rest_sum = __fmaf_ru(lost, lost, rest_sum);
-				if (value != 0.0f)
+				if (value[half] != 0.0f)
 					others[0].low = 1;
 			}
 		}

@@ -11,9 +11,26 @@
 #include "cuda/row_sums.cuh"
 
 #ifndef HY_CUDA_LAUNCH
+#define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
+	(kernel<<<grid, threads, bytes, stream>>>(__VA_ARGS__), cudaGetLastError())
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
-	(kernel<<<grid, threads, 0, stream>>>(__VA_ARGS__), cudaGetLastError())
+	HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, 0, stream, __VA_ARGS__)
 #endif
+
+/* What a launch may ask for unasked, and what every device that has asynchronous copies grants. */
+#define HY_CUDA_SHARED_UNASKED (48 * 1024)
+#define HY_CUDA_SHARED_MOST (99 * 1024)
+
+/* hy_allow_shared: before a launch with so many bytes; of a context, so it is said each time. */
+template <class Kernel>
+static cudaError_t
+hy_allow_shared(Kernel *kernel, int bytes)
+{
+	if (bytes <= HY_CUDA_SHARED_UNASKED)
+		return cudaSuccess;
+	return cudaFuncSetAttribute((const void *) kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+	                            bytes);
+}
 
 /*
  * hy_choose: launch(kind) with the HyKind for a metric, an element type and a number of queries:

@@ -1,6 +1,7 @@
 /*
  * matrix.cuh
- *		The matrix unit: products of bfloat16, or of fp16, by a warp.
+ *		The matrix unit: products of bfloat16, or of fp16, by a warp, and what it multiplies on its way
+ *		out of shared memory.
  */
 #ifndef HY_CUDA_MATRIX_CUH
 #define HY_CUDA_MATRIX_CUH
@@ -59,6 +60,23 @@ hy_multiply_half(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]
 		hy_simt::multiply_half(sum, left, b[i]);
 #endif
 	}
+}
+
+/*
+ * hy_load_matrices: four matrices of 8 rows by 16 bytes, out of shared memory.  Lane l says where row
+ * l % 8 of matrix l / 8 lies, aligned to 16 bytes, and gets of each matrix word l % 4 of row l / 4.
+ */
+__device__ __forceinline__ void
+hy_load_matrices(uint32_t (&words)[4], const void *row)
+{
+#ifdef __CUDACC__
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+	             : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+	             : "r"((uint32_t) __cvta_generic_to_shared(row))
+	             : "memory");
+#else
+	hy_simt::load_matrices(words, row);
+#endif
 }
 
 #endif

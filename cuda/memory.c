@@ -14,11 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* So often a stream is asked before somebody sleeps for it: 0.1 ms or so. */
+#define SPINS 256
+
 static HyStatus make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made);
 static void let_go(HyDevice *device, HyCudaBlock *block);
 static void clean_again(HyDevice *device);
 static void wait_for_pieces(HyDevice *device);
 static cudaError_t clear(const HyDevice *device, void *memory, uint64_t bytes);
+static cudaError_t wait_for(cudaStream_t stream);
 static void wipe_scratch(HyDevice *device);
 static HyStatus open_slot(HyDevice *device, HyCudaSlot *slot);
 static void close_slot(HyCudaSlot *slot);
@@ -356,9 +360,25 @@ clear(const HyDevice *device, void *memory, uint64_t bytes)
 	{
 		error = cudaMemsetAsync(memory, 0, bytes, stream);
 		if (error == cudaSuccess)
-			error = cudaStreamSynchronize(stream);
+			error = wait_for(stream);
 	}
 	return error;
+}
+
+/* wait_for: spins at first: to be woken (open_context) takes longer than small tasks and copies do. */
+static cudaError_t
+wait_for(cudaStream_t stream)
+{
+	cudaError_t error = cudaErrorNotReady;
+	int i;
+
+	for (i = 0; i < SPINS && error == cudaErrorNotReady; i++)
+		error = cudaStreamQuery(stream);
+	if (i > 1)
+		(void) cudaGetLastError(); /* of "not ready", which is none */
+	if (error != cudaSuccess && error != cudaErrorNotReady)
+		return error;
+	return cudaStreamSynchronize(stream);
 }
 
 /* wipe_scratch: queries, rows and answers of the last tasks, on the device and in pinned memory. */
@@ -464,7 +484,7 @@ copy(HyDevice *device, void *to, const void *from, uint64_t bytes, enum cudaMemc
 		return HY_OK;
 	error = cudaMemcpyAsync(to, from, bytes, kind, stream);
 	if (error == cudaSuccess)
-		error = cudaStreamSynchronize(stream);
+		error = wait_for(stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying");
 	return HY_OK;

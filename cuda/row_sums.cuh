@@ -49,6 +49,9 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	 * several queries, or norms, take registers (with more the compiler would spill).
 	 */
 	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
+
+	/* Steps of 64 elements that are read together: shorter elements, for as many bytes, more. */
+	static const int steps_ahead = Queries == 1 && sizeof(Type) == 2 ? 4 : 2;
 };
 
 /* HyInOrder: a block's queries are first and those that follow it. */
@@ -322,7 +325,7 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 		}
 		if (!there)
 			continue;
-#pragma unroll 2
+#pragma unroll(Kind::steps_ahead)
 		for (int step = 0; step < whole; step += HY_LANES)
 			hy_accumulate<Kind, true>(target, query, start, step, HY_LANES, lane, lanes, norms);
 		if (whole < length)

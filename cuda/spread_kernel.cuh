@@ -17,6 +17,13 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/spread_launch.h"
 
+/* 7.5 has 1,024 threads on a multiprocessor. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define HY_CUDA_SPREAD_RESIDENT 4
+#else
+#define HY_CUDA_SPREAD_RESIDENT 5
+#endif
+
 /* HySpreadKind: what a kernel is compiled for. */
 template <int Combine, int Sets> struct HySpreadKind
 {
@@ -26,6 +33,8 @@ template <int Combine, int Sets> struct HySpreadKind
 	/* entries a thread fetches for a long row at a time */
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
+	/* blocks of a multiprocessor, where rows are read ahead: with more the compiler would spill */
+	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 };
 
 /* HyCharges: of a node, all sets: read at once. */
@@ -93,12 +102,26 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 	return sum[0];
 }
 
-/* hy_spread_arrive: y of a row and a set; returns whether the node will fire. */
+/* HyKnown: what a node and a set have before y comes. */
+struct HyKnown
+{
+	double activation;
+	double gain;
+	uint32_t hop;
+};
+
+__device__ __forceinline__ HyKnown
+hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
+{
+	return HyKnown{state.activation[at], state.gain[row], state.hop[at]};
+}
+
+/* hy_spread_arrive: y of a node and a set, which is number `at`; returns whether the node will fire. */
 template <class Kind>
 __device__ __forceinline__ bool
-hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int set, double y)
+hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const HyKnown &known,
+                 double y)
 {
-	const int64_t at = (int64_t) row * Kind::sets + set;
 	double charge = 0.0;
 	bool fires = false;
 
@@ -107,13 +130,11 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 	/* not "y > 0": what overflowed to NaN must show in the answer */
 	if (y != 0.0)
 	{
-		const double before = state.activation[at];
-
 		if (Kind::combine == HY_COMBINE_SUM)
-			state.activation[at] = __dadd_rn(before, y);
-		else if (!(y <= before))
+			state.activation[at] = __dadd_rn(known.activation, y);
+		else if (!(y <= known.activation))
 			state.activation[at] = y;
-		if (state.hop[at] == 0)
+		if (known.hop == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
 		if (fires && state.fired != NULL)
@@ -125,56 +146,100 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, uint32_t row, int
 				state.fired[at] = times + 1;
 		}
 		if (fires)
-			charge = __dmul_rn(y, state.gain[row]);
+			charge = __dmul_rn(y, known.gain);
 	}
 	hy_spread_charge(state, hop)[at] = charge;
 	return fires;
 }
 
-/* hy_spread_rows_kernel: rows of a list, Threads threads each. */
+/* hy_spread_row: number `at` of a list, one without entries beyond its end. */
+__device__ __forceinline__ HyCudaSpreadRow
+hy_spread_row(const HyCudaSpreadRow *rows, int64_t at, int64_t count)
+{
+	return at < count ? rows[at] : HyCudaSpreadRow{0, 0, 0};
+}
+
+/* HyEntry: of a row, or one of no weight. */
+struct HyEntry
+{
+	uint32_t column;
+	float weight;
+};
+
+__device__ __forceinline__ HyEntry
+hy_spread_entry(const HyCudaSpreadState &state, const HyCudaSpreadRow &row, uint32_t p)
+{
+	return p < row.count ? HyEntry{state.column[row.begin + p], state.weight[row.begin + p]}
+	                     : HyEntry{0, 0.0f};
+}
+
+/*
+ * hy_spread_rows_kernel: rows of a list, Threads threads each.  What a row is, where its entries come
+ * from and what they bring are three reads, each of which waits for the one before: so a row's entries
+ * are read while the row before it is added up, and the row itself one earlier still.
+ */
 template <class Kind, int Threads>
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS)
+__launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	hy_spread_rows_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
 {
 	typedef HyCharges<Kind::sets> Charges;
 	const Charges *charges = (const Charges *) hy_spread_charge(state, step.hop - 1);
 	const HyCudaSpreadRow *rows = (const HyCudaSpreadRow *) step.in + step.first;
 	const int64_t turn = HY_CUDA_THREADS / Threads;
+	const int64_t stride = gridDim.x * turn;
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
 	const uint32_t live = state.control->live;
 	/* of the threads that have a sum, the first goes on with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
+	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
 	bool fires = false;
 
 	if (live == 0)
 		return;
-	for (int64_t first = blockIdx.x * turn; first < step.count; first += gridDim.x * turn)
+
+	HyCudaSpreadRow row = hy_spread_row(rows, at, step.count);
+	HyCudaSpreadRow next = hy_spread_row(rows, at + stride, step.count);
+	HyEntry entry = hy_spread_entry(state, row, lane);
+
+	for (int64_t first = blockIdx.x * turn; first < step.count; first += stride, at += stride)
 	{
-		const int64_t at = first + threadIdx.x / Threads;
-		const bool there = at < step.count;
-		const HyCudaSpreadRow row = rows[there ? at : 0];
-		const uint32_t count = there ? row.count : 0;
-		const uint32_t *column = state.column + row.begin;
-		const float *weight = state.weight + row.begin;
+		const bool ends_here = mine && at < step.count;
+		const int64_t value = (int64_t) row.row * Kind::sets + set;
+		const HyCudaSpreadRow after = hy_spread_row(rows, at + 2 * stride, step.count);
+		const HyEntry next_entry = hy_spread_entry(state, next, lane);
+		HyKnown known = {};
 		double sum[Kind::sets] = {};
 
-#pragma unroll 2
-		for (uint32_t p = lane; p < count; p += Threads)
+		if (ends_here)
+			known = hy_spread_known(state, row.row, value);
+		if (lane < (int) row.count)
 		{
-			const Charges charge = charges[column[p]];
-			const float w = weight[p];
+			const Charges charge = charges[entry.column];
 
 #pragma unroll
 			for (int s = 0; s < Kind::sets; s++)
-				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], w);
+				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], entry.weight);
+		}
+#pragma unroll 2
+		for (uint32_t p = lane + Threads; p < row.count; p += Threads)
+		{
+			const HyEntry more = hy_spread_entry(state, row, p);
+			const Charges charge = charges[more.column];
+
+#pragma unroll
+			for (int s = 0; s < Kind::sets; s++)
+				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], more.weight);
 		}
 
 		const double y = hy_spread_fold<Kind, Threads>(sum, lane);
 
-		if (there && mine)
-			fires |= hy_spread_arrive<Kind>(state, step.hop, row.row, set, y);
+		if (ends_here)
+			fires |= hy_spread_arrive<Kind>(state, step.hop, value, known, y);
+		row = next;
+		next = after;
+		entry = next_entry;
 	}
 	if (fires && state.control->fires[set] == 0)
 		state.control->fires[set] = 1;
@@ -259,9 +324,14 @@ __launch_bounds__(HY_CUDA_THREADS)
 		if (t < h)
 			lanes[t] = hy_spread_join<Kind::combine>(lanes[t], lanes[t + h]);
 	}
-	if (t < Kind::sets && (live >> t & 1) != 0 &&
-	    hy_spread_arrive<Kind>(state, step.hop, row.row, t, lanes[t]))
-		state.control->fires[t] = 1;
+	if (t < Kind::sets && (live >> t & 1) != 0)
+	{
+		const int64_t at = (int64_t) row.row * Kind::sets + t;
+
+		if (hy_spread_arrive<Kind>(state, step.hop, at, hy_spread_known(state, row.row, at),
+		                           lanes[t]))
+			state.control->fires[t] = 1;
+	}
 }
 
 /* hy_spread_seeds_kernel: a thread for each; those that are repeated write the same. */

@@ -5,7 +5,9 @@
  * It has its own memory, which the host cannot touch: pages are only accessible while the device
  * works, and every allocation ends at a forbidden page.  Streams are lazy: work queued on them
  * happens when somebody asks an event or waits, one step a question, so staging memory that is
- * used again too early, or an order that was not asked for, gives wrong answers.
+ * used again too early, or an order that was not asked for, gives wrong answers.  Each thread has a
+ * device of its own that is the current one, the first to begin with: streams, events and memory are
+ * made for that, and kernels and clearing on a stream of another are refused.
  */
 #ifndef HY_TEST_FAKE_H
 #define HY_TEST_FAKE_H
@@ -54,7 +56,9 @@ extern "C"
 	extern uint64_t hy_fake_pinned(void);
 	extern uint64_t hy_fake_used(void);
 
+	/* hy_fake_resets: how many there were; hy_fake_reset_device: of which device the last was. */
 	extern int hy_fake_resets(void);
+	extern int hy_fake_reset_device(void);
 
 	/* hy_fake_mallocs: successful calls of cudaMalloc since the reset. */
 	extern int hy_fake_mallocs(void);

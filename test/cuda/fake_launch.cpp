@@ -34,19 +34,37 @@ static double hy_elements(const float *queries, int32_t count, int32_t dims, flo
 static double hy_elements(const HyCudaRows &rows, float *middle);
 static double hy_elements(const HyCudaRound &args);
 static double hy_elements(const HyCudaFiltered &args);
+static double hy_elements(const HyCudaFiltered &args, int each);
 static double hy_elements(const HyCudaAssignFiltered &args);
+static double hy_elements(const HyCudaAssignFiltered &args, int each);
+
+/* So that small shapes have blocks of several tiles. */
+#define HY_CUDA_MANY_BLOCKS 2
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
+#define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
+	hy_fake_launch([](auto... copies) { kernel(copies...); }, (const void *) &kernel, grid,        \
+	               threads, bytes, stream, __VA_ARGS__)
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
-	hy_fake_launch([](auto... copies) { kernel(copies...); }, grid, threads, stream, __VA_ARGS__)
+	hy_fake_launch([](auto... copies) { kernel(copies...); }, NULL, grid, threads, 0, stream,      \
+	               __VA_ARGS__)
 
 template <class Kernel, class... Arguments>
 static cudaError_t
-hy_fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Arguments... copies)
+hy_fake_launch(Kernel kernel, const void *address, dim3 grid, int threads, size_t shared,
+               cudaStream_t stream, Arguments... copies)
 {
-	return hy_fake_queue_kernel(
-		stream, hy_elements(copies...),
-		[=]() { return hy_simt::launch(grid, threads, [&]() { kernel(copies...); }); });
+	const cudaError_t error = hy_fake_launches(address, grid.x, grid.y, grid.z, threads, shared);
+
+	static_assert((sizeof(Arguments) + ... + 0) <= 4096, "more arguments than a launch takes");
+	if (error != cudaSuccess)
+		return error;
+	return hy_fake_queue_kernel(stream, hy_elements(copies...),
+	                            [=]()
+	                            {
+									return hy_simt::launch(
+										grid, threads, [&]() { kernel(copies...); }, shared);
+								});
 }
 
 #include "cuda/distance_launch.cuh"
@@ -151,6 +169,18 @@ static double
 hy_elements(const HyCudaFiltered &args)
 {
 	return (double) args.rows.rows * args.rows.query_count * args.padded / 32;
+}
+
+static double
+hy_elements(const HyCudaFiltered &args, int)
+{
+	return hy_elements(args);
+}
+
+static double
+hy_elements(const HyCudaAssignFiltered &args, int)
+{
+	return hy_elements(args);
 }
 
 static double

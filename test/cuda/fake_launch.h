@@ -5,6 +5,8 @@
 #ifndef HY_TEST_FAKE_LAUNCH_H
 #define HY_TEST_FAKE_LAUNCH_H
 
+#include <stddef.h>
+
 #include <functional>
 
 #include <cuda_runtime_api.h>
@@ -12,5 +14,12 @@
 /* run does the kernel's work when its turn comes, false after a fault; elements set its time. */
 extern "C" cudaError_t
 hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run);
+
+/*
+ * hy_fake_launches: whether the device takes a launch on such a grid, with so much shared memory, as it
+ * says at once; kernel may be NULL where it asks for none.
+ */
+extern "C" cudaError_t hy_fake_launches(const void *kernel, unsigned x, unsigned y, unsigned z,
+                                        int threads, size_t shared);
 
 #endif

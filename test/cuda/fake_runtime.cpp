@@ -25,11 +25,13 @@ typedef std::function<bool()> Operation;
 
 struct CUstream_st
 {
+	int device;
 	std::deque<Operation> queue;
 };
 
 struct CUevent_st
 {
+	int device;
 	bool timed;
 	int recorded; /* records queued, and how many of them have happened */
 	int happened;
@@ -38,6 +40,7 @@ struct CUevent_st
 
 struct Block
 {
+	int device;
 	char *pages;
 	size_t length; /* of the pages, without the forbidden one */
 	size_t bytes;
@@ -48,6 +51,7 @@ HyFakeDevice hy_fake = healthy;
 
 static std::map<char *, Block> device_blocks;
 static std::map<char *, size_t> pinned_blocks;
+static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::string fail_function;
@@ -56,13 +60,15 @@ static bool fail_always;
 static cudaError_t fail_error;
 static cudaError_t sticky;
 static int calls;
+static thread_local int current; /* device of the thread */
 static int resets;
+static int reset_device;
 static int kernels;
 static uint64_t halves; /* there were at the reset */
 static int mallocs;
 static uint64_t returned;
 static uint64_t leaked;
-static bool context;
+static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
 
@@ -229,6 +235,12 @@ extern "C"
 	}
 
 	int
+	hy_fake_reset_device(void)
+	{
+		return reset_device;
+	}
+
+	int
 	hy_fake_mallocs(void)
 	{
 		return mallocs;
@@ -310,7 +322,10 @@ extern "C"
 		returned = 0;
 		leaked = 0;
 		longest_us = 0;
-		context = false;
+		contexts = 0;
+		current = 0;
+		allowed.clear();
+		(void) hy_simt::fault();
 		for (auto &entry : device_blocks)
 			munmap(entry.second.pages, entry.second.length + 4096);
 		device_blocks.clear();
@@ -329,6 +344,9 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
+		/* the stream of a device that is not the thread's */
+		if (stream->device != current)
+			return cudaErrorInvalidResourceHandle;
 		queue(stream,
 		      [elements, run]()
 		      {
@@ -350,6 +368,47 @@ extern "C"
 				  longest_us = std::max(longest_us, us);
 				  return true;
 			  });
+		return cudaSuccess;
+	}
+
+	/* the most that a block may have of shared memory, if it asks */
+	static size_t
+	most_shared(void)
+	{
+		const int version = hy_fake.capability * 10 + hy_fake.capability_minor;
+
+		if (version < 80)
+			return 64 * 1024;
+		if (version == 80 || version == 87)
+			return 163 * 1024;
+		return (version < 90 ? 99 : 227) * (size_t) 1024;
+	}
+
+	cudaError_t
+	hy_fake_launches(const void *kernel, unsigned x, unsigned y, unsigned z, int threads,
+	                 size_t shared)
+	{
+		auto found = allowed.find(kernel);
+
+		if (x == 0 || y == 0 || z == 0 || x > 2147483647u || y > 65535u || z > 65535u ||
+		    threads < 1 || threads > 1024)
+			return cudaErrorInvalidConfiguration;
+		if (shared > 48 * 1024 && (found == allowed.end() || (size_t) found->second < shared))
+			return cudaErrorInvalidValue;
+		return cudaSuccess;
+	}
+
+	cudaError_t
+	cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+	{
+		cudaError_t error = enter("cudaFuncSetAttribute");
+
+		if (error != cudaSuccess)
+			return error;
+		if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+		    (size_t) value > most_shared())
+			return cudaErrorInvalidValue;
+		allowed[kernel] = value;
 		return cudaSuccess;
 	}
 
@@ -439,14 +498,21 @@ extern "C"
 		if (error == cudaSuccess && device >= hy_fake.devices)
 			return cudaErrorInvalidDevice;
 		if (error == cudaSuccess)
-			context = true;
+			contexts |= (uint64_t) 1 << device;
 		return error;
 	}
 
 	cudaError_t
-	cudaSetDevice(int)
+	cudaSetDevice(int device)
 	{
-		return enter("cudaSetDevice");
+		cudaError_t error = enter("cudaSetDevice");
+
+		if (error != cudaSuccess)
+			return error;
+		if (device < 0 || device >= hy_fake.devices)
+			return cudaErrorInvalidDevice;
+		current = device;
+		return cudaSuccess;
 	}
 
 	cudaError_t
@@ -457,18 +523,23 @@ extern "C"
 		/* what nobody has freed goes as it is */
 		open_memory(true);
 		for (auto &entry : device_blocks)
-			take_back(entry.first, entry.second.bytes);
+		{
+			if (entry.second.device == current)
+				take_back(entry.first, entry.second.bytes);
+		}
 		open_memory(false);
-		context = false;
+		contexts &= ~((uint64_t) 1 << current);
+		allowed.clear();
+		reset_device = current;
 		resets++;
 		return error;
 	}
 
 	static int
-	primary_context_state(int, unsigned int *flags, int *active)
+	primary_context_state(int device, unsigned int *flags, int *active)
 	{
 		*flags = 0;
-		*active = context || hy_fake.foreign_context;
+		*active = (contexts >> device & 1) != 0 || hy_fake.foreign_context;
 		return 0;
 	}
 
@@ -533,6 +604,7 @@ extern "C"
 			return error;
 		if (hy_fake_used() + bytes > hy_fake.memory)
 			return cudaErrorMemoryAllocation;
+		block.device = current;
 		block.bytes = bytes;
 		block.length = (bytes + 4095) / 4096 * 4096;
 		block.pages = (char *) mmap(nullptr, block.length + 4096, PROT_READ | PROT_WRITE,
@@ -609,6 +681,8 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
+		if (stream->device != current)
+			return cudaErrorInvalidResourceHandle;
 		if (find_device(pointer, bytes) == nullptr)
 			fatal("memset beyond an allocation");
 		queue(stream,
@@ -659,6 +733,7 @@ extern "C"
 		if (error != cudaSuccess)
 			return error;
 		*stream = new CUstream_st();
+		(*stream)->device = current;
 		streams.push_back(*stream);
 		return cudaSuccess;
 	}
@@ -673,6 +748,19 @@ extern "C"
 		streams.erase(std::find(streams.begin(), streams.end(), stream));
 		delete stream;
 		return error;
+	}
+
+	cudaError_t
+	cudaStreamQuery(cudaStream_t stream)
+	{
+		cudaError_t error = enter("cudaStreamQuery");
+
+		if (error != cudaSuccess)
+			return error;
+		step(stream);
+		if (sticky != cudaSuccess)
+			return sticky;
+		return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
 	}
 
 	cudaError_t
@@ -709,6 +797,7 @@ extern "C"
 		if (error != cudaSuccess)
 			return error;
 		*event = new CUevent_st();
+		(*event)->device = current;
 		(*event)->timed = (flags & cudaEventDisableTiming) == 0;
 		events.push_back(*event);
 		return cudaSuccess;
@@ -732,6 +821,8 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
+		if (event->device != stream->device)
+			return cudaErrorInvalidResourceHandle;
 		event->recorded++;
 		queue(stream,
 		      [event]()

@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 program=build/cuda/gpucheck
 if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
-	make -s gpu-programs || exit 1
+	make -s -j"$(nproc)" gpu-programs || exit 1
 elif [ ! -x $program ] || [ ! -x ${program}_filter ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
 	exit 1

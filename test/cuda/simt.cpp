@@ -21,6 +21,8 @@ const int warp_size = 32;
 const size_t stack_size = 128 * 1024;
 const int in_product = -1; /* instead of a shuffle's lanes */
 const int in_half_product = -2;
+const int in_load = -3;
+const size_t shared_alignment = 128;
 
 enum class State
 {
@@ -64,6 +66,9 @@ const std::function<void()> *thread_body;
 bool unit_cuts;
 int version = 90;
 uint64_t half_products;
+std::vector<char> shared_room;
+char *shared_memory;
+size_t shared_bytes;
 
 uint64_t
 next_random()
@@ -79,6 +84,16 @@ report(const char *text)
 {
 	if (first_fault == nullptr)
 		first_fault = text;
+}
+
+/* in_shared: whether so many bytes, aligned to as many, are part of what the launch asked for. */
+bool
+in_shared(const void *at, size_t bytes)
+{
+	const char *first = (const char *) at;
+
+	return (uintptr_t) at % bytes == 0 && first >= shared_memory &&
+	       first + bytes <= shared_memory + shared_bytes;
 }
 
 void
@@ -291,7 +306,7 @@ run_block()
 } // namespace
 
 bool
-hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body)
+hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body, size_t shared)
 {
 	if (threads <= 0 || threads > 1024 || threads % warp_size != 0 || grid.x == 0 || grid.y == 0 ||
 	    grid.z != 1 || grid.x > 2147483647u || grid.y > 65535u)
@@ -307,6 +322,10 @@ hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body
 	}
 	thread_count = threads;
 	thread_body = &body;
+	shared_bytes = shared;
+	shared_room.resize(shared + shared_alignment);
+	shared_memory = shared_room.data();
+	shared_memory += shared_alignment - (uintptr_t) shared_memory % shared_alignment;
 	gridDim = grid;
 	for (unsigned y = 0; y < grid.y; y++)
 	{
@@ -315,7 +334,8 @@ hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body
 			blockIdx.x = x;
 			blockIdx.y = y;
 			blockIdx.z = 0;
-			if (!run_block())
+			memset(shared_memory, 0xa5, shared);
+			if (!run_block() || first_fault != nullptr)
 				return false;
 		}
 	}
@@ -433,6 +453,32 @@ hy_simt::multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b)
 }
 
 void
+hy_simt::load_matrices(uint32_t (&words)[4], const void *row)
+{
+	Fiber &self = fibers[current];
+	const int lane = current % warp_size;
+	const Fiber *warp = &fibers[current - lane];
+
+	self.given[self.shuffles % 2] = (uint64_t) (uintptr_t) row;
+	if (version < 75)
+		report("ldmatrix before 7.5");
+	if (!in_shared(row, 16))
+		report("matrices that do not lie in shared memory, or are not aligned");
+
+	const unsigned turn = give_way(in_load);
+
+	for (int i = 0; i < 4 && first_fault == nullptr; i++)
+		memcpy(&words[i],
+		       (const char *) (uintptr_t) warp[8 * i + lane / 4].given[turn] + lane % 4 * 4, 4);
+}
+
+void *
+hy_simt::dynamic_shared()
+{
+	return shared_memory;
+}
+
+void
 hy_simt::cut_off(bool cuts)
 {
 	unit_cuts = cuts;
@@ -455,8 +501,13 @@ hy_simt::copy_async(void *to, const void *from, size_t bytes)
 {
 	if (version < 80)
 		report("asynchronous copies before 8.0");
-	if ((uintptr_t) to % bytes != 0 || (uintptr_t) from % bytes != 0)
-		report("an asynchronous copy that is not aligned");
+	if (bytes != 4 && bytes != 8 && bytes != 16)
+		report("an asynchronous copy of a size that there is not");
+	if (!in_shared(to, bytes) || (uintptr_t) from % bytes != 0)
+	{
+		report("an asynchronous copy that is not aligned, or goes beyond shared memory");
+		return;
+	}
 	fibers[current].copies.back().push_back({to, from, bytes});
 }
 

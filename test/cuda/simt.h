@@ -7,8 +7,10 @@
  * random, and some warps of a block get on faster than others, so a missing barrier shows.  What
  * hardware leaves undefined (a shuffle that not all 32 threads reach, different shuffles at once, a
  * barrier that some never reach) ends the launch as a fault, which hy_simt::fault() then tells.  Blocks
- * run one after another, so a __shared__ variable is a static one.  What is copied into it
- * asynchronously comes no sooner than somebody waits for it.
+ * run one after another, so a __shared__ variable is a static one; what is asked for at the launch
+ * begins as garbage, and who reads matrices, or copies asynchronously, beyond its end, or where it is
+ * not aligned, ends the launch, too.  What is copied asynchronously comes no sooner than somebody waits
+ * for it.
  *
  * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
  * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the
@@ -49,8 +51,10 @@ extern dim3 gridDim;
 
 namespace hy_simt
 {
-/* launch: runs body once for every thread of every block; false after a fault. */
-extern bool launch(const dim3 &grid, int threads, const std::function<void()> &body);
+/* launch: runs body once for every thread of every block, with so many bytes of shared memory; false
+ * after a fault. */
+extern bool
+launch(const dim3 &grid, int threads, const std::function<void()> &body, size_t shared = 0);
 
 /* fault: what went wrong since the last call, or NULL; static text. */
 extern const char *fault();
@@ -67,6 +71,12 @@ extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b
 /* multiply_half: 16 x 8 by steps of 8, in the layout of mma.m16n8k8 for fp16. */
 extern void multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b);
 
+/* load_matrices: four of 8 rows by 16 bytes, as ldmatrix has them. */
+extern void load_matrices(uint32_t (&words)[4], const void *row);
+
+/* dynamic_shared: what the launch asked for. */
+extern void *dynamic_shared();
+
 /* cut_off: whether the unit cuts off, downwards, rather than being exact. */
 extern void cut_off(bool cuts);
 
@@ -80,6 +90,12 @@ extern void copy_async(void *to, const void *from, size_t bytes);
 extern void copies_commit();
 extern void copies_wait(size_t prior);
 } // namespace hy_simt
+
+static inline void *
+hy_dynamic_shared()
+{
+	return hy_simt::dynamic_shared();
+}
 
 static inline void
 __syncthreads()

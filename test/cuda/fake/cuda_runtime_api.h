@@ -91,6 +91,11 @@ extern "C"
 		cudaDevAttrComputeCapabilityMinor = 76
 	};
 
+	enum cudaFuncAttribute
+	{
+		cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+	};
+
 	enum cudaDriverEntryPointQueryResult
 	{
 		cudaDriverEntryPointSuccess = 0,
@@ -134,6 +139,8 @@ extern "C"
 	cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned int version,
 	                                 unsigned long long flags,
 	                                 enum cudaDriverEntryPointQueryResult *found);
+	extern cudaError_t
+	cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
 	extern cudaError_t cudaGetLastError(void);
 	extern const char *cudaGetErrorName(cudaError_t error);
 	extern const char *cudaGetErrorString(cudaError_t error);
@@ -147,6 +154,7 @@ extern "C"
 	                                   enum cudaMemcpyKind kind, cudaStream_t stream);
 	extern cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
 	extern cudaError_t cudaStreamDestroy(cudaStream_t stream);
+	extern cudaError_t cudaStreamQuery(cudaStream_t stream);
 	extern cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 	extern cudaError_t
 	cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
