@@ -1,23 +1,21 @@
 /*
  * fake_runtime.cpp
- *		A CUDA runtime without a device: lazy streams, memory of its own, faults on demand.
+ *		A CUDA runtime without a device: lazy streams, time that passes in them, faults on demand.
  */
 #include "fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "fake_launch.h"
+#include "fake_memory.h"
 #include "simt.h"
 
 /* An operation on a stream: false when it has to wait for another stream. */
@@ -36,18 +34,9 @@ struct CUevent_st
 	double at_us;
 };
 
-struct Block
-{
-	char *pages;
-	size_t length; /* of the pages, without the forbidden one */
-	size_t bytes;
-};
-
 static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0};
 HyFakeDevice hy_fake = healthy;
 
-static std::map<char *, Block> device_blocks;
-static std::map<char *, size_t> pinned_blocks;
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::string fail_function;
@@ -59,9 +48,6 @@ static int calls;
 static int resets;
 static int kernels;
 static uint64_t halves; /* there were at the reset */
-static int mallocs;
-static uint64_t returned;
-static uint64_t leaked;
 static bool context;
 static double now_us;
 static double longest_us;
@@ -91,49 +77,7 @@ fatal(const char *text)
 	abort();
 }
 
-static void
-open_memory(bool open)
-{
-	for (auto &entry : device_blocks)
-		mprotect(entry.second.pages, entry.second.length,
-		         open ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
-
-/* take_back: memory that the driver may give to anybody from now on. */
-static void
-take_back(const char *memory, size_t bytes)
-{
-	returned += bytes;
-	leaked += bytes - (size_t) std::count(memory, memory + bytes, 0);
-}
-
-static const Block *
-find_device(const void *pointer, size_t bytes)
-{
-	for (auto &entry : device_blocks)
-	{
-		const char *start = entry.first;
-
-		if ((const char *) pointer >= start &&
-		    (const char *) pointer + bytes <= start + entry.second.bytes)
-			return &entry.second;
-	}
-	return nullptr;
-}
-
-static bool
-is_pinned(const void *pointer, size_t bytes)
-{
-	for (auto &entry : pinned_blocks)
-	{
-		if ((const char *) pointer >= entry.first &&
-		    (const char *) pointer + bytes <= entry.first + entry.second)
-			return true;
-	}
-	return false;
-}
-
-/* step: one operation of a stream. */
+/* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
 static bool
 step(cudaStream_t stream)
 {
@@ -159,6 +103,7 @@ run_all(cudaStream_t stream)
 		if (!moved && sticky == cudaSuccess)
 			fatal("streams wait for each other");
 	}
+	hy_memory::close();
 }
 
 static void
@@ -199,79 +144,13 @@ extern "C"
 	int
 	hy_fake_live(void)
 	{
-		return (int) (device_blocks.size() + pinned_blocks.size() + streams.size() + events.size());
-	}
-
-	uint64_t
-	hy_fake_pinned(void)
-	{
-		uint64_t sum = 0;
-
-		for (auto &entry : pinned_blocks)
-			sum += entry.second;
-		return sum;
-	}
-
-	uint64_t
-	hy_fake_used(void)
-	{
-		uint64_t sum = 0;
-
-		for (auto &entry : device_blocks)
-			sum += entry.second.bytes;
-		return sum;
+		return (int) (hy_memory::blocks() + streams.size() + events.size());
 	}
 
 	int
 	hy_fake_resets(void)
 	{
 		return resets;
-	}
-
-	int
-	hy_fake_mallocs(void)
-	{
-		return mallocs;
-	}
-
-	uint64_t
-	hy_fake_returned(void)
-	{
-		return returned;
-	}
-
-	uint64_t
-	hy_fake_leaked(void)
-	{
-		return leaked;
-	}
-
-	int
-	hy_fake_find(const void *bytes, size_t count)
-	{
-		const char *wanted = (const char *) bytes;
-		bool found = false;
-
-		open_memory(true);
-		for (auto &entry : device_blocks)
-		{
-			const char *end = entry.first + entry.second.bytes;
-
-			found |= std::search((const char *) entry.first, end, wanted, wanted + count) != end;
-		}
-		open_memory(false);
-		return found;
-	}
-
-	void
-	hy_fake_scribble(int byte)
-	{
-		open_memory(true);
-		for (auto &entry : device_blocks)
-			memset(entry.first, byte, entry.second.bytes);
-		open_memory(false);
-		for (auto &entry : pinned_blocks)
-			memset(entry.first, byte, entry.second);
 	}
 
 	double
@@ -306,14 +185,9 @@ extern "C"
 		resets = 0;
 		kernels = 0;
 		halves = hy_simt::halves();
-		mallocs = 0;
-		returned = 0;
-		leaked = 0;
 		longest_us = 0;
 		context = false;
-		for (auto &entry : device_blocks)
-			munmap(entry.second.pages, entry.second.length + 4096);
-		device_blocks.clear();
+		hy_memory::reset();
 	}
 
 	const char *
@@ -342,10 +216,9 @@ extern "C"
 				  }
 				  hy_simt::cut_off(hy_fake.cut_off != 0);
 				  hy_simt::capability(hy_fake.capability * 10 + hy_fake.capability_minor);
-				  open_memory(true);
+				  hy_memory::open();
 				  if (!run())
 					  sticky = cudaErrorLaunchFailure;
-				  open_memory(false);
 				  now_us += us;
 				  longest_us = std::max(longest_us, us);
 				  return true;
@@ -454,11 +327,7 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaDeviceReset");
 
-		/* what nobody has freed goes as it is */
-		open_memory(true);
-		for (auto &entry : device_blocks)
-			take_back(entry.first, entry.second.bytes);
-		open_memory(false);
+		hy_memory::lose();
 		context = false;
 		resets++;
 		return error;
@@ -525,27 +394,13 @@ extern "C"
 	cudaMalloc(void **pointer, size_t bytes)
 	{
 		cudaError_t error = enter("cudaMalloc");
-		Block block;
-		char *start;
 
 		*pointer = nullptr;
 		if (error != cudaSuccess)
 			return error;
 		if (hy_fake_used() + bytes > hy_fake.memory)
 			return cudaErrorMemoryAllocation;
-		block.bytes = bytes;
-		block.length = (bytes + 4095) / 4096 * 4096;
-		block.pages = (char *) mmap(nullptr, block.length + 4096, PROT_READ | PROT_WRITE,
-		                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (block.pages == MAP_FAILED)
-			fatal("out of memory");
-		/* garbage, as another process may have left it; the end lies at the forbidden page */
-		memset(block.pages, 0xa5, block.length);
-		start = block.pages + block.length - (bytes + 7) / 8 * 8;
-		mprotect(block.pages, block.length + 4096, PROT_NONE);
-		device_blocks[start] = block;
-		mallocs++;
-		*pointer = start;
+		*pointer = hy_memory::allocate(bytes);
 		return cudaSuccess;
 	}
 
@@ -556,20 +411,13 @@ extern "C"
 
 		if (pointer == nullptr)
 			return error;
-		auto found = device_blocks.find((char *) pointer);
-
-		if (found == device_blocks.end())
-			fatal("free of what was not allocated");
 		if (error == cudaSuccess)
 		{
 			for (cudaStream_t stream : streams)
 				run_all(stream);
 		}
-		open_memory(true);
-		take_back(found->first, found->second.bytes);
-		open_memory(false);
-		munmap(found->second.pages, found->second.length + 4096);
-		device_blocks.erase(found);
+		if (!hy_memory::release(pointer))
+			fatal("free of what was not allocated");
 		return error;
 	}
 
@@ -578,13 +426,8 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaHostAlloc");
 
-		*pointer = nullptr;
-		if (error != cudaSuccess)
-			return error;
-		*pointer = malloc(bytes);
-		memset(*pointer, 0x5a, bytes);
-		pinned_blocks[(char *) *pointer] = bytes;
-		return cudaSuccess;
+		*pointer = error == cudaSuccess ? hy_memory::pin(bytes) : nullptr;
+		return error;
 	}
 
 	cudaError_t
@@ -592,13 +435,8 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaFreeHost");
 
-		auto found = pinned_blocks.find((char *) pointer);
-
-		if (found == pinned_blocks.end())
+		if (!hy_memory::unpin(pointer))
 			fatal("free of what was not pinned");
-		take_back(found->first, found->second);
-		pinned_blocks.erase(found);
-		free(pointer);
 		return error;
 	}
 
@@ -609,14 +447,13 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (find_device(pointer, bytes) == nullptr)
+		if (!hy_memory::holds(pointer, bytes))
 			fatal("memset beyond an allocation");
 		queue(stream,
 		      [pointer, value, bytes]()
 		      {
-				  open_memory(true);
+				  hy_memory::open();
 				  memset(pointer, value, bytes);
-				  open_memory(false);
 				  return true;
 			  });
 		return cudaSuccess;
@@ -632,21 +469,20 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (find_device(up ? to : from, bytes) == nullptr)
+		if (!hy_memory::holds(up ? to : from, bytes))
 			fatal("copy beyond an allocation of the device");
-		if (kind == cudaMemcpyDeviceToDevice && find_device(to, bytes) == nullptr)
+		if (kind == cudaMemcpyDeviceToDevice && !hy_memory::holds(to, bytes))
 			fatal("copy beyond an allocation of the device");
 		queue(stream,
 		      [to, from, bytes]()
 		      {
-				  open_memory(true);
+				  hy_memory::open();
 				  memcpy(to, from, bytes);
-				  open_memory(false);
 				  now_us += 1;
 				  return true;
 			  });
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
-		if (kind != cudaMemcpyDeviceToDevice && !is_pinned(host, bytes))
+		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
 		return sticky;
 	}
@@ -758,6 +594,7 @@ extern "C"
 			for (size_t turn = 0; turn < 2 * i + 1; turn++)
 				step(streams[i]);
 		}
+		hy_memory::close();
 		if (sticky != cudaSuccess)
 			return sticky;
 		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
