@@ -4,7 +4,6 @@
  */
 #include "fake.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <algorithm>
 #include <map>
 
+#include "fake_device.h"
 #include "fake_memory.h"
 
 struct Block
@@ -78,11 +78,7 @@ hy_memory::allocate(size_t bytes)
 	block.pages = (char *) mmap(nullptr, block.length + page, PROT_READ | PROT_WRITE,
 	                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (block.pages == MAP_FAILED)
-	{
-		printf("# fake device: out of memory\n");
-		fflush(stdout);
-		abort();
-	}
+		hy_device::fatal("out of memory");
 	memset(block.pages, 0xa5, block.length);
 	/* the end lies at the forbidden page */
 	start = block.pages + block.length - (bytes + 7) / 8 * 8;

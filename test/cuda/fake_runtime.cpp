@@ -1,6 +1,6 @@
 /*
  * fake_runtime.cpp
- *		A CUDA runtime without a device: lazy streams, time that passes in them, faults on demand.
+ *		A CUDA runtime without a device: lazy streams, and time that passes in them.
  */
 #include "fake.h"
 
@@ -11,15 +11,19 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <string>
 #include <vector>
 
+#include "fake_device.h"
 #include "fake_launch.h"
 #include "fake_memory.h"
 #include "simt.h"
 
 /* An operation on a stream: false when it has to wait for another stream. */
 typedef std::function<bool()> Operation;
+
+using hy_device::enter;
+using hy_device::fatal;
+using hy_device::lost;
 
 struct CUstream_st
 {
@@ -34,17 +38,8 @@ struct CUevent_st
 	double at_us;
 };
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0};
-HyFakeDevice hy_fake = healthy;
-
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
-static std::string fail_function;
-static int fail_countdown;
-static bool fail_always;
-static cudaError_t fail_error;
-static cudaError_t sticky;
-static int calls;
 static int resets;
 static int kernels;
 static uint64_t halves; /* there were at the reset */
@@ -52,36 +47,11 @@ static bool context;
 static double now_us;
 static double longest_us;
 
-/* enter: every call comes through here. */
-static cudaError_t
-enter(const char *function)
-{
-	calls++;
-	if (sticky != cudaSuccess)
-		return sticky;
-	if (hy_fake.absent != cudaSuccess)
-		return hy_fake.absent;
-	if (fail_always && fail_function == function)
-		return fail_error;
-	if (fail_countdown > 0 && (fail_function.empty() || fail_function == function) &&
-	    --fail_countdown == 0)
-		return fail_error;
-	return cudaSuccess;
-}
-
-static cudaError_t
-fatal(const char *text)
-{
-	printf("# fake device: %s\n", text);
-	fflush(stdout);
-	abort();
-}
-
 /* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
 static bool
 step(cudaStream_t stream)
 {
-	if (stream->queue.empty() || sticky != cudaSuccess)
+	if (stream->queue.empty() || lost != cudaSuccess)
 		return false;
 	if (!stream->queue.front()())
 		return false;
@@ -92,7 +62,7 @@ step(cudaStream_t stream)
 static void
 run_all(cudaStream_t stream)
 {
-	while (!stream->queue.empty() && sticky == cudaSuccess)
+	while (!stream->queue.empty() && lost == cudaSuccess)
 	{
 		if (step(stream))
 			continue;
@@ -100,7 +70,7 @@ run_all(cudaStream_t stream)
 
 		for (cudaStream_t other : streams)
 			moved |= other != stream && step(other);
-		if (!moved && sticky == cudaSuccess)
+		if (!moved && lost == cudaSuccess)
 			fatal("streams wait for each other");
 	}
 	hy_memory::close();
@@ -116,31 +86,6 @@ queue(cudaStream_t stream, Operation operation)
 
 extern "C"
 {
-	void
-	hy_fake_fail(const char *function, int call, cudaError_t error)
-	{
-		fail_function = function != nullptr ? function : "";
-		fail_countdown = call;
-		fail_error = error;
-		fail_always = false;
-		calls = 0;
-	}
-
-	void
-	hy_fake_fail_always(const char *function, cudaError_t error)
-	{
-		fail_function = function;
-		fail_countdown = 0;
-		fail_error = error;
-		fail_always = true;
-	}
-
-	int
-	hy_fake_calls(void)
-	{
-		return calls;
-	}
-
 	int
 	hy_fake_live(void)
 	{
@@ -177,11 +122,7 @@ extern "C"
 	void
 	hy_fake_reset(void)
 	{
-		hy_fake = healthy;
-		fail_countdown = 0;
-		fail_always = false;
-		sticky = cudaSuccess;
-		calls = 0;
+		hy_device::reset();
 		resets = 0;
 		kernels = 0;
 		halves = hy_simt::halves();
@@ -209,98 +150,18 @@ extern "C"
 				  double us = elements * hy_fake.ns_an_element / 1000;
 
 				  kernels++;
-				  if (fail_countdown > 0 && fail_function == "kernel" && --fail_countdown == 0)
-				  {
-					  sticky = fail_error;
+				  lost = hy_device::kernel();
+				  if (lost != cudaSuccess)
 					  return true;
-				  }
 				  hy_simt::cut_off(hy_fake.cut_off != 0);
 				  hy_simt::capability(hy_fake.capability * 10 + hy_fake.capability_minor);
 				  hy_memory::open();
 				  if (!run())
-					  sticky = cudaErrorLaunchFailure;
+					  lost = cudaErrorLaunchFailure;
 				  now_us += us;
 				  longest_us = std::max(longest_us, us);
 				  return true;
 			  });
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaGetDeviceCount(int *count)
-	{
-		cudaError_t error = enter("cudaGetDeviceCount");
-
-		if (error == cudaSuccess)
-			*count = hy_fake.devices;
-		return error;
-	}
-
-	cudaError_t
-	cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
-	{
-		cudaError_t error = enter("cudaGetDeviceProperties");
-
-		if (error != cudaSuccess)
-			return error;
-		if (device < 0 || device >= hy_fake.devices)
-			return cudaErrorInvalidDevice;
-		memset(properties, 0, sizeof(*properties));
-		/* as long as the field: the plug-in's is shorter */
-		memset(properties->name, 'x', sizeof(properties->name) - 1);
-		memcpy(properties->name, "Fake device", 11);
-		properties->totalGlobalMem = hy_fake.memory;
-		properties->major = hy_fake.capability;
-		properties->minor = hy_fake.capability_minor;
-		properties->multiProcessorCount = 4;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-	{
-		cudaError_t error = enter("cudaDeviceGetAttribute");
-
-		if (error != cudaSuccess)
-			return error;
-		if (device >= hy_fake.devices)
-			return cudaErrorInvalidValue;
-		if (attribute == cudaDevAttrMultiProcessorCount)
-			*value = 4;
-		else if (attribute == cudaDevAttrComputeCapabilityMajor)
-			*value = hy_fake.capability;
-		else if (attribute == cudaDevAttrComputeCapabilityMinor)
-			*value = hy_fake.capability_minor;
-		else if (attribute == cudaDevAttrClockRate)
-			*value = 1000000;
-		else
-			return cudaErrorInvalidValue;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaDeviceGetPCIBusId(char *bus, int length, int device)
-	{
-		cudaError_t error = enter("cudaDeviceGetPCIBusId");
-
-		if (error == cudaSuccess)
-			snprintf(bus, (size_t) length, "0000:%02x:00.0", device);
-		return error;
-	}
-
-	cudaError_t
-	cudaDriverGetVersion(int *version)
-	{
-		calls++;
-		*version = hy_fake.driver;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaRuntimeGetVersion(int *version)
-	{
-		calls++;
-		*version = 13000;
 		return cudaSuccess;
 	}
 
@@ -357,25 +218,6 @@ extern "C"
 			*found = cudaDriverEntryPointSuccess;
 		}
 		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaGetLastError(void)
-	{
-		calls++;
-		return sticky;
-	}
-
-	const char *
-	cudaGetErrorName(cudaError_t)
-	{
-		return "cudaErrorOfTheFake";
-	}
-
-	const char *
-	cudaGetErrorString(cudaError_t)
-	{
-		return "an error of the fake device";
 	}
 
 	cudaError_t
@@ -484,7 +326,7 @@ extern "C"
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
 		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
-		return sticky;
+		return lost;
 	}
 
 	cudaError_t
@@ -519,7 +361,7 @@ extern "C"
 		if (error != cudaSuccess)
 			return error;
 		run_all(stream);
-		return sticky;
+		return lost;
 	}
 
 	cudaError_t
@@ -595,8 +437,8 @@ extern "C"
 				step(streams[i]);
 		}
 		hy_memory::close();
-		if (sticky != cudaSuccess)
-			return sticky;
+		if (lost != cudaSuccess)
+			return lost;
 		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
 	}
 

@@ -63,6 +63,7 @@ struct Warp
 {
 	Factors factors[2]; /* of even and odd number, too */
 	int in_shuffle;     /* threads that stand in one */
+	bool ready;         /* at the beginning, or behind a barrier */
 	unsigned slowness;
 };
 
@@ -274,35 +275,26 @@ add_up(const double *addend, int count)
 	return (float) (down(sum * power(-more)) * power(places + more));
 }
 
-/* release_warp: lets a warp go on when all of it stands in one shuffle. */
-bool
-release_warp(int warp)
+/* release_warp: lets a warp go on when nothing holds it, or all of it stands in one shuffle. */
+void
+release_warp(int number)
 {
-	const int first = warp * warp_size;
+	Warp &warp = warps[number];
+	const int first = number * warp_size;
 
-	if (warps[warp].in_shuffle != warp_size)
-		return false;
-	for (int i = first; i < first + warp_size; i++)
+	if (!warp.ready && warp.in_shuffle != warp_size)
+		return;
+	for (int i = first; i < first + warp_size && !warp.ready; i++)
 	{
 		if (fibers[i].lanes != fibers[first].lanes || fibers[i].shuffles != fibers[first].shuffles)
 		{
 			report("the threads of a warp stand in different shuffles");
-			return false;
+			return;
 		}
 	}
-	warps[warp].in_shuffle = 0;
+	warp.ready = false;
+	warp.in_shuffle = 0;
 	for (int i = first; i < first + warp_size; i++)
-		due.push_back(i);
-	return true;
-}
-
-void
-release_block()
-{
-	if (in_barrier != thread_count)
-		return;
-	in_barrier = 0;
-	for (int i = 0; i < thread_count; i++)
 		due.push_back(i);
 }
 
@@ -313,40 +305,41 @@ run_block()
 
 	in_barrier = 0;
 	ended = 0;
-	due.clear();
 	for (int w = 0; w < warp_count; w++)
 	{
 		warps[w].in_shuffle = 0;
-		/* it is kept waiting in shuffles: no longer, or twice, four or eight times as long */
+		warps[w].ready = true;
+		/* it is kept waiting: no longer, or twice, four or eight times as long */
 		warps[w].slowness = (1u << next_random() % 4) - 1;
 	}
 	for (int i = 0; i < thread_count; i++)
-	{
 		prepare(i);
-		due.push_back(i);
-	}
-	for (;;)
+	while (ended < thread_count)
 	{
-		for (size_t i = due.size() - 1; i > 0; i--)
-			std::swap(due[i], due[(next_random() >> 32) * (i + 1) >> 32]);
-		take_turns();
-		if (ended == thread_count)
-			return true;
 		due.clear();
 		for (int w = 0; w < warp_count; w++)
 		{
 			if ((next_random() & warps[w].slowness) == 0)
-				(void) release_warp(w);
+				release_warp(w);
 		}
-		release_block();
 		for (int w = 0; w < warp_count && due.empty(); w++)
-			(void) release_warp(w);
+			release_warp(w);
 		if (due.empty())
 		{
 			report("threads wait for others that never come");
 			return false;
 		}
+		for (size_t i = due.size() - 1; i > 0; i--)
+			std::swap(due[i], due[(next_random() >> 32) * (i + 1) >> 32]);
+		take_turns();
+		if (in_barrier == thread_count)
+		{
+			in_barrier = 0;
+			for (int w = 0; w < warp_count; w++)
+				warps[w].ready = true;
+		}
 	}
+	return true;
 }
 } // namespace
 
