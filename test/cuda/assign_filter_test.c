@@ -3,24 +3,12 @@
  *		The kernels that filter 'assign', run by fibers, against the CPU's assignment: the same
  *		centroids, whatever the unit cuts off.
  */
-#include "kinds.h"
+#include "forms.h"
 
 #include <float.h>
 
 #include "core/assign.h"
 #include "cuda/assign_filter_plan.h"
-
-/* Kinds of vectors beyond those of kinds.h. */
-typedef enum Form
-{
-	AS_DRAWN,  /* by kind */
-	LENGTHS,   /* each vector of a magnitude of its own */
-	CLUSTERED, /* near to one another, far from the origin */
-	OPPOSITE,  /* two such heaps, within which the precision sees hardly any difference */
-	ZEROS,     /* every other vector 0 */
-	ODD,       /* some with an element that is infinite, not a number, or beyond all bounds */
-	FORMS
-} Form;
 
 typedef struct Case
 {
@@ -44,53 +32,11 @@ typedef struct Outcome
 	int64_t rest;  /* rows that met all centroids of a part after all */
 } Outcome;
 
-static int64_t compared;
-static HyCudaPrecision precision;
-
 static HyMatrix
 matrix(float *data, int32_t rows, int32_t dims)
 {
 	return (HyMatrix){
 		.dims = dims, .rows = rows, .stride = (size_t) dims * sizeof(float), .data = data};
-}
-
-static void
-form_vector(const Case *c, float *x)
-{
-	static const float odd[] = {NAN, INFINITY, -INFINITY, 3e38f, 1e-38f, 1e20f};
-	float size = ldexpf(1, (int) unit_random_below(&randomness, 60) - 30);
-	bool zero = unit_random_below(&randomness, 2) == 0;
-	float sign = unit_random_below(&randomness, 2) ? 1 : -1;
-	int32_t i;
-
-	for (i = 0; i < c->dims; i++)
-	{
-		switch (c->form)
-		{
-			case AS_DRAWN:
-				x[i] = draw(c->kind);
-				break;
-			case LENGTHS:
-				x[i] = unit_random_float(&randomness) * size;
-				break;
-			case CLUSTERED:
-				x[i] = 3 + unit_random_float(&randomness) / 50;
-				break;
-			case OPPOSITE:
-				x[i] = sign * (1 + unit_random_float(&randomness) /
-				                       (precision == HY_CUDA_HALF ? 4096 : 512));
-				break;
-			case ZEROS:
-				x[i] = zero ? 0 : unit_random_float(&randomness);
-				break;
-			default:
-				x[i] = unit_random_float(&randomness);
-				break;
-		}
-	}
-	if (c->form == ODD && unit_random_below(&randomness, 4) == 0)
-		x[unit_random_below(&randomness, (uint64_t) c->dims)] =
-			odd[unit_random_below(&randomness, sizeof(odd) / sizeof(odd[0]))];
 }
 
 static void
@@ -101,7 +47,7 @@ form_vectors(const Case *c, float *rows, float *centroids)
 
 	for (i = 0; i < c->centroids; i++)
 	{
-		form_vector(c, centroids + (size_t) i * (size_t) c->dims);
+		form_vector(c->form, c->kind, centroids + (size_t) i * (size_t) c->dims, c->dims, true);
 		if (c->beyond)
 			centroids[(size_t) i * (size_t) c->dims] = i % 2 ? 3e16f : -3e16f;
 		if (c->equal)
@@ -109,35 +55,11 @@ form_vectors(const Case *c, float *rows, float *centroids)
 	}
 	for (i = 0; i < c->rows; i++)
 	{
-		form_vector(c, rows + (size_t) i * (size_t) c->dims);
+		form_vector(c->form, c->kind, rows + (size_t) i * (size_t) c->dims, c->dims, false);
 		if (c->same)
 			memcpy(rows + (size_t) i * (size_t) c->dims,
 			       centroids + (size_t) (i * 7 % c->centroids) * (size_t) c->dims, vector);
 	}
-}
-
-static void
-from_device(void *to, const void *from, size_t bytes, cudaStream_t stream)
-{
-	CHECK_INT(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), cudaSuccess);
-	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
-}
-
-/* drop_bound: centroids are taken for what they were rounded to. */
-static void
-drop_bound(HyCudaReach *on_device, int64_t count, cudaStream_t stream)
-{
-	size_t bytes = (size_t) count * sizeof(HyCudaReach);
-	HyCudaReach *reach = malloc(bytes);
-	int64_t i;
-
-	from_device(reach, on_device, bytes, stream);
-	for (i = 0; i < count; i++)
-		reach[i].reach = reach[i].rough = 0;
-	CHECK_INT(cudaMemcpyAsync(on_device, reach, bytes, cudaMemcpyHostToDevice, stream),
-	          cudaSuccess);
-	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
-	free(reach);
 }
 
 /* begin: memory as the plan has it, and rounded centroids in it. */
@@ -576,30 +498,25 @@ plans(void)
 	CHECK(plan.round % HY_CUDA_TILE == 0);
 }
 
+static void
+tests(void)
+{
+	UNIT_RUN(boundaries);
+	UNIT_RUN(extremes);
+	UNIT_RUN(ties_go_by_centroid);
+	UNIT_RUN(lists_overflow);
+	UNIT_RUN(no_centroid_has_a_bound);
+	UNIT_RUN(parts_meet);
+	UNIT_RUN(random_shapes);
+	UNIT_RUN(without_the_bound_rows_go_elsewhere);
+	UNIT_RUN(little_is_open);
+}
+
 int
 main(void)
 {
-	int p;
-
 	hy_fake_reset();
 	UNIT_RUN(plans);
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		precision = (HyCudaPrecision) p;
-		/* the first that multiplies it */
-		hy_fake.capability = precision == HY_CUDA_HALF ? 7 : 8;
-		hy_fake.capability_minor = precision == HY_CUDA_HALF ? 5 : 0;
-		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
-		UNIT_RUN(boundaries);
-		UNIT_RUN(extremes);
-		UNIT_RUN(ties_go_by_centroid);
-		UNIT_RUN(lists_overflow);
-		UNIT_RUN(no_centroid_has_a_bound);
-		UNIT_RUN(parts_meet);
-		UNIT_RUN(random_shapes);
-		UNIT_RUN(without_the_bound_rows_go_elsewhere);
-		UNIT_RUN(little_is_open);
-	}
-	printf("# %lld rows compared, %d left allocated\n", (long long) compared, hy_fake_live());
+	in_each_precision(tests);
 	return unit_finish();
 }

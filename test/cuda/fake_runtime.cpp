@@ -1,27 +1,30 @@
 /*
  * fake_runtime.cpp
- *		A CUDA runtime without a device: lazy streams, memory of its own, faults on demand.
+ *		A CUDA runtime without a device: lazy streams, and time that passes in them.
  */
 #include "fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
+#include "fake_device.h"
 #include "fake_launch.h"
+#include "fake_memory.h"
 #include "simt.h"
 
 /* An operation on a stream: false when it has to wait for another stream. */
 typedef std::function<bool()> Operation;
+
+using hy_device::enter;
+using hy_device::fatal;
+using hy_device::lost;
 
 struct CUstream_st
 {
@@ -38,112 +41,23 @@ struct CUevent_st
 	double at_us;
 };
 
-struct Block
-{
-	int device;
-	char *pages;
-	size_t length; /* of the pages, without the forbidden one */
-	size_t bytes;
-};
-
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0};
-HyFakeDevice hy_fake = healthy;
-
-static std::map<char *, Block> device_blocks;
-static std::map<char *, size_t> pinned_blocks;
-static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
-static std::string fail_function;
-static int fail_countdown;
-static bool fail_always;
-static cudaError_t fail_error;
-static cudaError_t sticky;
-static int calls;
-static thread_local int current; /* device of the thread */
+static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
+static thread_local int current;            /* device of the thread */
 static int resets;
 static int reset_device;
 static int kernels;
-static uint64_t halves; /* there were at the reset */
-static int mallocs;
-static uint64_t returned;
-static uint64_t leaked;
+static uint64_t halves;   /* there were at the reset */
 static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
 
-/* enter: every call comes through here. */
-static cudaError_t
-enter(const char *function)
-{
-	calls++;
-	if (sticky != cudaSuccess)
-		return sticky;
-	if (hy_fake.absent != cudaSuccess)
-		return hy_fake.absent;
-	if (fail_always && fail_function == function)
-		return fail_error;
-	if (fail_countdown > 0 && (fail_function.empty() || fail_function == function) &&
-	    --fail_countdown == 0)
-		return fail_error;
-	return cudaSuccess;
-}
-
-static cudaError_t
-fatal(const char *text)
-{
-	printf("# fake device: %s\n", text);
-	fflush(stdout);
-	abort();
-}
-
-static void
-open_memory(bool open)
-{
-	for (auto &entry : device_blocks)
-		mprotect(entry.second.pages, entry.second.length,
-		         open ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
-
-/* take_back: memory that the driver may give to anybody from now on. */
-static void
-take_back(const char *memory, size_t bytes)
-{
-	returned += bytes;
-	leaked += bytes - (size_t) std::count(memory, memory + bytes, 0);
-}
-
-static const Block *
-find_device(const void *pointer, size_t bytes)
-{
-	for (auto &entry : device_blocks)
-	{
-		const char *start = entry.first;
-
-		if ((const char *) pointer >= start &&
-		    (const char *) pointer + bytes <= start + entry.second.bytes)
-			return &entry.second;
-	}
-	return nullptr;
-}
-
-static bool
-is_pinned(const void *pointer, size_t bytes)
-{
-	for (auto &entry : pinned_blocks)
-	{
-		if ((const char *) pointer >= entry.first &&
-		    (const char *) pointer + bytes <= entry.first + entry.second)
-			return true;
-	}
-	return false;
-}
-
-/* step: one operation of a stream. */
+/* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
 static bool
 step(cudaStream_t stream)
 {
-	if (stream->queue.empty() || sticky != cudaSuccess)
+	if (stream->queue.empty() || lost != cudaSuccess)
 		return false;
 	if (!stream->queue.front()())
 		return false;
@@ -154,7 +68,7 @@ step(cudaStream_t stream)
 static void
 run_all(cudaStream_t stream)
 {
-	while (!stream->queue.empty() && sticky == cudaSuccess)
+	while (!stream->queue.empty() && lost == cudaSuccess)
 	{
 		if (step(stream))
 			continue;
@@ -162,9 +76,10 @@ run_all(cudaStream_t stream)
 
 		for (cudaStream_t other : streams)
 			moved |= other != stream && step(other);
-		if (!moved && sticky == cudaSuccess)
+		if (!moved && lost == cudaSuccess)
 			fatal("streams wait for each other");
 	}
+	hy_memory::close();
 }
 
 static void
@@ -177,55 +92,10 @@ queue(cudaStream_t stream, Operation operation)
 
 extern "C"
 {
-	void
-	hy_fake_fail(const char *function, int call, cudaError_t error)
-	{
-		fail_function = function != nullptr ? function : "";
-		fail_countdown = call;
-		fail_error = error;
-		fail_always = false;
-		calls = 0;
-	}
-
-	void
-	hy_fake_fail_always(const char *function, cudaError_t error)
-	{
-		fail_function = function;
-		fail_countdown = 0;
-		fail_error = error;
-		fail_always = true;
-	}
-
-	int
-	hy_fake_calls(void)
-	{
-		return calls;
-	}
-
 	int
 	hy_fake_live(void)
 	{
-		return (int) (device_blocks.size() + pinned_blocks.size() + streams.size() + events.size());
-	}
-
-	uint64_t
-	hy_fake_pinned(void)
-	{
-		uint64_t sum = 0;
-
-		for (auto &entry : pinned_blocks)
-			sum += entry.second;
-		return sum;
-	}
-
-	uint64_t
-	hy_fake_used(void)
-	{
-		uint64_t sum = 0;
-
-		for (auto &entry : device_blocks)
-			sum += entry.second.bytes;
-		return sum;
+		return (int) (hy_memory::blocks() + streams.size() + events.size());
 	}
 
 	int
@@ -238,52 +108,6 @@ extern "C"
 	hy_fake_reset_device(void)
 	{
 		return reset_device;
-	}
-
-	int
-	hy_fake_mallocs(void)
-	{
-		return mallocs;
-	}
-
-	uint64_t
-	hy_fake_returned(void)
-	{
-		return returned;
-	}
-
-	uint64_t
-	hy_fake_leaked(void)
-	{
-		return leaked;
-	}
-
-	int
-	hy_fake_find(const void *bytes, size_t count)
-	{
-		const char *wanted = (const char *) bytes;
-		bool found = false;
-
-		open_memory(true);
-		for (auto &entry : device_blocks)
-		{
-			const char *end = entry.first + entry.second.bytes;
-
-			found |= std::search((const char *) entry.first, end, wanted, wanted + count) != end;
-		}
-		open_memory(false);
-		return found;
-	}
-
-	void
-	hy_fake_scribble(int byte)
-	{
-		open_memory(true);
-		for (auto &entry : device_blocks)
-			memset(entry.first, byte, entry.second.bytes);
-		open_memory(false);
-		for (auto &entry : pinned_blocks)
-			memset(entry.first, byte, entry.second);
 	}
 
 	double
@@ -310,25 +134,16 @@ extern "C"
 	void
 	hy_fake_reset(void)
 	{
-		hy_fake = healthy;
-		fail_countdown = 0;
-		fail_always = false;
-		sticky = cudaSuccess;
-		calls = 0;
+		hy_device::reset();
 		resets = 0;
 		kernels = 0;
 		halves = hy_simt::halves();
-		mallocs = 0;
-		returned = 0;
-		leaked = 0;
 		longest_us = 0;
 		contexts = 0;
 		current = 0;
 		allowed.clear();
 		(void) hy_simt::fault();
-		for (auto &entry : device_blocks)
-			munmap(entry.second.pages, entry.second.length + 4096);
-		device_blocks.clear();
+		hy_memory::reset();
 	}
 
 	const char *
@@ -353,17 +168,14 @@ extern "C"
 				  double us = elements * hy_fake.ns_an_element / 1000;
 
 				  kernels++;
-				  if (fail_countdown > 0 && fail_function == "kernel" && --fail_countdown == 0)
-				  {
-					  sticky = fail_error;
+				  lost = hy_device::kernel();
+				  if (lost != cudaSuccess)
 					  return true;
-				  }
 				  hy_simt::cut_off(hy_fake.cut_off != 0);
 				  hy_simt::capability(hy_fake.capability * 10 + hy_fake.capability_minor);
-				  open_memory(true);
+				  hy_memory::open();
 				  if (!run())
-					  sticky = cudaErrorLaunchFailure;
-				  open_memory(false);
+					  lost = cudaErrorLaunchFailure;
 				  now_us += us;
 				  longest_us = std::max(longest_us, us);
 				  return true;
@@ -413,84 +225,6 @@ extern "C"
 	}
 
 	cudaError_t
-	cudaGetDeviceCount(int *count)
-	{
-		cudaError_t error = enter("cudaGetDeviceCount");
-
-		if (error == cudaSuccess)
-			*count = hy_fake.devices;
-		return error;
-	}
-
-	cudaError_t
-	cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
-	{
-		cudaError_t error = enter("cudaGetDeviceProperties");
-
-		if (error != cudaSuccess)
-			return error;
-		if (device < 0 || device >= hy_fake.devices)
-			return cudaErrorInvalidDevice;
-		memset(properties, 0, sizeof(*properties));
-		/* as long as the field: the plug-in's is shorter */
-		memset(properties->name, 'x', sizeof(properties->name) - 1);
-		memcpy(properties->name, "Fake device", 11);
-		properties->totalGlobalMem = hy_fake.memory;
-		properties->major = hy_fake.capability;
-		properties->minor = hy_fake.capability_minor;
-		properties->multiProcessorCount = 4;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
-	{
-		cudaError_t error = enter("cudaDeviceGetAttribute");
-
-		if (error != cudaSuccess)
-			return error;
-		if (device >= hy_fake.devices)
-			return cudaErrorInvalidValue;
-		if (attribute == cudaDevAttrMultiProcessorCount)
-			*value = 4;
-		else if (attribute == cudaDevAttrComputeCapabilityMajor)
-			*value = hy_fake.capability;
-		else if (attribute == cudaDevAttrComputeCapabilityMinor)
-			*value = hy_fake.capability_minor;
-		else if (attribute == cudaDevAttrClockRate)
-			*value = 1000000;
-		else
-			return cudaErrorInvalidValue;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaDeviceGetPCIBusId(char *bus, int length, int device)
-	{
-		cudaError_t error = enter("cudaDeviceGetPCIBusId");
-
-		if (error == cudaSuccess)
-			snprintf(bus, (size_t) length, "0000:%02x:00.0", device);
-		return error;
-	}
-
-	cudaError_t
-	cudaDriverGetVersion(int *version)
-	{
-		calls++;
-		*version = hy_fake.driver;
-		return cudaSuccess;
-	}
-
-	cudaError_t
-	cudaRuntimeGetVersion(int *version)
-	{
-		calls++;
-		*version = 13000;
-		return cudaSuccess;
-	}
-
-	cudaError_t
 	cudaInitDevice(int device, unsigned int, unsigned int)
 	{
 		cudaError_t error = enter("cudaInitDevice");
@@ -520,14 +254,7 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaDeviceReset");
 
-		/* what nobody has freed goes as it is */
-		open_memory(true);
-		for (auto &entry : device_blocks)
-		{
-			if (entry.second.device == current)
-				take_back(entry.first, entry.second.bytes);
-		}
-		open_memory(false);
+		hy_memory::lose(current);
 		contexts &= ~((uint64_t) 1 << current);
 		allowed.clear();
 		reset_device = current;
@@ -562,25 +289,6 @@ extern "C"
 	}
 
 	cudaError_t
-	cudaGetLastError(void)
-	{
-		calls++;
-		return sticky;
-	}
-
-	const char *
-	cudaGetErrorName(cudaError_t)
-	{
-		return "cudaErrorOfTheFake";
-	}
-
-	const char *
-	cudaGetErrorString(cudaError_t)
-	{
-		return "an error of the fake device";
-	}
-
-	cudaError_t
 	cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 	{
 		cudaError_t error = enter("cudaMemGetInfo");
@@ -596,28 +304,13 @@ extern "C"
 	cudaMalloc(void **pointer, size_t bytes)
 	{
 		cudaError_t error = enter("cudaMalloc");
-		Block block;
-		char *start;
 
 		*pointer = nullptr;
 		if (error != cudaSuccess)
 			return error;
 		if (hy_fake_used() + bytes > hy_fake.memory)
 			return cudaErrorMemoryAllocation;
-		block.device = current;
-		block.bytes = bytes;
-		block.length = (bytes + 4095) / 4096 * 4096;
-		block.pages = (char *) mmap(nullptr, block.length + 4096, PROT_READ | PROT_WRITE,
-		                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (block.pages == MAP_FAILED)
-			fatal("out of memory");
-		/* garbage, as another process may have left it; the end lies at the forbidden page */
-		memset(block.pages, 0xa5, block.length);
-		start = block.pages + block.length - (bytes + 7) / 8 * 8;
-		mprotect(block.pages, block.length + 4096, PROT_NONE);
-		device_blocks[start] = block;
-		mallocs++;
-		*pointer = start;
+		*pointer = hy_memory::allocate(bytes, current);
 		return cudaSuccess;
 	}
 
@@ -628,20 +321,13 @@ extern "C"
 
 		if (pointer == nullptr)
 			return error;
-		auto found = device_blocks.find((char *) pointer);
-
-		if (found == device_blocks.end())
-			fatal("free of what was not allocated");
 		if (error == cudaSuccess)
 		{
 			for (cudaStream_t stream : streams)
 				run_all(stream);
 		}
-		open_memory(true);
-		take_back(found->first, found->second.bytes);
-		open_memory(false);
-		munmap(found->second.pages, found->second.length + 4096);
-		device_blocks.erase(found);
+		if (!hy_memory::release(pointer))
+			fatal("free of what was not allocated");
 		return error;
 	}
 
@@ -650,13 +336,8 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaHostAlloc");
 
-		*pointer = nullptr;
-		if (error != cudaSuccess)
-			return error;
-		*pointer = malloc(bytes);
-		memset(*pointer, 0x5a, bytes);
-		pinned_blocks[(char *) *pointer] = bytes;
-		return cudaSuccess;
+		*pointer = error == cudaSuccess ? hy_memory::pin(bytes) : nullptr;
+		return error;
 	}
 
 	cudaError_t
@@ -664,13 +345,8 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaFreeHost");
 
-		auto found = pinned_blocks.find((char *) pointer);
-
-		if (found == pinned_blocks.end())
+		if (!hy_memory::unpin(pointer))
 			fatal("free of what was not pinned");
-		take_back(found->first, found->second);
-		pinned_blocks.erase(found);
-		free(pointer);
 		return error;
 	}
 
@@ -683,14 +359,13 @@ extern "C"
 			return error;
 		if (stream->device != current)
 			return cudaErrorInvalidResourceHandle;
-		if (find_device(pointer, bytes) == nullptr)
+		if (!hy_memory::holds(pointer, bytes))
 			fatal("memset beyond an allocation");
 		queue(stream,
 		      [pointer, value, bytes]()
 		      {
-				  open_memory(true);
+				  hy_memory::open();
 				  memset(pointer, value, bytes);
-				  open_memory(false);
 				  return true;
 			  });
 		return cudaSuccess;
@@ -706,23 +381,22 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (find_device(up ? to : from, bytes) == nullptr)
+		if (!hy_memory::holds(up ? to : from, bytes))
 			fatal("copy beyond an allocation of the device");
-		if (kind == cudaMemcpyDeviceToDevice && find_device(to, bytes) == nullptr)
+		if (kind == cudaMemcpyDeviceToDevice && !hy_memory::holds(to, bytes))
 			fatal("copy beyond an allocation of the device");
 		queue(stream,
 		      [to, from, bytes]()
 		      {
-				  open_memory(true);
+				  hy_memory::open();
 				  memcpy(to, from, bytes);
-				  open_memory(false);
 				  now_us += 1;
 				  return true;
 			  });
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
-		if (kind != cudaMemcpyDeviceToDevice && !is_pinned(host, bytes))
+		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
-		return sticky;
+		return lost;
 	}
 
 	cudaError_t
@@ -758,8 +432,9 @@ extern "C"
 		if (error != cudaSuccess)
 			return error;
 		step(stream);
-		if (sticky != cudaSuccess)
-			return sticky;
+		hy_memory::close();
+		if (lost != cudaSuccess)
+			return lost;
 		return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
 	}
 
@@ -771,7 +446,7 @@ extern "C"
 		if (error != cudaSuccess)
 			return error;
 		run_all(stream);
-		return sticky;
+		return lost;
 	}
 
 	cudaError_t
@@ -849,8 +524,9 @@ extern "C"
 			for (size_t turn = 0; turn < 2 * i + 1; turn++)
 				step(streams[i]);
 		}
-		if (sticky != cudaSuccess)
-			return sticky;
+		hy_memory::close();
+		if (lost != cudaSuccess)
+			return lost;
 		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
 	}
 

@@ -97,6 +97,7 @@ typedef struct Trial
 		void *at;
 		size_t bytes;
 	} answer[2];
+	bool up_unknown; /* no estimate says how many bytes go up */
 } Trial;
 
 static UNIT_UNUSED void
@@ -111,22 +112,25 @@ trial_forget(const Trial *trial)
 	}
 }
 
+static bool
+untouched(const void *at, size_t bytes)
+{
+	size_t byte;
+
+	for (byte = 0; byte < bytes; byte++)
+	{
+		if (((const char *) at)[byte] != 0x5a)
+			return false;
+	}
+	return true;
+}
+
 /* trial_untouched: nobody has written to the answers since they were forgotten. */
 static UNIT_UNUSED bool
 trial_untouched(const Trial *trial)
 {
-	size_t i;
-	size_t byte;
-
-	for (i = 0; i < sizeof(trial->answer) / sizeof(trial->answer[0]); i++)
-	{
-		for (byte = 0; byte < trial->answer[i].bytes; byte++)
-		{
-			if (((const char *) trial->answer[i].at)[byte] != 0x5a)
-				return false;
-		}
-	}
-	return true;
+	return untouched(trial->answer[0].at, trial->answer[0].bytes) &&
+	       untouched(trial->answer[1].at, trial->answer[1].bytes);
 }
 
 /* of_tasks: what the host holds beyond the pool's blocks, which stay. */
@@ -154,6 +158,39 @@ trial_run(HyDevice *device, const Trial *trial)
 	CHECK_INT(device->used, used);
 	CHECK_INT(hy_fake_used(), used + device->pool.held - device->pool.taken);
 	CHECK_INT(of_tasks(device), outstanding);
+}
+
+/*
+ * trial_counted: the right answers, by a task that is asked for its figures: what the estimate says of
+ * bytes is what went up and down.  Returns how much memory of the device it has taken.
+ */
+static UNIT_UNUSED uint64_t
+trial_counted(HyDevice *device, const Trial *trial)
+{
+	HyShape shape = hy_task_shape(trial->task);
+	HyEstimate estimate = cuda->estimate(device, &shape);
+	uint64_t used = device->used;
+	HyTimings timings = {0};
+	HyTicket ticket;
+	HyStatus status;
+	uint64_t taken;
+	bool done = false;
+
+	trial_forget(trial);
+	status = cuda->submit(device, trial->task, &ticket);
+	taken = device->used - used;
+	/* asynchronous: no answer yet */
+	CHECK(untouched(trial->answer[0].at, trial->answer[0].bytes));
+	while (status == HY_OK && !done)
+		status = cuda->poll(device, ticket, &done, &timings);
+	CHECK_INT(status, HY_OK);
+	trial->check(trial->job);
+	CHECK(trial->up_unknown || timings.bytes_up == estimate.bytes_up);
+	CHECK_INT(timings.bytes_down, estimate.bytes_down);
+	CHECK(timings.total_ns > 0);
+	/* the ticket is gone */
+	CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_INVALID);
+	return taken;
 }
 
 /* trial_pace: on a device so slow that the first kernels are too long, later ones are not. */

@@ -28,50 +28,75 @@ verdict()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# run_tests PROGRAM ARGUMENT ...: its lines become ours; one that crashes or forgets tests is a failure more
-run_tests()
-{
-	local name=${1##*/} line planned=0 seen=0 status
+processors=$(nproc)
+started=()
 
-	[ "$name" != env ] || name="${3##*/} (thread)"
-	"$@" >"$work/out" 2>&1
-	status=$?
-	while IFS= read -r line; do
-		case $line in
-		"ok "* | "not ok "*)
-			seen=$((seen + 1))
-			number=$((number + 1))
-			[ "${line%%ok *}" = "" ] || failed=$((failed + 1))
-			echo "${line%%ok *}ok $number - $name: ${line#* - }"
-			;;
-		1..*) planned=${line#1..} ;;
-		*) echo "${line/#[^#]/# &}" ;;
-		esac
-	done <"$work/out"
-	if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || [ "$status" -gt 1 ]; then
-		verdict "$name ends as planned" 1
-	fi
+# start PROGRAM ARGUMENT ...: beside others, as many at once as there are processors
+start()
+{
+	local at=$work/${#started[@]}
+
+	while [ "$(jobs -rp | wc -l)" -ge "$processors" ]; do
+		wait -n
+	done
+	started+=("$*")
+	{
+		"$@" >"$at.out" 2>&1
+		echo $? >"$at.status"
+	} &
+}
+
+# tell: the lines of all that were started become ours; one that crashes or forgets tests is a failure more
+tell()
+{
+	local program words name line planned seen i
+
+	wait
+	for i in "${!started[@]}"; do
+		read -ra words <<<"${started[i]}"
+		program=${words[0]}
+		name=${program##*/}
+		[ "$name" != env ] || name="${words[2]##*/} (thread)"
+		planned=0
+		seen=0
+		while IFS= read -r line; do
+			case $line in
+			"ok "* | "not ok "*)
+				seen=$((seen + 1))
+				number=$((number + 1))
+				[ "${line%%ok *}" = "" ] || failed=$((failed + 1))
+				echo "${line%%ok *}ok $number - $name: ${line#* - }"
+				;;
+			1..*) planned=${line#1..} ;;
+			*) echo "${line/#[^#]/# &}" ;;
+			esac
+		done <"$work/$i.out"
+		if [ "$planned" != "$seen" ] || [ "$seen" = 0 ] || [ "$(cat "$work/$i.status")" -gt 1 ]; then
+			verdict "$name ends as planned" 1
+		fi
+	done
 }
 
 # ---------------------------------------------------------------------------------------------
 # On the host alone
 # ---------------------------------------------------------------------------------------------
 
-if make -s cuda-tests >"$work/make" 2>&1; then
+if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 	verdict "the tests on the fake device build" 0
-	for program in build/cuda/fake/*_test; do
-		[ -f "test/cuda/${program##*/}.c" ] && run_tests "$program"
-	done
 	# two threads, watched by the thread sanitizer
-	if make -s cuda-thread-tests >"$work/make" 2>&1; then
-		run_tests env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/plugin_idle_test
+	if make -s -j"$processors" cuda-thread-tests >"$work/make" 2>&1; then
+		start env TSAN_OPTIONS=die_after_fork=0 build/cuda/thread/plugin_idle_test
 	else
 		verdict "the test with the thread sanitizer builds" 1 "$work/make"
 	fi
+	for program in build/cuda/fake/*_test; do
+		[ -f "test/cuda/${program##*/}.c" ] && start "$program"
+	done
 	# the programs for a real device, which would otherwise first run there
-	run_tests build/cuda/fake/gpucheck build/cuda/fake 0 small
-	run_tests build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
-	run_tests test/cuda/gpubench.sh
+	start build/cuda/fake/gpucheck build/cuda/fake 0 small
+	start build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
+	start test/cuda/gpubench.sh
+	tell
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
 fi
@@ -86,7 +111,7 @@ if [ -z "$cuda" ]; then
 	echo "1..$number"
 	exit $((failed > 0))
 fi
-if ! make -s cuda-driver-tests gpu-programs >"$work/make" 2>&1; then
+if ! make -s -j"$processors" cuda-driver-tests gpu-programs >"$work/make" 2>&1; then
 	verdict "hybrid_cuda.so and its programs build" 1 "$work/make"
 	echo "1..$number"
 	exit 1

@@ -4,7 +4,6 @@
  */
 #include "simt.h"
 
-#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -24,13 +23,8 @@ const int in_half_product = -2;
 const int in_load = -3;
 const size_t shared_alignment = 128;
 
-enum class State
-{
-	runnable,
-	in_shuffle,
-	in_barrier,
-	ended
-};
+/* A place to go on from, in a function that has not returned: what __builtin_setjmp fills. */
+typedef void *Place[5];
 
 struct Copy
 {
@@ -39,27 +33,52 @@ struct Copy
 	size_t bytes;
 };
 
+/* What every switch and every shuffle looks at. */
 struct Fiber
 {
-	ucontext_t start;
-	jmp_buf context;
-	bool started;
-	std::vector<char> stack;
-	State state;
-	/* to the shuffles and products of even and odd number: a reader may be one behind */
+	Place place;
+	/* to the shuffles of even and odd number: a reader may be one behind */
 	uint64_t given[2];
-	uint32_t left[2][4];
-	uint32_t right[2][2];
 	int lanes; /* of a shuffle, or one of a product's */
 	unsigned shuffles;
-	std::vector<std::vector<Copy>> copies; /* by commit; the last is not committed yet */
+	bool started; /* its place is one to go on from */
+	bool ended;
+};
+
+/* What else there is of it. */
+struct Origin
+{
+	ucontext_t start;
+	std::vector<char> stack;
+	std::vector<Copy> copies;
+	std::vector<size_t> commits; /* where each ends in copies */
+};
+
+/* The matrices of a product, which the threads of a warp put together; columns lie as rows do. */
+struct Factors
+{
+	float left[16][16];
+	float right[8][16];
+};
+
+struct Warp
+{
+	Factors factors[2]; /* of even and odd number, too */
+	int in_shuffle;     /* threads that stand in one */
+	bool ready;         /* at the beginning, or behind a barrier */
+	unsigned slowness;
 };
 
 std::vector<Fiber> fibers;
-ucontext_t unused;
-jmp_buf scheduler;
+std::vector<Origin> origins;
+std::vector<Warp> warps;
+std::vector<int> due; /* whose turn it is, in this order */
+size_t turn;
+Place scheduler;
 int current;
 int thread_count;
+int in_barrier;
+int ended;
 uint64_t random_state = 1;
 const char *first_fault;
 const std::function<void()> *thread_body;
@@ -96,65 +115,92 @@ in_shared(const void *at, size_t bytes)
 	       first + bytes <= shared_memory + shared_bytes;
 }
 
+/* go_on: with the next fiber whose turn it is, or with the scheduler. */
+__attribute__((noinline, noreturn)) void
+go_on()
+{
+	if (turn == due.size())
+		__builtin_longjmp(scheduler, 1);
+	current = due[turn++];
+	threadIdx.x = current;
+
+	Fiber &fiber = fibers[current];
+
+	if (fiber.started)
+		__builtin_longjmp(fiber.place, 1);
+	fiber.started = true;
+	/* for its stack; no other switch needs a system call */
+	setcontext(&origins[current].start);
+	abort();
+}
+
+/* wait: until it is this fiber's turn again. */
+__attribute__((noinline)) void
+wait()
+{
+	if (__builtin_setjmp(fibers[current].place) == 0)
+		go_on();
+}
+
+/* A thread that has ended is the next block's thread of that number. */
 void
 fiber_main()
 {
-	(*thread_body)();
-	fibers[current].state = State::ended;
-	_longjmp(scheduler, 1);
+	for (;;)
+	{
+		(*thread_body)();
+		fibers[current].ended = true;
+		ended++;
+		wait();
+	}
 }
 
-/* A fiber starts through swapcontext, for its stack; later switches need no system call. */
-void
-resume(Fiber *fiber)
+/* take_turns: all that are due, each until it waits. */
+__attribute__((noinline)) void
+take_turns()
 {
-	if (_setjmp(scheduler) != 0)
-		return;
-	if (fiber->started)
-		_longjmp(fiber->context, 1);
-	fiber->started = true;
-	swapcontext(&unused, &fiber->start);
-}
-
-void
-wait_as(State state)
-{
-	Fiber &self = fibers[current];
-
-	self.state = state;
-	if (_setjmp(self.context) == 0)
-		_longjmp(scheduler, 1);
+	turn = 0;
+	if (__builtin_setjmp(scheduler) == 0)
+		go_on();
 }
 
 void
-prepare(Fiber *fiber)
+prepare(int number)
 {
-	fiber->state = State::runnable;
-	fiber->shuffles = 0;
-	fiber->copies.assign(1, {});
-	fiber->started = false;
-	getcontext(&fiber->start);
-	fiber->start.uc_stack.ss_sp = fiber->stack.data();
-	fiber->start.uc_stack.ss_size = fiber->stack.size();
-	fiber->start.uc_link = nullptr;
-	makecontext(&fiber->start, fiber_main, 0);
+	Fiber &fiber = fibers[number];
+	Origin &origin = origins[number];
+
+	fiber.shuffles = 0;
+	origin.copies.clear();
+	origin.commits.clear();
+	/* one that a fault left in the middle begins anew */
+	if (!fiber.started || !fiber.ended)
+	{
+		fiber.started = false;
+		getcontext(&origin.start);
+		origin.start.uc_stack.ss_sp = origin.stack.data();
+		/* not all at the same distance of a page's beginning: caches want them apart */
+		origin.start.uc_stack.ss_size = origin.stack.size() - (size_t) number % 64 * 320;
+		origin.start.uc_link = nullptr;
+		makecontext(&origin.start, fiber_main, 0);
+	}
+	fiber.ended = false;
 }
 
-/* give_way: until all of the warp stands in the same shuffle or product; returns whose turn it was. */
-unsigned
+/* give_way: until all of the warp stands in the same shuffle or product. */
+void
 give_way(int lanes)
 {
 	Fiber &self = fibers[current];
-	unsigned turn = self.shuffles % 2;
 
 	self.lanes = lanes;
 	self.shuffles++;
-	wait_as(State::in_shuffle);
-	return turn;
+	warps[current / warp_size].in_shuffle++;
+	wait();
 }
 
 /* bfloat: one of the two bfloat16 of a register. */
-double
+float
 bfloat(uint32_t pair, int which)
 {
 	uint32_t bits = which == 0 ? pair << 16 : pair & 0xffff0000u;
@@ -165,35 +211,60 @@ bfloat(uint32_t pair, int which)
 }
 
 /* half: one of the two of fp16. */
-double
+float
 half(uint32_t pair, int which)
 {
 	uint32_t bits = which == 0 ? pair & 0xffffu : pair >> 16;
-	int exponent = bits >> 10 & 31;
-	int fraction = bits & 1023;
-	double size;
+	uint32_t wide = (bits & 0x7fffu) << 13;
+	float value;
 
-	if (exponent == 31)
-		size = fraction == 0 ? INFINITY : NAN;
-	else
-		size = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
-	return bits & 0x8000u ? -size : size;
+	memcpy(&value, &wide, sizeof(value));
+	/* subnormal ones become normal */
+	value *= 0x1p112f;
+	if ((bits & 0x7c00u) == 0x7c00u)
+		value = bits & 1023u ? NAN : INFINITY;
+	return bits & 0x8000u ? -value : value;
 }
 
-/* floor_to: down to a multiple of 2^exponent. */
+/* power: 2^exponent, where that is a normal number. */
 double
-floor_to(double value, int exponent)
+power(int exponent)
 {
-	return ldexp(floor(ldexp(value, -exponent)), exponent);
+	uint64_t bits = (uint64_t) (1023 + exponent) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
 }
 
-/* add_up: what the unit makes of some addends. */
+/* exponent_of: value, which is normal, is below 2 to that, and not below half of it. */
+int
+exponent_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return (int) (bits >> 52 & 2047) - 1022;
+}
+
+/* down: to a whole number, of one below 2^51. */
+double
+down(double value)
+{
+	double whole = (value + 0x1.8p52) - 0x1.8p52;
+
+	return whole > value ? whole - 1 : whole;
+}
+
+/*
+ * add_up: what the unit makes of some addends; all are products of two floats, or floats, so that
+ * none but 0 is too small to be normal.
+ */
 float
 add_up(const double *addend, int count)
 {
 	double sum = 0;
 	double largest = 0;
-	int exponent;
 
 	if (!unit_cuts)
 	{
@@ -206,102 +277,84 @@ add_up(const double *addend, int count)
 	if (largest == 0 || !std::isfinite(largest))
 		return (float) largest;
 	/* 24 places: those of fp32 */
-	frexp(largest, &exponent);
-	const double unit = ldexp(1, exponent - 24);
-	const double units = ldexp(1, 24 - exponent);
+	const int places = exponent_of(largest) - 24;
+	const double units = power(-places);
+
 	for (int i = 0; i < count; i++)
-		sum += floor(addend[i] * units);
-	sum *= unit;
+		sum += down(addend[i] * units);
+	/* a whole number of units, of which there are 24 places again */
 	if (sum == 0)
 		return 0;
-	frexp(sum, &exponent);
-	return (float) floor_to(sum, exponent - 24);
+	const int more = std::max(exponent_of(sum) - 24, 0);
+
+	return (float) (down(sum * power(-more)) * power(places + more));
 }
 
-/* release_warp: lets a warp go on when all of it stands in one shuffle. */
-bool
-release_warp(int first)
+/* release_warp: lets a warp go on when nothing holds it, or all of it stands in one shuffle. */
+void
+release_warp(int number)
 {
-	for (int i = first; i < first + warp_size; i++)
+	Warp &warp = warps[number];
+	const int first = number * warp_size;
+
+	if (!warp.ready && warp.in_shuffle != warp_size)
+		return;
+	for (int i = first; i < first + warp_size && !warp.ready; i++)
 	{
-		if (fibers[i].state != State::in_shuffle)
-			return false;
 		if (fibers[i].lanes != fibers[first].lanes || fibers[i].shuffles != fibers[first].shuffles)
 		{
 			report("the threads of a warp stand in different shuffles");
-			return false;
+			return;
 		}
 	}
+	warp.ready = false;
+	warp.in_shuffle = 0;
 	for (int i = first; i < first + warp_size; i++)
-		fibers[i].state = State::runnable;
-	return true;
-}
-
-bool
-release_block()
-{
-	int waiting = 0;
-
-	for (int i = 0; i < thread_count; i++)
-	{
-		if (fibers[i].state != State::in_barrier)
-			return false;
-		waiting++;
-	}
-	for (int i = 0; i < thread_count; i++)
-		fibers[i].state = State::runnable;
-	return waiting > 0;
+		due.push_back(i);
 }
 
 bool
 run_block()
 {
-	std::vector<int> order(thread_count);
-	/* a warp is kept waiting in shuffles: no longer, or twice, four or eight times as long */
-	std::vector<int> slowness(thread_count / warp_size);
+	const int warp_count = thread_count / warp_size;
 
-	for (int &slow : slowness)
-		slow = (1 << next_random() % 4) - 1;
-	for (int i = 0; i < thread_count; i++)
+	in_barrier = 0;
+	ended = 0;
+	for (int w = 0; w < warp_count; w++)
 	{
-		order[i] = i;
-		prepare(&fibers[i]);
+		warps[w].in_shuffle = 0;
+		warps[w].ready = true;
+		/* it is kept waiting: no longer, or twice, four or eight times as long */
+		warps[w].slowness = (1u << next_random() % 4) - 1;
 	}
-	for (;;)
+	for (int i = 0; i < thread_count; i++)
+		prepare(i);
+	while (ended < thread_count)
 	{
-		bool moved = false;
-		int ended = 0;
-
-		for (int i = thread_count - 1; i > 0; i--)
-			std::swap(order[i], order[next_random() % (i + 1)]);
-		for (int i : order)
+		due.clear();
+		for (int w = 0; w < warp_count; w++)
 		{
-			if (fibers[i].state != State::runnable)
-				continue;
-			current = i;
-			threadIdx.x = i;
-			threadIdx.y = threadIdx.z = 0;
-			resume(&fibers[i]);
-			moved = true;
+			if ((next_random() & warps[w].slowness) == 0)
+				release_warp(w);
 		}
-		for (int i = 0; i < thread_count; i++)
-			ended += fibers[i].state == State::ended;
-		if (ended == thread_count)
-			return true;
-		for (int i = 0; i < thread_count; i += warp_size)
-		{
-			if ((next_random() & slowness[i / warp_size]) == 0)
-				moved |= release_warp(i);
-		}
-		moved |= release_block();
-		for (int i = 0; i < thread_count && !moved; i += warp_size)
-			moved = release_warp(i);
-		if (!moved)
+		for (int w = 0; w < warp_count && due.empty(); w++)
+			release_warp(w);
+		if (due.empty())
 		{
 			report("threads wait for others that never come");
 			return false;
 		}
+		for (size_t i = due.size() - 1; i > 0; i--)
+			std::swap(due[i], due[(next_random() >> 32) * (i + 1) >> 32]);
+		take_turns();
+		if (in_barrier == thread_count)
+		{
+			in_barrier = 0;
+			for (int w = 0; w < warp_count; w++)
+				warps[w].ready = true;
+		}
 	}
+	return true;
 }
 } // namespace
 
@@ -317,8 +370,10 @@ hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body
 	if ((int) fibers.size() < threads)
 	{
 		fibers.resize(threads);
-		for (Fiber &fiber : fibers)
-			fiber.stack.resize(stack_size);
+		origins.resize(threads);
+		warps.resize(threads / warp_size);
+		for (Origin &origin : origins)
+			origin.stack.resize(stack_size);
 	}
 	thread_count = threads;
 	thread_body = &body;
@@ -360,7 +415,8 @@ hy_simt::seed(uint64_t value)
 void
 hy_simt::sync_threads()
 {
-	wait_as(State::in_barrier);
+	in_barrier++;
+	wait();
 }
 
 uint64_t
@@ -372,38 +428,35 @@ hy_simt::shuffle_xor(unsigned mask, uint64_t bits, int lanes)
 
 	if (mask != 0xffffffffu || lanes < 0 || lanes >= warp_size)
 		report("a shuffle beyond the warp, or for a part of it");
-	self.given[self.shuffles % 2] = bits;
-	return fibers[source].given[give_way(lanes)];
+	const unsigned parity = self.shuffles % 2;
+
+	self.given[parity] = bits;
+	give_way(lanes);
+	return fibers[source].given[parity];
 }
 
 void
 hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
-	Fiber &self = fibers[current];
-	int lane = current % warp_size;
-	const Fiber *warp = &fibers[current - lane];
+	const int lane = current % warp_size;
+	Factors &factors = warps[current / warp_size].factors[fibers[current].shuffles % 2];
 
 	if (version < 80)
 		report("bfloat16 before 8.0");
-	memcpy(self.left[self.shuffles % 2], a, sizeof(a));
-	memcpy(self.right[self.shuffles % 2], b, sizeof(b));
-
-	const unsigned turn = give_way(in_product);
-
+	for (int i = 0; i < 8; i++)
+		factors.left[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2] =
+			bfloat(a[i / 2], i % 2);
+	for (int i = 0; i < 4; i++)
+		factors.right[lane / 4][i / 2 * 8 + lane % 4 * 2 + i % 2] = bfloat(b[i / 2], i % 2);
+	give_way(in_product);
 	for (int i = 0; i < 4; i++)
 	{
-		int row = lane / 4 + (i < 2 ? 0 : 8);
-		int column = lane % 4 * 2 + i % 2;
+		const float *left = factors.left[lane / 4 + i / 2 * 8];
+		const float *right = factors.right[lane % 4 * 2 + i % 2];
 		double addend[17];
 
 		for (int k = 0; k < 16; k++)
-		{
-			const Fiber &left = warp[row % 8 * 4 + k % 8 / 2];
-			const Fiber &right = warp[column * 4 + k % 8 / 2];
-
-			addend[k] = bfloat(left.left[turn][row / 8 + 2 * (k / 8)], k % 2) *
-			            bfloat(right.right[turn][k / 8], k % 2);
-		}
+			addend[k] = (double) left[k] * right[k];
 		addend[16] = sum[i];
 		sum[i] = add_up(addend, 17);
 	}
@@ -413,31 +466,25 @@ hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 void
 hy_simt::multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b)
 {
-	Fiber &self = fibers[current];
-	int lane = current % warp_size;
-	const Fiber *warp = &fibers[current - lane];
+	const int lane = current % warp_size;
+	Factors &factors = warps[current / warp_size].factors[fibers[current].shuffles % 2];
 
 	if (version < 75)
 		report("fp16 by 16 x 8 before 7.5");
 	half_products++;
-	memcpy(self.left[self.shuffles % 2], a, sizeof(a));
-	self.right[self.shuffles % 2][0] = b;
-
-	const unsigned turn = give_way(in_half_product);
-
+	for (int i = 0; i < 4; i++)
+		factors.left[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2] = half(a[i / 2], i % 2);
+	for (int i = 0; i < 2; i++)
+		factors.right[lane / 4][lane % 4 * 2 + i] = half(b, i);
+	give_way(in_half_product);
 	for (int i = 0; i < 4; i++)
 	{
-		int row = lane / 4 + (i < 2 ? 0 : 8);
-		int column = lane % 4 * 2 + i % 2;
+		const float *left = factors.left[lane / 4 + i / 2 * 8];
+		const float *right = factors.right[lane % 4 * 2 + i % 2];
 		double addend[9];
 
 		for (int k = 0; k < 8; k++)
-		{
-			const Fiber &left = warp[row % 8 * 4 + k / 2];
-			const Fiber &right = warp[column * 4 + k / 2];
-
-			addend[k] = half(left.left[turn][row / 8], k % 2) * half(right.right[turn][0], k % 2);
-		}
+			addend[k] = (double) left[k] * right[k];
 		addend[8] = sum[i];
 		if (!unit_cuts)
 			sum[i] = add_up(addend, 9);
@@ -459,17 +506,17 @@ hy_simt::load_matrices(uint32_t (&words)[4], const void *row)
 	const int lane = current % warp_size;
 	const Fiber *warp = &fibers[current - lane];
 
-	self.given[self.shuffles % 2] = (uint64_t) (uintptr_t) row;
+	const unsigned parity = self.shuffles % 2;
+
+	self.given[parity] = (uint64_t) (uintptr_t) row;
 	if (version < 75)
 		report("ldmatrix before 7.5");
 	if (!in_shared(row, 16))
 		report("matrices that do not lie in shared memory, or are not aligned");
-
-	const unsigned turn = give_way(in_load);
-
+	give_way(in_load);
 	for (int i = 0; i < 4 && first_fault == nullptr; i++)
 		memcpy(&words[i],
-		       (const char *) (uintptr_t) warp[8 * i + lane / 4].given[turn] + lane % 4 * 4, 4);
+		       (const char *) (uintptr_t) warp[8 * i + lane / 4].given[parity] + lane % 4 * 4, 4);
 }
 
 void *
@@ -508,24 +555,30 @@ hy_simt::copy_async(void *to, const void *from, size_t bytes)
 		report("an asynchronous copy that is not aligned, or goes beyond shared memory");
 		return;
 	}
-	fibers[current].copies.back().push_back({to, from, bytes});
+	origins[current].copies.push_back({to, from, bytes});
 }
 
 void
 hy_simt::copies_commit()
 {
-	fibers[current].copies.push_back({});
+	origins[current].commits.push_back(origins[current].copies.size());
 }
 
 void
 hy_simt::copies_wait(size_t prior)
 {
-	auto &copies = fibers[current].copies;
+	Origin &self = origins[current];
 
-	while (copies.size() > prior + 1)
-	{
-		for (const Copy &copy : copies.front())
-			memcpy(copy.to, copy.from, copy.bytes);
-		copies.erase(copies.begin());
-	}
+	if (self.commits.size() <= prior)
+		return;
+
+	const size_t left = self.commits.size() - prior;
+	const size_t end = self.commits[left - 1];
+
+	for (size_t i = 0; i < end; i++)
+		memcpy(self.copies[i].to, self.copies[i].from, self.copies[i].bytes);
+	self.copies.erase(self.copies.begin(), self.copies.begin() + end);
+	self.commits.erase(self.commits.begin(), self.commits.begin() + left);
+	for (size_t &commit : self.commits)
+		commit -= end;
 }

@@ -4,7 +4,8 @@
 #	test/unit/run.sh [plain] [sanitize] [clang] [thread] [valgrind] [-k NAME]
 #
 # Without a variant: plain.  -k runs only the tests whose file name contains NAME.  Objects are kept
-# in build/unit/VARIANT and rebuilt when a file they were made from is newer.  Ends with a line
+# in build/unit/VARIANT and rebuilt when a file they were made from is newer.  As many tests run at
+# once as there are processors, while others still compile.  Ends with a line
 # 'N passed, M failed' over all variants; a program that crashes, prints no plan, or runs another
 # number of tests than it planned counts as one failure.  Under valgrind, which is slow, those that
 # sweep over thousands of combinations take one of UNIT_SHARE; a leak is a failure.
@@ -32,15 +33,13 @@ variants=${variants:-plain}
 
 jobs=$(nproc 2>/dev/null || echo 1)
 common="-std=c11 -g -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Isrc -Itest/unit"
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
 passed=0
 failed=0
 
-# The build is a generated makefile, for make's eye for what is out of date.
-build() {
+# What builds a variant and runs its tests is a generated makefile, for make's eye for what is out of
+# date.  A test leaves its lines in NAME.log, its exit status and seconds in NAME.status.
+run() {
 	variant=$1
-	dir=build/unit/$variant
 	case $variant in
 		plain | valgrind) compiler="${CC:-gcc} -O2" ;;
 		clang) compiler="clang -O2" ;;
@@ -74,7 +73,11 @@ build() {
 			# shellcheck disable=SC2016
 			printf '%s: %s %s/pure.a\n\t$(CC) -rdynamic -MMD -MF %s.d -o $@ $< %s/pure.a $(LIBS)\n' \
 				"$dir/$name" "$file" "$dir" "$dir/$name" "$dir"
+			# shellcheck disable=SC2016
+			printf '%s.log: %s always\n\t@start=$$(date +%%s); $(UNDER) $< >$@ 2>&1; %s\n' \
+				"$dir/$name" "$dir/$name" 'echo $$? $$(($$(date +%s) - start)) >$(@:.log=.status)'
 		done
+		echo "always:"
 		printf -- '-include %s/*.d\n' "$dir"
 	} >"$dir/Makefile.new"
 	# A changed recipe must rebuild everything.
@@ -82,10 +85,14 @@ build() {
 	mv "$dir/Makefile.new" "$dir/Makefile"
 	targets=
 	for file in $tests; do
-		targets="$targets $dir/$(basename "$file" .c)"
+		name=$(basename "$file" .c)
+		targets="$targets $dir/$name.log"
+		# What is left of an earlier run must not pass for this one.
+		rm -f "$dir/$name.log" "$dir/$name.status"
 	done
 	# shellcheck disable=SC2086
-	make -s -k -j"$jobs" -f "$dir/Makefile" $targets
+	UNIT_SHARE=$share UBSAN_OPTIONS=print_stacktrace=1 \
+		make -s -k -j"$jobs" -f "$dir/Makefile" UNDER="$under" $targets
 }
 
 tests=
@@ -97,31 +104,27 @@ done
 [ -n "$tests" ] || { echo "no test matches '$only'" >&2; exit 2; }
 
 for variant in $variants; do
-	if ! build "$variant"; then
-		echo "# the build of variant $variant failed"
-		# What is left of an earlier build must not pass for this one.
-		for file in $tests; do
-			program=build/unit/$variant/$(basename "$file" .c)
-			make -s -q -f "build/unit/$variant/Makefile" "$program" 2>/dev/null || rm -f "$program"
-		done
-	fi
+	dir=build/unit/$variant
 	under=
 	share=1
 	if [ "$variant" = valgrind ]; then
+		# the same programs
+		dir=build/unit/plain
 		under="valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=9"
 		share=11
 	fi
+	run "$variant" || echo "# the build of variant $variant failed"
 	for file in $tests; do
 		name=$(basename "$file" .c)
-		start=$(date +%s)
-		# shellcheck disable=SC2086
-		UNIT_SHARE=$share UBSAN_OPTIONS=print_stacktrace=1 $under "build/unit/$variant/$name" >"$log" 2>&1
-		status=$?
-		seconds=$(($(date +%s) - start))
+		log=$dir/$name.log
+		status=none
+		seconds=0
+		[ ! -e "$dir/$name.status" ] || read -r status seconds <"$dir/$name.status"
+		[ -e "$log" ] || : >"$log"
 		good=$(grep -c '^ok ' "$log")
 		bad=$(grep -c '^not ok ' "$log")
 		planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | tail -n 1)
-		if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "${planned:--1}" -ne "$good" ]; }; then
+		if [ "$bad" -eq 0 ] && { [ "$status" != 0 ] || [ "${planned:--1}" -ne "$good" ]; }; then
 			bad=1
 			echo "not ok - $name ($variant): exit status $status, $good tests of ${planned:-no plan}" >>"$log"
 		fi

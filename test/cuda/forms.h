@@ -1,0 +1,123 @@
+/*
+ * forms.h
+ *		Vectors that are hard to filter, for the tests of the kernels that do, in either precision.
+ */
+#ifndef HY_TEST_FORMS_H
+#define HY_TEST_FORMS_H
+
+#include "kinds.h"
+
+#include "cuda/filter_launch.h"
+
+/* Kinds of vectors beyond those of kinds.h. */
+typedef enum Form
+{
+	AS_DRAWN,  /* by kind */
+	LENGTHS,   /* each vector of a magnitude of its own, all of them bounded */
+	HALFWAY,   /* elements in the middle between two of the precision, all rounded the same way */
+	ABSORBED,  /* one product, and many that the unit cuts off after it */
+	DEEP,      /* magnitudes over more than fp16 has, the largest anywhere */
+	CLUSTERED, /* near to one another, far from the origin */
+	OPPOSITE,  /* two such heaps around the origin, within which rounding leaves no difference */
+	ZEROS,     /* every other vector 0 */
+	ODD,       /* some with an element that is infinite, not a number, or beyond all bounds */
+	FORMS
+} Form;
+
+/* what rows are rounded to */
+static HyCudaPrecision precision;
+static int64_t compared;
+
+/* form_vector: one vector of a form; right: it is what the others are compared with. */
+static void
+form_vector(Form form, Kind kind, float *x, int32_t dims, bool right)
+{
+	static const float odd[] = {NAN, INFINITY, -INFINITY, 3e38f, 1e-38f, 1e20f};
+	float size = ldexpf(1, (int) unit_random_below(&randomness, 60) - 30);
+	bool zero = unit_random_below(&randomness, 2) == 0;
+	float sign = unit_random_below(&randomness, 2) ? 1 : -1;
+	bool half = precision == HY_CUDA_HALF;
+	int32_t i;
+
+	for (i = 0; i < dims; i++)
+	{
+		switch (form)
+		{
+			case AS_DRAWN:
+				x[i] = draw(kind);
+				break;
+			case LENGTHS:
+				x[i] = unit_random_float(&randomness) * size *
+				       ldexpf(1, -(int) unit_random_below(&randomness, 20));
+				break;
+			case HALFWAY:
+				x[i] = sign * (1 + (half ? 0x1p-11f : 0x1p-8f));
+				break;
+			case ABSORBED:
+				x[i] = i == 0 ? 1 : right ? 0x1.fep-12f : 0x1p-12f;
+				break;
+			case DEEP:
+				x[i] = unit_random_float(&randomness) * size *
+				       ldexpf(1, -(int) unit_random_below(&randomness, 40));
+				break;
+			case CLUSTERED:
+				x[i] = 3 + unit_random_float(&randomness) / 50;
+				break;
+			case OPPOSITE:
+				x[i] = sign * (1 + unit_random_float(&randomness) / (half ? 4096 : 512));
+				break;
+			case ZEROS:
+				x[i] = zero ? 0 : unit_random_float(&randomness);
+				break;
+			default:
+				x[i] = unit_random_float(&randomness);
+				break;
+		}
+	}
+	if (form == ODD && unit_random_below(&randomness, 4) == 0)
+		x[unit_random_below(&randomness, (uint64_t) dims)] =
+			odd[unit_random_below(&randomness, sizeof(odd) / sizeof(odd[0]))];
+}
+
+static void
+from_device(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+	CHECK_INT(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
+}
+
+/* drop_bound: vectors are taken for what they were rounded to. */
+static UNIT_UNUSED void
+drop_bound(HyCudaReach *on_device, int64_t count, cudaStream_t stream)
+{
+	size_t bytes = (size_t) count * sizeof(HyCudaReach);
+	HyCudaReach *reach = malloc(bytes);
+	int64_t i;
+
+	from_device(reach, on_device, bytes, stream);
+	for (i = 0; i < count; i++)
+		reach[i].reach = reach[i].rough = 0;
+	CHECK_INT(cudaMemcpyAsync(on_device, reach, bytes, cudaMemcpyHostToDevice, stream),
+	          cudaSuccess);
+	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
+	free(reach);
+}
+
+/* in_each_precision: on the first device that multiplies it. */
+static void
+in_each_precision(void (*tests)(void))
+{
+	int p;
+
+	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
+	{
+		precision = (HyCudaPrecision) p;
+		hy_fake.capability = precision == HY_CUDA_HALF ? 7 : 8;
+		hy_fake.capability_minor = precision == HY_CUDA_HALF ? 5 : 0;
+		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
+		tests();
+	}
+	printf("# %lld compared, %d left allocated\n", (long long) compared, hy_fake_live());
+}
+
+#endif

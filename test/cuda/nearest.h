@@ -1,0 +1,187 @@
+/*
+ * nearest.h
+ *		Tasks of 'topk' with random rows for the tests of the plug-in, and what the CPU makes of them.
+ */
+#ifndef HY_TEST_NEAREST_H
+#define HY_TEST_NEAREST_H
+
+#include "plugged.h"
+
+#include "core/distance.h"
+#include "core/topk.h"
+
+/* How rows are made. */
+typedef enum RowKind
+{
+	ROWS_PLAIN,
+	ROWS_FEW,   /* of few values, so that some distances are equal */
+	ROWS_EQUAL, /* all the same: every one is as near as any other */
+	ROWS_ZEROS  /* some of them without an angle */
+} RowKind;
+
+/* One task with its own data. */
+typedef struct NearestJob
+{
+	HyTask task;
+	char *targets;
+	size_t target_bytes;
+	float *queries;
+	HyNeighbor *out;
+	HyNeighbor *expected;
+	int32_t *counts;
+	int32_t *expected_counts;
+	int64_t entries;
+	HyBuffer *buffer; /* of rows that are resident */
+} NearestJob;
+
+static float
+nearest_draw(UnitRandom *random, RowKind kind, int64_t row, int32_t dim)
+{
+	if (kind == ROWS_FEW)
+		return (float) unit_random_below(random, 5) - 2;
+	if (kind == ROWS_EQUAL)
+		return (float) dim / 8 - 1;
+	if (kind == ROWS_ZEROS && row % 3 == 0)
+		return 0;
+	return unit_random_float(random);
+}
+
+/* nearest_job: gap elements lie between two rows. */
+static UNIT_UNUSED void
+nearest_job(NearestJob *job, UnitRandom *random, HyMetric metric, HyDtype dtype, int32_t dims,
+            int64_t queries, int64_t rows, int32_t k, size_t gap, RowKind kind)
+{
+	size_t element = hy_dtype_size(dtype);
+	size_t stride = ((size_t) dims + gap) * element;
+	HyTopKTask *t = &job->task.u.topk;
+	int64_t i;
+	int32_t d;
+
+	memset(job, 0, sizeof(*job));
+	job->entries = queries * k;
+	job->target_bytes = (size_t) rows * stride + 1;
+	job->targets = calloc(job->target_bytes, 1);
+	job->queries = malloc((size_t) (queries * dims + 1) * sizeof(float));
+	job->out = malloc((size_t) (job->entries + 1) * sizeof(HyNeighbor));
+	job->expected = malloc((size_t) (job->entries + 1) * sizeof(HyNeighbor));
+	job->counts = malloc((size_t) (queries + 1) * sizeof(int32_t));
+	job->expected_counts = malloc((size_t) (queries + 1) * sizeof(int32_t));
+	for (i = 0; i < rows; i++)
+	{
+		for (d = 0; d < dims; d++)
+		{
+			float value = nearest_draw(random, kind, i, d);
+			uint16_t half = hy_float_to_half(value);
+
+			memcpy(job->targets + (size_t) i * stride + (size_t) d * element,
+			       dtype == HY_F32 ? (void *) &value : (void *) &half, element);
+		}
+	}
+	for (i = 0; i < queries * dims; i++)
+		job->queries[i] = nearest_draw(random, kind == ROWS_FEW ? ROWS_FEW : ROWS_PLAIN, i, 0);
+	memset(job->out, 0x5a, (size_t) (job->entries + 1) * sizeof(HyNeighbor));
+	memset(job->counts, 0x5a, (size_t) (queries + 1) * sizeof(int32_t));
+
+	job->task.op = HY_OP_TOPK;
+	job->task.allocator = &memory.allocator;
+	t->metric = metric;
+	t->queries = (HyMatrix){.dims = dims,
+	                        .rows = queries,
+	                        .stride = (size_t) dims * sizeof(float),
+	                        .data = job->queries};
+	t->targets = (HyMatrix){
+		.dtype = dtype, .dims = dims, .rows = rows, .stride = stride, .data = job->targets};
+	t->k = k;
+	t->out = job->out;
+	t->counts = job->counts;
+	CHECK_INT(hy_topk_search(metric, &t->queries, &t->targets, k, job->expected,
+	                         job->expected_counts, NULL),
+	          HY_OK);
+}
+
+/* nearest_resident: the job's rows into a buffer of the device, behind offset bytes of others. */
+static UNIT_UNUSED void
+nearest_resident(HyDevice *device, NearestJob *job, size_t offset)
+{
+	HyMatrix *targets = &job->task.u.topk.targets;
+	size_t bytes = job->target_bytes;
+
+	CHECK_INT(cuda->buf_alloc(device, offset + bytes, &job->buffer), HY_OK);
+	CHECK_INT(cuda->upload(device, job->buffer, offset, job->targets, bytes), HY_OK);
+	targets->data = NULL;
+	targets->buffer = job->buffer;
+	targets->offset = offset;
+}
+
+/* nearest_limits: rows beyond its query's limit are no answers. */
+static UNIT_UNUSED void
+nearest_limits(NearestJob *job, const double *limits)
+{
+	HyTopKTask *t = &job->task.u.topk;
+	int64_t q;
+
+	t->limits = limits;
+	for (q = 0; q < t->queries.rows; q++)
+	{
+		int32_t *count = &job->expected_counts[q];
+
+		while (*count > 0 && job->expected[q * t->k + *count - 1].distance > limits[q])
+			(*count)--;
+	}
+}
+
+static UNIT_UNUSED void
+nearest_check(const void *of)
+{
+	const NearestJob *job = of;
+	const HyTopKTask *t = &job->task.u.topk;
+	int64_t q;
+	int32_t i;
+
+	for (q = 0; q < t->queries.rows; q++)
+	{
+		CHECK_MSG(job->counts[q] == job->expected_counts[q], "%s: query %lld has %d, expected %d",
+		          hy_metric_name(t->metric), (long long) q, (int) job->counts[q],
+		          (int) job->expected_counts[q]);
+		for (i = 0; i < job->expected_counts[q] && i < job->counts[q]; i++)
+		{
+			const HyNeighbor *is = &job->out[q * t->k + i];
+			const HyNeighbor *should = &job->expected[q * t->k + i];
+
+			CHECK_MSG(is->row == should->row && unit_same_f64(is->distance, should->distance),
+			          "%s: query %lld [%d] is %lld at %a, expected %lld at %a",
+			          hy_metric_name(t->metric), (long long) q, (int) i, (long long) is->row,
+			          is->distance, (long long) should->row, should->distance);
+		}
+	}
+	/* nothing behind the answers was touched */
+	CHECK_INT(job->out[job->entries].row, INT64_C(0x5a5a5a5a5a5a5a5a));
+	CHECK_INT(job->counts[t->queries.rows], 0x5a5a5a5a);
+}
+
+static UNIT_UNUSED Trial
+nearest_trial(NearestJob *job)
+{
+	return (Trial){
+		.task = &job->task,
+		.check = nearest_check,
+		.job = job,
+		.answer = {{job->out, (size_t) job->entries * sizeof(HyNeighbor)},
+	               {job->counts, (size_t) job->task.u.topk.queries.rows * sizeof(int32_t)}}};
+}
+
+/* nearest_free: on the device that it is resident on; NULL where it is on none that is open. */
+static UNIT_UNUSED void
+nearest_free(NearestJob *job, HyDevice *device)
+{
+	if (device != NULL)
+		cuda->buf_free(device, job->buffer);
+	free(job->targets);
+	free(job->queries);
+	free(job->out);
+	free(job->expected);
+	free(job->counts);
+	free(job->expected_counts);
+}
+
+#endif

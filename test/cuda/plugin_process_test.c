@@ -1,0 +1,254 @@
+/*
+ * plugin_process_test.c
+ *		The plug-in in a process, on the fake device: its entry, what it says without a context, who may
+ *		open a device; errors that are for good, forks, signals.
+ *
+ * An error that is for good latches the process, so those tests run in a child each.
+ */
+#include "distances.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static UnitRandom randomness = {11};
+
+static void
+job_make(DistanceJob *job)
+{
+	distance_job(job, &randomness, HY_METRIC_L2, HY_F32, 40, 2, 9, 0);
+}
+
+static void
+entry_checks_its_host(void)
+{
+	HyHost other = host;
+
+	hy_fake_fail(NULL, 0, cudaSuccess);
+	other.abi = HY_BACKEND_ABI + 1;
+	CHECK(hy_plugin_entry(&other) == NULL);
+	CHECK(hy_plugin_entry(NULL) == NULL);
+	CHECK(hy_plugin_entry(&host) == cuda);
+	CHECK_INT(cuda->abi, HY_BACKEND_ABI);
+	CHECK_INT(cuda->size, sizeof(HyBackend));
+	CHECK_STR(cuda->name, "cuda");
+	/* it touched no device */
+	CHECK_INT(hy_fake_calls(), 0);
+}
+
+static void
+counts_and_probes_without_a_context(void)
+{
+	HyDeviceInfo info;
+	HyFailure failure;
+	int32_t count = -1;
+
+	hy_fake.devices = 3;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(count, 3);
+	CHECK_INT(cuda->probe(2, &info), HY_OK);
+	CHECK_INT(strlen(info.name), HY_NAME_LENGTH - 1);
+	CHECK(strncmp(info.name, "Fake device", 11) == 0);
+	CHECK_STR(info.architecture, "sm_90");
+	CHECK_INT(info.cores, 4);
+	CHECK_INT(info.memory_total, hy_fake.memory);
+	CHECK(info.open_cost_ns > 0);
+	CHECK(!info.virtual_time);
+	CHECK_INT(cuda->probe(3, &info), HY_DEVICE_GONE);
+	cuda->last_error(NULL, &failure);
+	CHECK_INT(failure.native_code, cudaErrorInvalidDevice);
+	CHECK_INT(hy_fake_live(), 0);
+}
+
+static void
+absence_is_no_failure(void)
+{
+	HyDevice *device;
+	HyFailure failure;
+	int32_t count = -1;
+
+	hy_fake.absent = cudaErrorNoDevice;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(count, 0);
+	cuda->last_error(NULL, &failure);
+	CHECK_INT(failure.native_code, cudaErrorNoDevice);
+	CHECK_INT(cuda->open(0, NULL, &device), HY_DEVICE_GONE);
+
+	hy_fake.absent = cudaErrorInsufficientDriver;
+	hy_fake.driver = 12020;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(count, 0);
+	cuda->last_error(NULL, &failure);
+	CHECK_STR(failure.text, "the driver is for CUDA 12.2 at most, this build needs 13.0");
+	hy_fake.driver = 0;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	cuda->last_error(NULL, &failure);
+	CHECK_STR(failure.text, "no CUDA driver: libcuda.so.1 was not found or does not work");
+
+	hy_fake.absent = cudaErrorSystemNotReady;
+	CHECK_INT(cuda->device_count(&count), HY_TRANSIENT);
+	CHECK_INT(count, 0);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+static void
+open_twice_is_busy(void)
+{
+	HyDevice *device = open_one(0);
+	HyDevice *second;
+
+	CHECK_INT(cuda->open(0, NULL, &second), HY_BUSY);
+	CHECK(second == NULL);
+	close_one(device);
+	CHECK_INT(hy_fake_resets(), 1);
+	CHECK_INT(cuda->open(-1, NULL, &second), HY_DEVICE_GONE);
+	CHECK_INT(cuda->open(1, NULL, &second), HY_DEVICE_GONE);
+	/* a context that was there before is left alone */
+	hy_fake.foreign_context = 1;
+	device = open_one(0);
+	close_one(device);
+	CHECK_INT(hy_fake_resets(), 1);
+}
+
+/* in_child: runs a test where it may spoil the process. */
+static void
+in_child(void (*function)(void))
+{
+	pid_t child;
+	int status = 0;
+
+	fflush(stdout);
+	signal(SIGCHLD, SIG_DFL); /* where it is ignored, no status is kept */
+	child = fork();
+	if (child == 0)
+	{
+		unit_failed_checks = 0;
+		function();
+		fflush(stdout);
+		_exit(unit_failed_checks == 0 ? 0 : 1);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK_MSG(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
+}
+
+static void
+sticky_error(void)
+{
+	HyDevice *device = open_one(0);
+	HyDevice *second;
+	HyFailure failure;
+	HyBuffer *buffer;
+	uint64_t bytes;
+	DistanceJob job;
+
+	job_make(&job);
+	hy_fake_fail("kernel", 1, cudaErrorIllegalAddress);
+	CHECK_INT(run(device, &job.task, NULL), HY_PROCESS_LOST);
+	cuda->last_error(device, &failure);
+	CHECK_INT(failure.native_code, cudaErrorIllegalAddress);
+	CHECK(strlen(failure.text) > 10);
+	CHECK_INT(run(device, &job.task, NULL), HY_PROCESS_LOST);
+	CHECK_INT(cuda->buf_alloc(device, 10, &buffer), HY_PROCESS_LOST);
+	CHECK_INT(cuda->mem_info(device, &bytes, &bytes), HY_PROCESS_LOST);
+	cuda->close(device);
+	CHECK_INT(memory.outstanding, 0);
+	/* for good, though this fake is healthy again */
+	hy_fake_reset();
+	CHECK_INT(cuda->open(0, NULL, &second), HY_PROCESS_LOST);
+	cuda->last_error(NULL, &failure);
+	CHECK_INT(failure.native_code, cudaErrorIllegalAddress);
+	distance_free(&job);
+}
+
+static void
+a_sticky_error_is_for_good(void)
+{
+	/* the children are forks of a process that has used the device: they get a plug-in that
+	 * thinks it is fresh only if the fork happens first, which main sees to */
+	in_child(sticky_error);
+}
+
+static HyDevice *inherited;
+
+static void
+child_of_an_open_device(void)
+{
+	HyTicket ticket;
+	HyFailure failure;
+	HyDevice *device;
+	HyBuffer *buffer;
+	int32_t count;
+	uint64_t bytes;
+	DistanceJob job;
+
+	job_make(&job);
+	hy_fake_fail(NULL, 0, cudaSuccess);
+	CHECK_INT(cuda->submit(inherited, &job.task, &ticket), HY_PROCESS_LOST);
+	cuda->last_error(inherited, &failure);
+	CHECK(strstr(failure.text, "fork") != NULL);
+	CHECK_INT(cuda->buf_alloc(inherited, 10, &buffer), HY_PROCESS_LOST);
+	CHECK_INT(cuda->mem_info(inherited, &bytes, &bytes), HY_PROCESS_LOST);
+	CHECK_INT(cuda->device_count(&count), HY_PROCESS_LOST);
+	CHECK_INT(cuda->open(0, NULL, &device), HY_PROCESS_LOST);
+	cuda->close(inherited);
+	/* the driver was not asked once */
+	CHECK_INT(hy_fake_calls(), 0);
+	distance_free(&job);
+}
+
+static void
+a_fork_is_refused(void)
+{
+	HyBuffer *buffer;
+	DistanceJob job;
+
+	inherited = open_one(0);
+	CHECK_INT(cuda->buf_alloc(inherited, 10, &buffer), HY_OK);
+	in_child(child_of_an_open_device);
+	/* and the parent goes on */
+	job_make(&job);
+	CHECK_INT(run(inherited, &job.task, NULL), HY_OK);
+	distance_check(&job);
+	distance_free(&job);
+	close_one(inherited);
+}
+
+static void
+opening_leaves_signals_alone(void)
+{
+	HyDevice *device;
+	sigset_t before;
+	sigset_t after;
+	int32_t count;
+
+	sigemptyset(&before);
+	sigaddset(&before, SIGUSR2);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	device = open_one(0);
+	sigprocmask(SIG_SETMASK, NULL, &after);
+	CHECK(sigismember(&after, SIGUSR2) == 1);
+	CHECK(sigismember(&after, SIGINT) == 0 && sigismember(&after, SIGTERM) == 0);
+	hy_fake_fail("cudaMalloc", 2, cudaErrorMemoryAllocation);
+	close_one(device);
+	CHECK_INT(cuda->open(0, NULL, &device), HY_NOMEM);
+	sigprocmask(SIG_SETMASK, NULL, &after);
+	CHECK(sigismember(&after, SIGINT) == 0);
+	sigemptyset(&before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+int
+main(void)
+{
+	if (!plug_in())
+		return 1;
+	RUN(a_sticky_error_is_for_good);
+	RUN(entry_checks_its_host);
+	RUN(counts_and_probes_without_a_context);
+	RUN(absence_is_no_failure);
+	RUN(open_twice_is_busy);
+	RUN(a_fork_is_refused);
+	RUN(opening_leaves_signals_alone);
+	return unit_finish();
+}

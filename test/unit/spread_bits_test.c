@@ -1,0 +1,359 @@
+/*
+ * spread_bits_test.c
+ *		Activation spreading against two restatements of its definition: one that adds in the
+ *		promised order and must agree to the bit, one that multiplies plain matrices.
+ */
+#include "spread_stage.h"
+
+#include "core/cpu_features.h"
+#include "core/spread_pull.h"
+
+#define MOST_HOPS 100000
+
+static HySpreadParams
+random_params(UnitRandom *random)
+{
+	static const double fans[] = {0, 0.5, 1};
+	HySpreadParams params;
+
+	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
+	params.fan = fans[unit_random_below(random, 3)];
+	params.hops = (int32_t) unit_random_below(random, 8);
+	params.threshold = unit_random_below(random, 2) == 0 ? 0 : 0.3 * unit_random_unit(random);
+	params.refire = (int32_t) unit_random_below(random, 4);
+	params.combine = unit_random_below(random, 3) == 0 ? HY_COMBINE_MAX : HY_COMBINE_SUM;
+	params.tolerance = 1e-6;
+	if (params.fan == 1 && params.decay < 0.95 && unit_random_below(random, 4) == 0)
+		params.hops = -1;
+	return params;
+}
+
+static double
+fold_of(double lane[32])
+{
+	int h;
+	int l;
+
+	for (h = 16; h > 0; h >>= 1)
+	{
+		for (l = 0; l < h; l++)
+			lane[l] = lane[l] + lane[l + h];
+	}
+	return lane[0];
+}
+
+static double
+norm_of(const double *y, int64_t nodes)
+{
+	double lane[32] = {0};
+	int64_t i;
+
+	for (i = 0; i < nodes; i++)
+		lane[i & 31] += y[i];
+	return fold_of(lane);
+}
+
+/* restate: the definition of spread.h, all rows, all lanes, nothing clever. */
+static void
+restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, const double *value,
+        int64_t seeds, double *a, int32_t *hop)
+{
+	size_t n = (size_t) graph->nodes;
+	double *y = calloc(n + 1, sizeof(double));
+	double *c = calloc(n + 1, sizeof(double));
+	int32_t *fired = calloc(n + 1, sizeof(int32_t));
+	double start;
+	double last;
+	int64_t i;
+	int32_t h;
+
+	for (i = 0; i < seeds; i++)
+		y[seed[i]] += value[i];
+	for (i = 0; i < (int64_t) n; i++)
+	{
+		a[i] = y[i];
+		hop[i] = y[i] > 0 ? 0 : -1;
+	}
+	start = last = norm_of(y, graph->nodes);
+	for (h = 1; h <= (params->hops == -1 ? MOST_HOPS : params->hops); h++)
+	{
+		bool any = false;
+		double now;
+
+		for (i = 0; i < (int64_t) n; i++)
+		{
+			double s = graph->out_weight[i];
+			double gain = 0;
+
+			if (s != 0)
+				gain = params->decay / (params->fan == 0 ? 1 : params->fan == 0.5 ? sqrt(s) : s);
+			c[i] = 0;
+			if (y[i] > 0 && y[i] >= params->threshold &&
+			    (params->refire == 0 || fired[i] < params->refire))
+			{
+				c[i] = y[i] * gain;
+				fired[i]++;
+				any = true;
+			}
+		}
+		if (!any)
+			break;
+		for (i = 0; i < (int64_t) n; i++)
+		{
+			double lane[32] = {0};
+			double best = 0;
+			int64_t p;
+
+			for (p = 0; p < graph->row_start[i + 1] - graph->row_start[i]; p++)
+			{
+				int64_t e = graph->row_start[i] + p;
+				double w = (double) graph->weight[e];
+
+				lane[p & 31] = fma(c[graph->column[e]], w, lane[p & 31]);
+				best = fmax(best, c[graph->column[e]] * w);
+			}
+			y[i] = params->combine == HY_COMBINE_MAX ? best : fold_of(lane);
+			if (y[i] > 0 && hop[i] == -1)
+				hop[i] = h;
+			a[i] = params->combine == HY_COMBINE_MAX ? fmax(a[i], y[i]) : a[i] + y[i];
+		}
+		now = norm_of(y, graph->nodes);
+		if (params->hops == -1 && (now < params->tolerance * start || !(now < last)))
+			break;
+		last = now;
+	}
+	free(y);
+	free(c);
+	free(fired);
+}
+
+/* agree: spreads from sets of random seeds, with and without sparse hops, and restates each. */
+static void
+agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int32_t sets)
+{
+	HyCsr dense = *graph;
+	int64_t n = graph->nodes;
+	int64_t *start = malloc(sizeof(int64_t) * (size_t) (sets + 1));
+	uint32_t *node = malloc(sizeof(uint32_t) * (size_t) sets * 5);
+	double *value = malloc(sizeof(double) * (size_t) sets * 5);
+	double *a = malloc(sizeof(double) * (size_t) (n * sets));
+	double *b = malloc(sizeof(double) * (size_t) (n * sets));
+	int32_t *hop = malloc(sizeof(int32_t) * (size_t) (n * sets));
+	int32_t *hop_again = malloc(sizeof(int32_t) * (size_t) (n * sets));
+	HySpreadSeeds seeds = {sets, start, node, value};
+	int32_t set;
+	int64_t i;
+
+	start[0] = 0;
+	for (set = 0; set < sets; set++)
+	{
+		int64_t count = (int64_t) unit_random_below(random, 6); /* none, now and then */
+
+		start[set + 1] = start[set] + count;
+		for (i = start[set]; i < start[set + 1]; i++)
+		{
+			node[i] = (uint32_t) unit_random_below(random, (uint64_t) n);
+			if (i > start[set] && unit_random_below(random, 4) == 0)
+				node[i] = node[i - 1];
+			value[i] = unit_random_below(random, 6) == 0 ? 0 : 2 * unit_random_unit(random);
+		}
+	}
+	CHECK_INT(run_spread(graph, params, &seeds, &hy_malloc_allocator, NULL, a, hop), HY_OK);
+	dense.out_start = NULL;
+	dense.out_row = NULL;
+	CHECK_INT(run_spread(&dense, params, &seeds, &hy_malloc_allocator, NULL, b, hop_again), HY_OK);
+	CHECK(memcmp(a, b, sizeof(double) * (size_t) (n * sets)) == 0);
+	CHECK(memcmp(hop, hop_again, sizeof(int32_t) * (size_t) (n * sets)) == 0);
+	for (set = 0; set < sets; set++)
+	{
+		restate(graph, params, node + start[set], value + start[set], start[set + 1] - start[set],
+		        b, hop_again);
+		for (i = 0; i < n; i++)
+		{
+			CHECK_SAME_F64(a[set * n + i], b[i]);
+			CHECK_INT(hop[set * n + i], hop_again[i]);
+		}
+	}
+	free(start);
+	free(node);
+	free(value);
+	free(a);
+	free(b);
+	free(hop);
+	free(hop_again);
+}
+
+static void
+test_bits_on_small_graphs(void)
+{
+	UnitRandom random = {30};
+	int round;
+
+	for (round = 0; round < 600; round++)
+	{
+		int64_t nodes = 1 + (int64_t) unit_random_below(&random, 60);
+		int64_t edges = 1 + (int64_t) unit_random_below(&random, 400);
+		HyCsr graph = make_graph(&random, nodes, edges, (HyDirection) (round % 3));
+		HySpreadParams params = random_params(&random);
+
+		agree(&graph, &params, &random, 1 + round % 4);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
+}
+
+/* Large enough that the first hops are sparse and the later ones are not. */
+static void
+test_bits_on_larger_graphs(void)
+{
+	UnitRandom random = {31};
+	int round;
+
+	for (round = 0; round < 40; round++)
+	{
+		HyCsr graph = make_graph(&random, 3000, 9000, (HyDirection) (round % 3));
+		HySpreadParams params = random_params(&random);
+
+		agree(&graph, &params, &random, 2);
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
+}
+
+/* A row longer than a block is summed in parts. */
+static void
+test_bits_of_a_very_long_row(void)
+{
+	UnitRandom random = {32};
+	int64_t edges = 3 * BLOCK + 77;
+	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) (2 * edges));
+	HySpreadParams params = {0.9, 0.5, 3, 0, 0, HY_COMBINE_SUM, 1};
+	HyCsr graph;
+	int64_t i;
+
+	for (i = 0; i < edges; i++)
+	{
+		edge[2 * i] = (HyEdge){i + 1, 0, (float) unit_random_unit(&random)};
+		edge[2 * i + 1] = (HyEdge){0, i + 1, (float) unit_random_unit(&random)};
+	}
+	CHECK_INT(hy_csr_build(edge, 2 * edges, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
+	          HY_OK);
+	agree(&graph, &params, &random, 2);
+	params.combine = HY_COMBINE_MAX;
+	agree(&graph, &params, &random, 2);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+	free(edge);
+}
+
+static void
+test_both_kernels(void)
+{
+	UnitRandom random = {33};
+	HyCsr graph = make_graph(&random, 500, 20000, HY_DIRECTION_OUT);
+	HySpreadPull plain = hy_spread_pull(HY_COMBINE_SUM, false);
+	HySpreadPull fast = hy_spread_pull(HY_COMBINE_SUM, hy_simd_available(HY_SIMD_AVX2));
+	double *charge = malloc(sizeof(double) * (size_t) graph.nodes);
+	double *y = malloc(sizeof(double) * (size_t) graph.nodes);
+	double *z = malloc(sizeof(double) * (size_t) graph.nodes);
+	double lane[32] = {0};
+	double other_lane[32] = {0};
+	int64_t i;
+
+	CHECK(!hy_simd_available(HY_SIMD_AVX2) || plain.rows != fast.rows);
+	for (i = 0; i < graph.nodes; i++)
+		charge[i] = unit_random_unit(&random);
+	plain.rows(&graph, charge, 0, graph.nodes, y);
+	fast.rows(&graph, charge, 0, graph.nodes, z);
+	CHECK(memcmp(y, z, sizeof(double) * (size_t) graph.nodes) == 0);
+	plain.add(graph.column, graph.weight, 9999, charge, lane);
+	fast.add(graph.column, graph.weight, 9999, charge, other_lane);
+	CHECK(memcmp(lane, other_lane, sizeof(lane)) == 0);
+	free(charge);
+	free(y);
+	free(z);
+	hy_csr_free(&graph, &hy_malloc_allocator);
+}
+
+/* Against a full matrix, summed in plain order: the sparse machinery must not lose or double. */
+static void
+test_against_matrices(void)
+{
+	UnitRandom random = {34};
+	int round;
+
+	for (round = 0; round < 200; round++)
+	{
+		int64_t nodes = 2 + (int64_t) unit_random_below(&random, 40);
+		HyEdge edge[300];
+		double matrix[42][42] = {{0}};
+		double y[42] = {0};
+		double a[42] = {0};
+		double activation[42];
+		int32_t hop[42];
+		int64_t start[2] = {0, 1};
+		uint32_t node = 0;
+		double value = 1 + unit_random_unit(&random);
+		HySpreadSeeds seeds = {1, start, &node, &value};
+		HySpreadParams params = random_params(&random);
+		HyCsr graph;
+		int64_t i;
+		int64_t j;
+		int32_t h;
+
+		params.combine = HY_COMBINE_SUM;
+		params.refire = 0;
+		params.threshold = 0;
+		if (params.hops == -1)
+			params.tolerance = 1e-15;
+		for (i = 0; i < 300; i++)
+		{
+			/* every node occurs, so that ids and numbers are the same */
+			edge[i].source = i < nodes ? i : (int64_t) unit_random_below(&random, (uint64_t) nodes);
+			edge[i].target = (int64_t) unit_random_below(&random, (uint64_t) nodes);
+			edge[i].weight = (float) unit_random_unit(&random) + 0.01f;
+			matrix[edge[i].source][edge[i].target] += (double) edge[i].weight;
+		}
+		for (i = 0; i < nodes; i++)
+		{
+			double s = 0;
+
+			for (j = 0; j < nodes; j++)
+				s += matrix[i][j];
+			for (j = 0; j < nodes; j++)
+				matrix[i][j] *= params.decay / pow(s, params.fan);
+		}
+		CHECK_INT(hy_csr_build(edge, 300, HY_DIRECTION_OUT, &hy_malloc_allocator, NULL, &graph),
+		          HY_OK);
+		CHECK_INT(run_spread(&graph, &params, &seeds, &hy_malloc_allocator, NULL, activation, hop),
+		          HY_OK);
+		a[0] = y[0] = value;
+		for (h = 0; h < (params.hops == -1 ? 2000 : params.hops); h++)
+		{
+			double next[42] = {0};
+
+			for (i = 0; i < nodes; i++)
+			{
+				for (j = 0; j < nodes; j++)
+					next[j] += y[i] * matrix[i][j];
+			}
+			for (j = 0; j < nodes; j++)
+			{
+				y[j] = next[j];
+				a[j] += y[j];
+			}
+		}
+		/* weights of parallel edges are rounded to fp32 after they are summed */
+		for (i = 0; i < nodes; i++)
+			CHECK_NEAR(activation[i], a[i], 1e-6 * (a[i] + 1e-9));
+		hy_csr_free(&graph, &hy_malloc_allocator);
+	}
+}
+
+int
+main(void)
+{
+	UNIT_RUN(test_bits_on_small_graphs);
+	UNIT_RUN(test_bits_on_larger_graphs);
+	UNIT_RUN(test_bits_of_a_very_long_row);
+	UNIT_RUN(test_both_kernels);
+	UNIT_RUN(test_against_matrices);
+	return unit_finish();
+}

@@ -1,0 +1,51 @@
+/*
+ * spread_stage.h
+ *		What the tests of spreading share: random graphs, and a run with its gains.
+ */
+#ifndef HY_TEST_SPREAD_STAGE_H
+#define HY_TEST_SPREAD_STAGE_H
+
+#include "unit.h"
+
+#include "core/spread.h"
+
+/* Entries or rows between two polls, in spread.c. */
+#define BLOCK 65536
+
+/* make_graph: of random edges, with a hub. */
+static HyCsr
+make_graph(UnitRandom *random, int64_t nodes, int64_t edges, HyDirection direction)
+{
+	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) (edges + 1));
+	HyCsr graph;
+	int64_t i;
+
+	for (i = 0; i < edges; i++)
+	{
+		edge[i].source = (int64_t) unit_random_below(random, (uint64_t) nodes) * 3 - nodes;
+		edge[i].target = (int64_t) unit_random_below(random, (uint64_t) nodes) * 3 - nodes;
+		/* a few hubs, and a few edges that carry nothing */
+		if (unit_random_below(random, 4) == 0)
+			edge[i].target = -nodes;
+		edge[i].weight = unit_random_below(random, 10) == 0 ? 0 : (float) unit_random_unit(random);
+	}
+	CHECK_INT(hy_csr_build(edge, edges, direction, &hy_malloc_allocator, NULL, &graph), HY_OK);
+	free(edge);
+	return graph;
+}
+
+/* run_spread: by the gains that the parameters ask for. */
+static HyStatus
+run_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
+           const HyAllocator *allocator, const HyCancel *cancel, double *a, int32_t *hop)
+{
+	double *gain = malloc(sizeof(double) * (size_t) (graph->nodes + 1));
+	HyStatus status;
+
+	hy_spread_gain(graph, params->decay, params->fan, gain);
+	status = hy_spread(graph, gain, params, seeds, allocator, cancel, a, hop);
+	free(gain);
+	return status;
+}
+
+#endif
