@@ -108,13 +108,16 @@ build/cuda/fake/%.o: %.cpp build/flags
 build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
+# What a program takes that loads a plug-in.
+PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/library_file.c
+
 build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
-		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
+		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 	$(CC) -o $@ $^ -lm -ldl
 
 # It calls kernels and the runtime itself.
-build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o build/cuda/fake/src/dispatch/plugin.o \
-		$(FAKE_OBJS)
+build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o \
+		$(patsubst %.c,build/cuda/fake/%.o,$(PLUGIN_LOADER)) $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm -ldl
 
 # The plug-in and the bench in one program; and libraries that the bench looks for at run time.
@@ -147,7 +150,7 @@ cuda-thread-tests: build/cuda/thread/plugin_idle_test
 
 # Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
 # needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside.
-GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/plugin.c)
+GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
