@@ -28,6 +28,9 @@
 #define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* of a block */
 #define HY_CUDA_ROUND_AHEAD 4              /* steps of 64 elements that are read at once */
 
+static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
+              "steps end where a segment does");
+
 __device__ __forceinline__ float
 hy_infinity()
 {

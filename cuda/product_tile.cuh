@@ -4,8 +4,8 @@
  *		at a time, on their way to the matrix unit.
  *
  * HyTile<true>, where copies into shared memory go on by themselves: 128 queries by 256 rows, a warp
- * 64 by 64.  What such a tile wants of shared memory for a product, and of the second-level cache, is
- * a third less than of one half as wide, and either would otherwise be what it waits for.  Its sums
+ * 64 by 64.  What such a tile wants of shared memory for a product is a third less than of one half as
+ * wide, of the second-level cache a quarter, and either would otherwise be what it waits for.  Its sums
  * take half of a thread's registers, so that a multiprocessor holds one block, which keeps three stages
  * on their way while a fourth is multiplied: one barrier a stage, since the stage that is filled is the
  * one that all have left.  A block takes several tiles, where there are many, and the next one's stages

@@ -105,7 +105,7 @@ SELECT setseed(0.5);
 CREATE TABLE item AS SELECT i AS id, (SELECT array_agg(random() + random() + random()) FROM generate_series(1, 8) WHERE i > 0)::vector(8) AS v
 	FROM generate_series(1, 9500) i;
 CREATE INDEX item_built ON item USING hybrid (v) WITH (list_size = 32);
-CREATE TABLE grown (id int, v vector(8));
+CREATE TABLE grown (id int, v vector(8)) WITH (autovacuum_enabled = off);
 CREATE INDEX item_grown ON grown USING hybrid (v) WITH (list_size = 32);
 INSERT INTO grown SELECT * FROM item;
 VACUUM grown;

@@ -286,6 +286,8 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
      bool skip_minimum, HyChoice *choice)
 {
 	HyMember *member = &executor->member[device];
+	const uint64_t required = choice->bytes_required;
+	const uint64_t available = choice->bytes_available;
 	HyReason reason;
 	const char *why;
 
@@ -343,6 +345,12 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 		choice->device = device;
 		choice->reason = reason;
 		choice->why = why;
+	}
+	else
+	{
+		/* the figures are of the device that the reason is about */
+		choice->bytes_required = required;
+		choice->bytes_available = available;
 	}
 	return false;
 }

@@ -52,7 +52,7 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQ
 	HybridQueries sample;
 	HybridFrame frame;
 	HybridTree tree;
-	int size = 0;
+	int size = 0, wanted = hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX);
 
 	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
@@ -62,11 +62,11 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQ
 		HybridTeam *team = hybrid_team_alone();
 
 		hybrid_frame_open(&frame, index, open, tree.centre);
-		if (queries != NULL && queries->count > 0)
+		/* of an index that was nearly empty when these were taken they say too little */
+		if (queries != NULL && queries->count > 0 && 2.0 * queries->count >= Min(wanted, rows))
 			sample = *queries;
 		else
-			sample_index(&sample, index, open, &tree, &frame,
-			             hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX));
+			sample_index(&sample, index, open, &tree, &frame, wanted);
 		sample.centre =
 			frame.centre != NULL ? frame.centre : palloc0(open->layout.dims * sizeof(float));
 		team->measured = palloc(hybrid_measured_bytes(sample.count));

@@ -200,7 +200,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 
 	memset(regroup, 0, sizeof(*regroup));
 	regroup->sample_most =
-		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + sizeof(int64)),
+		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + 2 * sizeof(int64)),
 	                Max(lists, SAMPLE_LEAST));
 	regroup->memory =
 		(Size) Max(memory - kept_bytes(open, tree, rows) -

@@ -57,7 +57,7 @@ IndexBulkDeleteResult *
 hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	HybridIndex open;
-	HybridQueries queries;
+	HybridQueries queries = {0};
 	bool regrouped = false;
 
 	if (info->analyze_only)
@@ -84,6 +84,11 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	{
 		hybrid_learn(info->index, &open, stats->num_index_tuples, regrouped ? &queries : NULL);
 		stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	}
+	if (queries.places != NULL)
+	{
+		pfree(queries.places);
+		pfree(queries.positions);
 	}
 	IndexFreeSpaceMapVacuum(info->index);
 	return stats;

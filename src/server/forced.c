@@ -12,7 +12,7 @@
 #include "server/forced.h"
 
 static bool is_known(const HyExecutor *executor, const HyDecision *decision);
-static bool has_lost(const HyExecutor *executor);
+static bool has_lost(const HyExecutor *executor, const HyDecision *decision);
 static int code_of(const HyDecision *decision);
 static char *names_of_backends(const HyExecutor *executor);
 static char *detail_of(const HyExecutor *executor, const HyDecision *decision);
@@ -54,9 +54,9 @@ is_known(const HyExecutor *executor, const HyDecision *decision)
 	return false;
 }
 
-/* has_lost: whether this process has had a device and may not use it again. */
+/* has_lost: whether what was refused is a device that this process has had and may not use again. */
 static bool
-has_lost(const HyExecutor *executor)
+has_lost(const HyExecutor *executor, const HyDecision *decision)
 {
 	int32 device;
 
@@ -65,8 +65,9 @@ has_lost(const HyExecutor *executor)
 		HyDeviceState state;
 
 		hy_executor_device(executor, device, &state);
-		/* of what was never there nothing is known */
-		if (state.latched && state.info.name[0] != '\0')
+		/* of what was never there nothing is known; another device may be what was asked for */
+		if (state.latched && state.info.name[0] != '\0' && state.why != NULL &&
+		    strcmp(state.why, decision->failure.text) == 0)
 			return true;
 	}
 	return false;
@@ -145,7 +146,7 @@ hint_of(const HyExecutor *executor, const HyDecision *decision)
 	switch (decision->reason)
 	{
 		case HY_REASON_NO_DEVICE:
-			if (has_lost(executor))
+			if (has_lost(executor, decision))
 				return "A session does not use a device again that it has lost: begin another "
 					   "session.";
 			return "The view \"hybrid_devices\" says what each device lacks.";
@@ -172,6 +173,8 @@ hint_of(const HyExecutor *executor, const HyDecision *decision)
 		case HY_UNSUPPORTED:
 			return "The view \"hybrid_capabilities\" says what devices can run.";
 		case HY_INVALID:
+			return "The device was told what it does not understand: if no setting explains that, "
+				   "please report it.";
 		case HY_BUG:
 			return "This is a bug of hybrid or of its plug-in: please report it.";
 		default:

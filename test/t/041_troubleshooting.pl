@@ -117,6 +117,8 @@ ERROR:  55000: $first "gpu"
 DETAIL:  No device can be used: it lost this process its context.
 HINT:  A session does not use a device again that it has lost: begin another session. $answer
 }, 'a device that is lost, and one that was');
+like(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=process_lost'}, "$once SET hybrid.gpu_device = 7; $once"),
+	qr/\nDETAIL:  No device can be used: it is left out: hybrid\.gpu_device does not name it\.\nHINT:  \Q$lacks $answer\E\n\z/, 'one that was lost is not what another refusal is about');
 like(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=transient'}, $once x 4),
 	qr/ERROR:  55000: \Q$first\E "gpu"\nDETAIL:  No device is trusted with it at the moment: it failed too often lately\.\nHINT:  .*\Q$answer\E\n\z/, 'a device that failed three times');
 is(forced(q{SET hybrid.execution = gpu; SET hybrid.gpu_timeout = '20ms'; SET hybrid.emulated_faults = 'status=hang'}) =~ s/("timeout"): .*/$1./r, qq{ERROR:  58000: $first "gpu"
@@ -125,7 +127,7 @@ HINT:  Raise "hybrid.gpu_timeout", if the device was merely slow. $answer
 }, 'a device that does not end');
 is(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'sometimes'}), qq{ERROR:  58000: $first "gpu"
 DETAIL:  Device 1 (emulated 0) was tried and failed with status "invalid": emulated_faults: cannot read "sometimes".
-HINT:  This is a bug of hybrid or of its plug-in: please report it. $answer
+HINT:  The device was told what it does not understand: if no setting explains that, please report it. $answer
 }, 'a device that cannot be told what to do');
 # 20 queries of 16,000 dimensions are more than 1 MB, however few rows they meet
 $node->safe_psql('postgres', 'CREATE TABLE wide AS SELECT array_fill(i, ARRAY[16000])::vector AS v FROM generate_series(1, 30) i');
