@@ -277,7 +277,7 @@ is((told(q{SET hybrid.plugins = ''; SELECT backend FROM hybrid_devices; RESET hy
 my $by_workers = q{
 	SET force_parallel_mode = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 	SET parallel_leader_participation = off; SET max_parallel_workers_per_gather = 2;
-	CREATE FUNCTION told() RETURNS text LANGUAGE sql PARALLEL SAFE AS $$ SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'hybrid.%' $$;
+	CREATE FUNCTION told() RETURNS text LANGUAGE sql PARALLEL SAFE AS $$ SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'hybrid.%%' $$;
 	CREATE FUNCTION here() RETURNS int LANGUAGE sql PARALLEL SAFE AS 'SELECT pg_backend_pid()';
 	SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = prefer_gpu; SET hybrid.simd = scalar; SET hybrid.gpu_min_batch_overrides = 'topk:5, spread:7';
 	SET hybrid.gpu_device = 0, 3; SET hybrid.emulated_launch_us = 0.1; SET hybrid.emulated_profile = integrated; SET hybrid.target_recall = 0.7000000001;
