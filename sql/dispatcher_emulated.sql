@@ -14,9 +14,11 @@ CREATE FUNCTION ask() RETURNS SETOF answer LANGUAGE sql AS $$
 	SELECT * FROM hybrid_knn('point', 'v', ARRAY['[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]']::vector[], 20) $$;
 CREATE FUNCTION differs() RETURNS bigint LANGUAGE sql AS $$
 	SELECT count(*) FROM ((TABLE answer EXCEPT SELECT * FROM ask()) UNION ALL (SELECT * FROM ask() EXCEPT TABLE answer)) d $$;
+-- where all sessions share a table it has the others' events, too
+CREATE VIEW own_events AS SELECT * FROM hybrid_events WHERE pid = pg_backend_pid();
 CREATE FUNCTION last_event(OUT operation text, OUT strategy text, OUT backend text, OUT reason text, OUT fallback bool, OUT status text, OUT virtual bool)
 RETURNS SETOF record LANGUAGE sql AS $$
-	SELECT operation, strategy, backend, reason, fallback, status, virtual FROM hybrid_events OFFSET greatest((SELECT count(*) FROM hybrid_events) - 1, 0) $$;
+	SELECT operation, strategy, backend, reason, fallback, status, virtual FROM own_events OFFSET greatest((SELECT count(*) FROM own_events) - 1, 0) $$;
 SET hybrid.force_cpu = on;
 INSERT INTO answer SELECT * FROM ask();
 SET hybrid.force_cpu = off;
@@ -28,7 +30,7 @@ SELECT * FROM last_event();
 SET hybrid.gpu_min_batch_overrides = 'topk:1024';
 SELECT hybrid_reset_stats();
 SELECT differs();
-SELECT backend, reason, virtual FROM hybrid_events LIMIT 1;
+SELECT backend, reason, virtual FROM own_events LIMIT 1;
 RESET hybrid.gpu_min_batch;
 RESET hybrid.gpu_min_batch_overrides;
 SELECT state, memory_total FROM hybrid_devices WHERE device = 1;
@@ -60,23 +62,23 @@ SELECT device, operation, failures, fallbacks, success_rate FROM hybrid_stats WH
 SELECT hybrid_reset_stats();
 SET hybrid.emulated_faults = 'fail_at=1,status=nomem';
 SELECT differs();
-SELECT backend, reason, fallback, status FROM hybrid_events LIMIT 1;
+SELECT backend, reason, fallback, status FROM own_events LIMIT 1;
 -- a lost context is opened again
 SELECT hybrid_reset_stats();
 SET hybrid.emulated_faults = 'fail_at=1,status=context_lost';
 SELECT differs();
-SELECT backend, reason, fallback, status FROM hybrid_events LIMIT 1;
+SELECT backend, reason, fallback, status FROM own_events LIMIT 1;
 -- what fails half-way leaves nothing in the answer
 SELECT hybrid_reset_stats();
 SET hybrid.emulated_faults = 'in=poll,fail_at=1,status=transient';
 SELECT differs();
-SELECT backend, fallback, status FROM hybrid_events LIMIT 1;
+SELECT backend, fallback, status FROM own_events LIMIT 1;
 -- a hang
 SELECT hybrid_reset_stats();
 SET hybrid.gpu_timeout = '20ms';
 SET hybrid.emulated_faults = 'fail_at=1,status=hang';
 SELECT differs();
-SELECT backend, fallback, status, error FROM hybrid_events LIMIT 1;
+SELECT backend, fallback, status, error FROM own_events LIMIT 1;
 -- a hang and a statement timeout: the session is not stuck
 SELECT hybrid_reset_stats();
 SET hybrid.gpu_timeout = '1h';
@@ -128,7 +130,7 @@ SELECT count(*) FROM hybrid_devices;
 SET hybrid.emulated_memory_mb = 1;
 SET hybrid.plugins = 'hybrid_emulated';
 SELECT count(*) FROM hybrid_knn('point', 'v', (SELECT array_agg(v) FROM point), 100);
-SELECT backend, reason, bytes_required > bytes_available AS too_much FROM hybrid_events LIMIT 1;
+SELECT backend, reason, bytes_required > bytes_available AS too_much FROM own_events LIMIT 1;
 RESET hybrid.emulated_memory_mb;
 -- several devices
 SET hybrid.plugins = '';
@@ -141,6 +143,7 @@ SET hybrid.plugins = 'hybrid_emulated, hybrid_emulated';
 SELECT count(*) FROM hybrid_devices WHERE device > 0;
 
 -- only some of them; both sides at once
+SELECT hybrid_reset_stats();
 SET hybrid.execution = gpu;
 SET hybrid.gpu_device = '2';
 SELECT differs();
@@ -159,3 +162,4 @@ RESET hybrid.split_gpu_percent;
 RESET hybrid.execution;
 
 DROP TABLE point, answer CASCADE;
+DROP VIEW own_events;

@@ -65,6 +65,8 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 
 	if (status != HY_OK || rows->rows == 0)
 		return status;
+	if (rows->data == NULL)
+		return HY_INVALID;
 	if (groups != NULL && groups->centers.rows > groups->probes)
 	{
 		assignment.groups = groups;

@@ -32,8 +32,9 @@ typedef struct HyGroups
 } HyGroups;
 
 /*
- * hy_assign_check: HY_INVALID unless rows, centroids and centers are fp32 on the host, of the same
- * dimensions, centroids are there, and the groups are what is said above.
+ * hy_assign_check: HY_INVALID unless rows, centroids and centers are fp32, of the same dimensions, on
+ * the host but for rows, which may lie in a buffer, centroids are there, and the groups are what is said
+ * above.
  */
 extern HyStatus
 hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups);
@@ -42,7 +43,8 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
  * hy_assign: nearest[i] is the nearest centroid to row i, the lower one of several, among those of
  * its `probes` nearest groups (of equally near ones the lower).  0 where none has a distance.  groups
  * may be NULL.  Takes up to about 16 MB, or what 1,024 rows of the largest dimensions make of it.
- * HY_INVALID, HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * HY_INVALID, as of rows that are not
+ * on the host, HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+static bool shaped(const HyMatrix *matrix, int32_t dims);
 static bool plain(const HyMatrix *matrix, int32_t dims);
 
 HyStatus
@@ -13,8 +14,9 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 {
 	int64_t g;
 
-	if (!plain(rows, rows->dims) || !plain(centroids, rows->dims) || centroids->rows < 1 ||
-	    centroids->rows > INT32_MAX)
+	if (!shaped(rows, rows->dims) ||
+	    (rows->rows > 0 && rows->data == NULL && rows->buffer == NULL) ||
+	    !plain(centroids, rows->dims) || centroids->rows < 1 || centroids->rows > INT32_MAX)
 		return HY_INVALID;
 	if (groups == NULL || groups->centers.rows == 0)
 		return HY_OK;
@@ -31,10 +33,16 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 	return HY_OK;
 }
 
+/* shaped: wherever it lies. */
+static bool
+shaped(const HyMatrix *matrix, int32_t dims)
+{
+	return matrix->dtype == HY_F32 && matrix->dims == dims && dims >= 1 && dims <= HY_MAX_DIMS &&
+	       matrix->rows >= 0 && matrix->stride >= (size_t) dims * sizeof(float);
+}
+
 static bool
 plain(const HyMatrix *matrix, int32_t dims)
 {
-	return matrix->dtype == HY_F32 && matrix->dims == dims && dims >= 1 && dims <= HY_MAX_DIMS &&
-	       matrix->rows >= 0 && (matrix->data != NULL || matrix->rows == 0) &&
-	       matrix->stride >= (size_t) dims * sizeof(float);
+	return shaped(matrix, dims) && (matrix->data != NULL || matrix->rows == 0);
 }

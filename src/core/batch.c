@@ -4,8 +4,6 @@
  */
 #include "core/batch.h"
 
-#include <string.h>
-
 static const char *const metric_names[HY_METRIC_COUNT] = {"l2", "ip", "cosine", "l1"};
 static const char *const dtype_names[HY_DTYPE_COUNT] = {"float32", "float16"};
 
@@ -23,20 +21,4 @@ hy_dtype_name(HyDtype dtype)
 	if ((int) dtype < 0 || (int) dtype >= HY_DTYPE_COUNT)
 		return "unknown";
 	return dtype_names[dtype];
-}
-
-int
-hy_metric_parse(const char *name, HyMetric *metric)
-{
-	int i;
-
-	for (i = 0; i < HY_METRIC_COUNT; i++)
-	{
-		if (strcmp(name, metric_names[i]) == 0)
-		{
-			*metric = (HyMetric) i;
-			return 0;
-		}
-	}
-	return -1;
 }

@@ -71,7 +71,4 @@ hy_matrix_row(const HyMatrix *matrix, int64_t i)
 extern const char *hy_metric_name(HyMetric metric);
 extern const char *hy_dtype_name(HyDtype dtype);
 
-/* hy_metric_parse: the metric called name; 0 when there is one, -1 when there is none. */
-extern int hy_metric_parse(const char *name, HyMetric *metric);
-
 #endif

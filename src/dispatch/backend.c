@@ -48,11 +48,13 @@ hy_task_shape(const HyTask *task)
 		case HY_OP_SPREAD:
 			shape.queries = task->u.spread.seeds.sets;
 			shape.targets = task->u.spread.graph != NULL ? task->u.spread.graph->edges : 0;
+			shape.resident = task->u.spread.buffer != NULL;
 			break;
 		case HY_OP_ASSIGN:
 			shape.dims = task->u.assign.rows.dims;
 			shape.queries = task->u.assign.rows.rows;
 			shape.targets = centroids_met(&task->u.assign);
+			shape.resident = task->u.assign.rows.buffer != NULL;
 			break;
 		case HY_OP_SCORE_CODES:
 			shape.dims = task->u.score.rows.padded;
@@ -186,7 +188,12 @@ spread_makes_sense(const HySpreadTask *task)
 		return false;
 	if (p->hops == -1 && !(p->tolerance > 0))
 		return false;
-	if (task->graph->nodes > 0 && task->gain == NULL)
+	if (task->graph->nodes > 0 && task->gain == NULL && task->buffer == NULL)
+		return false;
+	if (task->buffer != NULL && task->packed == NULL)
+		return false;
+	if (task->packed != NULL &&
+	    (task->packed->nodes != task->graph->nodes || task->packed->edges != task->graph->edges))
 		return false;
 	if (task->graph->nodes > 0 && task->seeds.sets > 0 &&
 	    (task->activation == NULL || task->hop == NULL))

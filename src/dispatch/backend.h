@@ -30,11 +30,12 @@
 #include "core/batch.h"
 #include "core/cancel.h"
 #include "core/clock.h"
+#include "core/packed_graph.h"
 #include "core/score.h"
 #include "core/spread.h"
 #include "core/status.h"
 
-#define HY_BACKEND_ABI 6
+#define HY_BACKEND_ABI 7
 #define HY_NAME_LENGTH 64
 #define HY_TEXT_LENGTH 160
 
@@ -78,10 +79,10 @@ typedef struct HyTopKTask
 
 typedef struct HyAssignTask
 {
-	HyMatrix rows; /* fp32, host; so are all */
-	HyMatrix centroids;
-	HyGroups groups;  /* centers.rows 0: none */
-	int32_t *nearest; /* rows.rows, host */
+	HyMatrix rows;      /* fp32 */
+	HyMatrix centroids; /* fp32, host; so are the groups */
+	HyGroups groups;    /* centers.rows 0: none */
+	int32_t *nearest;   /* rows.rows, host */
 } HyAssignTask;
 
 typedef struct HyScoreTask
@@ -95,8 +96,10 @@ typedef struct HyScoreTask
 
 typedef struct HySpreadTask
 {
-	const HyCsr *graph;
-	const double *gain; /* graph->nodes */
+	const HyCsr *graph;          /* host; with a buffer its numbers, and out_weight or NULL */
+	const double *gain;          /* graph->nodes, host; not looked at with a buffer */
+	const HyPackedGraph *packed; /* of this graph, or NULL; host */
+	HyBuffer *buffer;            /* where it lies, packed so, with this gain; or NULL */
 	HySpreadParams params;
 	HySpreadSeeds seeds;
 	double *activation; /* seeds.sets * graph->nodes, host */

@@ -119,11 +119,9 @@ cpu_caps(const HyDevice *device, const HyShape *shape)
 		.ok = true, .max_targets = INT64_MAX, .max_k = INT32_MAX, .numeric_class = HY_CLASS_EXACT};
 
 	(void) device;
-	if (shape->op == HY_OP_DISTANCE || shape->op == HY_OP_TOPK)
-	{
-		if (shape->resident)
-			caps = (HyCaps){.reason = "the CPU cannot read device memory"};
-	}
+	if ((shape->op == HY_OP_DISTANCE || shape->op == HY_OP_TOPK || shape->op == HY_OP_ASSIGN) &&
+	    shape->resident)
+		caps = (HyCaps){.reason = "the CPU cannot read device memory"};
 	else if (shape->op == HY_OP_ASSIGN)
 	{
 		if (shape->dtype != HY_F32 || shape->metric != HY_METRIC_L2)
@@ -281,6 +279,8 @@ run_task(const HyTask *task)
 		{
 			const HyAssignTask *a = &task->u.assign;
 
+			if (a->rows.rows > 0 && a->rows.data == NULL)
+				return HY_UNSUPPORTED;
 			return hy_assign(&a->rows, &a->centroids, &a->groups,
 			                 task->allocator != NULL ? task->allocator : &hy_malloc_allocator,
 			                 a->nearest, task->cancel);

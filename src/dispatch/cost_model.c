@@ -74,7 +74,8 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 		terms.serial = 0;
 		return terms;
 	}
-	terms.bytes = 4 * queries * dims;
+	/* rows that are assigned may lie there, centroids never do */
+	terms.bytes = shape->op == HY_OP_ASSIGN && shape->resident ? 0 : 4 * queries * dims;
 	if (hy_op_has_k(shape->op))
 		terms.bytes += queries * 16 * k;
 	else
@@ -82,7 +83,7 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 	/* a bit a dimension, and factors */
 	if (shape->op == HY_OP_SCORE_CODES)
 		terms.bytes += targets * (dims / 8 + sizeof(HyCode));
-	else if (!shape->resident)
+	else if (!shape->resident || shape->op == HY_OP_ASSIGN)
 		terms.bytes += targets * dims * (double) hy_dtype_size(shape->dtype);
 	terms.serial = cpu ? queries * targets : dims;
 	if (cpu && hy_op_has_k(shape->op))

@@ -268,7 +268,13 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		decision->reason = HY_REASON_SPLIT;
 	}
 	decision->status = choice->refusal;
-	if (choice->refusal != HY_OK)
+	if (choice->refusal == HY_OK)
+		return;
+	/* of a name that is known something would be known */
+	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)
+		snprintf(decision->failure.text, sizeof(decision->failure.text),
+		         "no backend is called \"%s\"", decision->named);
+	else
 		snprintf(decision->failure.text, sizeof(decision->failure.text), "%s",
 		         choice->why != NULL ? choice->why : "there is none");
 }

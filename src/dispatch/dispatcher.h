@@ -271,11 +271,10 @@ extern uint64_t hy_executor_epoch(const HyExecutor *executor); /* > 0; grows whe
 extern double hy_counters_quantile(const HyCounters *counters, double q);
 
 /*
- * hy_reason_name: 'below minimum batch', ...; hy_execution_name: 'auto', 'cpu', ...;
+ * hy_reason_name: 'below minimum batch', ...;
  * hy_flush_name: 'size', 'time', 'memory', 'end'; hy_scan_limit_name: 'max_scan_tuples', 'memory'.
  */
 extern const char *hy_reason_name(HyReason reason);
-extern const char *hy_execution_name(HyExecution execution);
 extern const char *hy_flush_name(HyFlush cause);
 extern const char *hy_scan_limit_name(HyScanLimit limit);
 

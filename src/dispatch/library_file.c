@@ -47,10 +47,12 @@ hy_library_file_look(const char *path)
 	file.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file.descriptor < 0)
 		return look;
-	if (fstat(file.descriptor, &status) == 0 && S_ISREG(status.st_mode))
+	if (fstat(file.descriptor, &status) == 0)
 	{
 		file.size = (uint64_t) status.st_size;
-		if (is_library(&file))
+		if (!S_ISREG(status.st_mode))
+			look = HY_LIBRARY_NO_FILE;
+		else if (is_library(&file))
 			look = look_at_parts(&file);
 	}
 	close(file.descriptor);

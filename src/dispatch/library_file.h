@@ -13,8 +13,9 @@
 typedef enum HyLibraryLook
 {
 	HY_LIBRARY_PLAUSIBLE, /* or not there, or no library at all: the loader says so itself */
-	HY_LIBRARY_CUT,       /* it ends before what its headers promise */
-	HY_LIBRARY_DAMAGED    /* its tables say what no linker writes */
+	HY_LIBRARY_NO_FILE, /* a pipe, which the loader waits for without end, a directory, a device */
+	HY_LIBRARY_CUT,     /* it ends before what its headers promise */
+	HY_LIBRARY_DAMAGED  /* its tables say what no linker writes */
 } HyLibraryLook;
 
 /* hy_library_file_look: at the file of this path, which is not kept open. */

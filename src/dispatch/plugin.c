@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dispatch/library_file.h"
+#include "dispatch/words.h"
 
 static bool bare_name(const char *name);
 static bool complete(const HyBackend *backend);
@@ -54,6 +55,9 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	}
 	switch (hy_library_file_look(path))
 	{
+		case HY_LIBRARY_NO_FILE:
+			snprintf(why, length, "%s.so is no regular file", name);
+			return NULL;
 		case HY_LIBRARY_CUT:
 			snprintf(why, length, "%s.so is not complete: its end is missing", name);
 			return NULL;
@@ -138,10 +142,12 @@ sayable(const char *name)
 static bool
 reserved(const char *name)
 {
-	static const char *const names[] = {"auto",  "cpu", "gpu",  "prefer_cpu", "prefer_gpu",
-	                                    "split", "on",  "off",  "true",       "false",
-	                                    "yes",   "no",  "none", "default"};
+	static const char *const names[] = {"on",  "off", "true", "false",
+	                                    "yes", "no",  "none", "default"};
 	size_t i;
+
+	if (hy_word_read(HY_WORDS_EXECUTION, name, strlen(name)) >= 0)
+		return true;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 	{

@@ -15,9 +15,6 @@ static const char *const reason_names[HY_REASON_COUNT] = {
 	"unreliable",      "out of memory", "not open yet", "cost",
 	"exploration",     "probe",         "split"};
 
-static const char *const execution_names[] = {"auto",       "cpu",   "gpu",  "prefer_cpu",
-                                              "prefer_gpu", "named", "split"};
-
 static const char *const flush_names[] = {"none", "size", "time", "memory", "end"};
 
 static const char *const scan_limit_names[] = {"none", "max_scan_tuples", "memory"};
@@ -127,14 +124,6 @@ hy_reason_name(HyReason reason)
 	if ((int) reason < 0 || (int) reason >= HY_REASON_COUNT)
 		return "unknown";
 	return reason_names[reason];
-}
-
-const char *
-hy_execution_name(HyExecution execution)
-{
-	if ((int) execution < 0 || (int) execution > HY_EXECUTION_SPLIT)
-		return "unknown";
-	return execution_names[execution];
 }
 
 const char *

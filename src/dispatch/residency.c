@@ -221,6 +221,23 @@ hy_residency_pin(HyResidency *residency, const HyUnit *unit)
 }
 
 void
+hy_residency_forget(HyResidency *residency, const HyUnitKey *key)
+{
+	HyUnit *unit = *find_place(residency, key);
+
+	if (unit == NULL)
+		return;
+	unit->used = 0;
+	if (residency->oldest == unit)
+		return;
+	take_out(residency, unit);
+	unit->older = NULL;
+	unit->newer = residency->oldest;
+	unit->newer->older = unit;
+	residency->oldest = unit;
+}
+
+void
 hy_residency_used(HyUnit *unit)
 {
 	unit->paid = true;
@@ -354,16 +371,23 @@ drop(HyResidency *residency, HyUnit *unit)
 	hy_free(residency->allocator, unit);
 }
 
-/* send: the rows in a buffer of their own. */
+/* send: the parts into a buffer of their own. */
 static HyStatus
 send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer)
 {
 	const HyBackend *backend = residency->backend;
 	HyStatus st = backend->buf_alloc(residency->device, rows->bytes, buffer);
+	int i;
 
 	if (st != HY_OK)
 		return st;
-	st = backend->upload(residency->device, *buffer, 0, rows->data, rows->bytes);
+	for (i = 0; i < rows->parts && st == HY_OK; i++)
+	{
+		const HyUnitPart *part = &rows->part[i];
+
+		if (part->bytes > 0)
+			st = backend->upload(residency->device, *buffer, part->offset, part->data, part->bytes);
+	}
 	if (st == HY_OK)
 		return HY_OK;
 	backend->buf_free(residency->device, *buffer);

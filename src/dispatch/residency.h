@@ -1,9 +1,9 @@
 /*
  * residency.h
- *		Rows that stay on an open device from one search to the next, unit by unit.
+ *		Rows, or graphs, that stay on an open device from one task to the next, unit by unit.
  *
- * A unit is what one task reads: packed rows in a buffer of their own, and beside them, in the host's
- * memory, notes of whoever sent them.  Its key says where the rows are from (place) and which they
+ * A unit is what one task reads: packed rows, or a packed graph, in a buffer of its own, and beside it,
+ * in the host's memory, notes of whoever sent it.  Its key says where the rows are from (place) and which they
  * are (version); the cache knows neither.  A unit whose version is another one now is dropped when it
  * is asked for, and so there is at most one of a place.
  *
@@ -33,12 +33,21 @@ typedef struct HyUnitKey
 /* HyUnit: one that is on the device. */
 typedef struct HyUnit HyUnit;
 
+/* HyUnitPart: some of it, and where it lies in the buffer. */
+typedef struct HyUnitPart
+{
+	const void *data;
+	uint64_t bytes; /* 0: nothing */
+	uint64_t offset;
+} HyUnitPart;
+
 /* HyUnitRows: what it is made of. */
 typedef struct HyUnitRows
 {
-	const void *data; /* packed rows */
-	uint64_t bytes;   /* of them, > 0 */
-	int64_t rows;
+	const HyUnitPart *part;
+	int parts;
+	uint64_t bytes;    /* of the buffer, > 0; what is in no part is 0 */
+	int64_t rows;      /* targets of a task over it */
 	const void *notes; /* copied */
 	size_t notes_bytes;
 } HyUnitRows;
@@ -89,6 +98,12 @@ extern void hy_residency_trim(HyResidency *residency, uint64_t limit);
 
 /* hy_residency_pin: a unit that a task reads is not dropped meanwhile; NULL: none. */
 extern void hy_residency_pin(HyResidency *residency, const HyUnit *unit);
+
+/*
+ * hy_residency_forget: nobody will ask for the unit of this place any more: it is the first to give
+ * way.  Does not touch the device.
+ */
+extern void hy_residency_forget(HyResidency *residency, const HyUnitKey *key);
 
 /* hy_residency_used: a task has read a copy that was there before. */
 extern void hy_residency_used(HyUnit *unit);

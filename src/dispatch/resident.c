@@ -13,6 +13,7 @@
 static int32_t home_of(HyExecutor *executor, const HyUnitKey *key);
 static bool usable(const HyExecutor *executor, int32_t device);
 static bool worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident);
+static bool point_at(HyTask *task, HyBuffer *buffer);
 static bool asked_for(const HyConfig *config);
 static void note_bytes(HyMember *member, uint64_t before);
 static void
@@ -119,7 +120,6 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	uint64_t start = hy_now(executor);
 	HyMember *member = &executor->member[resident->device];
 	HyTask there = *task;
-	HyMatrix *targets = there.op == HY_OP_TOPK ? &there.u.topk.targets : &there.u.distance.targets;
 	HyDecision local = {.device = 0};
 	HyDecision *d = decision != NULL ? decision : &local;
 	uint64_t finished;
@@ -129,13 +129,7 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	HyStatus st;
 
 	if (resident->unit == NULL || member->residency == NULL ||
-	    (task->op != HY_OP_TOPK && task->op != HY_OP_DISTANCE))
-		return HY_INVALID;
-	targets->data = NULL;
-	targets->norms = NULL;
-	targets->buffer = hy_unit_buffer(resident->unit);
-	targets->offset = 0;
-	if (hy_task_check(&there) != HY_OK)
+	    !point_at(&there, hy_unit_buffer(resident->unit)) || hy_task_check(&there) != HY_OK)
 		return HY_INVALID;
 	shape = hy_task_shape(&there);
 	if (executor->jotted > 0)
@@ -171,6 +165,18 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	hy_generation_check(executor);
 	hy_record_tick(executor, finished);
 	return st;
+}
+
+void
+hy_resident_forget(HyExecutor *executor, const HyUnitKey *key)
+{
+	int32_t d;
+
+	for (d = 1; d < executor->members; d++)
+	{
+		if (executor->member[d].residency != NULL)
+			hy_residency_forget(executor->member[d].residency, key);
+	}
 }
 
 void
@@ -246,6 +252,27 @@ worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *reside
 	if (!there || cpu_ns * HOPELESS < ns || ++member->left_alone % TRY_EVERY != 0)
 		return false;
 	resident->trial = true;
+	return true;
+}
+
+/* point_at: the task's large input is what lies in the buffer; false: it has none that could. */
+static bool
+point_at(HyTask *task, HyBuffer *buffer)
+{
+	HyMatrix *targets;
+
+	if (task->op == HY_OP_SPREAD)
+	{
+		task->u.spread.buffer = buffer;
+		return true;
+	}
+	if (task->op != HY_OP_TOPK && task->op != HY_OP_DISTANCE)
+		return false;
+	targets = task->op == HY_OP_TOPK ? &task->u.topk.targets : &task->u.distance.targets;
+	targets->data = NULL;
+	targets->norms = NULL;
+	targets->buffer = buffer;
+	targets->offset = 0;
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /*
  * resident.h
- *		Searches of rows that stay on a device: what the dispatcher is asked, unit by unit, before
- *		anybody reads the rows.
+ *		Tasks over rows, or a graph, that stay on a device: what the dispatcher is asked, unit by unit,
+ *		before anybody reads the rows.
  *
  *		ask		whether the unit is there and should be used, or had better be sent, or neither
  *		keep	it is sent, for this use and the next; the rows are the caller's still
@@ -52,8 +52,14 @@ extern HyStatus
 hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyResident *resident);
 
 /*
+ * hy_resident_forget: nobody will ask for this unit any more; touches no device, and may be called at
+ * any time.
+ */
+extern void hy_resident_forget(HyExecutor *executor, const HyUnitKey *key);
+
+/*
  * hy_resident_run: distances or nearest rows, with the unit as targets, of which data is not looked
- * at.  HY_OK: the outputs are filled; HY_CANCELLED; else the device failed, and the unit may be gone.
+ * at; or spreading over the unit, which lies as task.packed says.  HY_OK: the outputs are filled; HY_CANCELLED; else the device failed, and the unit may be gone.
  * *decision is filled and may be NULL.
  */
 extern HyStatus hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,

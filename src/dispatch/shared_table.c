@@ -2,18 +2,15 @@
  * shared_table.c
  *		What several processes remember together: see shared_table.h.
  *
- * Everything is read and written as 64-bit words, each with an atomic load or store, so that what
- * a reader copies while a writer is at it is stale or mixed but never undefined, and the sequence
- * number then says that it must not be used.  Words of a cell are stored with release and loaded
- * with acquire: a reader who sees one word of a newer value also sees the number stepped on.  On
- * x86 these cost nothing.
+ * Everything is read and written as cells, and as words, of shared_cell.h.
  */
 #include "dispatch/shared_table.h"
 
 #include <string.h>
 
+#include "dispatch/shared_cell.h"
+
 #define MAGIC UINT64_C(0x6879627269643031)
-#define TRIES 1000 /* before a reader takes the lock */
 #define WORDS(type) (sizeof(type) / sizeof(uint64_t))
 
 _Static_assert(sizeof(HyCounters) % sizeof(uint64_t) == 0, "counters are copied by words");
@@ -81,14 +78,6 @@ static uint64_t *context_word(const HySharedTable *table, int32_t device, int32_
 static EventCell *event_cell(const HySharedTable *table, uint64_t ticket);
 static int32_t set_of(const HySharedTable *table, int32_t device, uint32_t number);
 static void add_counters(HyCounters *sum, const HyCounters *delta);
-static uint64_t load(const uint64_t *word);
-static void store(uint64_t *word, uint64_t value);
-static void store_words(uint64_t *to, const void *from, size_t words);
-static void load_words(void *to, const uint64_t *from, size_t words);
-static void put_cell(uint64_t *version, uint64_t *copies, const void *value, size_t words);
-static void get_cell(const HyTableLock *lock, const uint64_t *version, const uint64_t *copies,
-                     void *value, size_t words);
-static bool try_cell(const uint64_t *version, const uint64_t *copies, void *value, size_t words);
 static void forget_all(HySharedTable *table);
 
 /*
@@ -132,7 +121,7 @@ hy_table_begin(HySharedTable *table, const HyTableLock *lock)
 {
 	if (lock->acquire != NULL)
 		lock->acquire(lock->arg);
-	if (load(&table->resetting) != 0)
+	if (hy_cell_load(&table->resetting) != 0)
 		forget_all(table);
 }
 
@@ -153,13 +142,13 @@ hy_table_new_session(HySharedTable *table)
 uint64_t
 hy_table_epoch(const HySharedTable *table)
 {
-	return load(&table->epoch);
+	return hy_cell_load(&table->epoch);
 }
 
 uint64_t
 hy_table_transitions(const HySharedTable *table)
 {
-	return load(&table->transitions);
+	return hy_cell_load(&table->transitions);
 }
 
 /*
@@ -193,7 +182,7 @@ hy_table_register(HySharedTable *table, const HyTableDevice *device)
 	key.name[HY_NAME_LENGTH - 1] = '\0';
 	key.architecture[HY_NAME_LENGTH - 1] = '\0';
 	device_cell(table, known)->key = key;
-	store(&table->devices, (uint64_t) known + 1);
+	hy_cell_store(&table->devices, (uint64_t) known + 1);
 	return known;
 }
 
@@ -203,9 +192,9 @@ hy_table_count(HySharedTable *table, int32_t device, HyOp op, const HyCounters *
 	CountersCell *cell = &device_cell(table, device)->counters[op];
 	HyCounters sum;
 
-	try_cell(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
+	hy_cell_try(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
 	add_counters(&sum, delta);
-	put_cell(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
+	hy_cell_put(&cell->version, cell->copies[0], &sum, WORDS(HyCounters));
 }
 
 void
@@ -214,10 +203,10 @@ hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op, const HyBrea
 {
 	BreakerCell *cell = &device_cell(table, device)->breakers[op];
 
-	put_cell(&cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
+	hy_cell_put(&cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
 	/* after the state, so that whoever sees the step finds the state */
 	if (transition)
-		store(&table->transitions, table->transitions + 1);
+		hy_cell_store(&table->transitions, table->transitions + 1);
 }
 
 void
@@ -235,7 +224,7 @@ hy_table_put_model(HySharedTable *table, const HyTableModel *model)
 		ModelCell *cell = model_cell(table, first + i);
 		HyTableModel there;
 
-		try_cell(&cell->version, cell->copies[0], &there, WORDS(HyTableModel));
+		hy_cell_try(&cell->version, cell->copies[0], &there, WORDS(HyTableModel));
 		if (there.number == model->number && there.device == model->device)
 		{
 			if (__builtin_add_overflow(value.samples, there.samples, &value.samples))
@@ -247,7 +236,7 @@ hy_table_put_model(HySharedTable *table, const HyTableModel *model)
 			chosen = cell;
 	}
 	chosen->used = ++table->writes;
-	put_cell(&chosen->version, chosen->copies[0], &value, WORDS(HyTableModel));
+	hy_cell_put(&chosen->version, chosen->copies[0], &value, WORDS(HyTableModel));
 }
 
 void
@@ -259,10 +248,10 @@ hy_table_put_event(HySharedTable *table, const HyTableEvent *event)
 	if (table->limits.events == 0)
 		return;
 	cell = event_cell(table, ticket);
-	store(&cell->version, 2 * ticket + 1);
-	store_words(cell->words, event, WORDS(HyTableEvent));
-	store(&cell->version, 2 * ticket + 2);
-	store(&table->tickets, ticket + 1);
+	hy_cell_store(&cell->version, 2 * ticket + 1);
+	hy_cell_store_words(cell->words, event, WORDS(HyTableEvent));
+	hy_cell_store(&cell->version, 2 * ticket + 2);
+	hy_cell_store(&table->tickets, ticket + 1);
 }
 
 bool
@@ -278,11 +267,11 @@ hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTabl
 		uint64_t *word = context_word(table, device, i);
 
 		/* only who has the lock makes it anything but 0; no value comes twice */
-		if (load(word) != 0)
+		if (hy_cell_load(word) != 0)
 			continue;
-		store(&table->contexts, table->contexts + 1);
+		hy_cell_store(&table->contexts, table->contexts + 1);
 		*place = (HyTablePlace){.word = word, .value = table->contexts};
-		store(word, place->value);
+		hy_cell_store(word, place->value);
 		return true;
 	}
 	return false;
@@ -302,7 +291,7 @@ hy_table_give_context(HyTablePlace *place)
 void
 hy_table_reset(HySharedTable *table)
 {
-	store(&table->resetting, 1);
+	hy_cell_store(&table->resetting, 1);
 	forget_all(table);
 }
 
@@ -315,7 +304,7 @@ hy_table_reset(HySharedTable *table)
 int32_t
 hy_table_devices(const HySharedTable *table)
 {
-	return (int32_t) load(&table->devices);
+	return (int32_t) hy_cell_load(&table->devices);
 }
 
 void
@@ -331,7 +320,7 @@ hy_table_contexts(const HySharedTable *table, int32_t device)
 	int32_t i;
 
 	for (i = 0; i < table->limits.contexts; i++)
-		count += load(context_word(table, device, i)) != 0;
+		count += hy_cell_load(context_word(table, device, i)) != 0;
 	return count;
 }
 
@@ -341,7 +330,7 @@ hy_table_counters(const HySharedTable *table, const HyTableLock *lock, int32_t d
 {
 	const CountersCell *cell = &device_cell(table, device)->counters[op];
 
-	get_cell(lock, &cell->version, cell->copies[0], counters, WORDS(HyCounters));
+	hy_cell_get(lock, &cell->version, cell->copies[0], counters, WORDS(HyCounters));
 }
 
 void
@@ -350,7 +339,7 @@ hy_table_breaker(const HySharedTable *table, const HyTableLock *lock, int32_t de
 {
 	const BreakerCell *cell = &device_cell(table, device)->breakers[op];
 
-	get_cell(lock, &cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
+	hy_cell_get(lock, &cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
 }
 
 bool
@@ -381,7 +370,7 @@ hy_table_model(const HySharedTable *table, const HyTableLock *lock, int32_t posi
 {
 	const ModelCell *cell = model_cell(table, position);
 
-	get_cell(lock, &cell->version, cell->copies[0], model, WORDS(HyTableModel));
+	hy_cell_get(lock, &cell->version, cell->copies[0], model, WORDS(HyTableModel));
 	return model->number != 0;
 }
 
@@ -394,7 +383,7 @@ hy_table_event_room(const HySharedTable *table)
 int32_t
 hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
 {
-	uint64_t end = load(&table->tickets);
+	uint64_t end = hy_cell_load(&table->tickets);
 	uint64_t most = (uint64_t) (room < table->limits.events ? room : table->limits.events);
 	uint64_t ticket = end > most ? end - most : 0;
 	int32_t found = 0;
@@ -404,10 +393,10 @@ hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
 		const EventCell *cell = event_cell(table, ticket);
 
 		/* What a writer has replaced meanwhile was the oldest, and is gone. */
-		if (load(&cell->version) != 2 * ticket + 2)
+		if (hy_cell_load(&cell->version) != 2 * ticket + 2)
 			continue;
-		load_words(&events[found], cell->words, WORDS(HyTableEvent));
-		if (load(&cell->version) == 2 * ticket + 2)
+		hy_cell_load_words(&events[found], cell->words, WORDS(HyTableEvent));
+		if (hy_cell_load(&cell->version) == 2 * ticket + 2)
 			found++;
 	}
 	return found;
@@ -491,90 +480,6 @@ add_counters(HyCounters *sum, const HyCounters *delta)
 	}
 }
 
-/*
- * ---------------------------------------------------------------------------------------------
- * Words and cells
- * ---------------------------------------------------------------------------------------------
- */
-
-static uint64_t
-load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
-static void
-store(uint64_t *word, uint64_t value)
-{
-	__atomic_store_n(word, value, __ATOMIC_RELEASE);
-}
-
-static void
-store_words(uint64_t *to, const void *from, size_t words)
-{
-	size_t i;
-
-	for (i = 0; i < words; i++)
-	{
-		uint64_t word;
-
-		memcpy(&word, (const char *) from + i * sizeof(word), sizeof(word));
-		store(&to[i], word);
-	}
-}
-
-static void
-load_words(void *to, const uint64_t *from, size_t words)
-{
-	size_t i;
-
-	for (i = 0; i < words; i++)
-	{
-		uint64_t word = load(&from[i]);
-
-		memcpy((char *) to + i * sizeof(word), &word, sizeof(word));
-	}
-}
-
-/* put_cell: by the only writer. */
-static void
-put_cell(uint64_t *version, uint64_t *copies, const void *value, size_t words)
-{
-	uint64_t next = *version + 1;
-
-	store_words(copies + (next & 1) * words, value, words);
-	store(version, next);
-}
-
-/* get_cell: at any time; waits for writers only when they have been in the way very often. */
-static void
-get_cell(const HyTableLock *lock, const uint64_t *version, const uint64_t *copies, void *value,
-         size_t words)
-{
-	int i;
-
-	for (i = 0; i < TRIES; i++)
-	{
-		if (try_cell(version, copies, value, words))
-			return;
-	}
-	if (lock->acquire != NULL)
-		lock->acquire(lock->arg);
-	try_cell(version, copies, value, words);
-	if (lock->release != NULL)
-		lock->release(lock->arg);
-}
-
-/* try_cell: the current copy; false when a writer has stepped on meanwhile, never under the lock. */
-static bool
-try_cell(const uint64_t *version, const uint64_t *copies, void *value, size_t words)
-{
-	uint64_t before = load(version);
-
-	load_words(value, copies + (before & 1) * words, words);
-	return load(version) == before;
-}
-
 /* forget_all: the rest of a reset; may be begun again after any part of it. */
 static void
 forget_all(HySharedTable *table)
@@ -592,10 +497,10 @@ forget_all(HySharedTable *table)
 
 		for (op = 0; op < HY_OP_COUNT; op++)
 		{
-			put_cell(&device->counters[op].version, device->counters[op].copies[0], &no_counters,
-			         WORDS(HyCounters));
-			put_cell(&device->breakers[op].version, device->breakers[op].copies[0], &closed,
-			         WORDS(HyBreaker));
+			hy_cell_put(&device->counters[op].version, device->counters[op].copies[0], &no_counters,
+			            WORDS(HyCounters));
+			hy_cell_put(&device->breakers[op].version, device->breakers[op].copies[0], &closed,
+			            WORDS(HyBreaker));
 		}
 	}
 	for (i = 0; i < table->limits.models; i++)
@@ -603,12 +508,12 @@ forget_all(HySharedTable *table)
 		ModelCell *cell = model_cell(table, i);
 
 		cell->used = 0;
-		put_cell(&cell->version, cell->copies[0], &no_model, WORDS(HyTableModel));
+		hy_cell_put(&cell->version, cell->copies[0], &no_model, WORDS(HyTableModel));
 	}
 	/* A version below every ticket's; the tickets go on, so that no old reader is taken in. */
 	for (i = 0; i < table->limits.events; i++)
-		store(&event_cell(table, (uint64_t) i)->version, 0);
-	store(&table->transitions, table->transitions + 1);
-	store(&table->epoch, table->epoch + 1);
-	store(&table->resetting, 0);
+		hy_cell_store(&event_cell(table, (uint64_t) i)->version, 0);
+	hy_cell_store(&table->transitions, table->transitions + 1);
+	hy_cell_store(&table->epoch, table->epoch + 1);
+	hy_cell_store(&table->resetting, 0);
 }

@@ -1,19 +1,17 @@
 /*
  * tracker.c
- *		A regression a kind of task and device, and the mean of each size class: see tracker.h.
+ *		What is remembered of tasks, a kind and device at a time: see tracker.h; tracker_forecast.c has what
+ *		is expected by that.
  *
  * Kinds live in a fixed array found through an open-addressed index; what belongs to a device is
  * allocated when it is first seen to run the kind, so that calls on known ground allocate nothing.
  * When memory is short an observation is dropped: history is a help, never a need.
  */
-#include "dispatch/tracker.h"
+#include "dispatch/tracker_state.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "dispatch/sizes.h"
-
-#define INDEX_SIZE 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
 #define CLIP_FROM 5    /* observations of a size */
 #define CLIP_WEIGHT 20 /* and of all */
 #define CLIP 0.5
@@ -22,75 +20,19 @@
 #define LONGEST_NS 4e15   /* 52 days */
 #define MOVED 0.02        /* a prediction that changed by more is another one */
 #define LEAPED 0.25
-#define POOL_UNTIL 30 /* observations of its own; from then on the pool hardly matters */
-#define LEAST_FROM 2  /* observations of a size, to be the least a device ever took */
+#define LEAST_FROM 2 /* observations of a size, to be the least a device ever took */
 
 /* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
 #define SIZE_BITS 6
 #define KIND_USED (UINT32_C(1) << 31)
 
-typedef struct Side
-{
-	HyModelState model;
-	HyModelState fresh; /* learned since hy_tracker_take */
-	HyCoefficients fit;
-	bool known; /* fit holds something */
-	bool prior; /* model holds what a calibration measured */
-	int64_t observations;
-	int64_t last;    /* of the kind's tasks */
-	double smallest; /* work, of what was not set aside; 0: nothing was */
-	double largest;
-	double least; /* work, of all */
-	HySizes sizes;
-} Side;
-
-typedef struct Kind
-{
-	uint32_t number; /* 0: free */
-	uint64_t last_used;
-	int64_t tasks;
-	HyShape shape;
-	Side *sides[HY_TRACKER_DEVICES];
-} Kind;
-
-struct HyTracker
-{
-	const HyAllocator *allocator;
-	int32_t window;
-	int32_t used;
-	uint32_t generation;
-	uint32_t leaps;
-	uint64_t serial;
-	/* all kinds of an operation together, for those of which little is known; [1]: resident */
-	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
-	double least_ns[HY_TRACKER_DEVICES]; /* that a size was seen to take; 0: none was */
-	int16_t index[INDEX_SIZE];           /* kind + 1; 0: empty */
-	Kind kinds[HY_TRACKER_KINDS];
-};
-
-/* Contest: two sides at a number of targets, for the break-even. */
-typedef struct Contest
-{
-	const HyTracker *tracker;
-	HyShape shape;
-	int32_t device;
-} Contest;
-
 static uint32_t index_slot(uint32_t number);
-static const Kind *find_kind(const HyTracker *tracker, uint32_t number);
-static Kind *claim_kind(HyTracker *tracker, const HyShape *shape);
+static HyTrackerKind *claim_kind(HyTracker *tracker, const HyShape *shape);
 static void rebuild_index(HyTracker *tracker);
-static void forget_kind(const HyTracker *tracker, Kind *kind);
-static Side *claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
-static const Side *find_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
-static double
-clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms terms, double ns);
-static HyModelState *pool_of(HyTracker *tracker, const HyShape *shape, int32_t device);
-static double launch_belief(const HyTracker *tracker, int32_t device);
-static void refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device);
-static double corrected(const Side *side, const HyShape *shape, HyCostTerms terms);
-static double borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device);
-static bool device_wins(void *arg, int64_t targets);
+static void forget_kind(const HyTracker *tracker, HyTrackerKind *kind);
+static HyTrackerSide *claim_side(HyTracker *tracker, const HyShape *shape, int32_t device);
+static double clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape,
+                      HyCostTerms terms, double ns);
 
 HyTracker *
 hy_tracker_create(const HyAllocator *allocator, int32_t window)
@@ -158,9 +100,9 @@ void
 hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device, double ns,
                        int32_t count)
 {
-	Side *side = claim_side(tracker, shape, device);
+	HyTrackerSide *side = claim_side(tracker, shape, device);
 	HyCostTerms terms = hy_cost_terms(shape, device == 0);
-	Kind *kind;
+	HyTrackerKind *kind;
 	HySize *size;
 	double before;
 	double after;
@@ -171,7 +113,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = 1;
 	if (ns > LONGEST_NS)
 		ns = LONGEST_NS;
-	kind = (Kind *) find_kind(tracker, hy_shape_kind(shape));
+	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
 	kind->last_used = ++tracker->serial;
 	kind->tasks += count;
 	kind->shape = *shape;
@@ -179,7 +121,7 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 	side->observations += count;
 	if (side->least == 0 || terms.work < side->least)
 		side->least = terms.work;
-	before = side->known ? corrected(side, shape, terms) : -1;
+	before = side->known ? hy_tracker_expect(side, shape, terms) : -1;
 
 	if (side->model.first_ns == 0)
 	{
@@ -192,7 +134,8 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		ns = clipped(side, size, shape, terms, ns);
 		(void) hy_model_learn(&side->model, terms, ns, count, tracker->window);
 		hy_model_count(&side->fresh, terms, ns, count);
-		(void) hy_model_learn(pool_of(tracker, shape, device), terms, ns, count, tracker->window);
+		(void) hy_model_learn(hy_tracker_pool(tracker, shape, device), terms, ns, count,
+		                      tracker->window);
 		hy_size_observe(size, terms, ns, count, tracker->window);
 		if (size->samples >= LEAST_FROM &&
 		    (tracker->least_ns[device] == 0 || size->ns < tracker->least_ns[device]))
@@ -202,86 +145,12 @@ hy_tracker_record_many(HyTracker *tracker, const HyShape *shape, int32_t device,
 		if (terms.work > side->largest)
 			side->largest = terms.work;
 	}
-	refit(tracker, side, shape, device);
-	after = corrected(side, shape, terms);
+	hy_tracker_refit(tracker, side, shape, device);
+	after = hy_tracker_expect(side, shape, terms);
 	if (!(fabs(after - before) <= MOVED * before))
 		tracker->generation++;
 	if (!(fabs(after - before) <= LEAPED * before))
 		tracker->leaps++;
-}
-
-double
-hy_tracker_predict(const HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	return hy_tracker_forecast(tracker, shape, device).ns;
-}
-
-double
-hy_tracker_speedup(const HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	double cpu = hy_tracker_predict(tracker, shape, 0);
-	double other = hy_tracker_predict(tracker, shape, device);
-
-	if (cpu < 0 || other < 0)
-		return -1;
-	return cpu / other;
-}
-
-int64_t
-hy_tracker_break_even(const HyTracker *tracker, const HyShape *shape, int32_t device, int64_t limit)
-{
-	Contest contest = {.tracker = tracker, .shape = *shape, .device = device};
-
-	if (hy_tracker_speedup(tracker, shape, device) < 0)
-		return -1;
-	return hy_cost_break_even(device_wins, &contest, limit);
-}
-
-HyForecast
-hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	HyForecast forecast = {.ns = -1, .hint_ns = -1};
-	HyCostTerms terms = hy_cost_terms(shape, device == 0);
-	const Side *side = find_side(tracker, shape, device);
-	const Kind *kind;
-	const HySize *size;
-
-	kind = find_kind(tracker, hy_shape_kind(shape));
-	if (side == NULL || !side->known)
-	{
-		forecast.hint_ns = borrowed(tracker, shape, device);
-		forecast.unseen = kind != NULL ? kind->tasks : 0;
-		return forecast;
-	}
-	/* What is known of other kinds may have grown since. */
-	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
-		refit((HyTracker *) tracker, (Side *) side, shape, device);
-	forecast.ns = corrected(side, shape, terms);
-	forecast.weight = side->model.weight;
-	forecast.cold = !(side->model.weight > 0);
-	forecast.unseen = kind->tasks - side->last;
-	forecast.above = hy_log2_floor(terms.work) - hy_log2_floor(side->least);
-	size = hy_sizes_find(&side->sizes, shape, terms.work);
-	if (size != NULL)
-		forecast.samples = (int32_t) size->samples;
-	if (side->largest > 0)
-	{
-		HyCostTerms largest = terms;
-
-		forecast.span = hy_log2_floor(side->largest) - hy_log2_floor(side->smallest);
-		if (terms.work > side->largest)
-		{
-			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
-			largest.work = side->largest;
-			/* all that the shape has more of is time that may not be needed */
-			largest.bytes = terms.bytes * (side->largest / terms.work);
-			largest.serial = terms.serial * (side->largest / terms.work);
-			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
-		}
-		else if (terms.work < side->smallest)
-			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->smallest);
-	}
-	return forecast;
 }
 
 uint32_t
@@ -304,11 +173,11 @@ hy_tracker_row(const HyTracker *tracker, int32_t i, HyTrackerRow *row)
 
 	for (k = 0; k < tracker->used; k++)
 	{
-		const Kind *kind = &tracker->kinds[k];
+		const HyTrackerKind *kind = &tracker->kinds[k];
 
 		for (d = 0; d < HY_TRACKER_DEVICES; d++)
 		{
-			const Side *side = kind->sides[d];
+			const HyTrackerSide *side = kind->sides[d];
 
 			if (kind->number == 0 || side == NULL || i-- > 0)
 				continue;
@@ -338,14 +207,14 @@ bool
 hy_tracker_import(HyTracker *tracker, const HyShape *shape, int32_t device,
                   const HyModelState *model)
 {
-	Side *side = claim_side(tracker, shape, device);
+	HyTrackerSide *side = claim_side(tracker, shape, device);
 	double before;
 
 	if (side == NULL)
 		return false;
 	before = side->model.weight;
 	hy_model_merge(&side->model, model, HY_TRACKER_PRIOR);
-	refit(tracker, side, shape, device);
+	hy_tracker_refit(tracker, side, shape, device);
 	tracker->generation++;
 	tracker->leaps++;
 	return side->model.weight > before;
@@ -355,7 +224,7 @@ bool
 hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device,
                         const HyModelState *model)
 {
-	Side *side = (Side *) find_side(tracker, shape, device);
+	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_side(tracker, shape, device);
 
 	/* a later calibration takes the place of an earlier one that nothing was added to */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
@@ -366,14 +235,14 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 	}
 	if (!hy_tracker_import(tracker, shape, device, model))
 		return false;
-	((Side *) find_side(tracker, shape, device))->prior = true;
+	((HyTrackerSide *) hy_tracker_side(tracker, shape, device))->prior = true;
 	return true;
 }
 
 bool
 hy_tracker_import_size(HyTracker *tracker, const HyShape *shape, int32_t device, double ns)
 {
-	Side *side = claim_side(tracker, shape, device);
+	HyTrackerSide *side = claim_side(tracker, shape, device);
 	HyCostTerms terms = hy_cost_terms(shape, device == 0);
 	HySize *size;
 
@@ -397,9 +266,9 @@ hy_tracker_take(HyTracker *tracker, uint32_t devices, int32_t *position, HyTrack
 {
 	for (; *position < tracker->used * HY_TRACKER_DEVICES; ++*position)
 	{
-		const Kind *kind = &tracker->kinds[*position / HY_TRACKER_DEVICES];
+		const HyTrackerKind *kind = &tracker->kinds[*position / HY_TRACKER_DEVICES];
 		int32_t device = *position % HY_TRACKER_DEVICES;
-		Side *side = kind->sides[device];
+		HyTrackerSide *side = kind->sides[device];
 
 		if (side == NULL || !(devices >> device & 1) || !(side->fresh.weight > 0))
 			continue;
@@ -438,14 +307,14 @@ index_slot(uint32_t number)
 	return (number * UINT32_C(2654435769)) >> 23;
 }
 
-static const Kind *
-find_kind(const HyTracker *tracker, uint32_t number)
+const HyTrackerKind *
+hy_tracker_kind(const HyTracker *tracker, uint32_t number)
 {
 	uint32_t slot = index_slot(number);
 
-	for (; tracker->index[slot] != 0; slot = (slot + 1) % INDEX_SIZE)
+	for (; tracker->index[slot] != 0; slot = (slot + 1) % HY_TRACKER_INDEX)
 	{
-		const Kind *kind = &tracker->kinds[tracker->index[slot] - 1];
+		const HyTrackerKind *kind = &tracker->kinds[tracker->index[slot] - 1];
 
 		if (kind->number == number)
 			return kind;
@@ -454,7 +323,7 @@ find_kind(const HyTracker *tracker, uint32_t number)
 }
 
 /* claim_kind: a kind for shape, which has none; the least recently used gives way. */
-static Kind *
+static HyTrackerKind *
 claim_kind(HyTracker *tracker, const HyShape *shape)
 {
 	int chosen = tracker->used;
@@ -491,13 +360,13 @@ rebuild_index(HyTracker *tracker)
 		uint32_t slot = index_slot(tracker->kinds[i].number);
 
 		while (tracker->index[slot] != 0)
-			slot = (slot + 1) % INDEX_SIZE;
+			slot = (slot + 1) % HY_TRACKER_INDEX;
 		tracker->index[slot] = (int16_t) (i + 1);
 	}
 }
 
 static void
-forget_kind(const HyTracker *tracker, Kind *kind)
+forget_kind(const HyTracker *tracker, HyTrackerKind *kind)
 {
 	int d;
 
@@ -506,33 +375,33 @@ forget_kind(const HyTracker *tracker, Kind *kind)
 	memset(kind, 0, sizeof(*kind));
 }
 
-static Side *
+static HyTrackerSide *
 claim_side(HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	Kind *kind;
+	HyTrackerKind *kind;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
-	kind = (Kind *) find_kind(tracker, hy_shape_kind(shape));
+	kind = (HyTrackerKind *) hy_tracker_kind(tracker, hy_shape_kind(shape));
 	if (kind == NULL)
 		kind = claim_kind(tracker, shape);
 	if (kind->sides[device] == NULL)
 	{
-		kind->sides[device] = hy_alloc_zero(tracker->allocator, sizeof(Side));
+		kind->sides[device] = hy_alloc_zero(tracker->allocator, sizeof(HyTrackerSide));
 		if (kind->sides[device] != NULL)
 			kind->sides[device]->last = kind->tasks;
 	}
 	return kind->sides[device];
 }
 
-static const Side *
-find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
+const HyTrackerSide *
+hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
-	const Kind *kind;
+	const HyTrackerKind *kind;
 
 	if (device < 0 || device >= HY_TRACKER_DEVICES)
 		return NULL;
-	kind = find_kind(tracker, hy_shape_kind(shape));
+	kind = hy_tracker_kind(tracker, hy_shape_kind(shape));
 	return kind != NULL ? kind->sides[device] : NULL;
 }
 
@@ -542,7 +411,8 @@ find_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
  * the band is wider: the next ones will tell.
  */
 static double
-clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms terms, double ns)
+clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,
+        double ns)
 {
 	double expected;
 	double band;
@@ -556,7 +426,7 @@ clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms 
 	}
 	else if (side->model.weight >= CLIP_WEIGHT)
 	{
-		expected = corrected(side, shape, terms);
+		expected = hy_tracker_expect(side, shape, terms);
 		band = CLIP_WIDE;
 	}
 	else
@@ -567,62 +437,4 @@ clipped(const Side *side, const HySize *size, const HyShape *shape, HyCostTerms 
 		return (1 + band) * expected;
 	low = band < 1 ? (1 - band) * expected : expected / (1 + band);
 	return ns > low ? ns : low;
-}
-
-static HyModelState *
-pool_of(HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	return &tracker->pools[device][shape->op][shape->resident ? 1 : 0];
-}
-
-/* launch_belief: of a device, the least it was ever seen to take: a launch is not much more. */
-static double
-launch_belief(const HyTracker *tracker, int32_t device)
-{
-	if (device == 0)
-		return HY_LAUNCH_NONE;
-	return tracker->least_ns[device] > 0 ? tracker->least_ns[device] : HY_LAUNCH_UNKNOWN;
-}
-
-/* refit: the coefficients anew; the pool has a say where the kind's own observations have little. */
-static void
-refit(HyTracker *tracker, Side *side, const HyShape *shape, int32_t device)
-{
-	HyModelState both = side->model;
-	double launch = launch_belief(tracker, device);
-
-	if (both.weight > 0)
-		hy_model_lean(&both, pool_of(tracker, shape, device), launch);
-	side->known = hy_model_solve(&both, launch, &side->fit);
-}
-
-/* corrected: the regression's prediction, times what sizes like this one were seen to take against it. */
-static double
-corrected(const Side *side, const HyShape *shape, HyCostTerms terms)
-{
-	return hy_cost_predict(&side->fit, terms) *
-	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
-}
-
-/* borrowed: what other kinds of the same operation and residency would say, < 0: none is known. */
-static double
-borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
-{
-	HyCoefficients fit;
-
-	if (device < 0 || device >= HY_TRACKER_DEVICES ||
-	    !hy_model_solve(pool_of((HyTracker *) tracker, shape, device),
-	                    launch_belief(tracker, device), &fit))
-		return -1;
-	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
-}
-
-static bool
-device_wins(void *arg, int64_t targets)
-{
-	Contest *contest = arg;
-
-	contest->shape.targets = targets;
-	return hy_tracker_predict(contest->tracker, &contest->shape, contest->device) <=
-	       hy_tracker_predict(contest->tracker, &contest->shape, 0);
 }

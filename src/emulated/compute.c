@@ -10,23 +10,24 @@
 #include "core/filter.h"
 #include "core/spread.h"
 
+static HyStatus assign(const HyDevice *device, const HyTask *task);
+static HyStatus spread(const HyDevice *device, const HyTask *task);
+static HyStatus unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph);
+
 HyStatus
 emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 {
 	const HyDistanceTask *d = &task->u.distance;
 	const HyTopKTask *t = &task->u.topk;
-	const HySpreadTask *s = &task->u.spread;
 	bool distance = task->op == HY_OP_DISTANCE;
 	HyMatrix queries;
 	HyMatrix targets;
 	HyStatus st;
 
 	if (task->op == HY_OP_SPREAD)
-		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
-		                 s->activation, s->hop);
+		return spread(device, task);
 	if (task->op == HY_OP_ASSIGN)
-		return hy_assign(&task->u.assign.rows, &task->u.assign.centroids, &task->u.assign.groups,
-		                 task->allocator, task->u.assign.nearest, task->cancel);
+		return assign(device, task);
 	if (task->op == HY_OP_SCORE_CODES)
 		return hy_score(&task->u.score.rows, &task->u.score.queries, task->u.score.k,
 		                task->u.score.out, task->u.score.counts, task->cancel);
@@ -43,6 +44,79 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	/* as the CPU would: what is played in no time should not take the host ten times as long */
 	return hy_nearest_search(t->metric, &queries, &targets, t->k, t->limits,
 	                         exact ? NULL : task->allocator, t->out, t->counts, task->cancel);
+}
+
+/* assign: rows that may lie in a buffer. */
+static HyStatus
+assign(const HyDevice *device, const HyTask *task)
+{
+	const HyAssignTask *a = &task->u.assign;
+	HyMatrix rows;
+	HyStatus st = emulated_on_host(device, &a->rows, &rows);
+
+	if (st != HY_OK)
+		return st;
+	return hy_assign(&rows, &a->centroids, &a->groups, task->allocator, a->nearest, task->cancel);
+}
+
+/* spread: over the host's graph, or over what lies in the buffer and nothing else. */
+static HyStatus
+spread(const HyDevice *device, const HyTask *task)
+{
+	const HySpreadTask *s = &task->u.spread;
+	const HyPackedGraph *packed = s->packed;
+	HyCsr graph = {
+		.nodes = s->graph->nodes, .edges = s->graph->edges, .out_weight = s->graph->out_weight};
+	HyStatus st;
+
+	if (s->buffer == NULL)
+		return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator, task->cancel,
+		                 s->activation, s->hop);
+	if (s->buffer->device != device || !hy_packed_graph_in(packed, s->buffer->bytes))
+		return HY_INVALID;
+	graph.row_start =
+		hy_alloc_array(task->allocator, (size_t) graph.nodes + 1, sizeof(*graph.row_start));
+	if (graph.row_start == NULL)
+		return HY_NOMEM;
+	st = unpack(s->buffer, packed, &graph);
+	if (st == HY_OK)
+		st = hy_spread(&graph,
+		               (const double *) (const void *) (s->buffer->data +
+		                                                packed->layout.offset[HY_PACKED_GAIN]),
+		               &s->params, &s->seeds, task->allocator, task->cancel, s->activation, s->hop);
+	hy_free(task->allocator, graph.row_start);
+	return st;
+}
+
+/* unpack: the buffer as a graph: of the rows their lists say where they begin. */
+static HyStatus
+unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
+{
+	const HyPackedRow *row =
+		(const HyPackedRow *) (const void *) (buffer->data + packed->layout.offset[HY_PACKED_ROWS]);
+	int64_t rows = packed->rows[0] + packed->rows[1] + packed->rows[2];
+	int64_t i;
+
+	graph->column = (uint32_t *) (void *) (buffer->data + packed->layout.offset[HY_PACKED_COLUMN]);
+	graph->weight = (float *) (void *) (buffer->data + packed->layout.offset[HY_PACKED_WEIGHT]);
+	memset(graph->row_start, 0, ((size_t) graph->nodes + 1) * sizeof(*graph->row_start));
+	for (i = 0; i < rows; i++)
+	{
+		if ((int64_t) row[i].row >= graph->nodes)
+			return HY_INVALID;
+		graph->row_start[row[i].row + 1] = row[i].count;
+	}
+	for (i = 0; i < graph->nodes; i++)
+		graph->row_start[i + 1] += graph->row_start[i];
+	/* what was sent may be anything, and is read by these numbers */
+	if (graph->row_start[graph->nodes] != graph->edges)
+		return HY_INVALID;
+	for (i = 0; i < graph->edges; i++)
+	{
+		if ((int64_t) graph->column[i] >= graph->nodes)
+			return HY_INVALID;
+	}
+	return HY_OK;
 }
 
 void

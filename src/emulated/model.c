@@ -44,8 +44,7 @@ static const Profile *find_profile(const HyHost *host);
 static double setting_number(const HyHost *host, const char *name, double otherwise);
 static bool setting_on(const HyHost *host, const char *name);
 static bool setting_is(const HyHost *host, const char *name, const char *value);
-static void
-spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load);
+static void spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *load);
 
 void
 emulated_settings(const HyHost *host, EmulatedSettings *settings)
@@ -95,7 +94,7 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	load->items = hy_shape_items(shape);
 	if (shape->op == HY_OP_SPREAD)
 	{
-		spread_load(shape->targets / 4 + 1, shape->targets, shape->queries, GUESSED_HOPS, load);
+		spread_load(shape->targets / 4 + 1, shape, GUESSED_HOPS, load);
 		return;
 	}
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
@@ -107,6 +106,9 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
 	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
+	/* there it is the rows that may lie on the device */
+	if (shape->op == HY_OP_ASSIGN && shape->resident)
+		load->bytes_up = target_bytes;
 	if (hy_op_has_k(shape->op))
 		load->bytes_down = (uint64_t) shape->queries * (uint64_t) shape->k * sizeof(HyNeighbor);
 	else if (shape->op == HY_OP_ASSIGN)
@@ -126,8 +128,8 @@ emulated_task_load(const HyTask *task, EmulatedLoad *load)
 	{
 		const HySpreadTask *s = &task->u.spread;
 
-		spread_load(s->graph->nodes, s->graph->edges, s->seeds.sets,
-		            s->params.hops < 0 ? GUESSED_HOPS : s->params.hops, load);
+		spread_load(s->graph->nodes, &shape, s->params.hops < 0 ? GUESSED_HOPS : s->params.hops,
+		            load);
 	}
 }
 
@@ -219,15 +221,15 @@ setting_is(const HyHost *host, const char *name, const char *value)
 }
 
 static void
-spread_load(int64_t nodes, int64_t edges, int64_t sets, int32_t hops, EmulatedLoad *load)
+spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *load)
 {
 	uint64_t n = (uint64_t) nodes;
-	uint64_t e = (uint64_t) edges;
-	uint64_t s = (uint64_t) sets;
+	uint64_t e = (uint64_t) shape->targets;
+	uint64_t s = (uint64_t) shape->queries;
 	uint64_t values;
 
-	load->flop = 2.0 * (double) edges * (double) sets * (double) hops;
-	load->bytes_up = e * 8 + n * 16 + s * 16;
+	load->flop = 2.0 * (double) shape->targets * (double) shape->queries * (double) hops;
+	load->bytes_up = s * 16 + (shape->resident ? 0 : e * 8 + n * 16);
 	/* what is merely asked about may be more than there is anywhere: it then is that much */
 	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
 		values = MOST_VALUES;

@@ -106,7 +106,6 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 	int i;
 
 	memset(levels, 0, sizeof(levels));
-	memset(queries, 0, sizeof(*queries));
 	hybrid_tree_read(index, &tree);
 	if (tree.height > 0 && !fits(index, open, &tree, rows, message_level))
 		set_next(index, AT_ONCE);

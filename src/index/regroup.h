@@ -9,6 +9,7 @@
 
 #include "lib/integerset.h"
 #include "utils/hsearch.h"
+#include "utils/tuplesort.h"
 
 #include "index/build.h"
 #include "index/copy.h"
@@ -66,6 +67,28 @@ hybrid_regroup_lists(const HybridIndex *open, double rows)
 /* hybrid_regroup_keep: a new list becomes one of those made. */
 extern void hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy);
 
+/* regroup_seen.c */
+
+/*
+ * hybrid_regroup_may_differ: whether something may have come into a leaf since its rows were copied: nothing is
+ * read for that; hybrid_regroup_differs: whether something has.
+ */
+extern bool hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list);
+extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list);
+
+/* hybrid_regroup_note_seen: the rows that a leaf had when its counter of changes was this are copied. */
+extern void
+hybrid_regroup_note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
+
+/* hybrid_regroup_was_copied: whether a row was, in an earlier round. */
+extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position);
+
+/*
+ * hybrid_regroup_note_rows: so were the rows at these positions, which are not sorted yet; ends the sort.  In order
+ * they take a byte or two each.
+ */
+extern void hybrid_regroup_note_rows(HybridRegroup *regroup, Tuplesortstate *positions);
+
 /* regroup.c */
 
 /*
@@ -77,8 +100,8 @@ extern bool hybrid_regroup_due(Relation index, const HybridIndex *open);
 /*
  * hybrid_regroup: all leaves of an index with so many rows are made anew, and the lists above them;
  * returns whether they were: not where memory, or temp_file_limit, does not suffice, which a message says.  Then
- * queries, in the current memory context, are rows that the recall of what was made is to be measured by.  The
- * caller holds the meta page's page lock, shared, which is given up in the end.
+ * queries, which come empty, are rows that the recall of what was made is to be measured by, in the current memory
+ * context.  The caller holds the meta page's lock, shared, which is given up now and then, and held again at the end.
  */
 extern bool hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
                            HybridQueries *queries);

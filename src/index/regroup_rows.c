@@ -3,8 +3,8 @@
  *		Rows of some leaves go to new leaves, as CREATE INDEX would make them of these rows.
  *
  * A sample says where the new leaves are, each row goes to the nearest, and rows sorted by leaf are
- * written leaf by leaf.  Nobody is kept from adding to the old leaves meanwhile: a row that was copied is
- * known by its position, which no other row has as long as VACUUM does not come by, and that is us.
+ * written leaf by leaf.  Nobody is kept from adding to the old leaves meanwhile: regroup_seen.c knows what was
+ * copied.
  */
 #include "postgres.h"
 
@@ -16,7 +16,6 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "server/memory.h"
@@ -29,14 +28,6 @@
 #define BATCH_ROWS 4096 /* that are assigned at a time */
 #define BATCH_LEAST 64
 #define SEED 1
-
-/* SeenLeaf: a leaf whose rows were copied, as it was when the first of its pages was read. */
-typedef struct SeenLeaf
-{
-	BlockNumber head;
-	uint16 generation;
-	uint64 changes;
-} SeenLeaf;
 
 /* Generation: the rows of one call. */
 typedef struct Generation
@@ -69,11 +60,6 @@ typedef struct Generation
 static void find_due(Generation *generation, const HybridLevel *leaves);
 static bool walk(Generation *generation);
 static bool walk_list(Generation *generation, const HybridLink *list);
-static bool may_differ(const HybridRegroup *regroup, const HybridLink *list);
-static bool differs(const HybridRegroup *regroup, const HybridLink *list);
-static const SeenLeaf *seen_of(const HybridRegroup *regroup, const HybridLink *list);
-static void note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
-static bool was_copied(const HybridRegroup *regroup, int64 position);
 static void sample_row(Generation *generation, Page page, int slot, int64 position);
 static void assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid);
 static void assign_batch(Generation *generation);
@@ -86,7 +72,6 @@ static void load_rows(Generation *generation, HybridContents *rows, int count);
 static void write_rows(HybridRegroup *regroup, const HybridContents *rows);
 static void write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count);
 static void note_copied(Generation *generation, int64 position);
-static void keep_copied(Generation *generation);
 
 int64
 hybrid_regroup_rows(HybridRegroup *regroup, const HybridLevel *leaves, HybridGate *gate)
@@ -172,7 +157,7 @@ find_due(Generation *generation, const HybridLevel *leaves)
 	for (i = 0; i < leaves->count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (may_differ(generation->regroup, &leaves->lists[i].link))
+		if (hybrid_regroup_may_differ(generation->regroup, &leaves->lists[i].link))
 			hybrid_links_add(&generation->due, leaves->lists[i].link);
 	}
 }
@@ -203,7 +188,8 @@ walk(Generation *generation)
 			return false;
 		while (hybrid_walk_more_ahead(&ahead, i, count))
 			hybrid_walk_expect(&ahead, &due->links[ahead.next]);
-		if ((generation->assigning || differs(regroup, &list)) && walk_list(generation, &list))
+		if ((generation->assigning || hybrid_regroup_differs(regroup, &list)) &&
+		    walk_list(generation, &list))
 			due->links[due->count++] = list;
 	}
 	return gate == NULL || gate->to_the_end || generation->rows <= HYBRID_REGROUP_FEW;
@@ -237,7 +223,7 @@ walk_list(Generation *generation, const HybridLink *list)
 			const ItemPointerData *tid = &entries->tid[slot % HY_CODE_ROWS];
 
 			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0 ||
-			    was_copied(regroup, hybrid_position(tid)))
+			    hybrid_regroup_was_copied(regroup, hybrid_position(tid)))
 				continue;
 			generation->rows++;
 			if (generation->assigning)
@@ -253,71 +239,8 @@ walk_list(Generation *generation, const HybridLink *list)
 			assign_batch(generation);
 	}
 	if (generation->assigning || generation->rows == before)
-		note_seen(regroup, list, changes);
+		hybrid_regroup_note_seen(regroup, list, changes);
 	return generation->rows > before;
-}
-
-/* may_differ: whether something may have come into a leaf since its rows were copied: nothing is read for that. */
-static bool
-may_differ(const HybridRegroup *regroup, const HybridLink *list)
-{
-	const SeenLeaf *seen = seen_of(regroup, list);
-
-	return seen == NULL || hybrid_noted(&regroup->notes, list->head);
-}
-
-/* differs: whether something has. */
-static bool
-differs(const HybridRegroup *regroup, const HybridLink *list)
-{
-	const SeenLeaf *seen = seen_of(regroup, list);
-
-	return seen == NULL ||
-	       seen->changes !=
-	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
-}
-
-static const SeenLeaf *
-seen_of(const HybridRegroup *regroup, const HybridLink *list)
-{
-	const SeenLeaf *seen =
-		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
-
-	return seen != NULL && seen->generation == list->generation ? seen : NULL;
-}
-
-static void
-note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
-{
-	SeenLeaf *seen;
-
-	if (regroup->seen == NULL)
-	{
-		HASHCTL control;
-
-		memset(&control, 0, sizeof(control));
-		control.keysize = sizeof(BlockNumber);
-		control.entrysize = sizeof(SeenLeaf);
-		control.hcxt = regroup->context;
-		regroup->seen = hash_create("leaves of a hybrid index that were copied", 1024, &control,
-		                            HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	}
-	seen = hash_search(regroup->seen, &list->head, HASH_ENTER, NULL);
-	seen->generation = list->generation;
-	seen->changes = changes;
-}
-
-static bool
-was_copied(const HybridRegroup *regroup, int64 position)
-{
-	int i;
-
-	for (i = 0; i < regroup->rounds; i++)
-	{
-		if (intset_is_member(regroup->copied[i], (uint64) position))
-			return true;
-	}
-	return false;
 }
 
 /* sample_row: keeps the first rows, and then others in their place, each row as probably as another. */
@@ -510,7 +433,7 @@ write_leaves(Generation *generation)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	if (generation->positions != NULL)
-		keep_copied(generation);
+		hybrid_regroup_note_rows(regroup, generation->positions);
 }
 
 /* load_rows: the next ones of the sort. */
@@ -582,29 +505,4 @@ note_copied(Generation *generation, int64 position)
 	generation->regroup->copied_count++;
 	if (generation->positions != NULL)
 		tuplesort_putdatum(generation->positions, Int64GetDatum(position), false);
-}
-
-/* keep_copied: in order they take a byte or two each. */
-static void
-keep_copied(Generation *generation)
-{
-	HybridRegroup *regroup = generation->regroup;
-	MemoryContext old = MemoryContextSwitchTo(regroup->context);
-	IntegerSet *copied = intset_create();
-	int64 last = -1;
-	bool isnull;
-	Datum value;
-
-	MemoryContextSwitchTo(old);
-	tuplesort_performsort(generation->positions);
-	while (tuplesort_getdatum(generation->positions, true, &value, &isnull, NULL))
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (DatumGetInt64(value) > last)
-			intset_add_member(copied, (uint64) DatumGetInt64(value));
-		last = DatumGetInt64(value);
-	}
-	tuplesort_end(generation->positions);
-	generation->positions = NULL;
-	regroup->copied[regroup->rounds++] = copied;
 }

@@ -137,8 +137,10 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 	if (whole)
 	{
 		Notes *notes = write_notes(search, rows, lost, lost_count);
-		HyUnitRows sent = {.data = search->vectors,
-		                   .bytes = rows * search->stride,
+		HyUnitPart part = {.data = search->vectors, .bytes = rows * search->stride};
+		HyUnitRows sent = {.part = &part,
+		                   .parts = 1,
+		                   .bytes = part.bytes,
 		                   .rows = rows,
 		                   .notes = notes,
 		                   .notes_bytes = notes_size(rows, lost_count)};

@@ -155,6 +155,13 @@ hybrid_run_resident(HyTask *task, HyResident *resident, const char *what)
 	return status == HY_OK;
 }
 
+void
+hybrid_forget(const HyUnitKey *key)
+{
+	if (executor != NULL)
+		hy_resident_forget(executor, key);
+}
+
 static void
 create_executor(void)
 {

@@ -35,4 +35,7 @@ extern uint64 hybrid_run(HyTask *task, const char *what);
 extern bool hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident);
 extern bool hybrid_run_resident(HyTask *task, HyResident *resident, const char *what);
 
+/* hybrid_forget: as hy_resident_forget; raises nothing, and may be called while a transaction ends. */
+extern void hybrid_forget(const HyUnitKey *key);
+
 #endif

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "dispatch/words.h"
 #include "lib/stringinfo.h"
 #include "server/forced.h"
 
@@ -23,6 +24,7 @@ hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, con
 {
 	bool named = decision->execution == HY_EXECUTION_NAMED;
 	const char *value = named ? decision->named : hy_execution_name(decision->execution);
+	char list[HY_WORDS_LENGTH];
 
 	if (named && !is_known(executor, decision))
 		ereport(
@@ -30,8 +32,10 @@ hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, con
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 		     errmsg("could not %s on the device: \"hybrid.execution\" is \"%s\"", what, value),
 		     errdetail("No backend has this name. There are: %s.", names_of_backends(executor)),
-		     errhint("\"hybrid.execution\" is auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or "
-		             "the name of a backend; \"hybrid.plugins\" says which of them are loaded.")));
+		     errhint(
+				 "\"hybrid.execution\" is %s, or the name of a backend; \"hybrid.plugins\" says "
+				 "which of them are loaded.",
+				 hy_words_list(HY_WORDS_EXECUTION, "", ", ", list))));
 	ereport(ERROR,
 	        (errcode(code_of(decision)),
 	         errmsg("could not %s on the device: \"hybrid.execution\" is \"%s\"", what, value),

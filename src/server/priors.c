@@ -18,6 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
+#include "dispatch/words.h"
 #include "executor/tuptable.h"
 #include "server/priors.h"
 #include "storage/lmgr.h"
@@ -42,6 +43,7 @@ static int32 find_device(const HyExecutor *executor, TupleTableSlot *slot);
 static bool parse_shape(TupleTableSlot *slot, HyShape *shape);
 static bool parse_state(Datum value, HyPrior *prior);
 static bool whole(double number, double most);
+static int word_of(TupleTableSlot *slot, int column, HyWords kind);
 static char *text_of(TupleTableSlot *slot, int column);
 
 bool
@@ -176,21 +178,17 @@ static bool
 parse_shape(TupleTableSlot *slot, HyShape *shape)
 {
 	int32 dims = DatumGetInt32(slot->tts_values[HYBRID_PRIOR_DIMS]);
-	int op = 0;
-	int dtype = 0;
+	int op = word_of(slot, HYBRID_PRIOR_OPERATION, HY_WORDS_OPERATION);
+	int dtype = word_of(slot, HYBRID_PRIOR_DTYPE, HY_WORDS_DTYPE);
+	int metric = word_of(slot, HYBRID_PRIOR_METRIC, HY_WORDS_METRIC);
 
 	memset(shape, 0, sizeof(*shape));
-	while (op < HY_OP_COUNT && strcmp(hy_op_name((HyOp) op), text_of(slot, HYBRID_PRIOR_OPERATION)))
-		op++;
-	while (dtype < HY_DTYPE_COUNT &&
-	       strcmp(hy_dtype_name((HyDtype) dtype), text_of(slot, HYBRID_PRIOR_DTYPE)))
-		dtype++;
-	if (op == HY_OP_COUNT || dtype == HY_DTYPE_COUNT ||
-	    hy_metric_parse(text_of(slot, HYBRID_PRIOR_METRIC), &shape->metric) != 0 ||
+	if (op < 0 || dtype < 0 || metric < 0 ||
 	    (op == HY_OP_SPREAD ? dims != 0 : dims < 1 || dims > HY_MAX_DIMS))
 		return false;
 	shape->op = (HyOp) op;
 	shape->dtype = (HyDtype) dtype;
+	shape->metric = (HyMetric) metric;
 	shape->dims = dims;
 	shape->queries = 1;
 	shape->targets = 1;
@@ -257,6 +255,14 @@ static bool
 whole(double number, double most)
 {
 	return number >= 0 && number <= most && number == floor(number);
+}
+
+static int
+word_of(TupleTableSlot *slot, int column, HyWords kind)
+{
+	const char *word = text_of(slot, column);
+
+	return hy_word_read(kind, word, strlen(word));
 }
 
 static char *

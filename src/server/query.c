@@ -49,7 +49,7 @@ hybrid_query_run(const char *text, const HybridReader *reader)
 		elog(ERROR, "could not prepare the %s: %s", reader->what,
 		     SPI_result_code_string(SPI_result));
 	if (reader->check != NULL)
-		reader->check(plan);
+		reader->check(reader->arg, plan);
 	if (!SPI_is_cursor_plan(plan))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_CURSOR_DEFINITION),
 		                errmsg("the %s must be a single query that returns rows", reader->what)));

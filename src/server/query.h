@@ -19,7 +19,7 @@ typedef struct HybridReader
 	const char *what; /* names the query in errors, e.g. "edges query" */
 
 	/* raises at a query that shall not run, before it does; NULL: any that returns rows will do */
-	void (*check)(SPIPlanPtr plan);
+	void (*check)(void *arg, SPIPlanPtr plan);
 
 	/* raises at columns that are not wanted, before the first row */
 	void (*columns)(void *arg, TupleDesc columns);

@@ -44,13 +44,25 @@ hybrid_check(HyStatus status, const char *what)
 HyMetric
 hybrid_parse_metric(const char *name)
 {
-	HyMetric metric;
+	return (HyMetric) hybrid_parse_word(HY_WORDS_METRIC, name);
+}
 
-	if (hy_metric_parse(name, &metric) != 0)
+int
+hybrid_parse_word(HyWords kind, const char *name)
+{
+	static const char *const one[] = {"operation", "metric", "type"};
+	static const char *const many[] = {"Operations", "Metrics", "Types"};
+	int value = hy_word_read(kind, name, strlen(name));
+	char list[HY_WORDS_LENGTH];
+
+	Assert(kind < lengthof(one));
+
+	if (value < 0)
 		ereport(ERROR,
-		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown metric \"%s\"", name),
-		         errhint("Metrics are \"l2\", \"ip\", \"cosine\" and \"l1\".")));
-	return metric;
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("unknown %s \"%s\"", one[kind], name),
+		         errhint("%s are %s.", many[kind], hy_words_list(kind, "\"", " and ", list))));
+	return value;
 }
 
 /*

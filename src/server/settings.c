@@ -13,6 +13,7 @@
 #include "core/filter.h"
 #include "dispatch/plugin.h"
 #include "dispatch/queue.h"
+#include "dispatch/words.h"
 #include "server/settings.h"
 #include "utils/guc.h"
 
@@ -91,7 +92,6 @@ static void define_batch_settings(void);
 static bool check_bare_names(char **newval, void **extra, GucSource source);
 static bool check_profile(char **newval, void **extra, GucSource source);
 static bool check_execution(char **newval, void **extra, GucSource source);
-static bool parse_execution(const char *text, HyExecution *parsed);
 static bool check_devices(char **newval, void **extra, GucSource source);
 static void assign_devices(const char *newval, void *extra);
 static bool check_overrides(char **newval, void **extra, GucSource source);
@@ -135,15 +135,15 @@ hybrid_define_settings(void)
 void
 hybrid_settings_config(HyConfig *config)
 {
+	int word;
 	int op;
 
 	hy_config_default(config);
 	config->force_cpu = force_cpu;
-	if (!parse_execution(execution, &config->execution))
-	{
-		config->execution = HY_EXECUTION_NAMED;
+	word = hy_word_read(HY_WORDS_EXECUTION, execution, strlen(execution));
+	config->execution = word < 0 ? HY_EXECUTION_NAMED : (HyExecution) word;
+	if (config->execution == HY_EXECUTION_NAMED)
 		strlcpy(config->backend_name, execution, sizeof(config->backend_name));
-	}
 	for (op = 0; op < HY_OP_COUNT; op++)
 		config->min_batch[op] = overrides.items[op] >= 0 ? overrides.items[op] : gpu_min_batch;
 	config->speedup_threshold = gpu_speedup_threshold;
@@ -176,12 +176,16 @@ hybrid_setting_text(void *arg, const char *name)
 static void
 define_dispatcher_settings(void)
 {
+	static char executions[HY_WORDS_LENGTH + 64]; /* the server keeps no copy */
+	char list[HY_WORDS_LENGTH];
+
+	snprintf(executions, sizeof(executions), "%s, or a backend's name.",
+	         hy_words_list(HY_WORDS_EXECUTION, "", ", ", list));
 	DefineCustomBoolVariable("hybrid.force_cpu", "Let nothing leave the CPU.", NULL, &force_cpu,
 	                         false, PGC_USERSET, 0, NULL, assign_bool, NULL);
-	DefineCustomStringVariable(
-		"hybrid.execution", "Which side runs a batch.",
-		"auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or a backend's name.", &execution, "auto",
-		PGC_USERSET, 0, check_execution, assign_string, NULL);
+	DefineCustomStringVariable("hybrid.execution", "Which side runs a batch.", executions,
+	                           &execution, "auto", PGC_USERSET, 0, check_execution, assign_string,
+	                           NULL);
 	DefineCustomIntVariable("hybrid.split_gpu_percent",
 	                        "Share of a batch for the devices when both sides work at it.",
 	                        "-1: as fast as each was measured to be.", &split_gpu_percent, -1, -1,
@@ -338,32 +342,16 @@ check_profile(char **newval, void **extra, GucSource source)
 static bool
 check_execution(char **newval, void **extra, GucSource source)
 {
-	HyExecution parsed;
+	char list[HY_WORDS_LENGTH];
 
 	(void) extra;
 	(void) source;
-	if (parse_execution(*newval, &parsed) || hy_backend_name_allowed(*newval))
+	if (hy_word_read(HY_WORDS_EXECUTION, *newval, strlen(*newval)) >= 0 ||
+	    hy_backend_name_allowed(*newval))
 		return true;
-	GUC_check_errhint(
-		"Available values: auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or the name "
-		"of a backend, such as cuda, in lower-case letters, digits and \"_\".");
-	return false;
-}
-
-/* parse_execution: false where it is none of the setting's own words. */
-static bool
-parse_execution(const char *text, HyExecution *parsed)
-{
-	int word;
-
-	for (word = 0; word <= HY_EXECUTION_SPLIT; word++)
-	{
-		if (word != HY_EXECUTION_NAMED && strcmp(text, hy_execution_name((HyExecution) word)) == 0)
-		{
-			*parsed = (HyExecution) word;
-			return true;
-		}
-	}
+	GUC_check_errhint("Available values: %s, or the name of a backend, such as cuda, in lower-case "
+	                  "letters, digits and \"_\".",
+	                  hy_words_list(HY_WORDS_EXECUTION, "", ", ", list));
 	return false;
 }
 
@@ -416,6 +404,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 {
 	MinBatchOverrides *parsed = (MinBatchOverrides *) malloc(sizeof(MinBatchOverrides));
 	const char *at = *newval;
+	char list[HY_WORDS_LENGTH];
 	int op;
 
 	(void) source;
@@ -431,16 +420,12 @@ check_overrides(char **newval, void **extra, GucSource source)
 		char *end;
 		long long items;
 
-		for (op = 0; op < HY_OP_COUNT; op++)
-		{
-			if (strlen(hy_op_name((HyOp) op)) == length &&
-			    strncmp(at, hy_op_name((HyOp) op), length) == 0)
-				break;
-		}
-		if (op == HY_OP_COUNT)
+		op = hy_word_read(HY_WORDS_OPERATION, at, length);
+		if (op < 0)
 		{
 			GUC_check_errdetail("There is no operation \"%.*s\".", (int) length, at);
-			GUC_check_errhint("Operations are distance, topk, assign, score_codes and spread.");
+			GUC_check_errhint("Operations are %s.",
+			                  hy_words_list(HY_WORDS_OPERATION, "", " and ", list));
 			free(parsed);
 			return false;
 		}

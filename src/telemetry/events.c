@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "dispatch/words.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"

@@ -16,8 +16,7 @@
 PG_FUNCTION_INFO_V1(hybrid_explain);
 
 static HyShape shape_from(FunctionCallInfo fcinfo);
-static HyOp parse_operation(const char *name);
-static HyDtype parse_dtype(const char *name);
+static int parse_word(FunctionCallInfo fcinfo, int argument, HyWords kind);
 static void store_side(FunctionCallInfo fcinfo, const HyExecutor *executor,
                        const HyDecision *decision, const HySideCost *cost);
 
@@ -46,7 +45,7 @@ hybrid_explain(PG_FUNCTION_ARGS)
 static HyShape
 shape_from(FunctionCallInfo fcinfo)
 {
-	HyShape shape = {.op = parse_operation(text_to_cstring(PG_GETARG_TEXT_PP(0))),
+	HyShape shape = {.op = (HyOp) parse_word(fcinfo, 0, HY_WORDS_OPERATION),
 	                 .targets = PG_GETARG_INT64(1),
 	                 .queries = PG_GETARG_INT64(3)};
 	int32 dims = PG_GETARG_INT32(2);
@@ -63,8 +62,8 @@ shape_from(FunctionCallInfo fcinfo)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		                errmsg("dims must be between 1 and %d: %d", HY_MAX_DIMS, dims)));
 	shape.dims = dims;
-	shape.metric = hybrid_parse_metric(text_to_cstring(PG_GETARG_TEXT_PP(4)));
-	shape.dtype = parse_dtype(text_to_cstring(PG_GETARG_TEXT_PP(6)));
+	shape.metric = (HyMetric) parse_word(fcinfo, 4, HY_WORDS_METRIC);
+	shape.dtype = (HyDtype) parse_word(fcinfo, 6, HY_WORDS_DTYPE);
 	if (!hy_op_has_k(shape.op))
 		return shape;
 	if (k < 1)
@@ -74,36 +73,10 @@ shape_from(FunctionCallInfo fcinfo)
 	return shape;
 }
 
-static HyOp
-parse_operation(const char *name)
+static int
+parse_word(FunctionCallInfo fcinfo, int argument, HyWords kind)
 {
-	int op;
-
-	for (op = 0; op < HY_OP_COUNT; op++)
-	{
-		if (strcmp(name, hy_op_name((HyOp) op)) == 0)
-			return (HyOp) op;
-	}
-	ereport(ERROR,
-	        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown operation \"%s\"", name),
-	         errhint("Operations are \"distance\", \"topk\", \"assign\", \"score_codes\" and "
-	                 "\"spread\".")));
-	return HY_OP_DISTANCE;
-}
-
-static HyDtype
-parse_dtype(const char *name)
-{
-	int dtype;
-
-	for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
-	{
-		if (strcmp(name, hy_dtype_name((HyDtype) dtype)) == 0)
-			return (HyDtype) dtype;
-	}
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown type \"%s\"", name),
-	                errhint("Types are \"float32\" and \"float16\".")));
-	return HY_F32;
+	return hybrid_parse_word(kind, text_to_cstring(PG_GETARG_TEXT_PP(argument)));
 }
 
 static void

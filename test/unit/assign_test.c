@@ -264,6 +264,20 @@ test_what_makes_no_sense(void)
 
 	CHECK_INT(hy_assign_check(&rows, &centroids, &groups), HY_OK);
 	CHECK_INT(hy_assign_check(&rows, &other, NULL), HY_INVALID);
+	/* rows may be where somebody else finds them, and nothing else may */
+	rows.data = NULL;
+	CHECK_INT(hy_assign_check(&rows, &centroids, NULL), HY_INVALID);
+	rows.buffer = (HyBuffer *) (void *) values;
+	CHECK_INT(hy_assign_check(&rows, &centroids, NULL), HY_OK);
+	CHECK_INT(hy_assign(&rows, &centroids, NULL, &hy_malloc_allocator, nearest, NULL), HY_INVALID);
+	other = rows;
+	other.rows = 3;
+	rows = matrix(values, 2, 3);
+	CHECK_INT(hy_assign_check(&rows, &other, NULL), HY_INVALID);
+	groups.centers.data = NULL;
+	groups.centers.buffer = other.buffer;
+	CHECK_INT(hy_assign_check(&rows, &centroids, &groups), HY_INVALID);
+	groups.centers = matrix(values, 2, 3);
 	CHECK_INT(hy_assign(&rows, &none, NULL, &hy_malloc_allocator, nearest, NULL), HY_INVALID);
 	CHECK_INT(hy_assign(&none, &centroids, NULL, &hy_malloc_allocator, nearest, NULL), HY_OK);
 	groups.probes = 0;

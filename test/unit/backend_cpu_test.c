@@ -165,6 +165,18 @@ test_failures(void)
 	task.u.distance.targets.data = NULL;
 	task.u.distance.targets.buffer = (HyBuffer *) vectors;
 	CHECK_INT(cpu->submit(device, &task, &ticket), HY_UNSUPPORTED);
+	{
+		HyMatrix centroids = task.u.distance.queries;
+		HyMatrix rows = task.u.distance.targets;
+		int32_t nearest[10];
+
+		rows.rows = 10;
+		task = (HyTask){.op = HY_OP_ASSIGN, .allocator = &hy_malloc_allocator};
+		task.u.assign = (HyAssignTask){.rows = rows, .centroids = centroids, .nearest = nearest};
+		CHECK_INT(hy_task_check(&task), HY_OK);
+		CHECK(hy_task_shape(&task).resident);
+		CHECK_INT(cpu->submit(device, &task, &ticket), HY_UNSUPPORTED);
+	}
 	cpu->last_error(device, &failure);
 	CHECK_INT(failure.native_code, 0);
 	CHECK_INT(cpu->open(1, NULL, &device), HY_INVALID);
@@ -189,6 +201,9 @@ test_caps_and_probe(void)
 	CHECK(cpu->caps(NULL, &shape).ok);
 	shape.op = HY_OP_ASSIGN;
 	CHECK(cpu->caps(NULL, &shape).ok);
+	shape.resident = true;
+	CHECK(!cpu->caps(NULL, &shape).ok && cpu->caps(NULL, &shape).reason != NULL);
+	shape.resident = false;
 	shape.dtype = HY_F16;
 	CHECK(!cpu->caps(NULL, &shape).ok);
 	shape.dtype = HY_F32;

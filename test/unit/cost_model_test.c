@@ -44,6 +44,13 @@ test_terms(void)
 	CHECK(t.work == 2000);
 	CHECK(t.bytes == 8000 + 8000);
 	CHECK(t.serial == 0);
+	shape.resident = true;
+	CHECK(hy_cost_terms(&shape, false).bytes == 8000);
+	/* of what is assigned the rows may lie there: queries */
+	shape = (HyShape){.op = HY_OP_ASSIGN, .dims = 10, .queries = 3000, .targets = 20};
+	CHECK(hy_cost_terms(&shape, false).bytes == 3000 * 10 * 4 + 3000 * 4 + 20 * 10 * 4);
+	shape.resident = true;
+	CHECK(hy_cost_terms(&shape, false).bytes == 3000 * 4 + 20 * 10 * 4);
 	shape.queries = -1;
 	CHECK(hy_cost_terms(&shape, true).work == 0);
 }

@@ -52,7 +52,7 @@ test_no_device(void)
 	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
 	strcpy(stage.config.backend_name, "other");
 	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
-	CHECK_STR(decision.failure.text, "there is none");
+	CHECK_STR(decision.failure.text, "no backend is called \"other\"");
 	stage_end();
 }
 

@@ -57,6 +57,52 @@ test_buffers(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
+/* rows to be assigned may lie on the device as well: then centroids travel, and nothing else up */
+static void
+test_rows_to_assign(void)
+{
+	const HyMatrix centroids = {.dims = DIMS, .rows = 2, .stride = DIMS * 4, .data = vectors};
+	HyMatrix rows = {.dims = DIMS, .rows = ROWS / 2, .stride = 2 * DIMS * 4};
+	HyTask task = {.op = HY_OP_ASSIGN, .allocator = &memory.allocator};
+	int32_t nearest[ROWS / 2];
+	int32_t wanted[ROWS / 2];
+	HyTimings timings;
+	HyDevice *device;
+	HyDevice *other;
+	HyBuffer *buffer;
+	HyShape shape;
+	bool done;
+
+	begin();
+	device = open_device(0);
+	rows.data = vectors + 2 * DIMS;
+	CHECK_INT(hy_assign(&rows, &centroids, NULL, &memory.allocator, wanted, NULL), HY_OK);
+	CHECK_INT(device_of->buf_alloc(device, ROWS * DIMS * 4 + 64, &buffer), HY_OK);
+	CHECK_INT(device_of->upload(device, buffer, 64, rows.data, ROWS * DIMS * 4), HY_OK);
+	rows.data = NULL;
+	rows.buffer = buffer;
+	rows.offset = 64;
+	memset(nearest, 0xcc, sizeof(nearest));
+	task.u.assign = (HyAssignTask){.rows = rows, .centroids = centroids, .nearest = nearest};
+	CHECK_INT(run(device, &task, &done, &timings), HY_OK);
+	CHECK(done);
+	CHECK_INT(memcmp(nearest, wanted, sizeof(nearest)), 0);
+	CHECK_INT(timings.bytes_up, 2 * DIMS * 4);
+	shape = hy_task_shape(&task);
+	CHECK_INT(device_of->estimate(device, &shape).bytes_up, 2 * DIMS * 4);
+	shape.resident = false;
+	CHECK_INT(device_of->estimate(device, &shape).bytes_up, (2 + ROWS / 2) * DIMS * 4);
+	task.u.assign.rows.offset = 64 + DIMS * 4 + 4;
+	CHECK_INT(run(device, &task, &done, &timings), HY_INVALID); /* beyond its end */
+	task.u.assign.rows.offset = 64;
+	other = open_device(0);
+	CHECK_INT(run(other, &task, &done, &timings), HY_INVALID); /* another context's */
+	device_of->close(other);
+	device_of->buf_free(device, buffer);
+	device_of->close(device);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 /* Recycler: an allocator that hands out what was given back last, as it was left. */
 typedef struct Recycler
 {
@@ -195,6 +241,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_buffers);
+	UNIT_RUN(test_rows_to_assign);
 	UNIT_RUN(test_nothing_is_handed_on);
 	UNIT_RUN(test_limits);
 	UNIT_RUN(test_short_of_host_memory);

@@ -11,6 +11,7 @@
 #include "fault_table.h"
 
 #include "dispatch/plugin.h"
+#include "dispatch/words.h"
 
 /* Tally: what a number of calls of one operation came to. */
 typedef struct Tally

@@ -9,10 +9,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "dispatch/library_file.h"
+#include "dispatch/plugin.h"
 #include "unit.h"
 
 static char directory[64];
@@ -204,11 +206,29 @@ static void
 what_is_no_library(void)
 {
 	CHECK_INT(hy_library_file_look("/nowhere/at/all.so"), HY_LIBRARY_PLAUSIBLE);
-	CHECK_INT(hy_library_file_look(directory), HY_LIBRARY_PLAUSIBLE);
+	CHECK_INT(hy_library_file_look(directory), HY_LIBRARY_NO_FILE);
+	CHECK_INT(hy_library_file_look("/dev/null"), HY_LIBRARY_NO_FILE);
 	write_back((const unsigned char *) "no library\n", 11);
 	CHECK_INT(hy_library_file_look(path), HY_LIBRARY_PLAUSIBLE);
 	CHECK_INT(truncate(path, 0), 0);
 	CHECK_INT(hy_library_file_look(path), HY_LIBRARY_PLAUSIBLE);
+}
+
+/* the loader opens a pipe and waits for somebody to write to it: so may a look not, nor what loads */
+static void
+a_pipe_is_not_waited_for(void)
+{
+	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
+	char why[256] = "";
+
+	CHECK_INT(unlink(path), 0);
+	CHECK_INT(mkfifo(path, 0600), 0);
+	alarm(60); /* or this would never end */
+	CHECK_INT(hy_library_file_look(path), HY_LIBRARY_NO_FILE);
+	CHECK(hy_plugin_load(directory, "lib", &host, why, sizeof(why)) == NULL);
+	CHECK_STR(why, "lib.so is no regular file");
+	alarm(0);
+	CHECK_INT(unlink(path), 0);
 }
 
 int
@@ -233,6 +253,7 @@ main(void)
 	UNIT_RUN(a_dynamic_section_of_zeros);
 	UNIT_RUN(headers_of_any_content);
 	UNIT_RUN(what_is_no_library);
+	UNIT_RUN(a_pipe_is_not_waited_for);
 	run("rm -rf '%s'");
 	free(whole);
 	return unit_finish();

@@ -254,7 +254,7 @@ a_device_that_is_left_out(void)
 	} wishes[] = {
 		{NULL, "it is left out: hybrid.gpu_device does not name it"},
 		{"scripted", "it is left out: hybrid.gpu_device does not name it"},
-		{"absent", "there is none"},
+		{"absent", "no backend is called \"absent\""},
 		{"hybrid_cuda", "no driver"},
 	};
 	size_t i;

@@ -120,10 +120,6 @@ test_names(void)
 	}
 	CHECK_STR(hy_reason_name(HY_REASON_BELOW_MIN), "below minimum batch");
 	CHECK_STR(hy_reason_name((HyReason) HY_REASON_COUNT), "unknown");
-	CHECK_STR(hy_execution_name(HY_EXECUTION_AUTO), "auto");
-	CHECK_STR(hy_execution_name(HY_EXECUTION_PREFER_GPU), "prefer_gpu");
-	CHECK_STR(hy_execution_name((HyExecution) 99), "unknown");
-	CHECK_STR(hy_execution_name((HyExecution) -1), "unknown");
 	CHECK_STR(hy_reason_name((HyReason) -1), "unknown");
 	CHECK_STR(hy_flush_name(HY_FLUSH_TIME), "time");
 	CHECK_STR(hy_flush_name((HyFlush) HY_FLUSH_COUNT), "unknown");

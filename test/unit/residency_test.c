@@ -61,8 +61,8 @@ fill_buffer(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *dat
 	(void) device;
 	if (uploads >= 0 && uploads-- == 0)
 		return HY_TRANSIENT;
-	CHECK(offset == 0 && bytes == buffer->bytes && bytes <= UNIT_BYTES);
-	memcpy(buffer->data, data, bytes);
+	CHECK(bytes > 0 && offset + bytes <= buffer->bytes && buffer->bytes <= UNIT_BYTES);
+	memcpy(buffer->data + offset, data, bytes);
 	return HY_OK;
 }
 
@@ -104,7 +104,12 @@ keep(uint64_t place, uint64_t version, uint64_t seen, uint64_t bytes, uint64_t l
 	HyUnitKey key = key_of(place, version);
 	char data[UNIT_BYTES];
 	uint64_t notes[2] = {place, version};
-	HyUnitRows rows = {.data = data,
+	/* in two parts, of which the second lies first */
+	HyUnitPart part[2] = {
+		{.data = data + bytes / 2, .bytes = bytes - bytes / 2, .offset = bytes / 2},
+		{.data = data, .bytes = bytes / 2, .offset = 0}};
+	HyUnitRows rows = {.part = part,
+	                   .parts = 2,
 	                   .bytes = bytes,
 	                   .rows = (int64_t) (place + 1),
 	                   .notes = notes,
@@ -268,6 +273,47 @@ test_pinned(void)
 	end();
 }
 
+/* Of those that nobody will ask for the latest is the first to give way, also to one seen long ago. */
+static void
+test_forgotten(void)
+{
+	HyUnitKey key = key_of(3, 1);
+	HyUnit *unit;
+	uint64_t seen;
+	uint64_t first;
+
+	begin();
+	CHECK(ask(9, 1, &first) == NULL);
+	CHECK(ask(9, 1, &first) == NULL);
+	(void) cycle(4, 40);
+	(void) cycle(4, 40);
+	CHECK_INT(counts.units, 4);
+	CHECK(!hy_residency_room(residency, 10, first, 40));
+	hy_residency_forget(residency, &key);
+	key = key_of(8, 1);
+	hy_residency_forget(residency, &key);
+	CHECK_INT(counts.units, 4);
+	CHECK(hy_residency_room(residency, 10, first, 40));
+	CHECK(!hy_residency_room(residency, 20, first, 40));
+	CHECK_INT(keep(9, 1, first, 10, 40, &unit), HY_OK);
+	CHECK_INT(counts.units, 4);
+	CHECK(ask(3, 1, &seen) == NULL);
+	CHECK(ask(0, 1, &seen) != NULL);
+	CHECK(ask(1, 1, &seen) != NULL);
+	CHECK(ask(2, 1, &seen) != NULL);
+	/* the oldest of all may be one of them, and the only one */
+	key = key_of(9, 1);
+	hy_residency_forget(residency, &key);
+	hy_residency_forget(residency, &key);
+	hy_residency_trim(residency, 30);
+	CHECK(ask(9, 1, &seen) == NULL);
+	hy_residency_trim(residency, 10);
+	key = key_of(2, 1);
+	hy_residency_forget(residency, &key);
+	CHECK(ask(2, 1, &seen) != NULL);
+	end();
+}
+
 static void
 test_failures(void)
 {
@@ -372,6 +418,7 @@ test_random(void)
 int
 main(void)
 {
+	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_second_use);
 	UNIT_RUN(test_versions);
 	UNIT_RUN(test_cycle);

@@ -13,12 +13,14 @@ struct HyBuffer
 {
 	uint64_t bytes;
 	char *data;
+	HyBuffer *next; /* of all that there are */
 };
 
 static HyBackend device_of;
 static HyStatus upload_status;
 static uint64_t held;
 static int buffers;
+static HyBuffer *first;
 
 static HyStatus
 take_buffer(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
@@ -27,6 +29,8 @@ take_buffer(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 	*buffer = malloc(sizeof(HyBuffer));
 	(*buffer)->bytes = bytes;
 	(*buffer)->data = calloc(1, bytes);
+	(*buffer)->next = first;
+	first = *buffer;
 	held += bytes;
 	buffers++;
 	return HY_OK;
@@ -35,7 +39,12 @@ take_buffer(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 static void
 free_buffer(HyDevice *device, HyBuffer *buffer)
 {
+	HyBuffer **at = &first;
+
 	(void) device;
+	while (*at != buffer)
+		at = &(*at)->next;
+	*at = buffer->next;
 	held -= buffer->bytes;
 	buffers--;
 	free(buffer->data);
@@ -66,15 +75,12 @@ is_idle(const HyDevice *device)
 	return asleep;
 }
 
-/* A closed context takes its buffers along: the test knows of one at a time. */
-static HyBuffer *left;
-
+/* A closed context takes its buffers along. */
 static void
 close_device(HyDevice *device)
 {
-	if (left != NULL)
-		free_buffer(device, left);
-	left = NULL;
+	while (first != NULL)
+		free_buffer(device, first);
 	asleep = false;
 	closes_at = -1;
 	stage_close(device);
@@ -110,7 +116,6 @@ begin_as(uint64_t cpu_ns, uint64_t device_ns)
 	upload_status = HY_OK;
 	held = 0;
 	buffers = 0;
-	left = NULL;
 	asleep = false;
 	closes_at = -1;
 	stage.devices = 1;
@@ -160,11 +165,10 @@ ask(uint64_t place, HyResident *resident)
 static HyStatus
 keep(HyResident *resident)
 {
-	HyUnitRows rows = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES, .rows = ROWS};
-	HyStatus st = hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, resident);
+	HyUnitPart part = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES};
+	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = BYTES, .rows = ROWS};
 
-	left = resident->unit != NULL ? hy_unit_buffer(resident->unit) : NULL;
-	return st;
+	return hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, resident);
 }
 
 /* run: with rows that only the device has. */
@@ -356,7 +360,6 @@ test_memory(void)
 	CHECK_INT(member->resident.bytes, 0);
 	CHECK_INT(member->resident.evictions, 1);
 	CHECK_INT(held, 0);
-	left = NULL;
 	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(buffers, 0);
@@ -515,12 +518,42 @@ test_closes_itself(void)
 	CHECK(at > 3);
 }
 
+/* What nobody will ask for is there until somebody wants its room, and then goes before all others. */
+static void
+test_forgotten(void)
+{
+	HyUnitKey key = {.place = {1, 2, 1}, .version = {3, 4}};
+	HyResident resident;
+	uint64_t i;
+
+	begin(true);
+	for (i = 0; i < 2; i++)
+	{
+		CHECK_INT(ask(i, &resident), HY_RESIDENT_NOT);
+		CHECK_INT(ask(i, &resident), HY_RESIDENT_WANTED);
+		CHECK_INT(keep(&resident), HY_OK);
+		CHECK_INT(run(&resident, NULL), HY_OK);
+	}
+	stage.config.resident_limit = 2 * BYTES;
+	hy_executor_configure(stage.executor, &stage.config);
+	hy_resident_forget(stage.executor, &key);
+	CHECK_INT(held, 2 * BYTES);
+	CHECK_INT(ask(2, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(2, &resident), HY_RESIDENT_WANTED);
+	CHECK_INT(keep(&resident), HY_OK);
+	CHECK_INT(held, 2 * BYTES);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_THERE);
+	stage_end();
+	CHECK_INT(held, 0);
+}
+
 /* One that has closed itself has nothing, and is sent nothing. */
 static void
 test_asks_nobody_who_sleeps(void)
 {
 	HyResident resident;
-	HyUnitRows rows = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES, .rows = ROWS};
+	HyUnitPart part = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES};
+	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = BYTES, .rows = ROWS};
 
 	begin(true);
 	settle(&resident);
@@ -548,6 +581,7 @@ main(void)
 	UNIT_RUN(test_failing_tasks);
 	UNIT_RUN(test_cancelled);
 	UNIT_RUN(test_closes_itself);
+	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_asks_nobody_who_sleeps);
 	return unit_finish();
 }

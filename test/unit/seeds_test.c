@@ -7,6 +7,8 @@
  */
 #include "dispatch_stage.h"
 
+#include "dispatch/words.h"
+
 /*
  * 32 items stay on the CPU, 1,024 go to the device if there is one.  Theirs has the GPU at hand;
  * here a context costs something to open, so the second half holds once it is open (ski rental

@@ -13,7 +13,7 @@
 #define BLOCK 65536
 
 /* make_graph: of random edges, with a hub. */
-static HyCsr
+static UNIT_UNUSED HyCsr
 make_graph(UnitRandom *random, int64_t nodes, int64_t edges, HyDirection direction)
 {
 	HyEdge *edge = malloc(sizeof(HyEdge) * (size_t) (edges + 1));
@@ -35,7 +35,7 @@ make_graph(UnitRandom *random, int64_t nodes, int64_t edges, HyDirection directi
 }
 
 /* run_spread: by the gains that the parameters ask for. */
-static HyStatus
+static UNIT_UNUSED HyStatus
 run_spread(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds,
            const HyAllocator *allocator, const HyCancel *cancel, double *a, int32_t *hop)
 {
