@@ -1510,7 +1510,7 @@ CREATE FUNCTION hybrid_spread(
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
 	text, text[], bool, float8, int) IS
 'Activation spreading over a weighted graph.
-graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0; for many rows of one statement it is run once, unless it calls volatile functions, or something that it depends on changes in between.
 seeds: the nodes that start; activation: how much each starts with, finite and >= 0 (NULL: 1 each); a seed given twice starts with the sum, a seed without edges keeps what it has.
 Each hop, a node that received at least threshold passes on decay times that, along its outgoing weights divided by (their sum ^ fan), fan being 0, 0.5 or 1; hops NULL: until what moves is less than tolerance times the seeds, an error where that may never end.
 refire: how often a node may pass on (NULL: no limit); combine: ''sum'' of what arrives, or ''max'': the best path; direction: ''out'', ''in'' or ''both''; types: only edges of these types; normalise: the activations of all nodes add up to 1; k: at most so many rows.

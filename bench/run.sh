@@ -136,6 +136,7 @@ rate hybrid "hybrid index" bench/nearest.sql 1 "$indexed"
 recall hybrid "hybrid index" "$indexed"
 rate hybrid "hybrid_knn 64 queries" bench/batch.sql 64
 rate hybrid "hybrid_spread 3 hops" bench/spread.sql 1
+rate hybrid "hybrid_spread 64 rows" bench/spread_rows.sql 64
 
 if [ -z "$pgvector" ]; then
 	echo "pgvector: skipped"

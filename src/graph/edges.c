@@ -15,7 +15,9 @@
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
 #include "graph/edges.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
+#include "optimizer/optimizer.h"
 #include "server/query.h"
 #include "server/settings.h"
 #include "utils/builtins.h"
@@ -50,7 +52,9 @@ typedef struct Receiver
 } Receiver;
 
 static bool is_edges_query(const char *query);
-static void check_plain_read(SPIPlanPtr plan);
+static void check_plain_read(void *arg, SPIPlanPtr plan);
+static bool is_constant(Query *query);
+static bool samples(Node *node, void *context);
 static void set_wanted(Receiver *receiver, ArrayType *types);
 static void check_columns(void *arg, TupleDesc columns);
 static bool take_edge(void *arg, TupleTableSlot *slot);
@@ -63,8 +67,9 @@ report_weight(const HyEdge *edge, const char *what, const char *weight) pg_attri
 static int compare_texts(const void *a, const void *b);
 
 void
-hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, HybridEdges *edges)
+hybrid_read_edges(const HybridEdgesQuery *query, HybridEdges *edges)
 {
+	const char *text = text_to_cstring(query->text);
 	Receiver receiver;
 	HybridReader reader = {.what = "edges query",
 	                       .check = check_plain_read,
@@ -72,11 +77,11 @@ hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, Hy
 	                       .row = take_edge,
 	                       .arg = &receiver};
 	uint64 limit = (uint64) hybrid_graph_memory_limit * 1024;
-	uint64 fixed = hy_csr_bytes(0, direction);
-	uint64 each = sizeof(HyEdge) + hy_csr_bytes(1, direction) - fixed;
+	uint64 fixed = hy_csr_bytes(0, query->direction);
+	uint64 each = sizeof(HyEdge) + hy_csr_bytes(1, query->direction) - fixed;
 
-	if (!is_edges_query(query))
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("unknown graph \"%s\"", query),
+	if (!is_edges_query(text))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("unknown graph \"%s\"", text),
 		                errhint("Give an edges query that begins with SELECT, WITH, VALUES or "
 		                        "TABLE and returns source, target, weight and type.")));
 
@@ -84,12 +89,11 @@ hybrid_read_edges(const char *query, ArrayType *types, HyDirection direction, Hy
 	receiver.edges = edges;
 	receiver.most = limit > fixed ? (int64) ((limit - fixed) / each) : 0;
 	receiver.edge_context = CurrentMemoryContext;
-	if (types != NULL)
-		set_wanted(&receiver, types);
-	edges->edge = NULL;
-	edges->count = 0;
+	if (query->types != NULL)
+		set_wanted(&receiver, query->types);
+	memset(edges, 0, sizeof(*edges));
 
-	hybrid_query_run(query, &reader);
+	hybrid_query_run(text, &reader);
 }
 
 void
@@ -155,8 +159,9 @@ is_edges_query(const char *query)
  * in words about volatility that a user of graphs would not understand.
  */
 static void
-check_plain_read(SPIPlanPtr plan)
+check_plain_read(void *arg, SPIPlanPtr plan)
 {
+	Receiver *receiver = (Receiver *) arg;
 	List *sources = SPI_plan_get_plan_sources(plan);
 	CachedPlanSource *source;
 	Query *query;
@@ -169,10 +174,33 @@ check_plain_read(SPIPlanPtr plan)
 	{
 		query = linitial_node(Query, source->query_list);
 		if (query->commandType == CMD_SELECT && !query->hasModifyingCTE && query->rowMarks == NIL)
+		{
+			receiver->edges->constant = is_constant(query);
 			return;
+		}
 	}
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("edges query must only read"),
 	                errhint("It cannot change or lock rows, or create a table.")));
+}
+
+/* is_constant: of a query as it was rewritten, so that views and row security are part of it. */
+static bool
+is_constant(Query *query)
+{
+	return !contain_volatile_functions((Node *) query) && !samples((Node *) query, NULL);
+}
+
+/* samples: whether there is a TABLESAMPLE that takes other rows each time. */
+static bool
+samples(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, TableSampleClause))
+		return ((TableSampleClause *) node)->repeatable == NULL;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, samples, context, 0);
+	return expression_tree_walker(node, samples, context);
 }
 
 static void

@@ -2,9 +2,10 @@
  * spread.c
  *		hybrid_spread: activation spreading over the edges that a query returns.
  *
- * Edges are read, built into a graph, and handed to the dispatcher with one set of seeds.  A seed
- * that no edge touches is a node without edges: it keeps its activation, and only the answer needs
- * to know of it.  All memory of a call, the tuplestore apart, hangs on one context.
+ * Edges are read, built into a graph, unless the last call has left it (kept.c), and handed to the
+ * dispatcher with one set of seeds.  A seed that no edge touches is a node without edges: it keeps its
+ * activation, and only the answer needs to know of it.  All memory of a call, the tuplestore and the
+ * graph that is kept apart, hangs on one context.
  */
 #include "postgres.h"
 
@@ -12,11 +13,12 @@
 
 #include "funcapi.h"
 #include "graph/arguments.h"
+#include "graph/device.h"
 #include "graph/edges.h"
+#include "graph/kept.h"
 #include "miscadmin.h"
-#include "server/executor.h"
 #include "server/memory.h"
-#include "server/report.h"
+#include "server/settings.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -58,12 +60,13 @@ typedef struct Answer
 } Answer;
 
 static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
-static void build_graph(FunctionCallInfo fcinfo, const HyAllocator *allocator, HyCsr *graph);
-static void spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds,
+static HybridGraph *find_graph(FunctionCallInfo fcinfo);
+static void check_converges(HybridGraph *graph, const HySpreadParams *params);
+static void spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds,
                    int seed_count, const HyAllocator *allocator, Answer *answer);
-static void run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds,
-                     int seed_count, const HyAllocator *allocator, double *activation, int32 *hop);
-static void check_converges(const HyCsr *graph, const HySpreadParams *params);
+static void
+run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
+         const HyAllocator *allocator, uint64 room, double *activation, int32 *hop);
 static void check_activation(int64 id, double activation);
 static int compare_reached(const void *a, const void *b);
 
@@ -79,7 +82,7 @@ hybrid_spread(PG_FUNCTION_ARGS)
 	int seed_count;
 	bool normalise;
 	int64 k;
-	HyCsr graph;
+	HybridGraph *graph;
 	Answer answer;
 	int64 i;
 
@@ -100,10 +103,10 @@ hybrid_spread(PG_FUNCTION_ARGS)
 		PG_GETARG_ARRAYTYPE_P(SEEDS_ARGUMENT),
 		PG_ARGISNULL(ACTIVATION_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(ACTIVATION_ARGUMENT),
 		&seed_count);
-	build_graph(fcinfo, &allocator, &graph);
-	check_converges(&graph, &params);
+	graph = find_graph(fcinfo);
+	check_converges(graph, &params);
 
-	spread(&graph, &params, seeds, seed_count, &allocator, &answer);
+	spread(graph, &params, seeds, seed_count, &allocator, &answer);
 	qsort(answer.row, answer.count, sizeof(Reached), compare_reached);
 	for (i = 0; i < answer.count && i < k; i++)
 	{
@@ -190,37 +193,29 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		                       float8out_internal(params->tolerance))));
 }
 
-/* build_graph: the edges of the query as a graph in the direction asked for. */
-static void
-build_graph(FunctionCallInfo fcinfo, const HyAllocator *allocator, HyCsr *graph)
+/* find_graph: the edges of the query as a graph in the direction asked for. */
+static HybridGraph *
+find_graph(FunctionCallInfo fcinfo)
 {
-	ArrayType *types = PG_ARGISNULL(TYPES_ARGUMENT) ? NULL : PG_GETARG_ARRAYTYPE_P(TYPES_ARGUMENT);
-	HyDirection direction;
-	HybridEdges edges;
-	HyStatus status;
+	HybridEdgesQuery query = {0};
 
+	if (!PG_ARGISNULL(TYPES_ARGUMENT))
+		query.types = PG_GETARG_ARRAYTYPE_P(TYPES_ARGUMENT);
 	hybrid_require_argument(fcinfo, GRAPH_ARGUMENT, "graph");
 	hybrid_require_argument(fcinfo, DIRECTION_ARGUMENT, "direction");
-	direction = hybrid_parse_direction(text_to_cstring(PG_GETARG_TEXT_PP(DIRECTION_ARGUMENT)));
-	hybrid_read_edges(text_to_cstring(PG_GETARG_TEXT_PP(GRAPH_ARGUMENT)), types, direction, &edges);
-
-	status = hy_csr_build(edges.edge, edges.count, direction, allocator, &hybrid_cancel, graph);
-	if (status == HY_QUOTA)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-		                errmsg("sum of the weights of parallel graph edges is out of the range of "
-		                       "real")));
-	hybrid_check(status, "build the graph");
-	if (edges.edge != NULL)
-		pfree(edges.edge);
+	query.text = PG_GETARG_TEXT_PP(GRAPH_ARGUMENT);
+	query.direction =
+		hybrid_parse_direction(text_to_cstring(PG_GETARG_TEXT_PP(DIRECTION_ARGUMENT)));
+	return hybrid_graph_of(fcinfo, &query);
 }
 
 /* check_converges: hops = NULL ends only where each hop passes on less than it got. */
 static void
-check_converges(const HyCsr *graph, const HySpreadParams *params)
+check_converges(HybridGraph *graph, const HySpreadParams *params)
 {
 	double norm;
 
-	if (params->hops == -1 && !hy_spread_converges(graph, params, &norm))
+	if (params->hops == -1 && !hybrid_graph_converges(graph, params, &norm))
 		ereport(ERROR,
 		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		         errmsg("spreading until convergence may never end"),
@@ -232,11 +227,14 @@ check_converges(const HyCsr *graph, const HySpreadParams *params)
 
 /* spread: every node with activation above 0, those of graph and the seeds outside it. */
 static void
-spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
+spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
        const HyAllocator *allocator, Answer *answer)
 {
+	const HyCsr *csr = &graph->csr;
 	/* for a node: the graph's own arrays, those of the task, its scratch, and a row */
 	uint64 each = sizeof(int64) * 3 + sizeof(double) * 5 + sizeof(int32) * 2 + sizeof(Reached);
+	uint64 bytes =
+		each * (uint64) csr->nodes + (sizeof(uint32) * 2 + sizeof(float)) * (uint64) csr->edges;
 	double lane[HY_SPREAD_LANES] = {0};
 	double *activation;
 	int32 *hop;
@@ -246,23 +244,22 @@ spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds
 	int h;
 	int l;
 
-	hybrid_check_graph_memory(each * (uint64) graph->nodes +
-	                              (sizeof(uint32) * 2 + sizeof(float)) * (uint64) graph->edges,
-	                          graph->nodes, graph->edges);
+	hybrid_check_graph_memory(bytes, csr->nodes, csr->edges);
 	activation =
-		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * (Size) Max(graph->nodes, 1));
-	hop = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * (Size) Max(graph->nodes, 1));
-	run_task(graph, params, seeds, seed_count, allocator, activation, hop);
+		MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * (Size) Max(csr->nodes, 1));
+	hop = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * (Size) Max(csr->nodes, 1));
+	run_task(graph, params, seeds, seed_count, allocator,
+	         (uint64) hybrid_graph_memory_limit * 1024 - bytes, activation, hop);
 
 	answer->row = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                     sizeof(Reached) * (Size) (graph->nodes + seed_count + 1));
+	                                     sizeof(Reached) * (Size) (csr->nodes + seed_count + 1));
 	answer->count = 0;
-	for (position = 0; node < graph->nodes || next < seed_count; position++)
+	for (position = 0; node < csr->nodes || next < seed_count; position++)
 	{
 		Reached *row = &answer->row[answer->count];
 
 		CHECK_FOR_INTERRUPTS();
-		if (next < seed_count && (node == graph->nodes || seeds[next].id < graph->ids[node]))
+		if (next < seed_count && (node == csr->nodes || seeds[next].id < csr->ids[node]))
 		{
 			row->id = seeds[next].id;
 			row->activation = seeds[next].activation;
@@ -271,9 +268,9 @@ spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds
 		}
 		else
 		{
-			if (next < seed_count && seeds[next].id == graph->ids[node])
+			if (next < seed_count && seeds[next].id == csr->ids[node])
 				next++;
-			row->id = graph->ids[node];
+			row->id = csr->ids[node];
 			row->activation = activation[node];
 			row->hop = hop[node];
 			node++;
@@ -291,24 +288,26 @@ spread(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds
 	answer->sum = lane[0];
 }
 
-/* run_task: what the dispatcher gets: the seeds that are nodes of the graph. */
+/*
+ * run_task: what the dispatcher gets: the seeds that are nodes of the graph.  room: bytes that are left.
+ */
 static void
-run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
-         const HyAllocator *allocator, double *activation, int32 *hop)
+run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
+         const HyAllocator *allocator, uint64 room, double *activation, int32 *hop)
 {
-	Size room = Max(seed_count, 1);
-	uint32 *node = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(uint32) * room);
-	double *value = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * room);
+	const HyCsr *csr = &graph->csr;
+	Size most = Max(seed_count, 1);
+	uint32 *node = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(uint32) * most);
+	double *value = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * most);
 	int64 start[2] = {0, 0};
 	double inside = 0;
 	double all = 0;
-	double *gain;
 	HyTask task;
 	int i;
 
 	for (i = 0; i < seed_count; i++)
 	{
-		int64 found = hy_csr_find(graph, seeds[i].id);
+		int64 found = hy_csr_find(csr, seeds[i].id);
 
 		CHECK_FOR_INTERRUPTS();
 		all += seeds[i].activation;
@@ -321,18 +320,16 @@ run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *see
 	}
 	if (start[1] == 0)
 	{
-		memset(activation, 0, sizeof(double) * (Size) graph->nodes);
-		memset(hop, -1, sizeof(int32) * (Size) graph->nodes);
+		memset(activation, 0, sizeof(double) * (Size) csr->nodes);
+		memset(hop, -1, sizeof(int32) * (Size) csr->nodes);
 		return;
 	}
 
-	gain = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * (Size) graph->nodes);
-	hy_spread_gain(graph, params->decay, params->fan, gain);
 	memset(&task, 0, sizeof(task));
 	task.op = HY_OP_SPREAD;
 	task.numeric_class = HY_CLASS_EXACT;
-	task.u.spread.graph = graph;
-	task.u.spread.gain = gain;
+	task.u.spread.graph = csr;
+	task.u.spread.gain = hybrid_graph_gain(graph, params->decay, params->fan);
 	task.u.spread.params = *params;
 	/* the tolerance is a share of all seeds, also of those without edges */
 	if (inside < all && inside > 0)
@@ -344,8 +341,7 @@ run_task(const HyCsr *graph, const HySpreadParams *params, const HybridSeed *see
 	task.u.spread.activation = activation;
 	task.u.spread.hop = hop;
 	task.allocator = allocator;
-	hybrid_run(&task, "spread activation");
-	pfree(gain);
+	hybrid_graph_run(graph, &task, room);
 }
 
 static void

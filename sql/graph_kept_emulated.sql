@@ -1,0 +1,100 @@
+-- A graph that a statement keeps from one row to the next stays on a device, too. Needs hybrid_emulated.so, which only the
+-- test targets install.
+SET hybrid.plugins = 'hybrid_emulated';
+SET hybrid.gpu_min_batch = 1;
+SET hybrid.execution = prefer_gpu;
+CREATE TABLE link AS SELECT i % 997 AS source, i * 7 % 1009 AS target, (1 + i % 5)::real AS weight FROM generate_series(1, 20000) i;
+CREATE TABLE seed AS SELECT i AS row, ARRAY[i * 9 % 400, i]::bigint[] AS ids FROM generate_series(1, 8) i;
+\set spread 'LATERAL hybrid_spread(\'TABLE link\', s.ids, hops => CASE WHEN s.row % 3 = 0 THEN NULL ELSE s.row END, threshold => s.row * 1e-6, refire => NULLIF(s.row % 4, 0), combine => CASE WHEN s.row % 2 = 0 THEN \'max\' ELSE \'sum\' END) a'
+SET hybrid.force_cpu = on;
+CREATE TABLE cpu AS SELECT s.row, a.* FROM seed s, :spread;
+RESET hybrid.force_cpu;
+CREATE TABLE device (LIKE cpu);
+CREATE FUNCTION differ() RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) FROM (TABLE cpu EXCEPT ALL TABLE device) a FULL JOIN (TABLE device EXCEPT ALL TABLE cpu) b ON false $$;
+CREATE FUNCTION on_device() RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	TRUNCATE device;
+	INSERT INTO device SELECT s.row, a.* FROM seed s, LATERAL hybrid_spread('TABLE link', s.ids, hops => CASE WHEN s.row % 3 = 0 THEN NULL ELSE s.row END, threshold => s.row * 1e-6, refire => NULLIF(s.row % 4, 0), combine => CASE WHEN s.row % 2 = 0 THEN 'max' ELSE 'sum' END) a;
+	RETURN differ();
+END $$;
+-- bytes of 20,000 columns and weights, the gain of 1,009 nodes and their rows; bytes that all calls have sent
+CREATE VIEW resident AS SELECT resident_units AS units, resident_bytes BETWEEN 20000 * 8 + 1009 * 20 AND 20000 * 8 + 1009 * 20 + 4096 AS one, resident_hits AS hits,
+	(SELECT sum(bytes_up) FROM hybrid_stats WHERE operation = 'spread' AND hybrid_stats.device = 1) AS up FROM hybrid_devices d WHERE d.device = 1;
+
+-- the first row opens the device, the second leaves a trace, the third sends the graph, the others send their seeds
+SELECT on_device();
+SELECT units, one, hits, up < 4 * 200000 AS little FROM resident;
+SELECT up AS before FROM resident \gset
+-- another statement has another graph
+SELECT on_device();
+SELECT units, hits, up - :before < 2.5 * 200000 AS little FROM resident;
+SELECT count(*) AS calls, bool_and(device = 1) AS there, bool_or(fallback) AS fallback FROM hybrid_events WHERE operation = 'spread' AND device > 0;
+
+-- another decay or fan is another gain
+TRUNCATE cpu, device;
+\set shaped 'seed s, LATERAL hybrid_spread(\'TABLE link\', s.ids, decay => 0.5 + (s.row / 4) * 0.1, fan => (s.row / 6) * 0.5) a'
+SET hybrid.force_cpu = on;
+INSERT INTO cpu SELECT s.row, a.* FROM :shaped;
+RESET hybrid.force_cpu;
+SELECT hits AS before FROM resident \gset
+INSERT INTO device SELECT s.row, a.* FROM :shaped;
+SELECT differ(), hits > :before AS hit FROM resident;
+TRUNCATE cpu, device;
+SET hybrid.force_cpu = on;
+INSERT INTO cpu SELECT s.row, a.* FROM seed s, :spread;
+RESET hybrid.force_cpu;
+
+-- an error in between, and a graph of which the host has no room to keep how it lies there
+SELECT hits AS before FROM resident \gset
+DO $$
+BEGIN
+	PERFORM count(*) FROM seed s, LATERAL hybrid_spread('TABLE link', CASE WHEN s.row = 7 THEN NULL ELSE s.ids END);
+EXCEPTION WHEN null_value_not_allowed THEN NULL;
+END $$;
+SELECT hits > :before AS hit FROM resident;
+SELECT on_device();
+SET hybrid.graph_memory_limit = '4MB';
+SELECT hits AS before FROM resident \gset
+SELECT count(*) FROM seed s, LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 5000) i', s.ids || 1::bigint);
+SELECT hits - :before AS hits FROM resident;
+SET hybrid.graph_memory_limit = '540kB';
+SELECT hits AS before FROM resident \gset
+SELECT count(*) FROM seed s, LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 5000) i', s.ids || 1::bigint);
+SELECT hits - :before AS hits FROM resident;
+RESET hybrid.graph_memory_limit;
+
+-- a device that fails: while it is sent to, while it spreads, and when its context is lost
+SET hybrid.gpu_success_threshold = 0.1;
+CREATE FUNCTION with_fault(fault text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	wrong bigint;
+BEGIN
+	-- opens the device, and closes breakers
+	PERFORM on_device(), hybrid_reset_stats();
+	PERFORM set_config('hybrid.emulated_faults', fault, false);
+	wrong := on_device();
+	PERFORM set_config('hybrid.emulated_faults', '', false);
+	RETURN format('%s wrong, failed: %s', wrong, (SELECT sum(failures) > 0 FROM hybrid_stats WHERE operation = 'spread'));
+END $$;
+SELECT fault, with_fault(fault) FROM (VALUES ('fail_at=5'), ('in=poll,fail_at=5'), ('fail_at=6,status=nomem'), ('fail_at=5,status=context_lost'), ('in=poll,fail_at=6,status=context_lost'), ('fail_at=4'), ('fail_every=2')) v (fault);
+SET hybrid.gpu_resident_memory = 0;
+SELECT on_device();
+SELECT units FROM resident;
+RESET hybrid.gpu_resident_memory;
+-- want of room is no failure
+SELECT fault, with_fault(fault) FROM (VALUES ('in=upload'), ('in=upload,status=nomem'), ('in=upload,status=context_lost')) v (fault);
+RESET hybrid.gpu_success_threshold;
+SELECT hybrid_reset_stats();
+
+-- the device is given up in the middle, and so is the session
+SELECT count(*) > 0 FROM seed s, LATERAL hybrid_spread('TABLE link', s.ids || CASE s.row WHEN 5 THEN length(set_config('hybrid.plugins', '', false)) ELSE 1 END::bigint);
+SET hybrid.plugins = 'hybrid_emulated';
+SELECT on_device();
+BEGIN;
+DECLARE c CURSOR FOR SELECT s.row, a.n FROM seed s, LATERAL (SELECT count(*) AS n FROM hybrid_spread('TABLE link', s.ids)) a;
+FETCH 5 FROM c;
+\c -
+DROP VIEW resident;
+DROP FUNCTION differ, on_device, with_fault;
+DROP TABLE link, seed, cpu, device;

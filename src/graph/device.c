@@ -1,0 +1,122 @@
+/*
+ * device.c
+ *		A kept graph that stays on a device: see device.h.
+ *
+ * On a device a graph is a unit like those of an index (dispatch/residency.h): its place is the number
+ * of the graph, which no other graph of this process has had, and its version are decay and fan, by
+ * which the gain is made that lies beside it.  When the graph is dropped nobody asks for the unit again;
+ * then the cache is told that it may go first.
+ */
+#include "postgres.h"
+
+#include "graph/device.h"
+#include "server/executor.h"
+#include "server/memory.h"
+#include "server/report.h"
+
+static const char *const what = "spread activation";
+
+static bool by_device(HybridGraph *graph, HyTask *task, uint64 room);
+static HyUnitKey key_of(const HybridGraph *graph);
+static bool pack(HybridGraph *graph, uint64 room);
+static bool send_graph(HybridGraph *graph, HyResident *resident);
+static void forget(void *arg);
+
+void
+hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
+{
+	if (graph->number == 0 || !hy_resident_possible(hybrid_executor()) ||
+	    !by_device(graph, task, room))
+		(void) hybrid_run(task, what);
+}
+
+/* by_device: false: the graph is not there, or the device has failed, and the task is still to be run. */
+static bool
+by_device(HybridGraph *graph, HyTask *task, uint64 room)
+{
+	HyShape shape = hy_task_shape(task);
+	HyPackedLayout layout = hy_packed_layout(graph->csr.nodes, graph->csr.edges);
+	HyUnitKey key = key_of(graph);
+	HyResident resident;
+	bool there = false;
+
+	switch (hy_resident_ask(hybrid_executor(), &shape, layout.bytes, &key, &resident))
+	{
+		case HY_RESIDENT_THERE:
+			there = true;
+			break;
+		case HY_RESIDENT_WANTED:
+			there = pack(graph, room) && send_graph(graph, &resident);
+			break;
+		case HY_RESIDENT_NOT:
+			break;
+	}
+	if (!there)
+		return false;
+	task->u.spread.packed = &graph->packed;
+	there = hybrid_run_resident(task, &resident, what);
+	task->u.spread.packed = NULL;
+	return there;
+}
+
+/* key_of: bits of decay and fan, so that -0 is not 0. */
+static HyUnitKey
+key_of(const HybridGraph *graph)
+{
+	HyUnitKey key = {.place = {0, graph->number, graph->number}};
+
+	memcpy(&key.version[0], &graph->decay, sizeof(graph->decay));
+	memcpy(&key.version[1], &graph->fan, sizeof(graph->fan));
+	return key;
+}
+
+/* pack: once; false: there is no memory for it. */
+static bool
+pack(HybridGraph *graph, uint64 room)
+{
+	HyAllocator allocator = hybrid_allocator(graph->context);
+	HyStatus status;
+
+	if (graph->is_packed)
+		return true;
+	if (hy_packed_graph_bytes(graph->csr.nodes, graph->csr.edges) > room)
+		return false;
+	status = hy_packed_graph_make(&graph->csr, &allocator, &hybrid_cancel, &graph->packed);
+	if (status == HY_CANCELLED)
+		hybrid_check(status, what);
+	if (status != HY_OK)
+		return false;
+	graph->is_packed = true;
+	graph->forget = (MemoryContextCallback){.func = forget, .arg = graph};
+	MemoryContextRegisterResetCallback(graph->context, &graph->forget);
+	return true;
+}
+
+/* send_graph: part by part, from where they are. */
+static bool
+send_graph(HybridGraph *graph, HyResident *resident)
+{
+	const HyCsr *csr = &graph->csr;
+	const HyPackedGraph *packed = &graph->packed;
+	const uint64_t *offset = packed->layout.offset;
+	const uint64 rows = packed->rows[0] + packed->rows[1] + packed->rows[2];
+	const HyUnitPart part[HY_PACKED_PARTS] = {
+		{csr->column, csr->edges * sizeof(*csr->column), offset[HY_PACKED_COLUMN]},
+		{csr->weight, csr->edges * sizeof(*csr->weight), offset[HY_PACKED_WEIGHT]},
+		{graph->gain, csr->nodes * sizeof(*graph->gain), offset[HY_PACKED_GAIN]},
+		{packed->row, rows * sizeof(*packed->row), offset[HY_PACKED_ROWS]}};
+	const HyUnitRows sent = {
+		.part = part, .parts = HY_PACKED_PARTS, .bytes = packed->layout.bytes, .rows = csr->edges};
+
+	return hybrid_keep(HY_OP_SPREAD, &sent, resident);
+}
+
+/* forget: at the end of the graph, be it by an error; calls no device. */
+static void
+forget(void *arg)
+{
+	const HybridGraph *graph = (const HybridGraph *) arg;
+	HyUnitKey key = key_of(graph);
+
+	hybrid_forget(&key);
+}

@@ -1,0 +1,170 @@
+/*
+ * kept.c
+ *		The graph that a call site keeps: see kept.h.
+ *
+ * A graph hangs on one memory context: below that of the call while it is built, so that an error
+ * takes it along, and below that of the call site once it is whole.  There is one of a call site at
+ * most, and the old one goes before another is read: as much memory is in use as if none were kept.
+ *
+ * A graph is not kept where it would be of no use: its query calls a volatile function, which wants to
+ * be called each time, or nothing will call again.
+ */
+#include "postgres.h"
+
+#include "graph/kept.h"
+#include "graph/key.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
+#include "server/memory.h"
+#include "server/report.h"
+#include "utils/memutils.h"
+
+#define LONGEST_QUERY (1024 * 1024) /* bytes of a text and types that are compared at each call */
+
+static bool may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
+static bool varies(Node *node, void *context);
+static void drop(FunctionCallInfo fcinfo);
+static HybridGraph *build(const HybridEdgesQuery *query, bool *constant);
+static void made_for(HybridGraph *graph, double decay, double fan);
+
+HybridGraph *
+hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
+{
+	static uint64 numbers = 0;
+	FmgrInfo *site = fcinfo->flinfo;
+	StringInfoData key;
+	HybridGraph *graph;
+	MemoryContext before;
+	bool constant;
+
+	if (!may_come_again(fcinfo, query))
+		return build(query, &constant);
+
+	initStringInfo(&key);
+	hybrid_write_edges_key(query, &key);
+	graph = (HybridGraph *) site->fn_extra;
+	if (graph != NULL && graph->key->len == key.len &&
+	    memcmp(graph->key->data, key.data, (size_t) key.len) == 0)
+		return graph;
+
+	drop(fcinfo);
+	graph = build(query, &constant);
+	if (!constant)
+		return graph;
+	before = MemoryContextSwitchTo(graph->context);
+	graph->key = makeStringInfo();
+	appendBinaryStringInfo(graph->key, key.data, key.len);
+	MemoryContextSwitchTo(before);
+	drop(fcinfo);
+	MemoryContextSetParent(graph->context, site->fn_mcxt);
+	graph->number = ++numbers;
+	site->fn_extra = graph;
+	return graph;
+}
+
+const double *
+hybrid_graph_gain(HybridGraph *graph, double decay, double fan)
+{
+	made_for(graph, decay, fan);
+	if (!graph->gained)
+	{
+		if (graph->gain == NULL)
+			graph->gain = MemoryContextAllocHuge(graph->context,
+			                                     sizeof(double) * (Size) Max(graph->csr.nodes, 1));
+		hy_spread_gain(&graph->csr, decay, fan, graph->gain);
+		graph->gained = true;
+	}
+	return graph->gain;
+}
+
+bool
+hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm)
+{
+	made_for(graph, params->decay, params->fan);
+	if (!graph->normed)
+	{
+		graph->converges = hy_spread_converges(&graph->csr, params, &graph->norm);
+		graph->normed = true;
+	}
+	*norm = graph->norm;
+	return graph->converges;
+}
+
+/*
+ * may_come_again: whether this call site may be called again while it lives.  In FROM it is not where
+ * no argument can be another one: what it returned is gone over again instead.
+ */
+static bool
+may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
+{
+	const ReturnSetInfo *result = (const ReturnSetInfo *) fcinfo->resultinfo;
+
+	if (VARSIZE_ANY_EXHDR(query->text) +
+	        (query->types == NULL ? (Size) 0 : (Size) VARSIZE(query->types)) >
+	    LONGEST_QUERY)
+		return false;
+	return (result->allowedModes & SFRM_Materialize_Preferred) == 0 ||
+	       varies(fcinfo->flinfo->fn_expr, NULL);
+}
+
+/* varies: whether the expression may have another value while the query runs. */
+static bool
+varies(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) || (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN))
+		return true;
+	return expression_tree_walker(node, varies, context);
+}
+
+static void
+drop(FunctionCallInfo fcinfo)
+{
+	HybridGraph *graph = (HybridGraph *) fcinfo->flinfo->fn_extra;
+
+	fcinfo->flinfo->fn_extra = NULL;
+	if (graph != NULL)
+		MemoryContextDelete(graph->context);
+}
+
+/* build: in a context of its own below the current one; constant: as HybridEdges has it. */
+static HybridGraph *
+build(const HybridEdgesQuery *query, bool *constant)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid graph", ALLOCSET_DEFAULT_SIZES);
+	HyAllocator allocator = hybrid_allocator(context);
+	HybridGraph *graph = MemoryContextAllocZero(context, sizeof(HybridGraph));
+	HybridEdges edges;
+	HyStatus status;
+
+	graph->context = context;
+	hybrid_read_edges(query, &edges);
+	status = hy_csr_build(edges.edge, edges.count, query->direction, &allocator, &hybrid_cancel,
+	                      &graph->csr);
+	if (status == HY_QUOTA)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+		                errmsg("sum of the weights of parallel graph edges is out of the range of "
+		                       "real")));
+	hybrid_check(status, "build the graph");
+	if (edges.edge != NULL)
+		pfree(edges.edge);
+	*constant = edges.constant;
+	return graph;
+}
+
+/* made_for: what was made for another decay or fan is not known any more; bits count, as in -0. */
+static void
+made_for(HybridGraph *graph, double decay, double fan)
+{
+	if (memcmp(&graph->decay, &decay, sizeof(decay)) != 0 ||
+	    memcmp(&graph->fan, &fan, sizeof(fan)) != 0)
+	{
+		graph->gained = false;
+		graph->normed = false;
+		graph->decay = decay;
+		graph->fan = fan;
+	}
+}

@@ -1,0 +1,19 @@
+/*
+ * key.h
+ *		All that the answer of an edges query depends on.
+ */
+#ifndef HYBRID_GRAPH_KEY_H
+#define HYBRID_GRAPH_KEY_H
+
+#include "postgres.h"
+#include "lib/stringinfo.h"
+
+#include "graph/edges.h"
+
+/*
+ * hybrid_write_edges_key: a query without volatile functions that was read under a key returns the
+ * same edges under it again.  Two keys are alike when their bytes are.
+ */
+extern void hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key);
+
+#endif
