@@ -3,14 +3,15 @@
  *		The operation 'assign': the centroids go up once, then rows pass by them.
  *
  * The memory for centroids is taken when the task starts, and given back when it ends.  A piece is
- * some of the centroids on their way up, or some rows that meet them all; only of a row that meets more
+ * some of the centroids on their way up, or some rows that meet them all, which come up with it or lie on
+ * the device and are read there; only of a row that meets more
  * than the pace allows it is a tile of rows and a part of the centroids, and what parts found meets on
  * the host.
  */
 #include <string.h>
 
 #include "cuda/assign_filter.h"
-#include "cuda/pipeline.h"
+#include "cuda/sweep.h"
 
 #define ALIGNED 256
 #define FEWEST_ROWS 8 /* a tile of the kernel */
@@ -59,7 +60,6 @@ static int64_t most_rows(const HyDevice *device, const HyCudaAssignment *assignm
 static void set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met);
 static HyStatus assign_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus section_up(HyDevice *device, HyCudaSlot *slot);
-static void stage(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 static cudaError_t assign_launch(HyDevice *device, HyCudaSlot *slot);
 static cudaError_t round_centroids(HyDevice *device, HyCudaSlot *slot);
 static HyCudaAssignGroups groups_of(const HyDevice *device, const HyCudaSlot *slot);
@@ -160,16 +160,20 @@ assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	if (rows == 0)
 		return;
 	estimate->device_bytes += aligned(targets * vector) + SECTIONS * ALIGNED;
-	estimate->bytes_up = (rows + targets) * vector;
+	estimate->bytes_up = ((shape->resident ? 0 : rows) + targets) * vector;
 	estimate->bytes_down = rows * sizeof(uint64_t);
 }
 
 static HyStatus
 assign_check(HyDevice *device, const HyTask *task)
 {
-	(void) device;
-	(void) task;
-	return HY_OK; /* hy_task_check has seen all of it */
+	const HyMatrix *rows = &task->u.assign.rows;
+
+	/* a kernel has 32 bits for it */
+	if (rows->buffer != NULL && rows->stride / sizeof(float) > INT32_MAX)
+		return hy_cuda_refuse(device, HY_UNSUPPORTED, "resident rows are too far apart");
+	/* hy_task_check has seen all else */
+	return hy_cuda_sweep_check(device, rows);
 }
 
 static void
@@ -342,11 +346,14 @@ most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
 {
 	const HyAssignTask *task = &device->task.task.u.assign;
 	int32_t probes = assignment->groups > 0 ? task->groups.probes : 0;
-	uint64_t most = device->scratch.up / vector_bytes(task);
+	uint64_t most = (uint64_t) hy_cuda_assign_whole(task->rows.rows);
 	uint64_t room = (device->scratch.down - 3 * ALIGNED) / row_room(probes);
 
 	most = most < room ? most : room;
-	most = most < HY_CUDA_MAX_QUERIES ? most : HY_CUDA_MAX_QUERIES;
+	if (assignment->groups > 0 && most > HY_CUDA_MAX_QUERIES)
+		most = HY_CUDA_MAX_QUERIES;
+	if (task->rows.buffer == NULL && most > device->scratch.up / vector_bytes(task))
+		most = device->scratch.up / vector_bytes(task);
 	if (hy_cuda_assign_filter_on(assignment->filter) &&
 	    most > (uint64_t) assignment->filter->plan.rows)
 		most = (uint64_t) assignment->filter->plan.rows;
@@ -362,7 +369,9 @@ assign_up(HyDevice *device, HyCudaSlot *slot)
 
 	if (device->task.assignment->uploads[slot - device->slots])
 		return section_up(device, slot);
-	stage(&task->rows, slot->chunk.first_row, slot->chunk.row_count, slot->pinned_up);
+	if (task->rows.buffer != NULL)
+		return HY_OK;
+	hy_cuda_stage_rows(&task->rows, slot->chunk.first_row, slot->chunk.row_count, slot->pinned_up);
 	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -392,7 +401,7 @@ section_up(HyDevice *device, HyCudaSlot *slot)
 	if (assignment->section == BEGIN)
 		memcpy(slot->pinned_up, task->groups.begin + assignment->at, (size_t) count * element);
 	else
-		stage(matrix, assignment->at, count, slot->pinned_up);
+		hy_cuda_stage_rows(matrix, assignment->at, count, slot->pinned_up);
 	error = cudaMemcpyAsync(to, slot->pinned_up, (size_t) count * element, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -410,30 +419,16 @@ section_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* stage: rows first .. first + count - 1, packed. */
-static void
-stage(const HyMatrix *matrix, int64_t first, int64_t count, char *to)
-{
-	size_t row_bytes = (size_t) matrix->dims * sizeof(float);
-	int64_t i;
-
-	if (matrix->stride == row_bytes)
-	{
-		memcpy(to, hy_matrix_row(matrix, first), (size_t) count * row_bytes);
-		return;
-	}
-	for (i = 0; i < count; i++)
-		memcpy(to + (size_t) i * row_bytes, hy_matrix_row(matrix, first + i), row_bytes);
-}
-
 static cudaError_t
 assign_launch(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyCudaAssignment *assignment = device->task.assignment;
+	const HyMatrix *rows = &device->task.task.u.assign.rows;
 	HyCudaAssign args = {.rows = (const float *) (const void *) slot->device_up,
+	                     .row_stride = rows->dims,
 	                     .centroids = (const float *) (const void *) assignment->memory,
 	                     .row_count = (int32_t) slot->chunk.row_count,
-	                     .dims = device->task.task.u.assign.rows.dims,
+	                     .dims = rows->dims,
 	                     .first = (int32_t) slot->chunk.first_query,
 	                     .end = (int32_t) slot->chunk.first_query + slot->chunk.query_count,
 	                     .found = slot->device_down,
@@ -445,6 +440,13 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 
 	if (uploads && assignment->section != ROUNDING)
 		return cudaSuccess;
+	if (rows->buffer != NULL)
+	{
+		args.rows =
+			(const float *) (const void *) (rows->buffer->pointer + rows->offset +
+		                                    (uint64_t) slot->chunk.first_row * rows->stride);
+		args.row_stride = (int32_t) (rows->stride / sizeof(float));
+	}
 	/* what other slots have sent up may not be there yet */
 	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
 	{

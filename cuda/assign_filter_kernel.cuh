@@ -373,7 +373,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 	}
 
 	const HyCudaOpen *open = args.open + (int64_t) row * HY_CUDA_ASSIGN_LIST;
-	const float *x = args.assign.rows + (int64_t) row * args.assign.dims;
+	const float *x = args.assign.rows + (int64_t) row * args.assign.row_stride;
 	const float threshold = hy_assign_threshold(args.aim[row], args.least[row]);
 
 	if (lane == 0)

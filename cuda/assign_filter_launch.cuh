@@ -18,7 +18,7 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 
 	round.precision = args->precision;
 	round.rows = assign.rows;
-	round.stride = (int64_t) assign.dims * (int64_t) sizeof(float);
+	round.stride = (int64_t) assign.row_stride * (int64_t) sizeof(float);
 	round.count = assign.row_count;
 	round.room = (int64_t) grid.x * HY_CUDA_TILE;
 	round.dims = assign.dims;

@@ -8,7 +8,8 @@
 #define MIB ((uint64_t) 1024 * 1024)
 #define ALIGNED 256
 
-#define MOST_OF_SLOT (32 * MIB)
+/* Of resident rows: 32,768 of 768 dims, so that a piece is not too short for a large device. */
+#define MOST_OF_SLOT (96 * MIB)
 #define MOST_TILES 65535                   /* of centroids: the grid's second dimension */
 #define ROUND_ELEMENTS ((int64_t) 1 << 26) /* 0.4 GB that are read and written: 2 ms at 200 GB/s */
 

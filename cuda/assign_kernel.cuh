@@ -28,6 +28,7 @@ struct HyAssignTile
 	int count; /* 0: no rows */
 	int64_t begin;
 	int64_t end;
+	const float *row[HY_CUDA_ASSIGN_TILE];
 };
 
 __device__ __forceinline__ int
@@ -36,6 +37,20 @@ hy_query_at(const HyAssignTile &tile, int q)
 	if (q >= tile.count)
 		return -1;
 	return tile.members != NULL ? tile.members[tile.first + q] : tile.first + q;
+}
+
+/* hy_load_queries: where rows lie is looked up in shared memory, for this kernel has no register left. */
+template <class Kind>
+__device__ __forceinline__ void
+hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
+                float (*query)[HY_CUDA_SEGMENT])
+{
+#pragma unroll 2 /* of more, it would spill */
+	for (int q = 0; q < HY_CUDA_ASSIGN_TILE; q++)
+	{
+		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
+			query[q][i] = q < tile.count && start + i < args.dims ? tile.row[q][start + i] : 0.0f;
+	}
 }
 
 /* hy_assign_tile: tile number `at`, and its share, number `part`, of so many centroids. */
@@ -102,10 +117,13 @@ __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 	__syncthreads();
 	if (tile.count <= 0)
 		return;
+	if ((int) threadIdx.x < tile.count)
+		tile.row[threadIdx.x] =
+			args.rows + (int64_t) hy_query_at(tile, threadIdx.x) * args.row_stride;
+	__syncthreads();
 	sums.targets = args.centroids;
 	sums.stride = (int64_t) args.dims * sizeof(float);
 	sums.rows = tile.end;
-	sums.queries = args.rows;
 	sums.dims = args.dims;
 	if (args.dims <= HY_CUDA_SEGMENT)
 		hy_load_queries<HyAssignKind>(sums, tile, 0, rows);

@@ -50,6 +50,7 @@ hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStrea
 	nearest.rows.stride = (int64_t) args.dims * (int64_t) sizeof(float);
 	nearest.rows.rows = groups.groups;
 	nearest.rows.queries = args.rows;
+	nearest.rows.query_stride = args.row_stride;
 	nearest.rows.query_count = args.row_count;
 	nearest.rows.dims = args.dims;
 	nearest.k = groups.probes;

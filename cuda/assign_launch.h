@@ -43,9 +43,10 @@ extern "C"
 	/* HyCudaAssign: some rows, and the centroids that they meet. */
 	typedef struct HyCudaAssign
 	{
-		const float *rows;      /* packed */
+		const float *rows;
+		int32_t row_stride;     /* elements from row to row, dims at least */
 		const float *centroids; /* all of them, packed */
-		int32_t row_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
+		int32_t row_count;      /* >= 1; with groups HY_CUDA_MAX_QUERIES at most */
 		int32_t dims;           /* 1 .. HY_MAX_DIMS */
 		int32_t first;          /* of the centroids that are met, where there are no groups */
 		int32_t end;

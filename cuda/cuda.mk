@@ -2,7 +2,7 @@
 #
 #	make hybrid_cuda.so		where nvcc is found
 #	make check-cuda			what can be checked without a GPU (test/cuda/run.sh)
-#	make gpucheck			on a machine with a GPU
+#	make gpucheck			on a machine with a GPU; GPUCHECK='SECTION ...' for a part of it
 #	make gpubench			the same; GPUBENCH='--quick 0 SECTION ...' for a part of it
 #
 # Only the .cu files go through nvcc; the rest is C against the runtime's header.  Everything is
@@ -15,8 +15,14 @@ ifeq ($(CUDA_HOME)$(if $(NVCC),,none),)
 CUDA_HOME := $(realpath $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#\$$ TOP=//p'))
 endif
 
-# Machine code for 7.5 and the two server generations, PTX for those after.
-CUDA_ARCH = -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80 \
+# What nvcc is told, and which it is, as build/flags for the rest: with another the kernels are compiled anew.
+build/cuda/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' | cmp -s - $@ || \
+		echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' >$@
+
+# Machine code for 7.5 and the two server generations; PTX for those after, and for 7.5 and what is between.
+CUDA_ARCH = -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_80,code=sm_80 \
 	-gencode arch=compute_90,code=[sm_90,compute_90]
 # The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
 NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
@@ -29,8 +35,8 @@ CUDA_LIBS = $(CUDART) -lpthread -ldl -lrt -lm
 CUDA_C = $(wildcard cuda/*.c)
 CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
 # of the pure folders, what the plug-in calls
-CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/score_check.c \
-	src/core/spread_check.c src/core/status.c src/dispatch/backend.c
+CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/packed_graph.c \
+	src/core/score_check.c src/core/spread_check.c src/core/status.c src/dispatch/backend.c
 CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
 
 ifneq ($(NVCC),)
@@ -51,13 +57,13 @@ build/cuda/%.o: %.c build/flags
 	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
 # What ptxas says of registers and spills is kept for test/cuda/run.sh.
-build/cuda/cuda/%.cu.o: cuda/%.cu cuda/cuda.mk
+build/cuda/cuda/%.cu.o: cuda/%.cu build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF $(@:.o=.d) -c -o $@ $< \
 		2>$(@:.o=.log) || { cat $(@:.o=.log); exit 1; }
 
 # The benches' own kernels.
-build/cuda/bench/%.cu.o: bench/%.cu cuda/cuda.mk
+build/cuda/bench/%.cu.o: bench/%.cu build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -MD -MP -MF $(@:.o=.d) -c -o $@ $<
 
@@ -109,7 +115,7 @@ build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
 # What a program takes that loads a plug-in.
-PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/library_file.c
+PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/words.c src/dispatch/library_file.c
 
 build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
 		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
@@ -149,19 +155,21 @@ build/cuda/thread/plugin_idle_test: build/cuda/thread/test/cuda/plugin_idle_test
 cuda-thread-tests: build/cuda/thread/plugin_idle_test
 
 # Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
-# needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside.
+# needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside, and of the kernels
+# those that they call themselves: all of it has to be carried to such a machine.
 GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
-	$(CC) -o $@ $^ -lm -ldl
+	$(CC) -s -o $@ $^ -lm -ldl
 
-build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
-	$(CC) -o $@ $^ $(CUDA_LIBS)
+build/cuda/gpucheck_filter: build/cuda/test/cuda/gpucheck_filter.o build/cuda/cuda/filter.cu.o $(GPU_PURE_OBJS)
+	$(CC) -s -o $@ $^ $(CUDA_LIBS)
 
 GPUBENCH_C = $(wildcard bench/gpu*.c src/dispatch/*.c)
 
-build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/bench/gpu_loops.cu.o $(CUDA_KERNELS) $(GPU_PURE_OBJS)
-	$(CC) -o $@ $(sort $^) $(CUDA_LIBS)
+build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/bench/gpu_loops.cu.o \
+		$(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)
+	$(CC) -s -o $@ $(sort $^) $(CUDA_LIBS)
 
 # What run.sh shows a missing or broken driver to.
 build/cuda/driver_check: build/cuda/test/cuda/driver_check.o $(GPU_PURE_OBJS)
@@ -178,12 +186,12 @@ cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcud
 # What takes a device's memory away from others (test/device.sh).
 build/cuda/hog: test/cuda/hog.c
 	@mkdir -p $(@D)
-	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -o $@ $< $(CUDA_LIBS)
+	$(CC) $(CUDA_CFLAGS) -s -isystem $(CUDA_HOME)/include -o $@ $< $(CUDA_LIBS)
 
 gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpucheck_filter build/cuda/gpubench build/cuda/hog
 
 gpucheck:
-	@test/cuda/gpucheck.sh
+	@test/cuda/gpucheck.sh $(GPUCHECK)
 
 gpubench:
 	@bench/gpu.sh $(GPUBENCH)

@@ -131,13 +131,15 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	before = host->clock->now(host->clock->arg);
 	hy_cuda_block_signals(&signals);
 	status = open_context(device, limits);
-	hy_cuda_restore_signals(&signals);
 	if (status != HY_OK)
 	{
+		/* what is left of it may be less than a context, and then giving it back makes one first */
 		process.failure = device->failure;
 		hy_cuda_close(device);
-		return status;
 	}
+	hy_cuda_restore_signals(&signals);
+	if (status != HY_OK)
+		return status;
 	process.open_ns = host->clock->now(host->clock->arg) - before;
 	process.open |= (uint64_t) 1 << number;
 	device->counted = true;
@@ -312,6 +314,9 @@ open_context(HyDevice *device, const HyLimits *limits)
 		                               device->number);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for the compute capability");
+	error = cudaDeviceGetAttribute(&device->cache, cudaDevAttrL2CacheSize, device->number);
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "asking for the size of the cache");
 	error = cudaMemGetInfo(&free_bytes, &total_bytes);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for free memory");
@@ -367,7 +372,7 @@ say_no_device(cudaError_t error)
 	if (driver == 0)
 		snprintf(process.failure.text, sizeof(process.failure.text),
 		         "no CUDA driver: libcuda.so.1 was not found or does not work");
-	else
+	else if (driver < runtime)
 		snprintf(process.failure.text, sizeof(process.failure.text),
 		         "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
 		         driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);

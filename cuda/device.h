@@ -49,7 +49,8 @@ typedef struct HyCudaSlot
 	char *device_up;
 	void *device_down;
 	bool busy;
-	uint64_t work; /* of its kernels, for the pace */
+	bool nothing_down; /* its kernels have written where the host reads */
+	uint64_t work;     /* of its kernels, for the pace */
 	HyCudaPace *pace;
 	HyCudaChunk chunk;
 } HyCudaSlot;
@@ -63,6 +64,7 @@ typedef struct HyCudaSweep
 	HyCudaWork work;
 	HyCudaChunk last; /* the piece taken last */
 	int64_t group;    /* first query of the group on the device, or -1 */
+	uint64_t behind;  /* bytes that lie behind a group's queries and go up with them */
 } HyCudaSweep;
 
 /* HyCudaScoring: queries that pass over blocks of codes (score.c). */
@@ -101,6 +103,7 @@ struct HyDevice
 	int multiprocessors;
 	int capability; /* the major number */
 	int capability_minor;
+	int cache;             /* bytes of the second-level cache; 0: not known */
 	uint64_t filter_least; /* work that many queries are filtered for */
 	bool counted;          /* among the open devices of the process */
 	bool owns_context;     /* there was no context in this process before */
@@ -114,6 +117,7 @@ struct HyDevice
 	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaPace filter_pace;
 	HyCudaPace assign_filter_pace;
+	double longest_us; /* a piece's kernels have taken, whatever its operation; for the bench */
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;

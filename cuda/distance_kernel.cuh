@@ -30,17 +30,18 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		__syncthreads();
 	}
 
+	const HyCudaRows rows = hy_with_norm<Kind>(args.rows, query);
+
 	/* every warp of the block goes round the same number of times: the barriers need them all */
-	for (int64_t first_row = blockIdx.x * turn; first_row < args.rows.rows;
+	for (int64_t first_row = blockIdx.x * turn; first_row < rows.rows;
 	     first_row += gridDim.x * turn)
 	{
 		const int64_t mine = first_row + warp * Kind::rows;
 		const int64_t row = mine + pair / Kind::queries;
-		const double distance = hy_row_distance<Kind>(args.rows, first_query, mine, query);
+		const double distance = hy_row_distance<Kind>(rows, first_query, mine, query);
 
 		/* of the threads that have it, the first writes */
-		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < args.rows.rows &&
-		    at < args.rows.query_count)
+		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows && at < rows.query_count)
 			args.out[at * args.out_stride + row] = distance;
 	}
 }

@@ -344,6 +344,7 @@ rows_of(const HyDevice *device, const HyCudaSlot *slot)
 	HyCudaRows rows = hy_cuda_sweep_rows(device, slot);
 
 	rows.queries = part_of(device->task.filter, HY_CUDA_PART_QUERIES);
+	rows.query_norms = device->device_norms;
 	return rows;
 }
 

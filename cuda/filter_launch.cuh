@@ -124,27 +124,31 @@ hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t
 
 	if (error != cudaSuccess)
 		return error;
-	return hy_choose_precision(args->precision,
-	                           [&](auto precision)
-	                           {
-								   typedef decltype(precision) Precision;
-								   typedef HyTile<Precision::asynchronous> Tile;
-								   const cudaError_t refused =
-									   hy_allow_shared(&hy_product_kernel<Precision>, Tile::shared);
+	return hy_choose_precision(
+		args->precision,
+		[&](auto precision)
+		{
+			typedef decltype(precision) Precision;
+			typedef HyTile<Precision::asynchronous> Tile;
 
-								   if (refused != cudaSuccess)
-									   return refused;
-								   grid = hy_blocks(args->rows.rows, Tile::rows);
-								   grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
+			static_assert(Tile::shared <= (Precision::asynchronous ? HY_CUDA_SHARED_MOST
+		                                                           : HY_CUDA_SHARED_UNASKED),
+		                  "more shared memory than devices have");
+			const cudaError_t refused =
+				hy_allow_shared(&hy_product_kernel<Precision>, Tile::shared);
 
-								   const int each = hy_tiles_each(grid);
+			if (refused != cudaSuccess)
+				return refused;
+			grid = hy_blocks(args->rows.rows, Tile::rows);
+			grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
 
-								   if (Precision::asynchronous)
-									   grid = hy_blocks((int64_t) grid.x * grid.y, each);
-								   return HY_CUDA_LAUNCH_SHARED(hy_product_kernel<Precision>, grid,
-		                                                        HY_CUDA_THREADS, Tile::shared,
-		                                                        stream, *args, each);
-							   });
+			const int each = hy_tiles_each(grid);
+
+			if (Precision::asynchronous)
+				grid = hy_blocks((int64_t) grid.x * grid.y, each);
+			return HY_CUDA_LAUNCH_SHARED(hy_product_kernel<Precision>, grid, HY_CUDA_THREADS,
+		                                 Tile::shared, stream, *args, each);
+		});
 }
 
 template <class Element>

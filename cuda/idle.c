@@ -166,7 +166,7 @@ at_rest(HyDevice *device)
 	/* never wait for a device that hangs: the host's thread would, for the lock */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
-		if (device->slots[i].busy && cudaEventQuery(device->slots[i].done) != cudaSuccess)
+		if (device->slots[i].busy && hy_cuda_piece_query(&device->slots[i]) != cudaSuccess)
 		{
 			(void) cudaGetLastError();
 			return false;

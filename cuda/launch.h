@@ -19,14 +19,19 @@ extern "C"
 {
 #endif
 
+/* Dims of a query that lies in shared memory as a whole. */
+#define HY_CUDA_OWN_NORM 1024
+
 	/* HyCudaRows: a kernel's worth of queries against rows; every pointer is the device's. */
 	typedef struct HyCudaRows
 	{
-		const void *targets;      /* row 0; aligned to its element */
-		int64_t stride;           /* bytes from row to row, a multiple of the element's size */
-		int64_t rows;             /* >= 1 */
-		const float *queries;     /* packed, dims apart */
-		const float *query_norms; /* canonical sums of squares; read for cosine only */
+		const void *targets; /* row 0; aligned to its element */
+		int64_t stride;      /* bytes from row to row, a multiple of the element's size */
+		int64_t rows;        /* >= 1 */
+		const float *queries;
+		int32_t query_stride;     /* elements from query to query; 0: packed, dims apart */
+		const float *query_norms; /* canonical sums of squares; read for cosine only.  NULL: the
+		                           * kernel finds it, of one query, up to HY_CUDA_OWN_NORM dims */
 		int32_t query_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
 		int32_t dims;             /* 1 .. HY_MAX_DIMS */
 	} HyCudaRows;
@@ -53,8 +58,16 @@ extern "C"
 	     * distance that a row must not pass
 	     */
 		HyNeighbor *best;
-		HyNeighbor *lists;   /* room for what blocks find */
-		uint64_t list_bytes; /* at least that of best */
+		HyNeighbor *answer;   /* where they go, pinned memory, too; NULL: to best */
+		int32_t empty;        /* nothing was found yet: best is not read, but */
+		const double *limits; /* what a query's rows must not pass; NULL: anything */
+		HyNeighbor *lists;    /* room for what blocks find */
+		uint64_t list_bytes;  /* at least that of best */
+		/*
+	     * Of one query: 0, and 0 again afterwards; the kernel then needs no second one.  No other
+	     * launch that uses it may run at the same time.  NULL: there is none.
+	     */
+		unsigned *arrived;
 	} HyCudaTopK;
 
 	/*

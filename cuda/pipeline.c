@@ -178,6 +178,13 @@ hy_cuda_drain(HyDevice *device)
 	end_task(device);
 }
 
+/* With nothing to come down a piece is done when its kernels are. */
+cudaError_t
+hy_cuda_piece_query(const HyCudaSlot *slot)
+{
+	return cudaEventQuery(slot->nothing_down ? slot->kernel_end : slot->done);
+}
+
 bool
 hy_cuda_all_idle(const HyDevice *device)
 {
@@ -261,8 +268,9 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 		error = cudaEventRecord(slot->kernel_end, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "starting a kernel");
+	slot->nothing_down = false;
 	status = operation->down(device, slot);
-	if (status != HY_OK)
+	if (status != HY_OK || slot->nothing_down)
 		return status;
 	error = cudaEventRecord(slot->done, slot->stream);
 	if (error != cudaSuccess)
@@ -285,7 +293,7 @@ collect(HyDevice *device)
 
 		if (!slot->busy)
 			continue;
-		error = cudaEventQuery(slot->done);
+		error = hy_cuda_piece_query(slot);
 		if (error == cudaErrorNotReady)
 		{
 			(void) cudaGetLastError();
@@ -303,6 +311,8 @@ collect(HyDevice *device)
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "reading the kernel's time");
 		hy_cuda_pace_learn(slot->pace, slot->work, milliseconds * 1000.0);
+		if (milliseconds * 1000.0 > device->longest_us)
+			device->longest_us = milliseconds * 1000.0;
 	}
 	return HY_OK;
 }

@@ -39,7 +39,10 @@ struct HyCudaOperation
 	HyStatus (*up)(HyDevice *device, HyCudaSlot *slot);
 	/* queues its kernels */
 	cudaError_t (*launch)(HyDevice *device, HyCudaSlot *slot);
-	/* queues the copy of what they gave; it goes to pinned memory, never to the task's */
+	/*
+	 * queues the copy of what they gave; it goes to pinned memory, never to the task's.  Where there is
+	 * none to queue it may say so in slot->nothing_down
+	 */
 	HyStatus (*down)(HyDevice *device, HyCudaSlot *slot);
 	/* hands it out: the piece is done, and nobody has cancelled */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
@@ -61,6 +64,9 @@ extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
 
 /* hy_cuda_drain: waits for the pieces in flight and forgets the task; in a fork it only forgets. */
 extern void hy_cuda_drain(HyDevice *device);
+
+/* hy_cuda_piece_query: of a busy slot: cudaErrorNotReady, cudaSuccess when it is done, or what failed. */
+extern cudaError_t hy_cuda_piece_query(const HyCudaSlot *slot);
 
 /* hy_cuda_all_idle: whether no piece is in flight. */
 extern bool hy_cuda_all_idle(const HyDevice *device);

@@ -63,7 +63,8 @@ hy_cuda_query_group(const HyCudaWork *work, const HyCudaScratch *scratch)
 {
 	int64_t group = least(work->queries, HY_CUDA_MAX_QUERIES);
 
-	group = least(group, (int64_t) (scratch->queries / ((uint64_t) work->dims * sizeof(float))));
+	group = least(group, (int64_t) (scratch->queries / ((uint64_t) work->dims * sizeof(float) +
+	                                                    (uint64_t) work->query_up)));
 	group =
 		least(group, (int64_t) (scratch->down / (uint64_t) (work->query_down + work->pair_down)));
 	return (int32_t) group;

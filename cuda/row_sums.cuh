@@ -31,6 +31,8 @@
 #define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
 #define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
 
+static_assert(HY_CUDA_OWN_NORM <= HY_CUDA_SEGMENT, "such a query has one segment");
+
 #define HY_CUDA_ALL_THREADS 0xffffffffu
 
 /* HyKind: what a kernel over rows is compiled for. */
@@ -218,11 +220,13 @@ __device__ __forceinline__ void
 hy_load_queries(const HyCudaRows &args, const Which &which, int start,
                 float (*query)[HY_CUDA_SEGMENT])
 {
+	const int stride = args.query_stride > 0 ? args.query_stride : args.dims;
+
 #pragma unroll
 	for (int q = 0; q < Kind::queries; q++)
 	{
 		const int at = hy_query_at(which, q);
-		const float *source = args.queries + (int64_t) (at < 0 ? 0 : at) * args.dims + start;
+		const float *source = args.queries + (int64_t) (at < 0 ? 0 : at) * stride + start;
 
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
 			query[q][i] = at >= 0 && start + i < args.dims ? source[i] : 0.0f;
@@ -234,6 +238,50 @@ __device__ __forceinline__ void
 hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*query)[HY_CUDA_SEGMENT])
 {
 	hy_load_queries<Kind>(args, HyInOrder{first_query, args.query_count}, start, query);
+}
+
+/*
+ * hy_with_norm: the same rows; where nobody has given the norm of their only query, it is found in
+ * shared memory.  The whole block comes, after a barrier.
+ */
+template <class Kind>
+__device__ __forceinline__ HyCudaRows
+hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
+{
+	HyCudaRows rows = args;
+
+	if constexpr (Kind::metric == HY_METRIC_COSINE && Kind::queries == 1)
+	{
+		__shared__ float norm;
+
+		if (args.query_norms == NULL)
+		{
+			if (threadIdx.x < HY_CUDA_WARP)
+			{
+				HyTwins twins[1] = {};
+				HyLanes lanes = {};
+
+				/* behind its dims the query is padded with +0 */
+				for (int i = threadIdx.x; i < args.dims; i += HY_LANES)
+				{
+					const float low = query[0][i];
+					const float high = query[0][i + HY_CUDA_WARP];
+
+					lanes.low = __fmaf_rn(low, low, lanes.low);
+					lanes.high = __fmaf_rn(high, high, lanes.high);
+				}
+				hy_flush(&lanes, &twins[0]);
+
+				const float sum = hy_fold(twins, threadIdx.x);
+
+				if (threadIdx.x == 0)
+					norm = sum;
+			}
+			__syncthreads();
+			rows.query_norms = &norm;
+		}
+	}
+	return rows;
 }
 
 /*

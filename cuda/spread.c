@@ -1,12 +1,12 @@
 /*
  * spread.c
- *		The operation 'spread': the graph goes up once, then groups of sets hop on the device.
+ *		The operation 'spread': over a graph that lies on the device, or goes up first, groups of sets hop.
  *
- * The memory for both is taken when the task starts, and given back when it ends: a graph has no
- * name by which a later task could vouch that it is the same.  A piece is some of the graph, or some
- * steps (spread_plan.h), or both where all of the graph fits; its steps wait for those of the pieces
- * before it, while what goes up, and answers, pass them by.  What must be decided between two hops
- * is decided on the device; it tells the host when no set goes on, so that no more is queued.
+ * The memory for a group, and for a graph that the task brings along, is taken when the task starts, and
+ * given back when it ends.  A piece is some of the graph, or some steps (spread_plan.h), or both where
+ * all of the graph fits; its steps wait for those of the pieces before it, while what goes up, and
+ * answers, pass them by.  What must be decided between two hops is decided on the device; it tells the
+ * host when no set goes on, so that no more is queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,15 +21,16 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 static HyStatus spread_check(HyDevice *device, const HyTask *task);
 static void spread_begin(HyDevice *device);
 static HyStatus spread_start(HyDevice *device);
-static uint64_t lay_out(HyCudaSpread *spread, const HyCsr *graph);
-static HyStatus take_memory(HyDevice *device, HyCudaSpread *spread, const HyCsr *graph);
+static HyStatus pack(HyDevice *device, HyCudaSpread *spread);
+static HyStatus take_memory(HyDevice *device, HyCudaSpread *spread);
 static HyCudaNext spread_next(HyDevice *device, HyCudaSlot *slot);
 static cudaError_t spread_launch(HyDevice *device, HyCudaSlot *slot);
-static cudaError_t
-clear(const HyCudaSpread *spread, const HyCudaSpreadStep *step, cudaStream_t stream);
+static const void *list_at(const HyCudaSpread *spread, int list);
 static HyCudaSpreadState
 state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece);
 static HyStatus spread_down(HyDevice *device, HyCudaSlot *slot);
+static cudaError_t answers_down(const HyDevice *device, const HyCudaSlot *slot,
+                                const HyCudaSpreadPiece *piece, const HyCudaSpreadStep *step);
 static void spread_collect(HyDevice *device, const HyCudaSlot *slot);
 static void spread_end(HyDevice *device);
 
@@ -81,15 +82,16 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	                                                           : (uint64_t) shape->targets;
 	uint64_t nodes = entries / 4 + 1;
 	uint64_t sets = shape->queries > INT32_MAX ? INT32_MAX : (uint64_t) shape->queries;
-	uint64_t graph = entries * (sizeof(uint32_t) + sizeof(float)) +
-	                 nodes * (sizeof(HyCudaSpreadRow) + sizeof(double));
+	/* of one that lies there nothing goes up, and its memory is its buffer's */
+	uint64_t graph =
+		shape->resident ? 0 : hy_packed_layout((int64_t) nodes, (int64_t) entries).bytes;
 	uint64_t width = (uint64_t) hy_cuda_spread_width((int64_t) sets, HY_CUDA_SPREAD_WIDTH);
 
 	(void) scratch;
 	if (sets == 0)
 		return;
 	estimate->device_bytes += graph + nodes * width * hy_cuda_spread_node_bytes(true, true) +
-	                          sizeof(HyCudaSpreadControl) + (HY_CUDA_SPREAD_SECTIONS + 2) * ALIGNED;
+	                          HY_CUDA_SPREAD_CONTROL + ALIGNED;
 	estimate->bytes_up = graph + sets * sizeof(HyCudaSpreadSeed);
 	estimate->bytes_down = nodes * sets * answer_bytes();
 }
@@ -99,8 +101,20 @@ spread_check(HyDevice *device, const HyTask *task)
 {
 	const HySpreadTask *s = &task->u.spread;
 
-	if (hy_spread_check(s->graph, &s->params, &s->seeds) != HY_OK)
+	HySpreadParams params = s->params;
+
+	/* of a graph that lies there the host may have no more than its numbers: whether hops end is asked
+	 * where it has */
+	if (s->buffer != NULL && s->graph->out_weight == NULL)
+		params.hops = 0;
+	if (hy_spread_check(s->graph, &params, &s->seeds) != HY_OK)
 		return hy_cuda_refuse(device, HY_INVALID, "the parameters or seeds make no sense");
+	if (s->buffer != NULL && s->buffer->device != device)
+		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
+	/* a device that reads where there is nothing is lost for good */
+	if (s->packed != NULL &&
+	    !hy_packed_graph_in(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
+		return hy_cuda_refuse(device, HY_INVALID, "the packed graph does not lie in its buffer");
 	return HY_OK;
 }
 
@@ -115,68 +129,77 @@ spread_start(HyDevice *device)
 {
 	const HyTask *task = &device->task.task;
 	const HySpreadTask *s = &task->u.spread;
-	const HyAllocator *allocator = device->host->allocator;
 	HyCudaSpread *spread;
 	HyStatus status;
 
 	if (s->graph->nodes == 0 || s->seeds.sets == 0)
 		return HY_OK;
-	spread = hy_alloc_zero(allocator, sizeof(*spread));
+	spread = hy_alloc_zero(device->host->allocator, sizeof(*spread));
 	if (spread == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
 	device->task.spread = spread;
-	status = hy_cuda_spread_lists_make(s->graph, allocator, task->cancel, &spread->plan.lists);
+	status = pack(device, spread);
 	if (status != HY_OK)
-		return hy_cuda_refuse(device, status, "sorting the rows by length: %s",
-		                      hy_status_name(status));
+		return status;
 	spread->plan.nodes = s->graph->nodes;
 	spread->plan.seeds = &device->task.task.u.spread.seeds;
 	spread->plan.hops = s->params.hops;
 	spread->plan.node_bytes = hy_cuda_spread_node_bytes(s->params.hops == -1, s->params.refire > 0);
-	status = take_memory(device, spread, s->graph);
+	status = take_memory(device, spread);
 	if (status != HY_OK)
 		return status;
 	hy_cuda_spread_plan_begin(&spread->plan);
 	return HY_OK;
 }
 
-/* lay_out: where what lies, with groups as wide as the plan says; returns the bytes of all. */
-static uint64_t
-lay_out(HyCudaSpread *spread, const HyCsr *graph)
+/* pack: the task's own rows by length, or those that it brings. */
+static HyStatus
+pack(HyDevice *device, HyCudaSpread *spread)
 {
-	const HyCudaSpreadPlan *plan = &spread->plan;
-	uint64_t end = 0;
-	int i;
+	const HyTask *task = &device->task.task;
+	const HySpreadTask *s = &task->u.spread;
+	HyStatus status;
 
-	for (i = 0; i < HY_CUDA_SPREAD_SECTIONS; i++)
-	{
-		spread->offset[i] = end;
-		end += aligned((uint64_t) hy_cuda_spread_elements(spread, graph, i) *
-		               hy_cuda_spread_element(i));
-	}
-	spread->control = end;
-	end += aligned(sizeof(HyCudaSpreadControl));
-	spread->group = end;
-	return end + aligned((uint64_t) graph->nodes * (uint64_t) plan->widest * plan->node_bytes);
+	spread->plan.packed = s->packed != NULL ? s->packed : &spread->own;
+	if (s->packed != NULL)
+		return HY_OK;
+	status = hy_packed_graph_make(s->graph, device->host->allocator, task->cancel, &spread->own);
+	if (status == HY_INVALID)
+		return hy_cuda_refuse(device, status,
+		                      "rows do not ascend, or an edge comes from no node of its graph");
+	if (status != HY_OK)
+		return hy_cuda_refuse(device, status, "listing the rows: %s", hy_status_name(status));
+	return HY_OK;
 }
 
 /* take_memory: for groups as wide as can be. */
 static HyStatus
-take_memory(HyDevice *device, HyCudaSpread *spread, const HyCsr *graph)
+take_memory(HyDevice *device, HyCudaSpread *spread)
 {
+	const HyBuffer *buffer = device->task.task.u.spread.buffer;
 	HyCudaSpreadPlan *plan = &spread->plan;
+	uint64_t graph = buffer != NULL ? 0 : plan->packed->layout.bytes;
 	HyStatus status;
 
-	plan->widest = hy_cuda_spread_width(plan->seeds->sets, HY_CUDA_SPREAD_WIDTH);
+	plan->widest =
+		hy_cuda_spread_best_width(plan->seeds->sets, plan->nodes, hy_cuda_spread_rows(plan->packed),
+	                              plan->packed->edges, (uint64_t) device->cache);
 	for (;; plan->widest /= 2)
 	{
-		status = hy_cuda_take(device, lay_out(spread, graph), &spread->block);
+		status = hy_cuda_take(
+			device,
+			graph + HY_CUDA_SPREAD_CONTROL +
+				aligned((uint64_t) plan->nodes * (uint64_t) plan->widest * plan->node_bytes),
+			&spread->block);
 		if (status == HY_OK)
 			break;
 		if ((status != HY_NOMEM && status != HY_QUOTA) || plan->widest == 1)
 			return status;
 	}
-	spread->memory = spread->block->memory;
+	spread->graph = buffer != NULL ? buffer->pointer : spread->block->memory;
+	spread->group = spread->block->memory + graph;
+	if (buffer != NULL)
+		spread->at = hy_cuda_spread_bytes(plan->packed);
 	return HY_OK;
 }
 
@@ -184,7 +207,6 @@ static HyCudaNext
 spread_next(HyDevice *device, HyCudaSlot *slot)
 {
 	HyCudaSpread *spread = device->task.spread;
-	const HyCsr *graph = device->task.task.u.spread.graph;
 	HyCudaSpreadRoom room = {.pace = device->pace[HY_OP_SPREAD].work,
 	                         .left = device->pace[HY_OP_SPREAD].work,
 	                         .empty = true};
@@ -194,8 +216,8 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 	if (spread == NULL)
 		return HY_CUDA_END;
 	piece = hy_cuda_spread_piece(device, slot);
-	left = hy_cuda_spread_left(spread, graph);
-	piece->graph = spread->section < HY_CUDA_SPREAD_SECTIONS;
+	left = hy_cuda_spread_left(spread);
+	piece->graph = left > 0;
 	piece->seeds = piece->pulls = false;
 	piece->steps = 0;
 	slot->work = 0;
@@ -220,7 +242,7 @@ spread_next(HyDevice *device, HyCudaSlot *slot)
 		room.left -= step->work < room.left ? step->work : room.left;
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
 		{
-			piece->pulls = true;
+			piece->pulls = spread->plan.turns;
 			slot->work += step->work;
 		}
 		if (step->kind == HY_CUDA_SPREAD_SEEDS)
@@ -252,11 +274,16 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 
 		if (step->kind == HY_CUDA_SPREAD_CLEAR)
 		{
-			error = clear(spread, step, slot->stream);
+			/* of the group's state, before it begins; or of what its seeds sent */
+			error = cudaMemsetAsync(spread->group + (step->hop == 0 ? 0 : HY_CUDA_SPREAD_CONTROL) +
+			                            step->first,
+			                        0, (size_t) step->count, slot->stream);
 			continue;
 		}
+		if (step->kind == HY_CUDA_SPREAD_DOWN && piece->width == 1)
+			continue; /* it comes down as it lies there */
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
-			step->in = spread->memory + spread->offset[3 + step->kind - HY_CUDA_SPREAD_SHORTS];
+			step->in = list_at(spread, (int) step->kind - (int) HY_CUDA_SPREAD_SHORTS);
 		else if (step->kind == HY_CUDA_SPREAD_DOWN)
 			step->out = slot->device_down;
 		error = hy_cuda_launch_spread(&state, step, device->multiprocessors, slot->stream);
@@ -264,19 +291,16 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* clear: of a group's state, before it begins; or of what its seeds sent. */
-static cudaError_t
-clear(const HyCudaSpread *spread, const HyCudaSpreadStep *step, cudaStream_t stream)
+/* list_at: where a list of rows lies: behind those before it. */
+static const void *
+list_at(const HyCudaSpread *spread, int list)
 {
-	cudaError_t error = cudaSuccess;
+	const HyPackedGraph *packed = spread->plan.packed;
+	uint64_t before = 0;
 
-	if (step->hop == 0 && step->first == 0)
-		error = cudaMemsetAsync(spread->memory + spread->control, 0, sizeof(HyCudaSpreadControl),
-		                        stream);
-	if (error != cudaSuccess)
-		return error;
-	return cudaMemsetAsync(spread->memory + spread->group + step->first, 0, (size_t) step->count,
-	                       stream);
+	while (--list >= 0)
+		before += (uint64_t) packed->rows[list];
+	return spread->graph + packed->layout.offset[HY_PACKED_ROWS] + before * sizeof(HyPackedRow);
 }
 
 /* state_of: the kernels' view of the piece's group. */
@@ -284,31 +308,33 @@ static HyCudaSpreadState
 state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece)
 {
 	uint64_t values = (uint64_t) task->graph->nodes * (uint64_t) piece->width;
-	char *at = spread->memory + spread->group;
+	const uint64_t *offset = spread->plan.packed->layout.offset;
+	char *at = spread->group + HY_CUDA_SPREAD_CONTROL;
 	HyCudaSpreadState state = {
-		.column = (const uint32_t *) (void *) (spread->memory + spread->offset[0]),
-		.weight = (const float *) (void *) (spread->memory + spread->offset[1]),
-		.gain = (const double *) (void *) (spread->memory + spread->offset[2]),
-		.control = (HyCudaSpreadControl *) (void *) (spread->memory + spread->control),
+		.column = (const uint32_t *) (const void *) (spread->graph + offset[HY_PACKED_COLUMN]),
+		.weight = (const float *) (const void *) (spread->graph + offset[HY_PACKED_WEIGHT]),
+		.gain = (const double *) (const void *) (spread->graph + offset[HY_PACKED_GAIN]),
+		.control = (HyCudaSpreadControl *) (void *) spread->group,
 		.threshold = task->params.threshold,
 		.tolerance = task->params.tolerance,
 		.nodes = task->graph->nodes,
 		.refire = (uint32_t) task->params.refire,
 		.width = piece->width,
 		.sets = piece->sets,
+		.live = spread->plan.turns ? 0 : (1u << piece->sets) - 1,
 		.combine = task->params.combine};
 	int i;
 
-	/* the charges of the seeds come first: they are cleared once more (clear) */
+	/* the charges of the seeds come first: they are cleared once more; what comes down lies together */
 	for (i = 0; i < 2; i++, at += values * sizeof(double))
 		state.charge[i] = (double *) (void *) at;
-	state.activation = (double *) (void *) at;
-	at += values * sizeof(double);
 	if (task->params.hops == -1)
 	{
 		state.arrived = (double *) (void *) at;
 		at += values * sizeof(double);
 	}
+	state.activation = (double *) (void *) at;
+	at += values * sizeof(double);
 	state.hop = (uint32_t *) (void *) at;
 	at += values * sizeof(uint32_t);
 	if (task->params.refire > 0)
@@ -326,21 +352,43 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 
 	if (last != NULL && last->kind == HY_CUDA_SPREAD_DOWN)
 	{
-		uint64_t bytes = (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
-
-		error = cudaMemcpyAsync(slot->pinned_down, slot->device_down, bytes, cudaMemcpyDeviceToHost,
-		                        slot->stream);
-		device->task.bytes_down += bytes;
+		error = answers_down(device, slot, piece, last);
+		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
 	}
 	/* the step after this piece may end more sets meanwhile: that is as good an answer */
 	if (piece->pulls && error == cudaSuccess)
-		error =
-			cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
-		                    spread->memory + spread->control + offsetof(HyCudaSpreadControl, live),
-		                    sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
+		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
+		                        spread->group + offsetof(HyCudaSpreadControl, live),
+		                        sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying activation down");
 	return HY_OK;
+}
+
+/* answers_down: of a group of one they lie in the state as they come down. */
+static cudaError_t
+answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
+             const HyCudaSpreadStep *step)
+{
+	const HySpreadTask *task = &device->task.task.u.spread;
+	uint64_t values = (uint64_t) step->count * (uint64_t) piece->sets;
+	char *to = slot->pinned_down;
+	HyCudaSpreadState state;
+	cudaError_t error;
+
+	if (piece->width > 1)
+		return cudaMemcpyAsync(to, slot->device_down, values * answer_bytes(),
+		                       cudaMemcpyDeviceToHost, slot->stream);
+	state = state_of(device->task.spread, task, piece);
+	if (step->count == task->graph->nodes)
+		return cudaMemcpyAsync(to, state.activation, values * answer_bytes(),
+		                       cudaMemcpyDeviceToHost, slot->stream);
+	error = cudaMemcpyAsync(to, state.activation + step->first, values * sizeof(double),
+	                        cudaMemcpyDeviceToHost, slot->stream);
+	if (error == cudaSuccess)
+		error = cudaMemcpyAsync(to + values * sizeof(double), state.hop + step->first,
+		                        values * sizeof(uint32_t), cudaMemcpyDeviceToHost, slot->stream);
+	return error;
 }
 
 static void
@@ -351,6 +399,7 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	const HyCudaSpreadStep *last = piece->steps > 0 ? &piece->step[piece->steps - 1] : NULL;
 	uint32_t live = 1;
 	int32_t set;
+	int64_t i;
 
 	if (piece->pulls)
 		memcpy(&live, (const char *) slot->pinned_down + word_at(device), sizeof(live));
@@ -365,13 +414,14 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	for (set = 0; set < piece->sets; set++)
 	{
 		const double *activation = (const double *) slot->pinned_down + set * last->count;
-		const int32_t *hop =
-			(const int32_t *) ((const double *) slot->pinned_down + piece->sets * last->count) +
+		const uint32_t *hop =
+			(const uint32_t *) ((const double *) slot->pinned_down + piece->sets * last->count) +
 			set * last->count;
 		int64_t to = (piece->first_set + set) * task->graph->nodes + last->first;
 
 		memcpy(task->activation + to, activation, (size_t) last->count * sizeof(double));
-		memcpy(task->hop + to, hop, (size_t) last->count * sizeof(int32_t));
+		for (i = 0; i < last->count; i++)
+			task->hop[to + i] = (int32_t) hop[i] - 1;
 	}
 }
 
@@ -384,7 +434,7 @@ spread_end(HyDevice *device)
 		return;
 	if (spread->block != NULL)
 		hy_cuda_give(device, spread->block);
-	hy_cuda_spread_lists_free(&spread->plan.lists, device->host->allocator);
+	hy_packed_graph_free(&spread->own, device->host->allocator);
 	hy_free(device->host->allocator, spread);
 	device->task.spread = NULL;
 }

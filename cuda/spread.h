@@ -10,9 +10,6 @@
 
 #define HY_CUDA_SPREAD_STEPS 64 /* of a piece */
 
-/* A graph has so many arrays: column, weight, gain, and the rows of each list. */
-#define HY_CUDA_SPREAD_SECTIONS (3 + HY_CUDA_SPREAD_LISTS)
-
 /* HyCudaSpreadPiece: what a slot does. */
 typedef struct HyCudaSpreadPiece
 {
@@ -29,14 +26,11 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
+	HyPackedGraph own; /* where the task brings none */
 	HyCudaBlock *block;
-	char *memory;                             /* of the block */
-	uint64_t offset[HY_CUDA_SPREAD_SECTIONS]; /* of the graph's arrays in it */
-	uint64_t control;
-	uint64_t group; /* the state of one */
-	int section;    /* how far the graph is up */
-	int64_t at;     /* elements of the section */
-	int64_t node;   /* for rows: the next to look at */
+	const char *graph; /* on the device: in the task's buffer, or in the block */
+	char *group;       /* the state of one: its control, then what its nodes have */
+	uint64_t at;       /* bytes of the graph that are up */
 	HyCudaSpreadPiece piece[HY_CUDA_SLOTS];
 };
 
@@ -46,15 +40,11 @@ hy_cuda_spread_piece(const HyDevice *device, const HyCudaSlot *slot)
 	return &device->task.spread->piece[slot - device->slots];
 }
 
-/* hy_cuda_spread_elements: how many a section of the graph has; hy_cuda_spread_element: bytes of one. */
-extern int64_t hy_cuda_spread_elements(const HyCudaSpread *spread, const HyCsr *graph, int section);
-extern uint64_t hy_cuda_spread_element(int section);
+/* hy_cuda_spread_bytes: what goes up of a graph: all of the layout but its empty end. */
+extern uint64_t hy_cuda_spread_bytes(const HyPackedGraph *packed);
 
-/*
- * hy_cuda_spread_left: bytes of the graph that are not up yet; more than any piece takes where many
- * nodes are to be looked at for them.
- */
-extern uint64_t hy_cuda_spread_left(const HyCudaSpread *spread, const HyCsr *graph);
+/* hy_cuda_spread_left: bytes of the graph that are not up yet. */
+extern uint64_t hy_cuda_spread_left(const HyCudaSpread *spread);
 
 /* hy_cuda_spread_up: what the slot's piece needs there (pipeline.h). */
 extern HyStatus hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot);

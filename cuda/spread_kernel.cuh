@@ -5,11 +5,14 @@
  * A row is pulled by as many threads as the canonical sum has lanes: thread l adds the entries l,
  * l + 32, ... in that order, for every set of the group.  The tree over the lanes is a shuffle a
  * level; of the sums of several sets a thread goes on with half after each, as in hy_fold.  Rows of
- * at most 8 entries have only 8 lanes that are not 0, so four of them share a warp.  A long row's
- * lanes are no more than 32 either: a block's threads fetch ahead what lanes x sets of them add up.
+ * at most 8 entries have only 8 lanes that are not 0, so four of them share a warp; of longer ones two,
+ * where a thread has lanes l and l + 16.  A long row's lanes are no more than 32 either: a block's threads fetch ahead what lanes x sets of them add up.
  *
  * Whoever has y of a node and a set does all that follows from it: the answer, and what the node
  * will send in the next hop.  A node without entries never has y, and is never looked at.
+ *
+ * The charges are what is read again and again, and should stay in the second-level cache: entries and
+ * activation, which a hop sees once, are marked as those that may go first.
  */
 #ifndef HY_CUDA_SPREAD_KERNEL_CUH
 #define HY_CUDA_SPREAD_KERNEL_CUH
@@ -24,18 +27,35 @@
 #define HY_CUDA_SPREAD_RESIDENT 5
 #endif
 
+/* Of eight sets and two lanes to a thread, before 9.0 the compiler would spill with more. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define HY_CUDA_SPREAD_WIDE 2
+#else
+#define HY_CUDA_SPREAD_WIDE 3
+#endif
+
 /* HySpreadKind: what a kernel is compiled for. */
 template <int Combine, int Sets> struct HySpreadKind
 {
 	static const int combine = Combine;
 	static const int sets = Sets;
 	static const int lanes = HY_SPREAD_LANES * Sets;
+	/* threads of a row of middle length */
+	static const int row_threads = HY_SPREAD_LANES / 2;
 	/* entries a thread fetches for a long row at a time */
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
 	/* blocks of a multiprocessor, where rows are read ahead: with more the compiler would spill */
 	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
+	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;
 };
+
+/* hy_spread_live: a bit for each set that goes on. */
+__device__ __forceinline__ uint32_t
+hy_spread_live(const HyCudaSpreadState &state)
+{
+	return state.live != 0 ? state.live : state.control->live;
+}
 
 /* HyCharges: of a node, all sets: read at once. */
 template <int Sets> struct alignas(Sets == 1 ? 8 : 16) HyCharges
@@ -62,6 +82,26 @@ hy_spread_add(double lane, double charge, float weight)
 		return product > lane ? product : lane;
 	}
 	return __fma_rn(charge, (double) weight, lane);
+}
+
+/* HyEntry: of a row. */
+struct HyEntry
+{
+	uint32_t column;
+	float weight;
+};
+
+/* hy_spread_bring: what an entry brings, for all sets. */
+template <class Kind>
+__device__ __forceinline__ void
+hy_spread_bring(double (&sum)[Kind::sets], const HyCharges<Kind::sets> *charges,
+                const HyEntry &entry)
+{
+	const HyCharges<Kind::sets> charge = charges[entry.column];
+
+#pragma unroll
+	for (int s = 0; s < Kind::sets; s++)
+		sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], entry.weight);
 }
 
 /* hy_spread_join: two lanes. */
@@ -107,13 +147,12 @@ struct HyKnown
 {
 	double activation;
 	double gain;
-	uint32_t hop;
 };
 
 __device__ __forceinline__ HyKnown
 hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 {
-	return HyKnown{state.activation[at], state.gain[row], state.hop[at]};
+	return HyKnown{__ldcs(&state.activation[at]), state.gain[row]};
 }
 
 /* hy_spread_arrive: y of a node and a set, which is number `at`; returns whether the node will fire. */
@@ -131,10 +170,11 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 	if (y != 0.0)
 	{
 		if (Kind::combine == HY_COMBINE_SUM)
-			state.activation[at] = __dadd_rn(known.activation, y);
+			__stcs(&state.activation[at], __dadd_rn(known.activation, y));
 		else if (!(y <= known.activation))
-			state.activation[at] = y;
-		if (known.hop == 0)
+			__stcs(&state.activation[at], y);
+		/* what has a hop has activation, unless that is 0 again */
+		if (known.activation == 0.0 && state.hop[at] == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
 		if (fires && state.fired != NULL)
@@ -153,44 +193,40 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 }
 
 /* hy_spread_row: number `at` of a list, one without entries beyond its end. */
-__device__ __forceinline__ HyCudaSpreadRow
-hy_spread_row(const HyCudaSpreadRow *rows, int64_t at, int64_t count)
+__device__ __forceinline__ HyPackedRow
+hy_spread_row(const HyPackedRow *rows, int64_t at, int64_t count)
 {
-	return at < count ? rows[at] : HyCudaSpreadRow{0, 0, 0};
+	return at < count ? rows[at] : HyPackedRow{0, 0, 0};
 }
 
-/* HyEntry: of a row, or one of no weight. */
-struct HyEntry
-{
-	uint32_t column;
-	float weight;
-};
-
+/* hy_spread_entry: number p of a row, or one of no weight. */
 __device__ __forceinline__ HyEntry
-hy_spread_entry(const HyCudaSpreadState &state, const HyCudaSpreadRow &row, uint32_t p)
+hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t p)
 {
-	return p < row.count ? HyEntry{state.column[row.begin + p], state.weight[row.begin + p]}
-	                     : HyEntry{0, 0.0f};
+	if (p >= row.count)
+		return HyEntry{0, 0.0f};
+	return HyEntry{__ldcs(&state.column[row.begin + p]), __ldcs(&state.weight[row.begin + p])};
 }
 
 /*
- * hy_spread_rows_kernel: rows of a list, Threads threads each.  What a row is, where its entries come
+ * hy_spread_rows_kernel: rows of a list, Threads threads each, for so many Lanes that may not be 0: as
+ * many, or twice as many.  What a row is, where its entries come
  * from and what they bring are three reads, each of which waits for the one before: so a row's entries
  * are read while the row before it is added up, and the row itself one earlier still.
  */
-template <class Kind, int Threads>
+template <class Kind, int Threads, int Lanes>
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
+__launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind::resident_blocks)
 	hy_spread_rows_kernel(const HyCudaSpreadState state, const HyCudaSpreadStep step)
 {
 	typedef HyCharges<Kind::sets> Charges;
 	const Charges *charges = (const Charges *) hy_spread_charge(state, step.hop - 1);
-	const HyCudaSpreadRow *rows = (const HyCudaSpreadRow *) step.in + step.first;
+	const HyPackedRow *rows = (const HyPackedRow *) step.in + step.first;
 	const int64_t turn = HY_CUDA_THREADS / Threads;
 	const int64_t stride = gridDim.x * turn;
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
-	const uint32_t live = state.control->live;
+	const uint32_t live = hy_spread_live(state);
 	/* of the threads that have a sum, the first goes on with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
 	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
@@ -199,38 +235,43 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	if (live == 0)
 		return;
 
-	HyCudaSpreadRow row = hy_spread_row(rows, at, step.count);
-	HyCudaSpreadRow next = hy_spread_row(rows, at + stride, step.count);
+	HyPackedRow row = hy_spread_row(rows, at, step.count);
+	HyPackedRow next = hy_spread_row(rows, at + stride, step.count);
 	HyEntry entry = hy_spread_entry(state, row, lane);
 
 	for (int64_t first = blockIdx.x * turn; first < step.count; first += stride, at += stride)
 	{
 		const bool ends_here = mine && at < step.count;
 		const int64_t value = (int64_t) row.row * Kind::sets + set;
-		const HyCudaSpreadRow after = hy_spread_row(rows, at + 2 * stride, step.count);
+		const HyPackedRow after = hy_spread_row(rows, at + 2 * stride, step.count);
 		const HyEntry next_entry = hy_spread_entry(state, next, lane);
 		HyKnown known = {};
 		double sum[Kind::sets] = {};
+		double second[Kind::sets] = {};
+		uint32_t p = lane + Threads;
 
 		if (ends_here)
 			known = hy_spread_known(state, row.row, value);
 		if (lane < (int) row.count)
+			hy_spread_bring<Kind>(sum, charges, entry);
+		if (Lanes > Threads)
 		{
-			const Charges charge = charges[entry.column];
-
-#pragma unroll
-			for (int s = 0; s < Kind::sets; s++)
-				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], entry.weight);
+			if (p < row.count)
+				hy_spread_bring<Kind>(second, charges, hy_spread_entry(state, row, p));
+			p += Threads;
 		}
-#pragma unroll 2
-		for (uint32_t p = lane + Threads; p < row.count; p += Threads)
+#pragma unroll(Lanes > Threads ? 1 : 2)
+		for (; p < row.count; p += Lanes)
 		{
-			const HyEntry more = hy_spread_entry(state, row, p);
-			const Charges charge = charges[more.column];
-
+			hy_spread_bring<Kind>(sum, charges, hy_spread_entry(state, row, p));
+			if (Lanes > Threads && p + Threads < row.count)
+				hy_spread_bring<Kind>(second, charges, hy_spread_entry(state, row, p + Threads));
+		}
+		if (Lanes > Threads)
+		{
 #pragma unroll
 			for (int s = 0; s < Kind::sets; s++)
-				sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], more.weight);
+				sum[s] = hy_spread_join<Kind::combine>(sum[s], second[s]);
 		}
 
 		const double y = hy_spread_fold<Kind, Threads>(sum, lane);
@@ -259,10 +300,10 @@ __launch_bounds__(HY_CUDA_THREADS)
 	__shared__ float weight[Kind::staged];
 	__shared__ double lanes[Kind::lanes];
 	const Charges *charges = (const Charges *) hy_spread_charge(state, step.hop - 1);
-	const HyCudaSpreadRow row = ((const HyCudaSpreadRow *) step.in)[step.first + blockIdx.x];
+	const HyPackedRow row = ((const HyPackedRow *) step.in)[step.first + blockIdx.x];
 	const uint32_t end = step.to != 0 ? (uint32_t) step.to : row.count;
 	const int t = threadIdx.x;
-	const uint32_t live = state.control->live;
+	const uint32_t live = hy_spread_live(state);
 	double sum = 0.0;
 
 	if (live == 0)
@@ -284,8 +325,8 @@ __launch_bounds__(HY_CUDA_THREADS)
 			w[i] = 0.0f;
 			if (p < count)
 			{
-				fetched[i] = charges[state.column[row.begin + start + p]];
-				w[i] = state.weight[row.begin + start + p];
+				fetched[i] = charges[__ldcs(&state.column[row.begin + start + p])];
+				w[i] = __ldcs(&state.weight[row.begin + start + p]);
 			}
 		}
 		__syncthreads();
@@ -422,7 +463,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	control->live = live;
 }
 
-/* hy_spread_down_kernel: out: activation of the first set, of the second ..., then their hops. */
+/* hy_spread_down_kernel: out: activation of the first set, of the second ..., then hop of each. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -430,7 +471,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 {
 	const int64_t all = step.count * state.sets;
 	double *activation = (double *) step.out;
-	int32_t *hop = (int32_t *) (activation + all);
+	uint32_t *hop = (uint32_t *) (activation + all);
 
 	for (int64_t i = (int64_t) blockIdx.x * HY_CUDA_THREADS + threadIdx.x; i < all;
 	     i += (int64_t) gridDim.x * HY_CUDA_THREADS)
@@ -439,7 +480,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 		const int64_t at = (step.first + i % step.count) * Kind::sets + set;
 
 		activation[i] = state.activation[at];
-		hop[i] = (int32_t) state.hop[at] - 1;
+		hop[i] = state.hop[at];
 	}
 }
 

@@ -28,19 +28,19 @@ static cudaError_t
 hy_spread_launch_pull(const HyCudaSpreadState &state, const HyCudaSpreadStep &step, int64_t most,
                       cudaStream_t stream)
 {
-	const int64_t shorts = HY_CUDA_THREADS / HY_CUDA_SPREAD_SHORT;
+	const int64_t shorts = HY_CUDA_THREADS / HY_PACKED_SHORT;
+	const int64_t rows = HY_CUDA_THREADS / Kind::row_threads;
 
 	switch (step.kind)
 	{
 		case HY_CUDA_SPREAD_SHORTS:
-			return HY_CUDA_LAUNCH((hy_spread_rows_kernel<Kind, HY_CUDA_SPREAD_SHORT>),
+			return HY_CUDA_LAUNCH((hy_spread_rows_kernel<Kind, HY_PACKED_SHORT, HY_PACKED_SHORT>),
 			                      hy_spread_grid((step.count + shorts - 1) / shorts, most),
 			                      HY_CUDA_THREADS, stream, state, step);
 		case HY_CUDA_SPREAD_ROWS:
-			return HY_CUDA_LAUNCH(
-				(hy_spread_rows_kernel<Kind, HY_CUDA_WARP>),
-				hy_spread_grid((step.count + HY_CUDA_WARPS - 1) / HY_CUDA_WARPS, most),
-				HY_CUDA_THREADS, stream, state, step);
+			return HY_CUDA_LAUNCH((hy_spread_rows_kernel<Kind, Kind::row_threads, HY_SPREAD_LANES>),
+			                      hy_spread_grid((step.count + rows - 1) / rows, most),
+			                      HY_CUDA_THREADS, stream, state, step);
 		default:
 			return HY_CUDA_LAUNCH((hy_spread_long_kernel<Kind>),
 			                      hy_spread_grid(step.count, INT32_MAX), HY_CUDA_THREADS, stream,

@@ -14,6 +14,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "core/packed_graph.h"
 #include "core/spread.h"
 
 #ifdef __cplusplus
@@ -22,17 +23,7 @@ extern "C"
 #endif
 
 #define HY_CUDA_SPREAD_WIDTH 8     /* the most sets of a group */
-#define HY_CUDA_SPREAD_SHORT 8     /* rows up to so many entries share a warp */
-#define HY_CUDA_SPREAD_ROW 1024    /* longer ones take a block each */
 #define HY_CUDA_SPREAD_WINDOW 1024 /* a long row may be cut at multiples of this */
-
-	/* HyCudaSpreadRow: a row that has entries. */
-	typedef struct HyCudaSpreadRow
-	{
-		uint32_t row;
-		uint32_t begin; /* of its entries */
-		uint32_t count;
-	} HyCudaSpreadRow;
 
 	/* HyCudaSpreadSeed: what a node has in the beginning; more than one may say the same. */
 	typedef struct HyCudaSpreadSeed
@@ -53,6 +44,9 @@ extern "C"
 		uint32_t live;                        /* a bit for each set that goes on */
 	} HyCudaSpreadControl;
 
+/* What it takes before the rest of a group's state. */
+#define HY_CUDA_SPREAD_CONTROL (((int64_t) sizeof(HyCudaSpreadControl) + 255) / 256 * 256)
+
 	/* HyCudaSpreadState: the graph and a group of sets; every pointer is the device's. */
 	typedef struct HyCudaSpreadState
 	{
@@ -71,6 +65,7 @@ extern "C"
 		uint32_t refire;
 		int32_t width; /* 1, 2, 4 or 8 */
 		int32_t sets;  /* of the group, at most its width */
+		uint32_t live; /* where nobody asks, a bit for each set, else 0: control says */
 		HyCombine combine;
 	} HyCudaSpreadState;
 
@@ -98,7 +93,7 @@ extern "C"
 		bool last;      /* the row ends there */
 		uint64_t work;  /* for the pace */
 		const void *in; /* rows of a list, or seeds */
-		void *out;      /* count doubles for each set, then as many hops */
+		void *out;      /* count doubles for each set, then as many of hop */
 	} HyCudaSpreadStep;
 
 	/* hy_cuda_launch_spread: queues the kernel of a step, which is not CLEAR, and has something to do. */

@@ -1,20 +1,27 @@
 /*
  * spread_plan.c
- *		The rows of a graph by length, and the steps of spreading over it.
+ *		The steps of spreading over a graph.
  */
 #include "cuda/spread_plan.h"
 
 #include <string.h>
 
-/* Nodes between two polls of the caller's cancel. */
-#define POLL_NODES 65536
-
-/* Rows of a list that are not cut apart; a long row is a block of its own. */
-#define BLOCK_ROWS 64
-
-/* What a row costs beside its entries, in entries; and an entry, in elements of the pace. */
-#define ROW_COST 4
+/* What an entry costs, in elements of the pace. */
 #define ENTRY_WORK 8
+
+/*
+ * A hop of less work is about as long as asking which sets go on; so nobody asks, where there are no
+ * more hops than these.
+ */
+#define TURN_WORK ((uint64_t) 1 << 22)
+#define TURN_HOPS 32
+
+/*
+ * What is read at once of a charge that is not in the cache; and the part of the cache where charges
+ * stay while all else passes by: a multiprocessor is near to one half of a large device's.
+ */
+#define SECTOR 32
+#define CACHE_SHARE 0.6
 
 /*
  * So much of what the pace does not measure takes half a piece: memory to clear; nodes to be summed
@@ -24,7 +31,7 @@
 #define SUM_NODES ((int64_t) 1 << 22)
 #define ROW_ENTRIES ((int64_t) 1 << 18)
 
-static int64_t blocks_of(const HyCudaSpreadLists *lists, int list);
+static uint64_t hop_work(const HyCudaSpreadPlan *plan);
 static void begin_group(HyCudaSpreadPlan *plan, int32_t first_set);
 static void go_to(HyCudaSpreadPlan *plan, HyCudaSpreadStage stage);
 static void end_stage(HyCudaSpreadPlan *plan);
@@ -39,66 +46,6 @@ static int64_t row_entries(const HyCudaSpreadPlan *plan);
 static bool take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
 static bool take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step);
 
-int
-hy_cuda_spread_list(int64_t entries)
-{
-	return entries <= HY_CUDA_SPREAD_SHORT ? 0 : entries <= HY_CUDA_SPREAD_ROW ? 1 : 2;
-}
-
-HyStatus
-hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator, const HyCancel *cancel,
-                          HyCudaSpreadLists *lists)
-{
-	static const int64_t least[HY_CUDA_SPREAD_LISTS] = {1, HY_CUDA_SPREAD_SHORT + 1,
-	                                                    HY_CUDA_SPREAD_ROW + 1};
-	uint64_t sum[HY_CUDA_SPREAD_LISTS] = {0};
-	int64_t i;
-	int l;
-
-	memset(lists, 0, sizeof(*lists));
-	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
-	{
-		int64_t most =
-			graph->edges / least[l] < graph->nodes ? graph->edges / least[l] : graph->nodes;
-
-		if (l < 2)
-			most = (most + BLOCK_ROWS - 1) / BLOCK_ROWS;
-		lists->sum[l] = hy_alloc_array(allocator, (size_t) most + 1, sizeof(uint64_t));
-		if (lists->sum[l] == NULL)
-			return HY_NOMEM;
-		lists->sum[l][0] = 0;
-	}
-	if (graph->row_start[0] != 0 || graph->row_start[graph->nodes] != graph->edges)
-		return HY_INVALID;
-	for (i = 0; i < graph->nodes; i++)
-	{
-		int64_t entries = graph->row_start[i + 1] - graph->row_start[i];
-
-		if (i % POLL_NODES == 0 && hy_cancelled(cancel))
-			return HY_CANCELLED;
-		/* not beyond the end either, or there might be more rows than there is room for */
-		if (entries < 0 || graph->row_start[i + 1] > graph->edges)
-			return HY_INVALID;
-		if (entries == 0)
-			continue;
-		l = hy_cuda_spread_list(entries);
-		lists->rows[l]++;
-		sum[l] += (uint64_t) entries + ROW_COST;
-		lists->sum[l][blocks_of(lists, l)] = sum[l];
-	}
-	return HY_OK;
-}
-
-void
-hy_cuda_spread_lists_free(HyCudaSpreadLists *lists, const HyAllocator *allocator)
-{
-	int l;
-
-	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
-		hy_free(allocator, lists->sum[l]);
-	memset(lists, 0, sizeof(*lists));
-}
-
 int32_t
 hy_cuda_spread_width(int64_t sets, int32_t widest)
 {
@@ -107,6 +54,41 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 	while (width < sets && width < widest)
 		width *= 2;
 	return width;
+}
+
+/*
+ * Of a hop and a set: its share of the graph, which passes once a group; and the charges, each of which
+ * comes once, and once more for every entry that does not find it in the cache.  What is written is
+ * the same for all widths.
+ */
+int32_t
+hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
+{
+	int32_t width = hy_cuda_spread_width(sets, HY_CUDA_SPREAD_WIDTH);
+	double graph = (double) edges * (sizeof(uint32_t) + sizeof(float)) +
+	               (double) rows * (sizeof(HyPackedRow) + sizeof(double));
+	double least = 0;
+	int32_t best = width;
+
+	if (cache == 0)
+		return width;
+	for (; width >= 1; width /= 2)
+	{
+		double charge = (double) width * sizeof(double);
+		double charges = (double) nodes * charge;
+		double held = (double) cache * CACHE_SHARE;
+		double missed = charges > held ? 1 - held / charges : 0;
+		double bytes =
+			graph + charges + missed * (double) edges * (charge > SECTOR ? charge : SECTOR);
+
+		bytes /= width;
+		if (width == best || bytes < least)
+		{
+			least = bytes;
+			best = width;
+		}
+	}
+	return best;
 }
 
 uint64_t
@@ -121,8 +103,9 @@ void
 hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan)
 {
 	/* where there are no entries no hop does anything */
-	if (plan->lists.rows[0] + plan->lists.rows[1] + plan->lists.rows[2] == 0)
+	if (hy_cuda_spread_rows(plan->packed) == 0)
 		plan->hops = 0;
+	plan->turns = plan->hops == -1 || plan->hops > TURN_HOPS || hop_work(plan) > TURN_WORK;
 	begin_group(plan, 0);
 }
 
@@ -139,7 +122,9 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 	{
 		case HY_CUDA_STAGE_CLEAR:
 			step->kind = HY_CUDA_SPREAD_CLEAR;
-			return take_share(plan, room, plan->nodes * plan->width * (int64_t) plan->node_bytes,
+			return take_share(plan, room,
+			                  HY_CUDA_SPREAD_CONTROL +
+			                      plan->nodes * plan->width * (int64_t) plan->node_bytes,
 			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
 			/* the charges of the seeds, of which only rows with entries are written again */
@@ -185,10 +170,16 @@ hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set)
 		go_to(plan, HY_CUDA_STAGE_DOWN);
 }
 
-static int64_t
-blocks_of(const HyCudaSpreadLists *lists, int list)
+/* hop_work: of the widest group. */
+static uint64_t
+hop_work(const HyCudaSpreadPlan *plan)
 {
-	return list < 2 ? (lists->rows[list] + BLOCK_ROWS - 1) / BLOCK_ROWS : lists->rows[list];
+	uint64_t work = 0;
+	int l;
+
+	for (l = 0; l < HY_PACKED_LISTS; l++)
+		work += plan->packed->work[l][hy_packed_blocks(plan->packed, l)];
+	return work * (uint64_t) plan->widest * ENTRY_WORK;
 }
 
 static void
@@ -238,17 +229,23 @@ skip_stage(const HyCudaSpreadPlan *plan)
 {
 	switch (plan->stage)
 	{
+		case HY_CUDA_STAGE_CLEAR:
+			return plan->first_set == 0;
 		case HY_CUDA_STAGE_SEEDS:
 			return plan->seeds->start[plan->first_set + plan->sets] ==
 			       plan->seeds->start[plan->first_set];
 		case HY_CUDA_STAGE_SHORTS:
 		case HY_CUDA_STAGE_ROWS:
 		case HY_CUDA_STAGE_LONG:
-			return plan->lists.rows[plan->stage - HY_CUDA_STAGE_SHORTS] == 0;
+			return plan->packed->rows[plan->stage - HY_CUDA_STAGE_SHORTS] == 0;
 		case HY_CUDA_STAGE_SUM:
 			return plan->hops != -1;
+		case HY_CUDA_STAGE_TURN:
+			return !plan->turns;
 		case HY_CUDA_STAGE_WIPE:
-			return plan->hop != 1 || plan->hops == 1;
+			/* the third hop reads them again, unless all have been written meanwhile */
+			return plan->hop != 1 || plan->hops == 1 || plan->hops == 2 ||
+			       hy_cuda_spread_rows(plan->packed) == plan->nodes;
 		default:
 			return false;
 	}
@@ -289,9 +286,9 @@ take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, in
 static bool
 take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step)
 {
-	const uint64_t *sum = plan->lists.sum[list];
-	int64_t blocks = blocks_of(&plan->lists, list);
-	int64_t block_rows = list < 2 ? BLOCK_ROWS : 1;
+	const uint64_t *sum = plan->packed->work[list];
+	int64_t blocks = hy_packed_blocks(plan->packed, list);
+	int64_t block_rows = list < 2 ? HY_PACKED_BLOCK : 1;
 	uint64_t unit = (uint64_t) plan->width * ENTRY_WORK;
 	uint64_t most = room->left / unit;
 	int64_t low = plan->at;
@@ -311,7 +308,7 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	{
 		for (high = plan->at; high < low; high++)
 		{
-			if (sum[high + 1] - sum[high] > (uint64_t) ROW_ENTRIES + ROW_COST)
+			if (sum[high + 1] - sum[high] > (uint64_t) ROW_ENTRIES + HY_PACKED_ROW_COST)
 				break;
 		}
 		low = high;
@@ -321,8 +318,9 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	if (low == plan->at)
 		low++;
 	step->first = plan->at * block_rows;
-	step->count = low * block_rows < plan->lists.rows[list] ? low * block_rows - step->first
-	                                                        : plan->lists.rows[list] - step->first;
+	step->count = low * block_rows < plan->packed->rows[list]
+	                  ? low * block_rows - step->first
+	                  : plan->packed->rows[list] - step->first;
 	step->work = (sum[low] - sum[plan->at]) * unit;
 	step->last = true;
 	plan->at = low;
@@ -347,9 +345,9 @@ most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
 static int64_t
 row_entries(const HyCudaSpreadPlan *plan)
 {
-	const uint64_t *sum = plan->lists.sum[2];
+	const uint64_t *sum = plan->packed->work[2];
 
-	return (int64_t) (sum[plan->at + 1] - sum[plan->at]) - ROW_COST;
+	return (int64_t) (sum[plan->at + 1] - sum[plan->at]) - HY_PACKED_ROW_COST;
 }
 
 /* take_part: some entries of a row that is too long for a piece. */
@@ -372,7 +370,7 @@ take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep
 	if (step->work > room->left && !room->empty)
 		return false;
 	plan->from = step->last ? 0 : step->to;
-	if (step->last && ++plan->at == plan->lists.rows[2])
+	if (step->last && ++plan->at == plan->packed->rows[2])
 		end_stage(plan);
 	return true;
 }

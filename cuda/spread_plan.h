@@ -1,13 +1,14 @@
 /*
  * spread_plan.h
- *		The rows of a graph by length, and the steps of spreading over it: arithmetic only.
+ *		The steps of spreading over a graph whose rows are listed by length: arithmetic only.
  *
  * All sets of seeds are taken in groups.  A group's steps are, in this order,
  *
  *		clear, seeds, (sum, turn, then for each hop: shorts, rows, long, sum, turn,) down
  *
  * each cut into as many as the pace asks for.  Hops end when they are done, or when the device has
- * said that no set goes on.
+ * said that no set goes on.  What is not needed is left out: to clear, for the first group, whose
+ * memory is new; to turn, where hops are few and shorter than that would be.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
 #define HY_CUDA_SPREAD_PLAN_H
@@ -15,18 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/allocator.h"
-#include "core/cancel.h"
 #include "cuda/spread_launch.h"
-
-#define HY_CUDA_SPREAD_LISTS 3 /* short rows, middle ones, long ones */
-
-/* HyCudaSpreadLists: the rows that have entries, by length, each list in the order of nodes. */
-typedef struct HyCudaSpreadLists
-{
-	int64_t rows[HY_CUDA_SPREAD_LISTS];
-	uint64_t *sum[HY_CUDA_SPREAD_LISTS]; /* work of the blocks before each, and of all */
-} HyCudaSpreadLists;
 
 typedef enum HyCudaSpreadStage
 {
@@ -45,10 +35,11 @@ typedef enum HyCudaSpreadStage
 /* HyCudaSpreadPlan: what is to be done, and the step that comes next. */
 typedef struct HyCudaSpreadPlan
 {
-	HyCudaSpreadLists lists;
+	const HyPackedGraph *packed; /* its lists of rows */
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
 	int32_t hops;        /* -1: until the device says so */
+	bool turns;          /* the device is asked between hops which sets go on */
 	int32_t widest;      /* the most sets of a group: 1, 2, 4 or 8 */
 	uint64_t node_bytes; /* of state, of a node and a set */
 	int32_t first_set;   /* of the group */
@@ -70,24 +61,27 @@ typedef struct HyCudaSpreadRoom
 	bool empty;    /* it has nothing yet, and so takes at least a little */
 } HyCudaSpreadRoom;
 
-/* hy_cuda_spread_list: of a row with so many entries, at least one. */
-extern int hy_cuda_spread_list(int64_t entries);
-
-/*
- * hy_cuda_spread_lists_make: HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID where row_start does not
- * ascend from 0 to the number of edges.
- */
-extern HyStatus hy_cuda_spread_lists_make(const HyCsr *graph, const HyAllocator *allocator,
-                                          const HyCancel *cancel, HyCudaSpreadLists *lists);
-extern void hy_cuda_spread_lists_free(HyCudaSpreadLists *lists, const HyAllocator *allocator);
+/* hy_cuda_spread_rows: all that have entries. */
+static inline int64_t
+hy_cuda_spread_rows(const HyPackedGraph *packed)
+{
+	return packed->rows[0] + packed->rows[1] + packed->rows[2];
+}
 
 /* hy_cuda_spread_width: of a group of so many sets: the next power of two, at most widest. */
 extern int32_t hy_cuda_spread_width(int64_t sets, int32_t widest);
 
+/*
+ * hy_cuda_spread_best_width: of groups, at most as wide as so many sets need: that for which the fewest
+ * bytes pass between the device's memory and its cache of so many bytes; 0: not known.
+ */
+extern int32_t
+hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache);
+
 /* hy_cuda_spread_node_bytes: of state, of a node and a set. */
 extern uint64_t hy_cuda_spread_node_bytes(bool converging, bool refire);
 
-/* hy_cuda_spread_plan_begin: with lists, nodes, seeds, hops, widest and node_bytes filled in. */
+/* hy_cuda_spread_plan_begin: with packed, nodes, seeds, hops, widest and node_bytes filled in. */
 extern void hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan);
 
 /* hy_cuda_spread_step: the next step that the room holds; false when there is none. */

@@ -9,7 +9,9 @@
 /* One task has at most this many rows: products with a row's bytes stay far below 2^63. */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
-static HyStatus upload_group(HyDevice *device, const HyCudaChunk *chunk);
+static HyStatus upload_group(HyDevice *device, HyCudaSlot *slot);
+static bool needs_norms(const HyDevice *device, const HyCudaSlot *slot);
+static HyStatus tell_others(HyDevice *device, const HyCudaSlot *slot);
 
 HyCaps
 hy_cuda_sweep_caps(const HyShape *shape)
@@ -126,7 +128,7 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 
 	if (hy_cuda_sweep_starts_group(device, slot))
 	{
-		status = upload_group(device, chunk);
+		status = upload_group(device, slot);
 		if (status != HY_OK)
 			return status;
 	}
@@ -151,7 +153,7 @@ hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot)
 	                   .stride = (int64_t) sweep->work.dims * sweep->work.element,
 	                   .rows = slot->chunk.row_count,
 	                   .queries = device->device_queries,
-	                   .query_norms = device->device_norms,
+	                   .query_norms = needs_norms(device, slot) ? device->device_norms : NULL,
 	                   .query_count = slot->chunk.query_count,
 	                   .dims = sweep->work.dims};
 
@@ -176,37 +178,69 @@ hy_cuda_sweep_ends_group(const HyDevice *device, const HyCudaSlot *slot)
 	return slot->chunk.first_row + slot->chunk.row_count == device->task.sweep.work.rows;
 }
 
+uint64_t
+hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot)
+{
+	uint64_t bytes = (uint64_t) slot->chunk.query_count * (uint64_t) device->task.sweep.work.dims *
+	                 sizeof(float);
+
+	return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
+
+/* needs_norms: one that lies in a block's shared memory as a whole gives its norm there. */
+static bool
+needs_norms(const HyDevice *device, const HyCudaSlot *slot)
+{
+	const HyCudaSweep *sweep = &device->task.sweep;
+
+	return sweep->metric == HY_METRIC_COSINE &&
+	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
+}
+
 static HyStatus
-upload_group(HyDevice *device, const HyCudaChunk *chunk)
+upload_group(HyDevice *device, HyCudaSlot *slot)
 {
 	HyCudaTask *task = &device->task;
 	HyCudaSweep *sweep = &task->sweep;
-	cudaStream_t stream = device->slots[0].stream;
+	const HyCudaChunk *chunk = &slot->chunk;
 	uint64_t bytes = (uint64_t) chunk->query_count * (uint64_t) sweep->work.dims * sizeof(float);
+	uint64_t all = sweep->behind > 0 ? hy_cuda_sweep_behind(device, slot) + sweep->behind : bytes;
 	cudaError_t error;
-	int i;
 
 	hy_cuda_stage_rows(&sweep->queries, chunk->first_query, chunk->query_count,
 	                   (char *) device->pinned_queries);
-	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, bytes,
-	                        cudaMemcpyHostToDevice, stream);
+	error = cudaMemcpyAsync(device->device_queries, device->pinned_queries, all,
+	                        cudaMemcpyHostToDevice, slot->stream);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "copying queries up");
-	if (sweep->metric == HY_METRIC_COSINE)
+	if (needs_norms(device, slot))
 	{
 		error = hy_cuda_launch_norms(device->device_queries, chunk->query_count, sweep->work.dims,
-		                             device->device_norms, stream);
+		                             device->device_norms, slot->stream);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "starting the norms kernel");
 	}
-	error = cudaEventRecord(device->queries_ready, stream);
-	for (i = 1; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
-		error = cudaStreamWaitEvent(device->slots[i].stream, device->queries_ready, 0);
-	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "ordering streams");
 	sweep->group = chunk->first_query;
 	task->bytes_up += bytes;
-	return HY_OK;
+	return tell_others(device, slot);
+}
+
+/* tell_others: other slots wait for the group's queries, where they will have a piece of it. */
+static HyStatus
+tell_others(HyDevice *device, const HyCudaSlot *slot)
+{
+	cudaError_t error;
+	int i;
+
+	if (hy_cuda_sweep_ends_group(device, slot))
+		return HY_OK;
+	error = cudaEventRecord(device->queries_ready, slot->stream);
+	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
+	{
+		if (&device->slots[i] != slot)
+			error = cudaStreamWaitEvent(device->slots[i].stream, device->queries_ready, 0);
+	}
+	return error == cudaSuccess ? HY_OK : hy_cuda_fail(device, error, "ordering streams");
 }
 
 void

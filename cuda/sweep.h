@@ -31,10 +31,16 @@ extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatri
 extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 
+/*
+ * hy_cuda_sweep_behind: where behind a group's queries there is room for what goes up with them: in
+ * bytes, from the first query on.  It is staged before hy_cuda_sweep_up, and sweep.behind is how much.
+ */
+extern uint64_t hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot);
+
 /* hy_cuda_stage_rows: rows first .. first + count - 1 of the host's memory, packed. */
 extern void hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 
-/* hy_cuda_sweep_rows: the kernel's view of a piece that is up. */
+/* hy_cuda_sweep_rows: the kernel's view of a piece that is up; norms are those that it needs. */
 extern HyCudaRows hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot);
 
 /* hy_cuda_sweep_starts_group: whether the slot's piece is the first of its group of queries. */

@@ -2,9 +2,13 @@
  * topk.c
  *		The operation 'topk': the k best of a group of queries stay on the device while all rows pass.
  *
- * They go up empty with the group, every piece brings them up to date, and the last one brings them
+ * The first piece begins without any, every piece brings them up to date, and the last one brings them
  * down.  A piece starts from what the one before it left, so it waits for that; its rows come up
  * meanwhile.  Where there are many queries filter.c takes over when the task starts.
+ *
+ * What one query costs beside its rows is what the host and the device say to each other, so of that
+ * there is as little as can be: one copy up, one kernel for each piece, and of the last one the kernel
+ * writes into the host's memory.
  */
 #include "cuda/topk.h"
 
@@ -20,8 +24,11 @@ static HyStatus topk_check(HyDevice *device, const HyTask *task);
 static void topk_begin(HyDevice *device);
 static HyStatus topk_start(HyDevice *device);
 static HyStatus topk_up(HyDevice *device, HyCudaSlot *slot);
-static HyStatus start_group(HyDevice *device, HyCudaSlot *slot);
+static void start_group(HyDevice *device, const HyCudaSlot *slot);
 static cudaError_t topk_launch(HyDevice *device, HyCudaSlot *slot);
+static HyStatus topk_down(HyDevice *device, HyCudaSlot *slot);
+static bool answers_itself(const HyDevice *device, const HyCudaSlot *slot);
+static double limit_of(const HyTopKTask *task, int64_t query);
 static int32_t best_bytes(int32_t k);
 
 const HyCudaOperation hy_cuda_topk = {.caps = topk_caps,
@@ -32,7 +39,7 @@ const HyCudaOperation hy_cuda_topk = {.caps = topk_caps,
                                       .next = hy_cuda_sweep_next,
                                       .up = topk_up,
                                       .launch = topk_launch,
-                                      .down = hy_cuda_topk_down,
+                                      .down = topk_down,
                                       .collect = hy_cuda_topk_collect};
 
 static HyCaps
@@ -51,8 +58,9 @@ topk_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *es
 	int32_t bytes = best_bytes(shape->k > 0 ? shape->k : 1);
 	HyCudaWork work = hy_cuda_sweep_work(shape, bytes, 0);
 
+	work.query_up = sizeof(double);
 	estimate->bytes_down = shape->targets > 0 ? (uint64_t) shape->queries * (uint64_t) bytes : 0;
-	estimate->bytes_up = estimate->bytes_down + hy_cuda_sweep_up_bytes(&work, scratch);
+	estimate->bytes_up = hy_cuda_sweep_up_bytes(&work, scratch);
 }
 
 static HyStatus
@@ -69,6 +77,8 @@ topk_begin(HyDevice *device)
 
 	hy_cuda_sweep_begin(device, task->metric, &task->queries, &task->targets, best_bytes(task->k),
 	                    0);
+	/* room for a limit */
+	device->task.sweep.work.query_up = sizeof(double);
 	/* where there are no rows, no piece will say so */
 	for (q = 0; q < task->queries.rows; q++)
 		task->counts[q] = 0;
@@ -88,32 +98,33 @@ topk_start(HyDevice *device)
 static HyStatus
 topk_up(HyDevice *device, HyCudaSlot *slot)
 {
-	HyStatus status = HY_OK;
+	HyStatus status;
 
 	if (hy_cuda_sweep_starts_group(device, slot))
-		status = start_group(device, slot);
-	if (status == HY_OK)
-		status = hy_cuda_sweep_up(device, slot);
+		start_group(device, slot);
+	status = hy_cuda_sweep_up(device, slot);
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-static HyStatus
-start_group(HyDevice *device, HyCudaSlot *slot)
+/* start_group: behind its queries go their limits, if there are any, and of one query the counter. */
+static void
+start_group(HyDevice *device, const HyCudaSlot *slot)
 {
 	const HyTopKTask *task = &device->task.task.u.topk;
 	const HyCudaChunk *chunk = &slot->chunk;
-	/* of a slot that is idle, as all are here; the stream is that of the group's queries */
-	HyNeighbor *staged = device->slots[0].pinned_down;
-	uint64_t bytes = (uint64_t) chunk->query_count * (uint64_t) best_bytes(task->k);
-	cudaError_t error;
+	char *behind = (char *) device->pinned_queries + hy_cuda_sweep_behind(device, slot);
+	double *limits = (double *) behind;
+	int32_t count = task->limits != NULL ? chunk->query_count : 0;
+	int32_t q;
 
-	hy_cuda_topk_stage_none(task, chunk->first_query, chunk->query_count, staged);
-	error = cudaMemcpyAsync(device->device_best, staged, bytes, cudaMemcpyHostToDevice,
-	                        device->slots[0].stream);
-	if (error != cudaSuccess)
-		return hy_cuda_fail(device, error, "copying limits up");
-	device->task.bytes_up += bytes;
-	return HY_OK;
+	for (q = 0; q < count; q++)
+		limits[q] = limit_of(task, chunk->first_query + q);
+	device->task.sweep.behind = (uint64_t) count * sizeof(double);
+	device->task.bytes_up += device->task.sweep.behind;
+	if (chunk->query_count > 1)
+		return;
+	memset(limits + count, 0, sizeof(double));
+	device->task.sweep.behind += sizeof(double);
 }
 
 void
@@ -124,10 +135,8 @@ hy_cuda_topk_stage_none(const HyTopKTask *task, int64_t first, int32_t count, Hy
 
 	for (q = 0; q < count; q++)
 	{
-		double limit = task->limits != NULL ? task->limits[first + q] : INFINITY;
+		double limit = limit_of(task, first + q);
 
-		if (isnan(limit))
-			limit = INFINITY;
 		for (i = 0; i < task->k; i++)
 			staged[(int64_t) q * task->k + i] =
 				(HyNeighbor){.distance = limit, .row = HY_CUDA_NO_ROW};
@@ -156,15 +165,42 @@ static cudaError_t
 topk_launch(HyDevice *device, HyCudaSlot *slot)
 {
 	const HyCudaSweep *sweep = &device->task.sweep;
+	const HyTopKTask *task = &device->task.task.u.topk;
+	char *behind = (char *) device->device_queries + hy_cuda_sweep_behind(device, slot);
+	double *limits = task->limits != NULL ? (double *) behind : NULL;
 	HyCudaTopK args = {.rows = hy_cuda_sweep_rows(device, slot),
 	                   .first_row = slot->chunk.first_row,
-	                   .k = device->task.task.u.topk.k,
+	                   .k = task->k,
 	                   .best = device->device_best,
+	                   .empty = slot->chunk.first_row == 0,
+	                   .limits = limits,
 	                   .lists = slot->device_down,
 	                   .list_bytes = device->scratch.down};
 
+	if (slot->chunk.query_count == 1)
+		args.arrived = (unsigned *) (limits != NULL ? behind + sizeof(double) : behind);
+	/* pinned memory has the same address there */
+	if (answers_itself(device, slot))
+		args.answer = slot->pinned_down;
 	return hy_cuda_launch_topk(sweep->metric, sweep->targets.dtype, &args, device->multiprocessors,
 	                           slot->stream);
+}
+
+static HyStatus
+topk_down(HyDevice *device, HyCudaSlot *slot)
+{
+	slot->nothing_down = answers_itself(device, slot) || !hy_cuda_sweep_ends_group(device, slot);
+	if (!answers_itself(device, slot))
+		return hy_cuda_topk_down(device, slot);
+	device->task.bytes_down += (uint64_t) best_bytes(device->task.task.u.topk.k);
+	return HY_OK;
+}
+
+/* answers_itself: whether the slot's kernel writes the k best where the host reads them. */
+static bool
+answers_itself(const HyDevice *device, const HyCudaSlot *slot)
+{
+	return slot->chunk.query_count == 1 && hy_cuda_sweep_ends_group(device, slot);
 }
 
 HyStatus
@@ -204,6 +240,15 @@ hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot)
 		memcpy(task->out + query * task->k, best, (size_t) count * sizeof(HyNeighbor));
 		task->counts[query] = count;
 	}
+}
+
+/* limit_of: what a query's rows must not pass. */
+static double
+limit_of(const HyTopKTask *task, int64_t query)
+{
+	double limit = task->limits != NULL ? task->limits[query] : INFINITY;
+
+	return isnan(limit) ? INFINITY : limit;
 }
 
 /* best_bytes: of the k best of a query. */

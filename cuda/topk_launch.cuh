@@ -10,19 +10,19 @@
 
 /*
  * hy_list_count: blocks for one batch of queries, and so lists of a query: as many as the device
- * holds at a time, since every block begins without knowing a distance; no more than there are
- * tiles, nor than there is memory for lists.
+ * holds at a time, since every block begins without knowing a distance; no more than have rows, of
+ * which one takes so many at once, nor than there is memory for lists.
  */
 static int64_t
-hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t tile_rows)
+hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t turn_rows)
 {
-	const int64_t tiles = (args->rows.rows + tile_rows - 1) / tile_rows;
+	const int64_t turns = (args->rows.rows + turn_rows - 1) / turn_rows;
 	const int64_t list_bytes =
 		(int64_t) args->rows.query_count * args->k * (int64_t) sizeof(HyNeighbor);
 	int64_t count = resident / batches;
 
-	if (count > tiles)
-		count = tiles;
+	if (count > turns)
+		count = turns;
 	if (count > (int64_t) args->list_bytes / list_bytes)
 		count = (int64_t) args->list_bytes / list_bytes;
 	return count > 1 ? count : 1;
@@ -44,11 +44,12 @@ hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args, int 
 
 			grid.x = (unsigned) hy_list_count(args, batches,
 		                                      (int64_t) multiprocessors * Kind::resident_blocks,
-		                                      args->k <= HY_CUDA_MAX_K / 2 ? 128 : 64);
+		                                      HY_CUDA_WARPS * Kind::rows);
 			grid.y = (unsigned) batches;
 			return HY_CUDA_LAUNCH((hy_topk_kernel<Kind>), grid, HY_CUDA_THREADS, stream, *args);
 		});
-	if (error != cudaSuccess)
+	/* of one query the last block has merged the lists */
+	if (error != cudaSuccess || (args->rows.query_count == 1 && args->arrived != NULL))
 		return error;
 
 	const int list_count = (int) grid.x;
