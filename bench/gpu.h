@@ -31,7 +31,8 @@ typedef struct Gpu
 	double copied; /* bytes a microsecond read and written by copies inside the device */
 	double up;     /* bytes a microsecond from pinned memory */
 	double matrix; /* operations a microsecond of the matrix unit in bfloat16; 0: it has none */
-	double fp32;   /* instructions a microsecond that the cores can start */
+	const char *matrix_by; /* who reached them */
+	double fp32;           /* instructions a microsecond that the cores can start */
 } Gpu;
 
 extern Gpu gpu;
@@ -66,8 +67,14 @@ extern void gpu_cublas(void);
 extern void gpu_pool(void);
 extern void gpu_route(void);
 
-/* gpu_assign_kernels (gpu_assign.c): of gpu_assign what happens on the device, where rows lie there. */
+/* gpu_assign_kernels (gpu_assign.c): of gpu_assign what kernels take, launched by the bench. */
 extern void gpu_assign_kernels(void);
+
+/*
+ * gpu_cublas_rate (gpu_cublas.c): operations a microsecond of a large product in bfloat16 by cuBLAS; 0, and
+ * *why, where it cannot be had.
+ */
+extern double gpu_cublas_rate(const char **why);
 
 /*
  * gpu_open, gpu_close: the device through the plug-in, and the bench's own stream; close takes with it
@@ -150,7 +157,11 @@ extern void gpu_topk_free(HyTask *task);
 extern HyTask gpu_spread_task(int64_t nodes, int32_t entries, int32_t sets, int32_t hops);
 extern void gpu_spread_free(HyTask *task);
 
-/* gpu_bench_assign (gpu_assign.c): the kernels that filter 'assign'; rate: of the matrix unit. */
-extern void gpu_bench_assign(double rate);
+/*
+ * gpu_spread_reside: the task's graph goes to the device and stays there; the host's is left, for the
+ * CPU.  gpu_spread_leave: the task brings it along again.
+ */
+extern void gpu_spread_reside(HyTask *task);
+extern void gpu_spread_leave(HyTask *task);
 
 #endif

@@ -5,7 +5,8 @@
 #
 # Sections are those of bench/gpu.c, and 'faiss' and 'sql': FAISS on the device where python3 has it, and
 # hybrid_calibrate() and hybrid_audit() in a server where PostgreSQL is found.  A whole run is kept as
-# bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local.
+# bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local; GPUBENCH_RESULTS names another
+# directory, and where neither can be written it is a new one in TMPDIR.
 #
 # Needs a driver and a tree in which `make gpu-programs` was run; fails where there is no GPU.
 set -uo pipefail
@@ -33,9 +34,15 @@ wanted()
 	[ ${#sections[@]} = 0 ] || [[ " ${sections[*]} " == *" $1 "* ]]
 }
 
-mkdir -p bench/results/local
+# where the tree is somebody else's, results go where this user may write
+results=${GPUBENCH_RESULTS:-bench/results}
+if ! { mkdir -p "$results/local" && [ -w "$results" ] && [ -w "$results/local" ]; } 2>/dev/null; then
+	[ -z "${GPUBENCH_RESULTS:-}" ] || echo "# $results cannot be written"
+	results=$(mktemp -d "${TMPDIR:-/tmp}/gpubench.XXXXXX") && mkdir "$results/local" || exit 1
+	echo "# results go to $results"
+fi
 now=$(date -u +%Y%m%dT%H%M%SZ)
-output=bench/results/local/gpu-$now.csv
+output=$results/local/gpu-$now.csv
 # yardsticks are always measured, so this says only that not all are
 own=()
 [ ${#sections[@]} = 0 ] || own=(yardsticks)
@@ -58,7 +65,7 @@ if wanted sql; then
 fi
 if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
 	name=$(sed -nE '2s/^# (NVIDIA )?([^,]*),.*/\2/p' "$output" | tr '[:upper:]' '[:lower:]' | tr -cs '[:alnum:]\n' -)
-	output_kept=bench/results/$(date -u +%F)-${name%-}-gpu.csv
+	output_kept=$results/$(date -u +%F)-${name%-}-gpu.csv
 	mv "$output" "$output_kept"
 	echo "# kept as $output_kept"
 fi

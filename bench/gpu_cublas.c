@@ -1,6 +1,7 @@
 /*
  * gpu_cublas.c
- *		The part of gpubench that has cuBLAS multiply what a search of many queries multiplies.
+ *		The part of gpubench that has cuBLAS multiply what a search of many queries multiplies; and a
+ *		product that is large each way, as a yardstick.
  *
  * The products alone, of vectors in bfloat16 that are on the device, in parts whose products fit: the
  * k nearest are not looked for in them, nor are they exact.  The library is looked for at run time, and
@@ -15,6 +16,7 @@
 
 #define QUERY_SEED (UINT64_C(1) << 40)
 #define DIMS 768
+#define SQUARE 8192 /* of the yardstick: rows, queries and dims */
 
 /* cublas_api.h */
 #define OPERATION_NONE 0
@@ -40,7 +42,8 @@ typedef struct Products
 	int64_t query_count;
 	int64_t row_count;
 	int64_t part; /* rows */
-	int status;   /* of the library */
+	int32_t dims;
+	int status; /* of the library */
 } Products;
 
 static void *load(void);
@@ -51,7 +54,8 @@ static void run_products(void *arg);
 void
 gpu_cublas(void)
 {
-	Products products = {.query_count = gpu_size(10000, 32),
+	Products products = {.dims = DIMS,
+	                     .query_count = gpu_size(10000, 32),
 	                     .row_count = gpu_size(1000000, 1000),
 	                     .part = gpu_size(100000, 300)};
 	const char *name =
@@ -85,14 +89,42 @@ gpu_cublas(void)
 	       gpu_median_us(run_products, &products);
 	if (products.status == 0)
 		gpu_print_beside(name, rate / gpu.matrix, "ratio", GPU_NOTHING,
-		                 "%.6g TFLOP/s of %.6g in a loop; products alone", rate / 1e6,
-		                 gpu.matrix / 1e6);
+		                 "%.6g TFLOP/s of %.6g by %s; products alone", rate / 1e6, gpu.matrix / 1e6,
+		                 gpu.matrix_by);
 	else
 		gpu_print_missing(name, "ratio", GPU_NOTHING, "cublasGemmEx said %d", products.status);
 	gpu_check(cudaFree(products.queries), "freeing");
 	gpu_check(cudaFree(products.rows), "freeing");
 	gpu_check(cudaFree(products.out), "freeing");
 	gpu_matrix_free(&queries);
+}
+
+double
+gpu_cublas_rate(const char **why)
+{
+	int32_t side = (int32_t) gpu_size(SQUARE, 64);
+	Products products = {.dims = side, .query_count = side, .row_count = side, .part = side};
+	void *library = load();
+	HyMatrix matrix;
+	double us;
+
+	*why = library == NULL ? "libcublas cannot be loaded" : begin(library, &products);
+	if (*why != NULL)
+		return 0;
+	matrix = gpu_matrix(side, side, QUERY_SEED);
+	products.queries = on_device(&matrix);
+	products.rows = on_device(&matrix);
+	gpu_check(cudaMalloc(&products.out, (size_t) side * (size_t) side * sizeof(float)),
+	          "allocating");
+	us = gpu_median_us(run_products, &products);
+	gpu_check(cudaFree(products.queries), "freeing");
+	gpu_check(cudaFree(products.rows), "freeing");
+	gpu_check(cudaFree(products.out), "freeing");
+	gpu_matrix_free(&matrix);
+	if (products.status == 0)
+		return 2.0 * side * side * side / us;
+	*why = gpu_name("cublasGemmEx said %d", products.status);
+	return 0;
 }
 
 static void *
@@ -129,7 +161,7 @@ begin(void *library, Products *products)
 static void *
 on_device(const HyMatrix *matrix)
 {
-	size_t count = (size_t) matrix->rows * DIMS;
+	size_t count = (size_t) matrix->rows * (size_t) matrix->dims;
 	uint16_t *cut = gpu_room(count, sizeof(uint16_t));
 	void *memory;
 	size_t i;
@@ -164,10 +196,10 @@ run_products(void *arg)
 		int64_t rows = p->row_count - at < p->part ? p->row_count - at : p->part;
 
 		p->status = p->multiply(p->handle, OPERATION_TRANSPOSE, OPERATION_NONE, (int) rows,
-		                        (int) p->query_count, DIMS, &one,
-		                        p->rows + (size_t) at * DIMS * sizeof(uint16_t), TYPE_BFLOAT16,
-		                        DIMS, p->queries, TYPE_BFLOAT16, DIMS, &zero, p->out, TYPE_FLOAT,
-		                        (int) rows, COMPUTE_FLOAT, ALGORITHM_DEFAULT);
+		                        (int) p->query_count, p->dims, &one,
+		                        p->rows + (size_t) at * (size_t) p->dims * sizeof(uint16_t),
+		                        TYPE_BFLOAT16, p->dims, p->queries, TYPE_BFLOAT16, p->dims, &zero,
+		                        p->out, TYPE_FLOAT, (int) rows, COMPUTE_FLOAT, ALGORITHM_DEFAULT);
 	}
 	gpu_check(cudaStreamSynchronize(gpu.stream), "multiplying");
 }

@@ -16,7 +16,7 @@
 #define CENTER_SEED (UINT64_C(1) << 41)
 
 static void assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t probes,
-                   GpuAsked asked);
+                   bool resident, GpuAsked asked);
 static void score_make(HyScoreTask *s, int32_t padded, int32_t blocks, int32_t queries, int32_t k);
 static void score_free(HyScoreTask *s);
 static void score(int32_t padded, int64_t rows, int32_t queries, int32_t k);
@@ -26,13 +26,14 @@ gpu_assign(void)
 {
 	int32_t centroids = (int32_t) gpu_size(4096, 64);
 
-	assign(768, gpu_size(20000, 200), (int32_t) gpu_size(256, 16), 0, 0, GPU_NOTHING);
+	assign(768, gpu_size(20000, 200), (int32_t) gpu_size(256, 16), 0, 0, false, GPU_NOTHING);
 	gpu_assign_kernels();
-	assign(768, gpu_size(1000000, 300), centroids, 0, 0, GPU_AT_LEAST(0.5));
+	assign(768, gpu_size(1000000, 300), centroids, 0, 0, true, GPU_AT_LEAST(0.5));
+	assign(768, gpu_size(1000000, 300), centroids, 0, 0, false, GPU_NOTHING);
 	/* so many centroids that what comes over the bus does not count */
-	assign(768, gpu_size(250000, 100), (int32_t) gpu_size(65536, 128), 0, 0, GPU_NOTHING);
+	assign(768, gpu_size(250000, 100), (int32_t) gpu_size(65536, 128), 0, 0, false, GPU_NOTHING);
 	assign(768, gpu_size(1000000, 300), centroids, (int32_t) gpu_size(64, 8),
-	       (int32_t) gpu_size(8, 2), GPU_NOTHING);
+	       (int32_t) gpu_size(8, 2), false, GPU_NOTHING);
 }
 
 void
@@ -46,9 +47,9 @@ gpu_codes(void)
 	score(768, rows, (int32_t) gpu_size(512, 8), (int32_t) gpu_size(1000, 200));
 }
 
-/* assign: with groups, as many as centroids in each. */
+/* assign: with groups, as many as centroids in each; rows that are resident, as k-means has them, or come over the bus. */
 static void
-assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t probes,
+assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t probes, bool resident,
        GpuAsked asked)
 {
 	HyTask task = {.op = HY_OP_ASSIGN, .allocator = &hy_malloc_allocator};
@@ -62,7 +63,7 @@ assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t pr
 
 	for (g = 0; g <= groups; g++)
 		begin[g] = groups > 0 ? (int32_t) ((int64_t) centroids * g / groups) : 0;
-	a->rows = gpu_rows(HY_F32, dims, rows);
+	a->rows = resident ? gpu_rows_resident(HY_F32, dims, rows) : gpu_rows(HY_F32, dims, rows);
 	a->centroids = gpu_matrix(dims, centroids, CENTROID_SEED);
 	a->groups = (HyGroups){gpu_matrix(dims, groups, CENTER_SEED), begin, probes};
 	a->nearest = gpu_room((size_t) rows, sizeof(int32_t));
@@ -70,21 +71,23 @@ assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t pr
 	copies = (double) rows * (double) a->rows.stride / gpu.up;
 	us = gpu_task_us(&task);
 
-	snprintf(name, sizeof(name), "assign_%d_%lldx%d_%d", (int) dims, (long long) rows,
-	         (int) centroids, (int) probes);
-	gpu_print_beside(gpu_name("%s_host", name), us, "us", GPU_NOTHING,
-	                 "the rows take %.6g us over the bus", copies);
+	snprintf(name, sizeof(name), "assign_%d_%lldx%d_%d_%s", (int) dims, (long long) rows,
+	         (int) centroids, (int) probes, resident ? "resident" : "host");
+	if (resident)
+		gpu_print(name, us, "us");
+	else
+		gpu_print_beside(name, us, "us", GPU_NOTHING, "the rows take %.6g us over the bus", copies);
 	if (gpu.matrix > 0)
 		gpu_print_beside(gpu_name("%s_share_of_matrix_rate", name), operations / us / gpu.matrix,
-		                 "ratio", asked, "%.6g TFLOP/s of %.6g that the unit reaches in a loop",
-		                 operations / us / 1e6, gpu.matrix / 1e6);
+		                 "ratio", asked, "%.6g TFLOP/s of %.6g by %s", operations / us / 1e6,
+		                 gpu.matrix / 1e6, gpu.matrix_by);
 	else
 		gpu_print_missing(gpu_name("%s_share_of_matrix_rate", name), "ratio", asked,
 		                  "the unit has no bfloat16; %.6g TFLOP/s", operations / us / 1e6);
 	gpu_print_beside(gpu_name("%s_share_of_fp32", name),
 	                 operations / 2 * INSTRUCTIONS / us / gpu.fp32, "ratio", GPU_NOTHING,
 	                 "of what the cores can start");
-	if (asked.sense == 0)
+	if (!resident)
 		gpu_print_cpu(name, &task, us, GPU_NOTHING);
 	gpu_matrix_free(&a->centroids);
 	gpu_matrix_free(&a->groups.centers);

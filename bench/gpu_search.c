@@ -92,9 +92,8 @@ many_queries(HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int6
 	gpu_print(gpu_name("%s_resident", name), us, "us");
 	if (gpu.matrix > 0)
 		gpu_print_beside(gpu_name("%s_resident_share_of_matrix_rate", name),
-		                 operations / us / gpu.matrix, "ratio", asked,
-		                 "%.6g TFLOP/s of %.6g that the unit reaches in a loop",
-		                 operations / us / 1e6, gpu.matrix / 1e6);
+		                 operations / us / gpu.matrix, "ratio", asked, "%.6g TFLOP/s of %.6g by %s",
+		                 operations / us / 1e6, gpu.matrix / 1e6, gpu.matrix_by);
 	else
 		gpu_print_missing(gpu_name("%s_resident_share_of_matrix_rate", name), "ratio", asked,
 		                  "the unit has no bfloat16; %.6g TFLOP/s", operations / us / 1e6);

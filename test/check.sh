@@ -122,7 +122,7 @@ step_unit()
 {
 	test/unit/run.sh plain sanitize clang
 	# what several processes write at once
-	test/unit/run.sh thread -k shared_table
+	test/unit/run.sh thread -k shared_
 	# what is left behind by a device that fails
 	test/unit/run.sh valgrind -k fault_matrix
 }
@@ -233,8 +233,12 @@ step_emulated()
 	TEMP_CONFIG=$private/emulated.conf tap "${files[@]}"
 }
 
-# sessions on a device, and what can go wrong there: what gpucheck does with a real one
-step_device() { test/device.sh emulated; }
+# sessions on a device, and what can go wrong there: what gpucheck does with a real one; and what it says of that
+step_device()
+{
+	test/device.sh emulated
+	test/cuda/sections.sh
+}
 
 # a crash after each record of the log; one vector a million times
 step_long() { HYBRID_CUTS=0 HYBRID_ROWS=1000000 tap 013_index_cut.pl 015_index_extremes.pl; }

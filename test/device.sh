@@ -1,16 +1,26 @@
 #!/bin/bash
 # A server whose sessions use a device, and what can go wrong there.  One `ok` line a thing verified.
 #
-#	test/device.sh cuda			what `make gpucheck` ends with: on a machine with a GPU
-#	test/device.sh emulated		the same on the emulated device
+#	test/device.sh cuda [PART]			what `make gpucheck` ends with: on a machine with a GPU
+#	test/device.sh emulated [PART]		the same on the emulated device
 #
-# On cuda all of pg_regress runs with hybrid.execution = prefer_gpu first (on the emulated device a step of
-# test/check.sh does that).  Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree; started by root,
-# the server runs as another user.
+# PART is 'regress', pg_regress with hybrid.execution = prefer_gpu, or 'sessions', the rest; without one it is both.
+# On cuda pg_regress runs all tests, on the emulated device a few (a step of test/check.sh runs all of them there).
+# Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree; started by root, the server runs as
+# another user.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
-device=${1:?usage: test/device.sh cuda|emulated}
+usage="usage: test/device.sh cuda|emulated [regress|sessions]"
+device=${1:?$usage}
+part=${2-}
+case $device/$part in
+cuda/ | emulated/ | */regress | */sessions) ;;
+*)
+	echo "$usage" >&2
+	exit 2
+	;;
+esac
 private=$(mktemp -d /tmp/hybrid-device.XXXXXX)
 server=$private/pg
 number=0
@@ -53,12 +63,49 @@ sql()
 	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1 "$@" 2>&1
 }
 
-# answers FROM: what 40 queries find, in one word; on the side that FROM, settings, says
+# ended: what the runner of this script counts
+ended()
+{
+	echo "1..$number"
+	exit $((failed > 0))
+}
+
+# regress NAME SETTING ...: pg_regress of $tests in a server of its own.  Its psql names a time zone that is there
+# without files of time zones; pg_regress's own is Los Angeles's.
+regress()
+{
+	local name=$1 installed=$server/tree/usr/lib/postgresql/15
+
+	shift
+	test/server.sh up "$server" "hybrid.plugins = 'hybrid_$device'" "hybrid.execution = prefer_gpu" "$@" || exit 1
+	mkdir "$server/in" "$server/out" "$server/bin"
+	cp -r sql expected "$server/in/"
+	# shellcheck disable=SC2016  # the wrapper's
+	printf '#!/bin/sh\nPGTZ=GMT exec "%s/bin/psql" "$@"\n' "$installed" >"$server/bin/psql"
+	chmod 755 "$server/bin/psql"
+	chmod -R a+rwX "$server/in" "$server/out"
+	test/server.sh run "$server" "$installed/lib/pgxs/src/test/regress/pg_regress" --bindir="$server/bin" \
+		--inputdir="$server/in" --outputdir="$server/out" --dbname=contrib_regression --load-extension=hybrid \
+		"${tests[@]}" >"$private/regress" 2>&1
+	verdict "$name" $? "$(tail -n 100 "$private/regress" "$server/out/regression.diffs" 2>&1 | sed '2,$s/^/#   /')"
+	equal "on the device" "$(PGDATABASE=contrib_regression sql -c "SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])" \
+		-c "SELECT backend, fallback FROM hybrid_events WHERE pid = pg_backend_pid()")" "{2.8284271247461903,0}"$'\n'"$device|f"
+	test/server.sh down "$server"
+}
+
+# answers FROM [SQL ...]: what 40 queries find, in one word; on the side that FROM, settings, says.  Then what
+# else the session is asked
 answers()
 {
-	sql -c "$1" -c "SELECT md5(string_agg(k::text, ' ' ORDER BY query, distance, id)) FROM hybrid_knn('item', 'v',
-		(SELECT array_agg(v ORDER BY id) FROM item WHERE id <= 40), 10) k"
+	local more=() each
+
+	for each in "${@:2}"; do
+		more+=(-c "$each")
+	done
+	sql -c "$1" -c "$find" "${more[@]}"
 }
+find="SELECT md5(string_agg(k::text, ' ' ORDER BY query, distance, id)) FROM hybrid_knn('item', 'v',
+		(SELECT array_agg(v ORDER BY id) FROM item WHERE id <= 40), 10) k"
 
 # served: batches that the device has answered
 served()
@@ -66,59 +113,160 @@ served()
 	sql -c "SELECT coalesce(sum(calls + pieces), 0) FROM hybrid_stats WHERE backend = '$device' AND operation = 'topk'"
 }
 
+# used NAME BEFORE LEAST: that the device has answered so many batches more by now
+used()
+{
+	local after
+
+	after=$(served)
+	[ $((after - $2)) -ge "$3" ]
+	verdict "$1: $((after - $2)) batches" $? "$2 before, $after after, at least $3 more were expected"
+}
+
+# contexts: that are open on it, of all sessions
+contexts()
+{
+	sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'"
+}
+
+# take_memory PROGRAM [ARG ...]: starts it; whether it says that it has taken some, and lives to keep it
+take_memory()
+{
+	"$@" >"$private/hog" 2>&1 &
+	hog=$!
+	for _ in $(seq 300); do
+		! grep -q taken "$private/hog" || break
+		kill -0 "$hog" 2>/dev/null || break
+		sleep 0.1
+	done
+	sleep 0.3
+	grep -q '^taken: [1-9]' "$private/hog" && kill -0 "$hog" 2>/dev/null
+}
+
+give_memory_back()
+{
+	kill "$hog" 2>/dev/null
+	wait "$hog" 2>/dev/null
+	hog=
+}
+
+# ---------------------------------------------------------------------------------------------
+# pg_regress
+# ---------------------------------------------------------------------------------------------
+
+if [ "$part" != sessions ]; then
+	tests=(knn knn_join knn_graph telemetry_emulated dispatcher_emulated)
+	if [ "$device" = cuda ]; then
+		tests=(sql/*.sql)
+		tests=("${tests[@]#sql/}")
+		tests=("${tests[@]%.sql}")
+	fi
+	if [ ! -e hybrid_emulated.so ]; then
+		echo "# not available: hybrid_emulated.so is not built, so that tests of the emulated device are left out"
+		mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -v '_emulated$')
+	fi
+	found=$(realpath "$(command -v postgres)" 2>/dev/null)
+	case $found in
+	*/usr/lib/postgresql/15/bin/postgres) ;;
+	*) found=/usr/lib/postgresql/15/bin/postgres ;;
+	esac
+	if [ -x "${found%/bin/postgres}/lib/pgxs/src/test/regress/pg_regress" ]; then
+		regress "pg_regress, ${#tests[@]} tests, with prefer_gpu"
+		# where all sessions share what is known of a device
+		if [ -e hybrid_emulated.so ]; then
+			tests=(telemetry_emulated dispatcher_emulated)
+			regress "and ${#tests[@]} of them with hybrid preloaded" "shared_preload_libraries = 'hybrid'"
+		fi
+	else
+		echo "# not available: pg_regress was not found, so that the regression tests are skipped"
+	fi
+	[ "$part" != regress ] || ended
+fi
+
+# ---------------------------------------------------------------------------------------------
+# Sessions
+# ---------------------------------------------------------------------------------------------
+
 settings=("shared_preload_libraries = 'hybrid'" "hybrid.plugins = 'hybrid_$device'" "max_connections = 40"
 	"hybrid.execution = prefer_gpu" "hybrid.gpu_min_batch = 1" "work_mem = '64MB'")
 # its made-up time passes for everybody, and one batch takes a while
 [ "$device" = cuda ] || settings+=("hybrid.emulated_wait = on" "hybrid.emulated_rate_gflops = 100")
 test/server.sh up "$server" "${settings[@]}" || exit 1
 
-if [ "$device" = cuda ]; then
-	tests=(sql/*.sql)
-	tests=("${tests[@]#sql/}")
-	installed=$server/tree/usr/lib/postgresql/15
-	regress=$installed/lib/pgxs/src/test/regress/pg_regress
-	if [ -x "$regress" ]; then
-		mkdir "$server/in" "$server/out"
-		cp -r sql expected "$server/in/"
-		chmod -R a+rwX "$server/in" "$server/out"
-		test/server.sh run "$server" "$regress" --bindir="$installed/bin" --inputdir="$server/in" \
-			--outputdir="$server/out" --dbname=contrib_regression --load-extension=hybrid "${tests[@]%.sql}" >"$private/regress" 2>&1
-		verdict "pg_regress, ${#tests[@]} tests, with prefer_gpu" $? "$(tail -n 60 "$private/regress" "$server/out/regression.diffs")"
-	else
-		echo "# pg_regress was not found: the regression tests are skipped"
-	fi
-fi
-
-sql -c "CREATE EXTENSION IF NOT EXISTS hybrid" -c "
+sql -c "CREATE EXTENSION hybrid" -c "
 	CREATE TABLE item (id int PRIMARY KEY, v vector(64));
 	INSERT INTO item SELECT n, (SELECT array_agg((hashint4extended(n, i) % 2001)::real) FROM generate_series(1, 64) AS i)::vector(64)
-	FROM generate_series(1, 50000) AS n" || exit 1
+	FROM generate_series(1, 50000) AS n" -c "
+	CREATE TABLE edge AS SELECT n AS source, (n * 7919 + i * 104729) % 2000 AS target
+	FROM generate_series(0, 1999) AS n, generate_series(1, 8) AS i" -c "CREATE TABLE gate (opened bool)" || exit 1
 equal "the device can be used" \
 	"$(sql -c "SELECT state IN ('open', 'closed') FROM hybrid_devices WHERE backend = '$device' LIMIT 1")" t
 wanted=$(answers "SET hybrid.force_cpu = on")
 before=$(served)
 equal "the device finds what the CPU finds" "$(answers 'SELECT')" "$wanted"
-after=$(served)
-[ "$after" -gt "$before" ]
-verdict "and was used: $((after - before)) batches" $? "$before before, $after after"
+used "and was used" "$before" 1
 
-# 20 sessions at once, each with a context
+# 20 sessions at once, each with a context, which it keeps until all have theirs
+before=$(served)
 sessions=()
 for i in $(seq 20); do
-	answers 'SELECT' >"$private/answer.$i" &
+	answers 'SELECT' "DO 'BEGIN WHILE NOT EXISTS (TABLE gate) LOOP PERFORM pg_sleep(0.05); END LOOP; END'" "$find" \
+		"SELECT 'there: ' || bool_or(backend = '$device' AND status = 'ok' AND NOT fallback) FROM hybrid_events WHERE pid = pg_backend_pid()" \
+		>"$private/answer.$i" &
 	sessions+=($!)
 done
+most=0
+for _ in $(seq 300); do
+	now=$(contexts)
+	[ "$now" -le "$most" ] || most=$now
+	[ "$most" -lt 20 ] || break
+	sleep 0.1
+done
+sql -c "INSERT INTO gate VALUES (true)"
 wait "${sessions[@]}"
-equal "20 sessions at once find it too" "$(sort -u "$private"/answer.* | grep -v '^$')" "$wanted"
-equal "and leave no context behind" "$(sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'")" 0
+[ "$most" -gt 10 ]
+verdict "20 sessions have $most contexts at once" $? "more than 10 were expected"
+equal "all of them find it" "$(cat "$private"/answer.* | grep -v 'there: ' | sort | uniq -c | tr -s ' ')" " 40 $wanted"
+equal "each on the device" "$(cat "$private"/answer.* | grep 'there: ' | sort | uniq -c | tr -s ' ')" " 20 there: true"
+used "which has answered" "$before" 40
+equal "and leave no context behind" "$(contexts)" 0
 
-# a statement that runs out of time while the device is at it
-begin=$(date +%s%N)
-said=$(sql -c "SET statement_timeout = 60" -c "SELECT count(*) FROM hybrid_knn('item', 'v', (SELECT array_agg(v) FROM item WHERE id <= 20000), 10)")
-took=$((($(date +%s%N) - begin) / 1000000))
-[[ $said == *'statement timeout'* ]] && [ "$took" -lt 1000 ]
-verdict "a statement is cancelled in flight" $? "after $took ms: $said"
-equal "and the next one finds what it should" "$(answers 'SELECT')" "$wanted"
+# hops NUMBER: a task that takes as long as one likes, on any device
+hops()
+{
+	echo "SELECT 'sum', sum(activation) > 0 FROM hybrid_spread('TABLE edge', ARRAY[1], hops => $1, decay => 1)"
+}
+
+# milliseconds, of the last statement that was timed
+milliseconds()
+{
+	sed -nE 's/^Time: ([0-9]+)\..*/\1/p' <<<"$1" | tail -n 1
+}
+
+# cancelled: attempts that ended so on the device
+cancelled()
+{
+	sql -c "SELECT coalesce(sum((statuses ->> 'cancelled')::int), 0) FROM hybrid_stats WHERE backend = '$device' AND operation = 'spread'"
+}
+
+# a statement that runs out of time while the device is at it: of a session that has its context, and a task that takes more than a
+# second there
+long=1000
+while :; do
+	said=$(sql -c "SET hybrid.gpu_timeout = '1min'" -c "$(hops 1)" -c '\timing' -c "$(hops $long)")
+	whole=$(milliseconds "$said")
+	if [ "${whole:-9999}" -ge 1500 ] || [ "$long" -gt 500000000 ]; then break; fi
+	long=$((long * 4))
+done
+room=$([ "$device" = cuda ] && echo 100 || echo 1000)
+before=$(cancelled)
+said=$(sql -v ON_ERROR_STOP=0 -c "SET hybrid.gpu_timeout = '1min'" -c "$(hops 1)" -c "SET statement_timeout = 400" -c '\timing' -c "$(hops $long)" \
+	-c '\timing' -c "RESET statement_timeout" -c "$find")
+took=$(milliseconds "$said")
+[ "${whole:-0}" -gt 1000 ] && [[ $said == *'statement timeout'* ]] && [ "${took:-9999}" -ge 400 ] && [ "$took" -lt $((400 + room)) ]
+verdict "a statement is cancelled in flight, $((${took:-9999} - 400)) ms late" $? "of $whole ms, after $took ms: $said"
+equal "the device was at it" "$(cancelled)" "$((before + 1))"
+equal "and the session finds what it should" "$(tail -n 1 <<<"$said")" "$wanted"
 
 # a session that is killed: the server starts anew, and the device is as before
 sql -c "SET application_name = 'victim'" -c "SELECT count(*) FROM generate_series(1, 1000) n, LATERAL (SELECT count(*) FROM
@@ -128,47 +276,58 @@ victim=
 for _ in $(seq 100); do
 	sleep 0.1
 	victim=$(sql -c "SELECT pid FROM pg_stat_activity WHERE application_name = 'victim' AND state = 'active'")
-	[ -z "$victim" ] || [ "$(sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'")" = 0 ] || break
+	[ -z "$victim" ] || [ "$(contexts)" = 0 ] || break
 done
+[ -n "$victim" ] && [ "$(contexts)" = 1 ]
+verdict "a session is at work on the device" $?
 sleep 0.5
-kill -9 "$victim"
+[ -z "$victim" ] || kill -9 "$victim"
 wait $session
 for _ in $(seq 100); do
 	sleep 0.1
 	[ "$(sql -c 'SELECT 1')" != 1 ] || break
 done
-equal "after kill -9 of a session the device finds what it should" "$(answers 'SELECT')" "$wanted"
-equal "and no context is counted that is not there" \
-	"$(sql -c "SELECT max(contexts) FROM hybrid_devices WHERE backend = '$device'")" 0
+before=$(served)
+equal "after kill -9 of it the next one finds what it should" "$(answers 'SELECT')" "$wanted"
+used "on the device" "$before" 1
+equal "and no context is counted that is not there" "$(contexts)" 0
 
 # somebody else takes the device's memory
 if [ "$device" = cuda ]; then
-	build/cuda/hog >"$private/hog" &
-	hog=$!
-	for _ in $(seq 300); do
-		grep -q taken "$private/hog" && break
-		sleep 0.1
-	done
-	taken=$(cat "$private/hog")
+	take_memory build/cuda/hog
+	verdict "another process takes the device's memory" $? "$(cat "$private/hog")"
 	short="SELECT"
 else
-	taken="emulated: all but 1 MB"
-	short="SET hybrid.emulated_memory_mb = 1"
+	# what takes nothing, or does not stay, is told from what does
+	for stand_in in "build/no_hog" "echo nothing taken: no device" "echo taken: 0 of 9 bytes" "echo taken: 5 of 9 bytes"; do
+		# shellcheck disable=SC2086  # words
+		! take_memory $stand_in
+		verdict "no memory is taken by '$stand_in'" $?
+		give_memory_back
+	done
+	take_memory sh -c "echo taken: 5 of 9 bytes; exec sleep 600"
+	verdict "it is by what says so, and lives" $? "$(cat "$private/hog")"
+	short="SET hybrid.emulated_faults = 'in=open,fail_every=1,status=nomem'"
 fi
-echo "# $taken"
-equal "without memory on the device the answer is the same" "$(answers "$short")" "$wanted"
-if [ -n "$hog" ]; then
-	kill "$hog"
-	wait "$hog" 2>/dev/null
-	hog=
-fi
+echo "# $(cat "$private/hog")"
+
+# what the session knows of a device that refused it; and what the log has
+refusals="SELECT 'refused: ' || coalesce(string_agg(DISTINCT status || ': ' || error, '; '), 'never') FROM hybrid_events
+	WHERE pid = pg_backend_pid() AND backend = '$device' AND fallback"
+logged=$(grep -c 'could not be opened' "$server/server.log")
+said=$(answers "$short" "$refusals")
+equal "without memory on the device the answer is the same" "${said%%$'\n'*}" "$wanted"
+[[ $said == *'refused: out of memory: '* ]] || { [[ $said != *'refused: never'* ]] &&
+	[ "$(grep -c 'could not be opened' "$server/server.log")" -gt "$logged" ]; }
+verdict "the device was tried, and refused" $? "$said"
+[ -z "$hog" ] || kill -0 "$hog" 2>/dev/null
+verdict "while the memory was somebody else's" $?
+give_memory_back
 before=$(served)
-equal "and with memory again" "$(answers 'SELECT')" "$wanted"
-after=$(served)
-[ "$after" -gt "$before" ]
-verdict "which the device has found: $((after - before)) batches" $? "$before before, $after after"
+said=$(answers 'SELECT' "$refusals")
+equal "and with memory again" "${said%%$'\n'*}" "$wanted"
+equal "the device refuses nobody" "${said##*$'\n'}" "refused: never"
+used "and finds it" "$before" 1
 equal "nothing was corrupted, and nobody crashed but the one that was killed" \
 	"$(grep -cE 'PANIC|was terminated by signal' "$server/server.log")" 1
-
-echo "1..$number"
-exit $((failed > 0))
+ended

@@ -140,7 +140,8 @@ up)
 		echo "listen_addresses = ''"
 		echo "unix_socket_directories = '$dir/socket'"
 		echo "fsync = off"
-		echo "timezone = 'UTC'"
+		# the one that is there without any files of time zones
+		echo "timezone = 'GMT'"
 		for setting in "$@"; do echo "$setting"; done
 	} >>"$dir/data/postgresql.conf"
 	start

@@ -157,7 +157,7 @@ on_device(const Case *c, const float *rows, const float *centroids, int32_t *nea
 	uint64_t *found = malloc(found_bytes);
 	uint64_t *least = malloc(found_bytes);
 	int32_t *count = malloc((size_t) c->rows * sizeof(int32_t));
-	HyCudaAssign assign = {.row_count = c->rows, .dims = c->dims};
+	HyCudaAssign assign = {.row_stride = c->dims, .row_count = c->rows, .dims = c->dims};
 	HyCudaAssignFiltered args;
 	HyCudaAssignRest rest;
 	HyCudaAssignPlan plan;
@@ -493,8 +493,11 @@ plans(void)
 	}
 	CHECK(room < plan.bytes * 2);
 	/* rows of few dims are as many as lists allow */
-	CHECK(hy_cuda_assign_filter_plan(HY_CUDA_MAX_QUERIES, 4096, 8, UINT64_MAX, &plan));
-	CHECK(plan.rows < HY_CUDA_MAX_QUERIES && plan.rows >= 8192);
+	CHECK(hy_cuda_assign_filter_plan(500000, 4096, 8, UINT64_MAX, &plan));
+	CHECK(plan.rows < 100000 && plan.rows >= 50000);
+	/* and resident ones enough for a large device, however wide they are */
+	CHECK(hy_cuda_assign_filter_plan(500000, 4096, 768, UINT64_MAX, &plan));
+	CHECK(plan.rows >= 30000);
 	CHECK(plan.round % HY_CUDA_TILE == 0);
 }
 

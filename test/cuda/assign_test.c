@@ -93,7 +93,7 @@ on_device(const Case *c, const float *rows, const float *centroids, const float 
 	size_t found_bytes = (size_t) c->rows * sizeof(uint64_t);
 	uint64_t *found = malloc(found_bytes);
 	uint64_t *least = malloc(found_bytes);
-	HyCudaAssign args = {.row_count = c->rows, .dims = c->dims};
+	HyCudaAssign args = {.row_stride = c->dims, .row_count = c->rows, .dims = c->dims};
 	const char *fault;
 	cudaStream_t stream;
 	int piece;

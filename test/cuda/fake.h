@@ -33,6 +33,7 @@ extern "C"
 		int cut_off;         /* the matrix unit cuts off (simt.h) */
 		int capability;      /* the major number */
 		int capability_minor;
+		int cache; /* bytes of the second-level cache */
 	} HyFakeDevice;
 
 	extern HyFakeDevice hy_fake;
@@ -82,6 +83,13 @@ extern "C"
 
 	/* hy_fake_halves: products of fp16 since the reset. */
 	extern uint64_t hy_fake_halves(void);
+
+	/*
+ * hy_fake_starts: calls since the reset in which a real driver starts threads, which inherit the
+ * caller's mask; hy_fake_unmasked: the first of them that a signal could have come to, or NULL.
+ */
+	extern int hy_fake_starts(void);
+	extern const char *hy_fake_unmasked(void);
 
 	/* hy_fake_reset: a new machine. */
 	extern void hy_fake_reset(void);

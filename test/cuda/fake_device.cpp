@@ -4,6 +4,8 @@
  */
 #include "fake.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 using hy_device::enter;
 using hy_device::lost;
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0};
+static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0, 50 << 20};
 HyFakeDevice hy_fake = healthy;
 cudaError_t hy_device::lost;
 
@@ -24,6 +26,8 @@ static int fail_countdown;
 static bool fail_always;
 static cudaError_t fail_error;
 static int calls;
+static int started;
+static const char *unmasked;
 
 cudaError_t
 hy_device::enter(const char *function)
@@ -50,6 +54,26 @@ hy_device::kernel()
 }
 
 void
+hy_device::starts(const char *function)
+{
+	sigset_t all;
+	sigset_t mask;
+
+	/* without those that nobody can block, and the C library's own */
+	sigfillset(&all);
+	sigdelset(&all, SIGKILL);
+	sigdelset(&all, SIGSTOP);
+	pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+	started++;
+	for (int signal = 1; signal < NSIG; signal++)
+	{
+		if (unmasked == nullptr && sigismember(&all, signal) == 1 &&
+		    sigismember(&mask, signal) != 1)
+			unmasked = function;
+	}
+}
+
+void
 hy_device::fatal(const char *text)
 {
 	printf("# fake device: %s\n", text);
@@ -65,6 +89,8 @@ hy_device::reset()
 	fail_always = false;
 	lost = cudaSuccess;
 	calls = 0;
+	started = 0;
+	unmasked = nullptr;
 }
 
 extern "C"
@@ -94,11 +120,24 @@ extern "C"
 		return calls;
 	}
 
+	int
+	hy_fake_starts(void)
+	{
+		return started;
+	}
+
+	const char *
+	hy_fake_unmasked(void)
+	{
+		return unmasked;
+	}
+
 	cudaError_t
 	cudaGetDeviceCount(int *count)
 	{
 		cudaError_t error = enter("cudaGetDeviceCount");
 
+		hy_device::starts("cudaGetDeviceCount");
 		if (error == cudaSuccess)
 			*count = hy_fake.devices;
 		return error;
@@ -109,6 +148,7 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaGetDeviceProperties");
 
+		hy_device::starts("cudaGetDeviceProperties");
 		if (error != cudaSuccess)
 			return error;
 		if (device < 0 || device >= hy_fake.devices)
@@ -139,6 +179,8 @@ extern "C"
 			*value = hy_fake.capability;
 		else if (attribute == cudaDevAttrComputeCapabilityMinor)
 			*value = hy_fake.capability_minor;
+		else if (attribute == cudaDevAttrL2CacheSize)
+			*value = hy_fake.cache;
 		else if (attribute == cudaDevAttrClockRate)
 			*value = 1000000;
 		else

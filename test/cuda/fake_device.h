@@ -18,6 +18,9 @@ extern cudaError_t enter(const char *function);
 /* kernel: the same while a kernel runs. */
 extern cudaError_t kernel();
 
+/* starts: a real driver would start threads in this call: are all signals blocked? */
+extern void starts(const char *function);
+
 /* fatal: what no test may do. */
 [[noreturn]] extern void fatal(const char *text);
 

@@ -82,6 +82,15 @@ run_all(cudaStream_t stream)
 	hy_memory::close();
 }
 
+/* needs_context: the first call of this kind makes one, whether that was meant or not. */
+static void
+needs_context(const char *function, int device)
+{
+	if ((contexts >> device & 1) == 0)
+		hy_device::starts(function);
+	contexts |= (uint64_t) 1 << device;
+}
+
 static void
 queue(cudaStream_t stream, Operation operation)
 {
@@ -229,6 +238,7 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaInitDevice");
 
+		hy_device::starts("cudaInitDevice");
 		if (error == cudaSuccess && device >= hy_fake.devices)
 			return cudaErrorInvalidDevice;
 		if (error == cudaSuccess)
@@ -245,6 +255,7 @@ extern "C"
 			return error;
 		if (device < 0 || device >= hy_fake.devices)
 			return cudaErrorInvalidDevice;
+		needs_context("cudaSetDevice", device);
 		current = device;
 		return cudaSuccess;
 	}
@@ -319,6 +330,8 @@ extern "C"
 	{
 		cudaError_t error = enter("cudaFree");
 
+		if (error == cudaSuccess)
+			needs_context("cudaFree", current);
 		if (pointer == nullptr)
 			return error;
 		if (error == cudaSuccess)

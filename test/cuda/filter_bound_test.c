@@ -189,8 +189,5 @@ tests(void)
 int
 main(void)
 {
-	hy_fake_reset();
-	CHECK_INT(hy_kernels_force(HY_SIMD_SCALAR), HY_OK);
-	in_each_precision(tests);
-	return unit_finish();
+	return run_filter_tests(tests);
 }

@@ -47,12 +47,6 @@ device_room(size_t bytes)
 	return pointer;
 }
 
-static int64_t
-whole_tiles(int64_t count)
-{
-	return (count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
-}
-
 static void
 form_vectors(const Case *c, float *queries, char *targets)
 {
@@ -167,6 +161,16 @@ round_both(Rig *rig, const Case *c, bool queries)
 	round.reach = (HyCudaReach *) rig->args.reach;
 	round.aim = NULL;
 	CHECK_INT(hy_cuda_launch_round(c->metric, c->dtype, &round, rig->stream), cudaSuccess);
+}
+
+/* run_filter_tests: a program's, in each precision. */
+static int
+run_filter_tests(void (*tests)(void))
+{
+	hy_fake_reset();
+	CHECK_INT(hy_kernels_force(HY_SIMD_SCALAR), HY_OK);
+	in_each_precision(tests);
+	return unit_finish();
 }
 
 #endif

@@ -113,6 +113,17 @@ finds_all(const Case *c)
 	return overflow;
 }
 
+/* finds_all_by_each: by each metric that is filtered. */
+static int32_t
+finds_all_by_each(Case c)
+{
+	int32_t overflow = 0;
+
+	for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
+		overflow += finds_all(&c);
+	return overflow;
+}
+
 static void
 finds_what_the_cpu_finds(void)
 {
@@ -168,21 +179,18 @@ static void
 lists_overflow(void)
 {
 	Case c = plain;
-	int32_t overflow = 0;
+	int32_t overflow;
 
 	c.room = 1;
 	c.k = 2;
 	c.rows = 500;
-	for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
-		overflow += finds_all(&c);
+	overflow = finds_all_by_each(c);
 	CHECK(overflow > 20);
 	c.dims = 1030;
 	c.queries = 3;
 	c.rows = 140;
 	c.dtype = HY_F16;
-	overflow = 0;
-	for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
-		overflow += finds_all(&c);
+	overflow = finds_all_by_each(c);
 	CHECK(overflow > 2);
 }
 
@@ -214,8 +222,7 @@ extremes(void)
 
 		c.form = (Form) form;
 		c.queries = 8;
-		for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
-			(void) finds_all(&c);
+		(void) finds_all_by_each(c);
 	}
 }
 
@@ -231,8 +238,7 @@ limits_leave_rows_out(void)
 
 		c.limit = &limits[i];
 		c.dims = 3;
-		for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
-			(void) finds_all(&c);
+		(void) finds_all_by_each(c);
 	}
 }
 
@@ -257,8 +263,7 @@ without_the_bound_rows_are_missed(void)
 		CHECK(wrong > 0);
 	}
 	c.unbounded = false;
-	for (c.metric = HY_METRIC_L2; c.metric < HY_METRIC_L1; c.metric++)
-		(void) finds_all(&c);
+	(void) finds_all_by_each(c);
 }
 
 /* most of what is proposed is near: neither the list nor the canonical kernels have much to do */
@@ -298,8 +303,5 @@ tests(void)
 int
 main(void)
 {
-	hy_fake_reset();
-	CHECK_INT(hy_kernels_force(HY_SIMD_SCALAR), HY_OK);
-	in_each_precision(tests);
-	return unit_finish();
+	return run_filter_tests(tests);
 }

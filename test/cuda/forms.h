@@ -7,8 +7,6 @@
 
 #include "kinds.h"
 
-#include "cuda/filter_launch.h"
-
 /* Kinds of vectors beyond those of kinds.h. */
 typedef enum Form
 {

@@ -48,22 +48,26 @@ sed 's/^/#   /' "$work/bad"
 
 has yardsticks "context_open,$v,ms" "context_memory,$v,MiB" "launch_and_wait,$v,us" "copy_up_pinned,$v,GB/s" \
 	"copy_up_pageable,$v,GB/s" "copy_down_pinned,$v,GB/s" "copy_down_pageable,$v,GB/s" "device_bandwidth,$v,GB/s" \
-	"read_bandwidth,$v,GB/s" "matrix_rate_bfloat16,$v,TFLOP/s"
+	"read_bandwidth,$v,GB/s" "matrix_rate_bfloat16,$v,TFLOP/s" "matrix_rate_bfloat16_loop,$v,TFLOP/s" \
+	"matrix_rate_bfloat16_cublas,$v,TFLOP/s"
 has resident "top10_l2_float32_128_1x[0-9]+_resident_share_of_read_bandwidth,$v,ratio,>= 0.8," \
 	"top10_l2_float16_768_1x[0-9]+_resident_share_of_read_bandwidth,$v,ratio,>= 0.8,"
 has queries "top10_l2_float32_768_[0-9x]+_resident_share_of_matrix_rate,$v,ratio,>= 0.5," \
 	"top10_cosine_float16_768_[0-9x]+_resident_share_of_matrix_rate,$v,ratio,>= 0.5," \
 	"top10_l2_float32_768_[0-9x]+_answers_that_are_canonical,16,queries,>= 16," \
 	"top10_cosine_float16_768_[0-9x]+_answers_that_are_canonical,16,queries,>= 16,"
-has assign "assign_768_[0-9x]+_0_share_of_matrix_rate,$v,ratio,>= 0.5," "assign_kernels_[0-9x_]+_share_of_matrix_rate,$v,ratio,>= 0.5," "assign_768_[0-9x]+_2_speedup,$v,ratio"
+has assign "assign_768_[0-9x]+_0_resident_share_of_matrix_rate,$v,ratio,>= 0.5," \
+	"assign_768_[0-9x]+_0_host_share_of_matrix_rate,$v,ratio,,fake" "assign_launch_[0-9x_]+_share_of_matrix_rate,$v,ratio,,fake" \
+	"assign_768_[0-9x]+_2_host_speedup,$v,ratio"
 has spread "spread_[0-9x]+_1_hop_share_of_read_bandwidth,$v,ratio,>= 0.35," \
-	"spread_[0-9x]+_16_hop_share_of_read_bandwidth,$v,ratio,>= 0.5,"
+	"spread_[0-9x]+_16_hop_share_of_read_bandwidth,$v,ratio,>= 0.5," "spread_[0-9x]+_16_10_hops_resident_speedup,$v,ratio" \
+	"spread_[0-9x]+_16_10_hops_host,$v,us"
 for limits in '0.8 0.45 0.85' '0.3 0.12 0.18'; do
 	read -r cosine spread knn <<<"$limits"
-	has "small" "cosine_[0-9x]+_resident,$v,ms,<= $cosine," "spread_[0-9x]+_3_hops,$v,ms,<= $spread," \
+	has "small" "cosine_[0-9x]+_resident,$v,ms,<= $cosine," "spread_[0-9x]+_3_hops_resident,$v,ms,<= $spread," \
 		"knn_[0-9x]+_resident,$v,ms,<= $knn,"
 done
-for call in 'cosine_[0-9x]+_resident' 'spread_[0-9x]+_3_hops' 'knn_[0-9x]+_resident'; do
+for call in 'cosine_[0-9x]+_resident' 'spread_[0-9x]+_3_hops_resident' 'knn_[0-9x]+_resident'; do
 	has "small, ${call%%_*}" "${call}_speedup,$v,ratio" "${call%_resident}_pinned_host,$v,ms" "${call%_resident}_transfer,$v,ms"
 done
 for batch in topk_32x 'assign_[0-9]+x768_to_' spread_batch_; do
@@ -76,6 +80,9 @@ has busy "busy_topk_resident,88,percent,>= 80," "busy_topk_resident_any_kernel,9
 has cublas "cublas_bfloat16_[0-9x]+_share_of_matrix_rate,$v,ratio"
 has shapes "distance_l2_float32_768_5x100_host_share_of_copies,$v,ratio" "top10_l2_float32_768_5x100_resident_speedup,$v,ratio"
 has codes "score_codes_768_8x2048_200_share_of_read_bandwidth,$v,ratio"
+for section in resident queries assign spread small batch overlap busy shapes codes; do
+	has "$section, pieces" "${section}_longest_piece,$v,ms,<= 5,"
+done
 has pool "pool_held_above_payload,0\.[0-4][0-9]*,ratio,<= 0.5,"
 has route "calibration_time,$v,s" "audit_right_share,$v,ratio,>= 0.95," "break_even_(distance|topk|spread)_[0-9_]+_off,$v,percent,<= 20," \
 	"break_even_median_off,$v,percent,<= 20," "break_even_worst_off,$v,percent,<= 20,"

@@ -247,6 +247,8 @@ small_shapes(void)
 	every_kind(200, 5, 17, EXTREME);
 	every_kind(1100, 3, 9, PLAIN);
 	every_kind(2, 2, 300, FEW);
+	/* one query and many blocks, the last of which merges what they have found */
+	every_kind(20, 1, 2000, FEW);
 }
 
 /* sums that overflow or underflow fp32, subnormal elements, every kind of half */
@@ -337,9 +339,9 @@ a_cancel_is_honoured(void)
 	every_kind(100, 2, 100, PLAIN);
 }
 
-/* run_spread: a task of graphs.h, which it frees. */
+/* run_graph: a task of graphs.h. */
 static void
-run_spread(GraphJob *job, const char *what)
+run_graph(GraphJob *job, const char *what)
 {
 	HyTimings timings = {0};
 	HyTicket ticket;
@@ -352,6 +354,23 @@ run_spread(GraphJob *job, const char *what)
 	else
 		graph_job_check(job, what);
 	spread += job->values;
+}
+
+/* run_spread: a task that brings its graph along, and once more where that lies there; frees it. */
+static void
+run_spread(GraphJob *job, const char *what)
+{
+	HyStatus status;
+
+	run_graph(job, what);
+	memset(job->activation, 0x5a, (size_t) job->values * sizeof(double));
+	memset(job->hop, 0x5a, (size_t) job->values * sizeof(int32_t));
+	status = graph_job_reside(job, cuda, device);
+	if (status == HY_OK)
+		run_graph(job, "spread over a graph that lies there");
+	else
+		say_failure(device, what, status);
+	graph_job_leave(job, cuda, device);
 	graph_job_free(job);
 }
 
@@ -503,6 +522,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	number = argc > 2 ? atoi(argv[2]) : 0;
+	small = argc > 3 && strcmp(argv[3], "small") == 0;
 	cuda = hy_plugin_load(argv[1], "hybrid_cuda", &host, why, sizeof(why));
 	if (cuda == NULL)
 	{
@@ -529,12 +549,13 @@ main(int argc, char **argv)
 		return 2;
 	}
 	printf("# the CPU's side: %s\n", hy_simd_name(hy_kernels()->level));
-	if (argc > 3 && strcmp(argv[3], "small") == 0)
+	if (small)
 	{
 		UNIT_RUN(small_shapes);
 		UNIT_RUN(small_graphs);
 		UNIT_RUN(small_assignments);
 		UNIT_RUN(small_scores);
+		UNIT_RUN(a_small_topk_is_cancelled);
 	}
 	else
 	{

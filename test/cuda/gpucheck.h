@@ -13,6 +13,7 @@ static const HyBackend *cuda;
 static HyDevice *device;
 static UnitRandom randomness = {2024};
 static int32_t number;
+static bool small; /* under a sanitizer, or on the fake device */
 
 static uint64_t
 now(void)

@@ -1,44 +1,144 @@
 #!/bin/bash
-# The CUDA plug-in on a real device: the same bits as the CPU, limits, cancel, reopening.
+# The CUDA plug-in on a real device: the same bits as the CPU, limits, cancel, reopening; sessions of a server.
 #
-#	test/cuda/gpucheck.sh [DEVICE]
+#	test/cuda/gpucheck.sh [DEVICE] [SECTION ...]
 #
-# Needs a driver and a tree in which hybrid_cuda.so and build/cuda/gpucheck were built (`make
-# gpu-programs`, which needs nvcc); where nvcc is found, it builds them first.  Where
-# compute-sanitizer is found, small shapes run under it too; where test/server.sh finds a PostgreSQL and hybrid.so
-# is built, a server with sessions on the device follows (test/device.sh).  Fails where there is no GPU.
+#	ops			every operation, against the CPU (gpucheck.c)
+#	filter		many queries and many centroids, and how exact the matrix unit is (gpucheck_filter.c)
+#	sanitizer	small shapes of both under compute-sanitizer: memcheck, initcheck, racecheck
+#	regress		pg_regress in a server that prefers the device (test/device.sh)
+#	server		sessions on the device, and what can go wrong there (the same)
+#
+# All of them without any; also after one that failed.  At the end there is a line each: what it came to and how many
+# seconds that took; what could not run for want of something is 'not available', and no failure.  None may take
+# longer than HYBRID_GPUCHECK_LIMIT seconds (600).
+#
+# Needs a driver, and what `make gpu-programs` builds, which needs nvcc; regress and server also need PostgreSQL 15,
+# hybrid.so and hybrid_emulated.so, which `make` builds.  Where nvcc is found, the programs are built first, unless
+# they were carried here: without the objects that they were made of.  Fails where there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 2
-program=build/cuda/gpucheck
-if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
+# where the programs and the plug-in are; the fake device's for a test of this script
+built=${HYBRID_GPUCHECK_BUILT:-build/cuda}
+plugin=$PWD
+extent=()
+if [ "$built" != build/cuda ]; then
+	plugin=$built
+	extent=(small)
+fi
+all=(ops filter sanitizer regress server)
+limit=${HYBRID_GPUCHECK_LIMIT:-600}
+device=0
+if [[ ${1-} =~ ^[0-9]+$ ]]; then
+	device=$1
+	shift
+fi
+for section in "$@"; do
+	if [[ " ${all[*]} " != *" $section "* ]]; then
+		echo "usage: test/cuda/gpucheck.sh [DEVICE] [SECTION ...]; sections: ${all[*]}"
+		exit 2
+	fi
+done
+[ $# -gt 0 ] || set -- "${all[@]}"
+wanted=" $* "
+programs=("$plugin/hybrid_cuda.so" "$built/gpucheck" "$built/gpucheck_filter")
+[ "$built" != build/cuda ] || programs+=("$built/hog")
+
+# missing: the first of the programs that is not there
+missing()
+{
+	local each
+
+	for each in "${programs[@]}"; do
+		[ -e "$each" ] || { echo "$each" && return; }
+	done
+}
+
+if [ -z "$(missing)" ] && [ ! -e "$built/cuda/plugin.o" ]; then
+	echo "# the programs that are here are run as they are"
+elif [ "$built" = build/cuda ] && [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
 	make -s -j"$(nproc)" gpu-programs || exit 1
-elif [ ! -x $program ] || [ ! -x ${program}_filter ] || [ ! -f hybrid_cuda.so ]; then
-	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
+elif [ -n "$(missing)" ]; then
+	echo "$(missing) is not built, and nvcc was not found: run 'make gpu-programs' where it is."
 	exit 1
 fi
-$program "$PWD" "$@" || exit
-${program}_filter "$PWD" "$@" || exit
 
-sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
-if [ -z "$sanitizer" ]; then
-	echo "# compute-sanitizer was not found: memcheck and racecheck are skipped"
-else
-	for tool in memcheck racecheck; do
-		echo "# under $tool"
-		for each in $program ${program}_filter; do
-			"$sanitizer" --tool $tool --error-exitcode 3 "$each" "$PWD" "${1:-0}" small || exit 1
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+sum=()
+failed=0
+
+# verdict NAME WHAT SECONDS
+verdict()
+{
+	sum+=("$(printf '# %-24s %5d s  %s' "$1" "$3" "$2")")
+	echo "${sum[-1]}"
+}
+
+# not_available NAME WHY
+not_available()
+{
+	verdict "$1" "not available: $2" 0
+}
+
+# part NAME COMMAND ...: within its time, whatever became of those before
+part()
+{
+	local name=$1 begin=$SECONDS status
+
+	shift
+	echo "# $name"
+	timeout -k 30 "$limit" "$@" 2>&1 | tee "$said"
+	status=${PIPESTATUS[0]}
+	if [ "$status" != 0 ] && grep -q 'no GPU' "$said"; then
+		exit 1
+	elif [ "$status" != 0 ] && grep -qi 'Device not supported' "$said"; then
+		verdict "$name" "not available: compute-sanitizer says Device not supported" $((SECONDS - begin))
+	elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		verdict "$name" "FAILED: no end after $limit s" $((SECONDS - begin))
+		failed=1
+	elif [ "$status" != 0 ]; then
+		verdict "$name" "FAILED: status $status" $((SECONDS - begin))
+		failed=1
+	elif grep -q '^# not available: ' "$said"; then
+		verdict "$name" "ok, in part; $(sed -n 's/^# not available/not available/p' "$said" | paste -sd ';')" $((SECONDS - begin))
+	else
+		verdict "$name" ok $((SECONDS - begin))
+	fi
+}
+
+[[ $wanted != *" ops "* ]] || part ops "$built/gpucheck" "$plugin" "$device" "${extent[@]}"
+[[ $wanted != *" filter "* ]] || part filter "$built/gpucheck_filter" "$plugin" "$device" "${extent[@]}"
+
+if [[ $wanted = *" sanitizer "* ]]; then
+	sanitizer=${SANITIZER:-$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)}
+	for tool in memcheck initcheck racecheck; do
+		for program in gpucheck gpucheck_filter; do
+			if [ -z "$sanitizer" ]; then
+				not_available "$tool $program" "compute-sanitizer was not found"
+			else
+				part "$tool $program" "$sanitizer" --tool $tool --error-exitcode 3 "$built/$program" "$plugin" "$device" small
+			fi
 		done
 	done
 fi
 
-if [ ! -e hybrid.so ]; then
-	echo "# hybrid.so is not built: nothing runs in a server"
-	exit 0
-fi
-if [ ! -x /usr/lib/postgresql/15/bin/postgres ] && ! command -v postgres >/dev/null; then
-	echo "# PostgreSQL 15 was not found: nothing runs in a server"
-	exit 0
-fi
-echo "# in a server"
-CUDA_VISIBLE_DEVICES=${1:-${CUDA_VISIBLE_DEVICES:-0}} exec test/device.sh cuda
+# a server has one device: of those that may be seen, that one
+IFS=, read -ra visible <<<"${CUDA_VISIBLE_DEVICES-}"
+for section in regress server; do
+	[[ $wanted = *" $section "* ]] || continue
+	if [ ! -e hybrid.so ]; then
+		not_available $section "hybrid.so is not built"
+	elif [ ! -x /usr/lib/postgresql/15/bin/postgres ] && ! command -v postgres >/dev/null; then
+		not_available $section "PostgreSQL 15 was not found"
+	else
+		name=regress
+		[ $section = regress ] || name=sessions
+		part $section env CUDA_VISIBLE_DEVICES="${visible[device]:-$device}" test/device.sh cuda $name
+	fi
+done
+
+echo "# in all"
+printf '%s\n' "${sum[@]}"
+exit $failed

@@ -24,6 +24,8 @@ typedef struct GraphJob
 	double *expected;
 	int32_t *expected_hop;
 	int64_t values; /* nodes x sets */
+	HyPackedGraph packed;
+	HyCsr numbers; /* what a task sees of a graph that lies on the device */
 } GraphJob;
 
 /*
@@ -67,7 +69,10 @@ random_params(UnitRandom *random)
 
 	params.decay = unit_random_below(random, 8) == 0 ? 1 : unit_random_unit(random);
 	params.fan = fans[unit_random_below(random, 3)];
+	/* some more than a device takes blindly */
 	params.hops = (int32_t) unit_random_below(random, 7);
+	if (unit_random_below(random, 8) == 0)
+		params.hops += 30;
 	params.threshold = unit_random_below(random, 2) == 0 ? 0 : 0.2 * unit_random_unit(random);
 	params.refire = (int32_t) unit_random_below(random, 4);
 	params.combine = unit_random_below(random, 3) == 0 ? HY_COMBINE_MAX : HY_COMBINE_SUM;
@@ -130,6 +135,65 @@ graph_job(GraphJob *job, UnitRandom *random, HyCsr graph, HySpreadParams params,
 	CHECK_INT(hy_spread(&job->graph, job->gain, &params, &s->seeds, &hy_malloc_allocator, NULL,
 	                    job->expected, job->expected_hop),
 	          HY_OK);
+}
+
+/* graph_job_bytes: what goes up of the graph of a job that is packed. */
+static UNIT_UNUSED int64_t
+graph_job_bytes(const GraphJob *job)
+{
+	const HyPackedGraph *p = &job->packed;
+
+	return (int64_t) (p->layout.offset[HY_PACKED_ROWS] +
+	                  (uint64_t) (p->rows[0] + p->rows[1] + p->rows[2]) * sizeof(HyPackedRow));
+}
+
+/* graph_job_reside: the graph goes to a buffer of the device; of the host's the task sees no more. */
+static UNIT_UNUSED HyStatus
+graph_job_reside(GraphJob *job, const HyBackend *backend, HyDevice *device)
+{
+	HySpreadTask *s = &job->task.u.spread;
+	const HyPackedGraph *p = &job->packed;
+	uint64_t edges = (uint64_t) job->graph.edges;
+	HyStatus status;
+	int i;
+
+	CHECK_INT(hy_packed_graph_make(&job->graph, &hy_malloc_allocator, NULL, &job->packed), HY_OK);
+	status = backend->buf_alloc(device, p->layout.bytes, &s->buffer);
+	for (i = 0; i < HY_PACKED_PARTS && status == HY_OK; i++)
+	{
+		const struct
+		{
+			const void *data;
+			uint64_t bytes;
+		} part[HY_PACKED_PARTS] = {
+			{job->graph.column, edges * sizeof(uint32_t)},
+			{job->graph.weight, edges * sizeof(float)},
+			{job->gain, (uint64_t) job->graph.nodes * sizeof(double)},
+			{p->row, (uint64_t) graph_job_bytes(job) - p->layout.offset[HY_PACKED_ROWS]}};
+
+		if (part[i].bytes > 0)
+			status = backend->upload(device, s->buffer, p->layout.offset[i], part[i].data,
+			                         part[i].bytes);
+	}
+	job->numbers = (HyCsr){.nodes = job->graph.nodes, .edges = job->graph.edges};
+	s->graph = &job->numbers;
+	s->gain = NULL;
+	s->packed = p;
+	return status;
+}
+
+/* graph_job_leave: the task brings its graph along again. */
+static UNIT_UNUSED void
+graph_job_leave(GraphJob *job, const HyBackend *backend, HyDevice *device)
+{
+	HySpreadTask *s = &job->task.u.spread;
+
+	backend->buf_free(device, s->buffer);
+	hy_packed_graph_free(&job->packed, &hy_malloc_allocator);
+	s->graph = &job->graph;
+	s->gain = job->gain;
+	s->packed = NULL;
+	s->buffer = NULL;
 }
 
 static UNIT_UNUSED void

@@ -34,6 +34,11 @@ main(int argc, char **argv)
 			taken += step;
 		(void) cudaGetLastError();
 	}
+	if (taken == 0)
+	{
+		printf("nothing taken: %zu of %zu bytes are free\n", free_bytes, total_bytes);
+		return 1;
+	}
 	printf("taken: %zu of %zu bytes that were free\n", taken, free_bytes);
 	fflush(stdout);
 	for (;;)

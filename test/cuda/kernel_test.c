@@ -69,6 +69,9 @@ run_case(const Case *c)
 	args.rows.query_count = c->queries;
 	args.rows.dims = c->dims;
 	args.out_stride = c->rows;
+	/* whether it is given, or the kernel finds it */
+	if (c->queries == 1 && c->dims <= HY_CUDA_OWN_NORM && unit_random_below(&randomness, 2))
+		args.rows.query_norms = NULL;
 	CHECK_INT(hy_cuda_launch_norms(args.rows.queries, c->queries, c->dims, norms, stream),
 	          cudaSuccess);
 	/* one multiprocessor: blocks have several turns even in small cases */

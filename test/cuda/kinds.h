@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include "core/distance.h"
+#include "cuda/filter_launch.h"
 #include "cuda/launch.h"
 #include "fake.h"
 
@@ -85,6 +86,13 @@ to_device(const void *data, size_t bytes, cudaStream_t stream)
 	CHECK_INT(cudaMalloc(&pointer, bytes), cudaSuccess);
 	CHECK_INT(cudaMemcpyAsync(pointer, data, bytes, cudaMemcpyHostToDevice, stream), cudaSuccess);
 	return pointer;
+}
+
+/* whole_tiles: rows, or queries, with those that fill up the last tile. */
+static UNIT_UNUSED int64_t
+whole_tiles(int64_t count)
+{
+	return (count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef HY_TEST_NEAREST_H
 #define HY_TEST_NEAREST_H
 
+#include "answers.h"
 #include "plugged.h"
 
 #include "core/distance.h"
@@ -135,28 +136,10 @@ nearest_check(const void *of)
 {
 	const NearestJob *job = of;
 	const HyTopKTask *t = &job->task.u.topk;
-	int64_t q;
-	int32_t i;
+	Answers answers = {t->queries.rows, t->k,        job->out,
+	                   job->expected,   job->counts, job->expected_counts};
 
-	for (q = 0; q < t->queries.rows; q++)
-	{
-		CHECK_MSG(job->counts[q] == job->expected_counts[q], "%s: query %lld has %d, expected %d",
-		          hy_metric_name(t->metric), (long long) q, (int) job->counts[q],
-		          (int) job->expected_counts[q]);
-		for (i = 0; i < job->expected_counts[q] && i < job->counts[q]; i++)
-		{
-			const HyNeighbor *is = &job->out[q * t->k + i];
-			const HyNeighbor *should = &job->expected[q * t->k + i];
-
-			CHECK_MSG(is->row == should->row && unit_same_f64(is->distance, should->distance),
-			          "%s: query %lld [%d] is %lld at %a, expected %lld at %a",
-			          hy_metric_name(t->metric), (long long) q, (int) i, (long long) is->row,
-			          is->distance, (long long) should->row, should->distance);
-		}
-	}
-	/* nothing behind the answers was touched */
-	CHECK_INT(job->out[job->entries].row, INT64_C(0x5a5a5a5a5a5a5a5a));
-	CHECK_INT(job->counts[t->queries.rows], 0x5a5a5a5a);
+	check_answers(&answers, hy_metric_name(t->metric));
 }
 
 static UNIT_UNUSED Trial

@@ -57,7 +57,8 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 		CHECK(row == 0 || chunk.query_count == count);
 		CHECK(chunk.query_count >= 1 && chunk.query_count <= HY_CUDA_MAX_QUERIES);
 		CHECK(chunk.row_count >= 1 && row + chunk.row_count <= work->rows);
-		CHECK((uint64_t) chunk.query_count * work->dims * sizeof(float) <= scratch->queries);
+		CHECK((uint64_t) chunk.query_count * (work->dims * sizeof(float) + work->query_up) <=
+		      scratch->queries);
 		CHECK((uint64_t) chunk.query_count *
 		          (work->query_down + chunk.row_count * work->pair_down) <=
 		      scratch->down);
@@ -97,6 +98,7 @@ pieces_cover_a_task_once(void)
 		work.dims = 1 + (int32_t) unit_random_below(&randomness, i % 3 == 0 ? HY_MAX_DIMS : 300);
 		work.element = unit_random_below(&randomness, 2) ? 4 : 2;
 		work.resident = unit_random_below(&randomness, 2) != 0;
+		work.query_up = i % 3 == 0 ? 0 : 8;
 		/* distances, the k best, or both */
 		work.query_down = i % 2 == 0 ? 0 : 16 * (1 + (int32_t) unit_random_below(&randomness, 128));
 		work.pair_down = i % 4 == 1 ? 0 : 8;
@@ -130,6 +132,41 @@ pace_finds_the_rate_of_a_device(void)
 	}
 }
 
+/* a million resident rows: how many pieces the first task has on a fast device, and the next one */
+static void
+one_query_becomes_one_piece(void)
+{
+	static const int expected[] = {2, 1, 1, 1};
+	HyCudaWork work = {.queries = 1,
+	                   .rows = 1000000,
+	                   .dims = 128,
+	                   .element = 4,
+	                   .resident = true,
+	                   .query_up = 8,
+	                   .query_down = 160};
+	HyCudaScratch scratch;
+	HyCudaPace pace;
+	size_t i;
+
+	CHECK(hy_cuda_scratch_plan(UINT64_C(64) << 30, &scratch));
+	hy_cuda_pace_init(&pace);
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	{
+		HyCudaPace before = pace;
+		HyCudaChunk chunk = {0};
+		int pieces = 0;
+
+		while (hy_cuda_next_chunk(&work, &scratch, &before, &chunk))
+		{
+			/* they are queued before it is known how long they take */
+			hy_cuda_pace_learn(&pace, hy_cuda_work(work.dims, 1, chunk.row_count),
+			                   (double) chunk.row_count * 200 / 1000000);
+			pieces++;
+		}
+		CHECK_INT(pieces, expected[i]);
+	}
+}
+
 static void
 small_work_teaches_no_speed(void)
 {
@@ -150,6 +187,7 @@ main(void)
 	UNIT_RUN(scratch_fits_its_budget);
 	UNIT_RUN(pieces_cover_a_task_once);
 	UNIT_RUN(pace_finds_the_rate_of_a_device);
+	UNIT_RUN(one_query_becomes_one_piece);
 	UNIT_RUN(small_work_teaches_no_speed);
 	return unit_finish();
 }

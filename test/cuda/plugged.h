@@ -193,6 +193,28 @@ trial_counted(HyDevice *device, const Trial *trial)
 	return taken;
 }
 
+/* calls_of: of CUDA, in a task of one piece and its last poll; *launched: kernels. */
+static UNIT_UNUSED int
+calls_of(HyDevice *device, const HyTask *task, int *launched)
+{
+	HyTimings timings;
+	HyTicket ticket;
+	bool done = false;
+	int calls = 0;
+
+	*launched = hy_fake_kernels();
+	hy_fake_fail(NULL, 0, cudaSuccess);
+	CHECK_INT(cuda->submit(device, task, &ticket), HY_OK);
+	calls += hy_fake_calls();
+	while (!done)
+	{
+		hy_fake_fail(NULL, 0, cudaSuccess);
+		CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
+	}
+	*launched = hy_fake_kernels() - *launched;
+	return calls + hy_fake_calls();
+}
+
 /* trial_pace: on a device so slow that the first kernels are too long, later ones are not. */
 static UNIT_UNUSED void
 trial_pace(const Trial *trial, double ns_an_element)

@@ -205,6 +205,29 @@ little_memory(void)
 	close_one(device);
 }
 
+/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+static void
+no_task_reads_what_another_left(void)
+{
+	static const int bytes[] = {0x00, 0xff, 0x7f, 0x3c, 0x01};
+	HyDevice *device = open_one(UINT64_C(2) << 20);
+	size_t i;
+
+	for (i = 0; i < 2 * sizeof(bytes) / sizeof(bytes[0]); i++)
+	{
+		AssignJob job;
+
+		/* with every second one groups, some of which are empty; and pieces that are not full */
+		job_make(&job, i % 4 < 2 ? 5 : 700, 203 + 10 * (int64_t) i, 61, i % 2 ? 40 : 0, 3, i % 3);
+		hy_fake_scribble(bytes[i / 2]);
+		finds_all(device, &job);
+	}
+	/* what the scribbling left in free blocks is there to be found */
+	cuda->close(device);
+	CHECK_INT(hy_fake_live(), 0);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -263,6 +286,7 @@ main(void)
 	RUN(many_pieces);
 	RUN(parts_of_centroids);
 	RUN(little_memory);
+	RUN(no_task_reads_what_another_left);
 	RUN(kernels_keep_to_the_pace);
 	RUN(a_cancel_stops_between_pieces);
 	RUN(each_call_may_fail);

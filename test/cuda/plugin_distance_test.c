@@ -137,6 +137,40 @@ kernels_keep_to_the_pace(void)
 	distance_free(&job);
 }
 
+/* of several kinds, in pieces, over other bytes than zero; beside rows in the host's memory a copy more */
+static void
+one_query(void)
+{
+	static const int32_t dims[] = {3, 1024, 1025};
+	int i;
+
+	for (i = 0; i < 3 * HY_METRIC_COUNT; i++)
+	{
+		HyDevice *device = open_one(i % 2 ? 0 : UINT64_C(600) << 10);
+		HyMetric metric = (HyMetric) (i / 3);
+		DistanceJob job;
+		int launched;
+		int calls;
+
+		job_make(&job, metric, HY_F32, dims[i % 3], 1, 50, 0);
+		hy_fake_scribble(i);
+		if (i % 2 == 0)
+			CHECK_INT(run(device, &job.task, NULL), HY_OK);
+		else
+		{
+			bool norm = metric == HY_METRIC_COSINE && dims[i % 3] > 1024;
+
+			calls = calls_of(device, &job.task, &launched);
+			CHECK_MSG(calls == 11 + norm && launched == 1 + norm, "%d calls, %d kernels", calls,
+			          launched);
+		}
+		distance_check(&job);
+		distance_free(&job);
+		hy_fake_scribble(0);
+		close_one(device);
+	}
+}
+
 static void
 resident_rows(void)
 {
@@ -352,6 +386,7 @@ main(void)
 	RUN(empty_tasks);
 	RUN(many_pieces);
 	RUN(kernels_keep_to_the_pace);
+	RUN(one_query);
 	RUN(resident_rows);
 	RUN(memory_has_a_budget);
 	RUN(another_task_is_told_busy);

@@ -133,6 +133,7 @@ others_go_the_canonical_way(void)
 {
 	HyDevice *device;
 	NearestJob job;
+	Trial trial;
 
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, ROWS_PLAIN);
 	CHECK(!finds_all(UINT64_C(700) << 10, &job, false));
@@ -160,11 +161,13 @@ others_go_the_canonical_way(void)
 	CHECK(!finds_all(0, &job, false));
 	filter_least = "1";
 
-	/* the budget says that there is memory, and CUDA that there is none */
+	/* the budget, and so the estimate, says that there is memory, and CUDA that there is none */
 	device = open_one(0);
 	job_make(&job, HY_METRIC_L2, HY_F32, 64, 90, 700, 5, ROWS_PLAIN);
+	trial = nearest_trial(&job);
+	trial.up_unknown = true;
 	hy_fake_fail("cudaMalloc", 1, cudaErrorMemoryAllocation);
-	CHECK(!filtered(device, &job));
+	CHECK_INT(trial_counted(device, &trial), 0);
 	/* and the next one has it */
 	CHECK(filtered(device, &job));
 	nearest_free(&job, device);
@@ -228,6 +231,58 @@ tasks_take_turns(void)
 	close_one(device);
 }
 
+/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+static void
+no_task_reads_what_another_left(void)
+{
+	static const int bytes[] = {0x00, 0xff, 0x7f, 0x3c, 0x01};
+	HyDevice *device = open_one(0);
+	size_t i;
+
+	for (i = 0; i < 2 * sizeof(bytes) / sizeof(bytes[0]); i++)
+	{
+		NearestJob job;
+
+		job_make(&job, i % 4 < 2 ? HY_METRIC_L2 : HY_METRIC_COSINE, i % 3 ? HY_F32 : HY_F16, 33, 70,
+		         600 + 40 * (int64_t) i, 7, ROWS_PLAIN);
+		hy_fake_scribble(bytes[i / 2]);
+		if (i % 2)
+			nearest_resident(device, &job, 0);
+		CHECK(filtered(device, &job));
+		nearest_free(&job, device);
+	}
+	/* what the scribbling left in free blocks is there to be found */
+	cuda->close(device);
+	CHECK_INT(hy_fake_live(), 0);
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/* on a device where the canonical beginning is within the pace from the first, and the filter is not */
+static void
+kernels_keep_to_the_pace(void)
+{
+	HyDevice *device;
+	Trial trial;
+	NearestJob job;
+	double us;
+	int i;
+
+	hy_fake.ns_an_element = 18;
+	device = open_one(0);
+	device->pace[HY_OP_TOPK].work = UINT64_C(1) << 18;
+	device->filter_pace.work = UINT64_C(1) << 24; /* it was quicker until now */
+	job_make(&job, HY_METRIC_L2, HY_F32, 96, 128, 2048, 5, ROWS_PLAIN);
+	trial = nearest_trial(&job);
+	for (i = 0; i < 3; i++)
+	{
+		trial_run(device, &trial);
+		us = hy_fake_longest_kernel_us();
+		CHECK_MSG(i == 0 ? us > 3000 : us > 500 && us <= 5000, "%g us in task %d", us, i);
+	}
+	nearest_free(&job, device);
+	close_one(device);
+}
+
 static void
 a_cancel_stops_between_pieces(void)
 {
@@ -271,6 +326,8 @@ main(void)
 	RUN(useless_filters_are_given_up);
 	RUN(rows_beyond_a_limit_are_left_out);
 	RUN(tasks_take_turns);
+	RUN(no_task_reads_what_another_left);
+	RUN(kernels_keep_to_the_pace);
 	RUN(a_cancel_stops_between_pieces);
 	RUN(each_call_may_fail);
 	return unit_finish();

@@ -13,6 +13,7 @@
 
 #include "cuda/device.h"
 #include "graphs.h"
+#include "nearest.h"
 
 #ifdef __SANITIZE_THREAD__
 #define KERNELS 0
@@ -279,6 +280,33 @@ a_task_holds_it(void)
 	close_one(device);
 }
 
+/* of pieces from which nothing comes down, and which end with their kernels, it waits for these */
+static void
+a_cancelled_query_holds_it(void)
+{
+	int pieces;
+
+	for (pieces = 1; pieces <= 4; pieces++)
+	{
+		HyDevice *device = open_with("10", NULL);
+		HyTicket ticket;
+		NearestJob job;
+
+		nearest_job(&job, &randomness, HY_METRIC_L2, HY_F32, 64, 1, 400, 10, 0, ROWS_PLAIN);
+		device->pace[HY_OP_TOPK].work = (uint64_t) (64 * 400 / pieces);
+		CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
+		cuda->cancel(device, ticket);
+		wait_idle(device);
+		/* all that was queued has run: what it wrote was wiped, too */
+		CHECK_INT(hy_fake_kernels(), pieces < 2 ? 1 : 2);
+		check_closed();
+		cuda->close(device);
+		nearest_free(&job, NULL);
+		hy_fake_reset();
+	}
+	CHECK_INT(memory.outstanding, 0);
+}
+
 static volatile sig_atomic_t handled;
 static volatile sig_atomic_t handled_elsewhere;
 
@@ -519,7 +547,10 @@ main(void)
 	RUN(uses_put_it_off);
 	RUN(never_where_it_is_told_so);
 	if (KERNELS)
+	{
 		RUN(a_task_holds_it);
+		RUN(a_cancelled_query_holds_it);
+	}
 	RUN(signals_are_the_hosts);
 	RUN(the_first_use_has_its_time);
 	RUN(races);

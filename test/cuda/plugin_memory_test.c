@@ -372,7 +372,6 @@ static void
 no_task_reads_what_another_left(void)
 {
 	static const int bytes[] = {0x00, 0xff, 0x7f, 0x3c, 0x01};
-	HyDevice *device = open_one(UINT64_C(2) << 20);
 	static Vectors v;
 	HyBuffer *buffer;
 	GraphJob job;
@@ -380,6 +379,8 @@ no_task_reads_what_another_left(void)
 
 	for (i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
 	{
+		HyDevice *device = open_one(UINT64_C(2) << 20);
+
 		vectors_make(&v);
 		some_graph(&job, 100, 9);
 		hy_fake_scribble(bytes[i]);
@@ -388,17 +389,17 @@ no_task_reads_what_another_left(void)
 		CHECK_INT(run(device, &job.task, NULL), HY_OK);
 		graph_job_check(&job, "over what was there");
 		hy_fake_scribble(bytes[i]);
-		/* the pool's blocks are no scratch: they are cleared when given back, and this one is new */
+		/* the pool's blocks are no scratch: they are cleared when given back, and these are new */
 		CHECK_INT(cuda->buf_alloc(device, sizeof(v.rows) + i * 100000, &buffer), HY_OK);
 		CHECK_INT(cuda->upload(device, buffer, 0, v.rows, sizeof(v.rows)), HY_OK);
 		vectors_run(device, &v, buffer);
 		cuda->buf_free(device, buffer);
 		graph_job_free(&job);
+		/* only what the scribbling left in free blocks is there to be found */
+		cuda->close(device);
+		CHECK_INT(hy_fake_live(), 0);
+		CHECK_INT(memory.outstanding, 0);
 	}
-	/* only what the scribbling left in free blocks is there to be found */
-	cuda->close(device);
-	CHECK_INT(hy_fake_live(), 0);
-	CHECK_INT(memory.outstanding, 0);
 }
 
 /* a block that cannot be cleared is nobody's until it can */

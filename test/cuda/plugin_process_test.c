@@ -80,6 +80,12 @@ absence_is_no_failure(void)
 	CHECK_INT(count, 0);
 	cuda->last_error(NULL, &failure);
 	CHECK_STR(failure.text, "the driver is for CUDA 12.2 at most, this build needs 13.0");
+	/* the driver is new enough and says so all the same: CUDA's words are all there is */
+	hy_fake.driver = 13000;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	cuda->last_error(NULL, &failure);
+	CHECK_INT(failure.native_code, cudaErrorInsufficientDriver);
+	CHECK(strncmp(failure.text, "CUDA reported: ", 15) == 0);
 	hy_fake.driver = 0;
 	CHECK_INT(cuda->device_count(&count), HY_OK);
 	cuda->last_error(NULL, &failure);
@@ -213,29 +219,83 @@ a_fork_is_refused(void)
 	close_one(inherited);
 }
 
-static void
-opening_leaves_signals_alone(void)
+/* same_mask: the thread's is this one, signal for signal. */
+static bool
+same_mask(const sigset_t *before)
 {
-	HyDevice *device;
-	sigset_t before;
-	sigset_t after;
-	int32_t count;
+	sigset_t now;
+	int number;
 
+	sigprocmask(SIG_SETMASK, NULL, &now);
+	for (number = 1; number < NSIG; number++)
+	{
+		if (sigismember(&now, number) != sigismember(before, number))
+			return false;
+	}
+	return true;
+}
+
+/* started: so many calls since the reset that start a driver's threads, all of them with signals blocked */
+static void
+started(int least)
+{
+	const char *unmasked = hy_fake_unmasked();
+
+	CHECK(hy_fake_starts() >= least);
+	CHECK_MSG(unmasked == NULL, "a thread of %s could be given a signal", unmasked);
+}
+
+/* the driver's threads get no signal of PostgreSQL's, and the backend gets its own again */
+static void
+signals_are_blocked_where_threads_start(void)
+{
+	static const char *const failing[] = {"cudaGetDeviceCount", "cudaInitDevice", "cudaSetDevice",
+	                                      "cudaFree",           "cudaMemGetInfo", "cudaMalloc",
+	                                      "cudaHostAlloc"};
+	HyDevice *device;
+	HyDeviceInfo info;
+	sigset_t before;
+	sigset_t none;
+	int32_t count;
+	size_t i;
+
+	sigemptyset(&none);
 	sigemptyset(&before);
 	sigaddset(&before, SIGUSR2);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK(same_mask(&before));
+	started(1);
+	hy_fake_reset();
+	CHECK_INT(cuda->probe(0, &info), HY_OK);
+	CHECK(same_mask(&before));
+	started(1);
+	hy_fake_reset();
 	device = open_one(0);
-	sigprocmask(SIG_SETMASK, NULL, &after);
-	CHECK(sigismember(&after, SIGUSR2) == 1);
-	CHECK(sigismember(&after, SIGINT) == 0 && sigismember(&after, SIGTERM) == 0);
-	hy_fake_fail("cudaMalloc", 2, cudaErrorMemoryAllocation);
+	CHECK(same_mask(&before));
+	started(2);
 	close_one(device);
-	CHECK_INT(cuda->open(0, NULL, &device), HY_NOMEM);
-	sigprocmask(SIG_SETMASK, NULL, &after);
-	CHECK(sigismember(&after, SIGINT) == 0);
-	sigemptyset(&before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	CHECK(same_mask(&before));
+	/* whatever an open has come to when it fails, what is done then may start some */
+	for (i = 0; i < sizeof(failing) / sizeof(failing[0]); i++)
+	{
+		hy_fake_reset();
+		hy_fake_fail(failing[i], 1, cudaErrorMemoryAllocation);
+		CHECK_INT(cuda->open(0, NULL, &device), HY_NOMEM);
+		CHECK(same_mask(&before));
+		started(1);
+	}
+	hy_fake_reset();
+	hy_fake.absent = cudaErrorNoDevice;
+	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(cuda->probe(0, &info), HY_DEVICE_GONE);
+	CHECK(same_mask(&before));
+	started(2);
+	/* or this test would be none */
+	hy_fake_reset();
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	CHECK_INT(cudaFree(NULL), cudaSuccess);
+	CHECK(hy_fake_unmasked() != NULL);
 }
 
 int
@@ -249,6 +309,6 @@ main(void)
 	RUN(absence_is_no_failure);
 	RUN(open_twice_is_busy);
 	RUN(a_fork_is_refused);
-	RUN(opening_leaves_signals_alone);
+	RUN(signals_are_blocked_where_threads_start);
 	return unit_finish();
 }

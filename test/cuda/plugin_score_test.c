@@ -171,6 +171,27 @@ random_shapes(void)
 	close_one(device);
 }
 
+/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+static void
+no_task_reads_what_another_left(void)
+{
+	static const int bytes[] = {0x00, 0xff, 0x7f, 0x3c, 0x01};
+	HyDevice *device = open_one(UINT64_C(600) << 10);
+	size_t i;
+
+	for (i = 0; i < 2 * sizeof(bytes) / sizeof(bytes[0]); i++)
+	{
+		hy_fake_scribble(bytes[i / 2]);
+		/* of every second one fewer rows than are asked for */
+		run_shape(device, 128, i % 2 ? 2 : 150, 3, 5, i % 2 ? 200 : 20,
+		          (ScoreKind) (i % SCORE_KINDS));
+	}
+	/* what the scribbling left in free blocks is there to be found */
+	cuda->close(device);
+	CHECK_INT(hy_fake_live(), 0);
+	CHECK_INT(memory.outstanding, 0);
+}
+
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -221,6 +242,7 @@ main(void)
 	RUN(empty_tasks_and_nonsense);
 	RUN(many_pieces);
 	RUN(random_shapes);
+	RUN(no_task_reads_what_another_left);
 	RUN(kernels_keep_to_the_pace);
 	RUN(a_cancel_stops_between_pieces);
 	RUN(each_call_may_fail);

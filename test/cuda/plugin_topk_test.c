@@ -27,10 +27,10 @@ caps_and_estimates(void)
 	CHECK_INT(caps.max_k, 128);
 	CHECK_INT(caps.numeric_class, HY_CLASS_EXACT);
 	estimate = cuda->estimate(NULL, &shape);
-	CHECK_INT(estimate.bytes_up, 10 * 768 * 4 + 1000 * 768 * 2 + 10 * 20 * 16);
+	CHECK_INT(estimate.bytes_up, 10 * 768 * 4 + 1000 * 768 * 2);
 	CHECK_INT(estimate.bytes_down, 10 * 20 * 16);
 	shape.resident = true;
-	CHECK_INT(cuda->estimate(NULL, &shape).bytes_up, 10 * 768 * 4 + 10 * 20 * 16);
+	CHECK_INT(cuda->estimate(NULL, &shape).bytes_up, 10 * 768 * 4);
 	/* k as views ask for it, and beyond what there is */
 	shape.k = 0;
 	CHECK(cuda->estimate(NULL, &shape).device_bytes > 0);
@@ -150,6 +150,88 @@ many_pieces(void)
 	}
 }
 
+/* of one query, every kind, in one piece and in several, over other bytes than zero */
+static void
+one_query(void)
+{
+	static const int32_t dims[] = {1, 7, 1024, 1025, 2050};
+	static const int32_t k[] = {1, 10, 65, 128, 30};
+	static const uint64_t limits[] = {0, UINT64_C(600) << 10};
+	int i;
+
+	for (i = 0; i < 2 * 5 * HY_METRIC_COUNT * HY_DTYPE_COUNT; i++)
+	{
+		HyDevice *device = open_one(limits[i % 2]);
+		int at = i / 2 / (HY_METRIC_COUNT * HY_DTYPE_COUNT);
+		double limit = 1.5;
+		NearestJob job;
+		Trial trial;
+
+		job_make(&job, (HyMetric) (i / 2 % HY_METRIC_COUNT),
+		         (HyDtype) (i / 2 / HY_METRIC_COUNT % HY_DTYPE_COUNT), dims[at], 1, 300, k[at],
+		         (size_t) (i % 3));
+		trial = nearest_trial(&job);
+		hy_fake_scribble(i);
+		(void) trial_counted(device, &trial);
+		nearest_limits(&job, &limit);
+		hy_fake_scribble(i);
+		CHECK_INT(run(device, &job.task, NULL), HY_OK);
+		nearest_check(&job);
+		if (limits[i % 2] == 0)
+		{
+			hy_fake_scribble(i);
+			nearest_resident(device, &job, 24);
+			/* in as many pieces as there are rows, too */
+			device->pace[HY_OP_TOPK].work = i % 4 < 2 ? UINT64_C(1) << 18 : 1;
+			CHECK_INT(run(device, &job.task, NULL), HY_OK);
+			nearest_check(&job);
+		}
+		nearest_free(&job, device);
+		hy_fake_scribble(0);
+		close_one(device);
+	}
+}
+
+/*
+ * What a query of resident rows waits for, beside the rows: the device is chosen, a copy up, a kernel
+ * between two events; chosen again, asked, and asked how long it took.  More than one query have a
+ * kernel more, a copy down and its event; norms of several, or long, queries are a kernel more.
+ */
+static void
+few_calls_for_one_query(void)
+{
+	static const struct
+	{
+		HyMetric metric;
+		int32_t dims;
+		int64_t queries;
+		int calls;
+		int kernels;
+	} cases[] = {{HY_METRIC_L2, 128, 1, 8, 1},
+	             {HY_METRIC_COSINE, 1024, 1, 8, 1},
+	             {HY_METRIC_COSINE, 1025, 1, 9, 2},
+	             {HY_METRIC_L2, 128, 2, 11, 2},
+	             {HY_METRIC_COSINE, 128, 2, 12, 3}};
+	HyDevice *device = open_one(0);
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		NearestJob job;
+		int launched;
+		int calls;
+
+		job_make(&job, cases[i].metric, HY_F32, cases[i].dims, cases[i].queries, 200, 10, 0);
+		nearest_resident(device, &job, 0);
+		calls = calls_of(device, &job.task, &launched);
+		CHECK_MSG(calls == cases[i].calls && launched == cases[i].kernels,
+		          "case %d: %d calls, %d kernels", (int) i, calls, launched);
+		nearest_check(&job);
+		nearest_free(&job, device);
+	}
+	close_one(device);
+}
+
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -230,6 +312,23 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
+/* the counter of one query is clean for the next one, whenever the first was stopped */
+static void
+a_cancelled_query_leaves_no_trace(void)
+{
+	HyDevice *device = open_one(0);
+	Trial trial;
+	NearestJob job;
+
+	job_make(&job, HY_METRIC_COSINE, HY_F32, 100, 1, 1500, 10, 0);
+	trial = nearest_trial(&job);
+	nearest_resident(device, &job, 0);
+	device->pace[HY_OP_TOPK].work = 100 * 150;
+	trial_cancel(device, &trial, 2);
+	nearest_free(&job, device);
+	close_one(device);
+}
+
 /* in several pieces and groups */
 static void
 each_call_may_fail(void)
@@ -240,6 +339,10 @@ each_call_may_fail(void)
 	job_make(&job, HY_METRIC_COSINE, HY_F32, 4000, 5, 9, 20, 0);
 	trial = nearest_trial(&job);
 	trial_failures(&trial, UINT64_C(600) << 10, 60);
+	nearest_free(&job, NULL);
+	job_make(&job, HY_METRIC_COSINE, HY_F32, 4000, 1, 9, 4, 0);
+	trial = nearest_trial(&job);
+	trial_failures(&trial, UINT64_C(600) << 10, 40);
 	nearest_free(&job, NULL);
 }
 
@@ -252,10 +355,13 @@ main(void)
 	RUN(nearest_of_rows_anywhere);
 	RUN(fewer_rows_than_asked_for);
 	RUN(many_pieces);
+	RUN(one_query);
+	RUN(few_calls_for_one_query);
 	RUN(kernels_keep_to_the_pace);
 	RUN(rows_beyond_a_limit_are_left_out);
 	RUN(operations_take_turns);
 	RUN(a_cancel_stops_between_pieces);
+	RUN(a_cancelled_query_leaves_no_trace);
 	RUN(each_call_may_fail);
 	return unit_finish();
 }

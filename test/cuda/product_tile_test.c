@@ -7,15 +7,7 @@
  */
 #include "kinds.h"
 
-#include "cuda/filter_launch.h"
-
 static int64_t compared;
-
-static int64_t
-whole_tiles(int64_t count)
-{
-	return (count + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
-}
 
 /* draw_rounded: element i of a vector, and its bits. */
 static float

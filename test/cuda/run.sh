@@ -125,6 +125,29 @@ wrapped=$(env -u CUDA_HOME make -s --no-print-directory NVCC="$work/nvcc" cuda-h
 [ -e "$wrapped/include/cuda_runtime_api.h" ]
 verdict "a wrapper of nvcc elsewhere leads to the toolkit" $? "$work/out"
 
+# Another CUDA_ARCH compiles the kernels anew, the same one does not: with an nvcc that only takes note.
+mkdir "$work/tree"
+ln -s "$PWD"/* "$work/tree"
+rm -f "$work/tree/build"
+cat >"$work/tree/compiler" <<-'EOF'
+	#!/bin/sh
+	echo "$*" >>compiled
+	while [ "$1" != -o ]; do shift; done
+	touch "$2"
+EOF
+chmod +x "$work/tree/compiler"
+# compiled [CUDA_ARCH=...]: how often one was, after another make
+compiled()
+{
+	make -s -C "$work/tree" NVCC=./compiler CUDA_HOME="$cuda" "$@" build/cuda/cuda/score.cu.o >>"$work/out" 2>&1
+	wc -l <"$work/tree/compiled"
+}
+: >"$work/out"
+other=CUDA_ARCH='-gencode arch=compute_120,code=sm_120'
+seen=$(compiled && compiled && compiled "$other" && compiled "$other" && compiled)
+[ "$(xargs <<<"$seen")" = "1 1 2 2 3" ] && sed -n 2p "$work/tree/compiled" | grep -q 'code=sm_120'
+verdict "another CUDA_ARCH compiles the kernels anew, and only that" $? "$work/out"
+
 # The fake header's numbers are the real one's.
 {
 	echo '#include <cuda_runtime_api.h>'
@@ -161,6 +184,14 @@ grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes 
 verdict "no kernel of $kernels spills" $? "$work/spills"
 sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' "$log" | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
 
+# of each of the .cu files; PTX is what the driver compiles where there is no machine code
+files=$(find cuda -name '*.cu' | wc -l)
+for kind in 'code 75' 'code 80' 'code 90' 'ptx 75' 'ptx 90'; do
+	echo "$kind $files"
+done >"$work/expected"
+test/cuda/fatbin.pl hybrid_cuda.so 2>&1 | cut -d' ' -f1-3 | diff - "$work/expected" >"$work/out"
+verdict "machine code for 7.5, 8.0 and 9.0, PTX for 7.5 and 9.0" $? "$work/out"
+
 readelf -d hybrid_cuda.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' >"$work/needed"
 ! grep -vE '^(libc|libm|ld-linux-.*|libdl|libpthread|librt)\.so' "$work/needed" >"$work/out"
 verdict "the library needs nothing but the C library" $? "$work/out"
@@ -191,7 +222,8 @@ driver "a driver without a device" "count: ok 0 | native 100 | * | open: device 
 driver "a driver older than the runtime" \
 	"count: ok 0 | native 35 | the driver is for CUDA 12.2 at most, this build needs * | open: device gone" \
 	$stub STUB_VERSION=12020
-driver "a driver that lacks functions" "count: ok 0 | native 500 | * | open: device gone" $stub
+driver "a driver that lacks functions" "count: ok 0 | native 500 | * | open: device gone" \
+	$stub STUB_FAILS=cuGetExportTable STUB_RETURNS=500
 driver "a stub library" "count: ok 0 | native 34 | * | open: device gone" $stub STUB_INIT=34
 driver "a driver that does not fit its kernel module" "count: ok 0 | native 803 | * | open: device gone" \
 	$stub STUB_INIT=803
@@ -205,6 +237,19 @@ driver "a driver that cannot start" "count: process lost 0 | native 3 | * | open
 	$stub STUB_INIT=3
 driver "a driver with an error of no name" "count: transient 0 | native 999 | * | open: transient" \
 	$stub STUB_INIT=999
+# what fails after cuInit has not; the runtime has its own number for most of it
+driver "a driver that cannot say how it loads" "count: out of memory 0 | native 2 | * | open: out of memory" \
+	$stub STUB_FAILS=cuModuleGetLoadingMode STUB_RETURNS=2
+driver "a driver that cannot count" "count: process lost 0 | native 3 | * | open: process lost" \
+	$stub STUB_FAILS=cuDeviceGetCount STUB_RETURNS=999
+driver "a device that is gone when it is looked at" "count: process lost 0 | native 3 | * | open: process lost" \
+	$stub STUB_FAILS=cuDeviceGet STUB_RETURNS=101
+driver "a device that does not tell its memory" "count: process lost 0 | native 3 | * | open: process lost" \
+	$stub STUB_FAILS=cuDeviceTotalMem STUB_RETURNS=214
+driver "a device that does not tell what it can" "count: process lost 0 | native 3 | * | open: process lost" \
+	$stub STUB_FAILS=cuDeviceGetAttribute STUB_RETURNS=1
+driver "a driver that does all this and is not NVIDIA's" \
+	"count: transient 0 | native 103 | * | open: transient" $stub
 
 # Without a device the programs for a GPU machine say so and fail.
 if [ ! -e /dev/nvidiactl ]; then

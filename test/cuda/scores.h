@@ -5,7 +5,7 @@
 #ifndef HY_TEST_SCORES_H
 #define HY_TEST_SCORES_H
 
-#include "unit.h"
+#include "answers.h"
 
 #include "core/score.h"
 #include "dispatch/backend.h"
@@ -175,29 +175,13 @@ score_job_check(const void *of)
 {
 	const ScoreJob *job = of;
 	const HyScoreTask *s = &job->task.u.score;
-	int32_t q;
-	int32_t i;
+	Answers answers = {s->queries.count, s->k,        job->out,
+	                   job->expected,    job->counts, job->expected_counts};
+	char what[96];
 
-	for (q = 0; q < s->queries.count; q++)
-	{
-		CHECK_MSG(job->counts[q] == job->expected_counts[q], "query %d has %d, expected %d",
-		          (int) q, (int) job->counts[q], (int) job->expected_counts[q]);
-		for (i = 0; i < job->expected_counts[q] && i < job->counts[q]; i++)
-		{
-			const HyNeighbor *is = &job->out[(int64_t) q * s->k + i];
-			const HyNeighbor *should = &job->expected[(int64_t) q * s->k + i];
-
-			CHECK_MSG(is->row == should->row && unit_same_f64(is->distance, should->distance),
-			          "padded %d, %d blocks, %d lists, k %d: query %d [%d] is %lld at %a, expected "
-			          "%lld at %a",
-			          (int) s->rows.padded, (int) s->rows.blocks, (int) s->rows.lists, (int) s->k,
-			          (int) q, (int) i, (long long) is->row, is->distance, (long long) should->row,
-			          should->distance);
-		}
-	}
-	/* nothing behind the answers was touched */
-	CHECK_INT(job->out[job->entries].row, INT64_C(0x5a5a5a5a5a5a5a5a));
-	CHECK_INT(job->counts[s->queries.count], 0x5a5a5a5a);
+	snprintf(what, sizeof(what), "padded %d, %d blocks, %d lists, k %d", (int) s->rows.padded,
+	         (int) s->rows.blocks, (int) s->rows.lists, (int) s->k);
+	check_answers(&answers, what);
 }
 
 #endif

@@ -72,12 +72,14 @@ struct Warp
 std::vector<Fiber> fibers;
 std::vector<Origin> origins;
 std::vector<Warp> warps;
-std::vector<int> due; /* whose turn it is, in this order */
+std::vector<size_t> blocks_left; /* to run */
+std::vector<int> due;            /* whose turn it is, in this order */
 size_t turn;
 Place scheduler;
 int current;
 int thread_count;
 int in_barrier;
+bool any; /* of a vote */
 int ended;
 uint64_t random_state = 1;
 const char *first_fault;
@@ -382,17 +384,20 @@ hy_simt::launch(const dim3 &grid, int threads, const std::function<void()> &body
 	shared_memory = shared_room.data();
 	shared_memory += shared_alignment - (uintptr_t) shared_memory % shared_alignment;
 	gridDim = grid;
-	for (unsigned y = 0; y < grid.y; y++)
+	blocks_left.resize((size_t) grid.x * grid.y);
+	for (size_t i = 0; i < blocks_left.size(); i++)
+		blocks_left[i] = i;
+	while (!blocks_left.empty())
 	{
-		for (unsigned x = 0; x < grid.x; x++)
-		{
-			blockIdx.x = x;
-			blockIdx.y = y;
-			blockIdx.z = 0;
-			memset(shared_memory, 0xa5, shared);
-			if (!run_block() || first_fault != nullptr)
-				return false;
-		}
+		/* no kernel may count on their order */
+		std::swap(blocks_left[next_random() % blocks_left.size()], blocks_left.back());
+		blockIdx.x = (unsigned) (blocks_left.back() % grid.x);
+		blockIdx.y = (unsigned) (blocks_left.back() / grid.x);
+		blockIdx.z = 0;
+		blocks_left.pop_back();
+		memset(shared_memory, 0xa5, shared);
+		if (!run_block() || first_fault != nullptr)
+			return false;
 	}
 	return true;
 }
@@ -417,6 +422,18 @@ hy_simt::sync_threads()
 {
 	in_barrier++;
 	wait();
+}
+
+/* Nobody says anything before all have heard what was said before. */
+bool
+hy_simt::sync_threads_or(bool value)
+{
+	sync_threads();
+	any = false;
+	sync_threads();
+	any |= value;
+	sync_threads();
+	return any;
 }
 
 uint64_t
@@ -505,7 +522,6 @@ hy_simt::load_matrices(uint32_t (&words)[4], const void *row)
 	Fiber &self = fibers[current];
 	const int lane = current % warp_size;
 	const Fiber *warp = &fibers[current - lane];
-
 	const unsigned parity = self.shuffles % 2;
 
 	self.given[parity] = (uint64_t) (uintptr_t) row;

@@ -7,7 +7,7 @@
  * random, and some warps of a block get on faster than others, so a missing barrier shows.  What
  * hardware leaves undefined (a shuffle that not all 32 threads reach, different shuffles at once, a
  * barrier that some never reach) ends the launch as a fault, which hy_simt::fault() then tells.  Blocks
- * run one after another, so a __shared__ variable is a static one; what is asked for at the launch
+ * run one after another, in an order drawn at random, so a __shared__ variable is a static one; what is asked for at the launch
  * begins as garbage, and who reads matrices, or copies asynchronously, beyond its end, or where it is
  * not aligned, ends the launch, too.  What is copied asynchronously comes no sooner than somebody waits
  * for it.
@@ -63,6 +63,7 @@ extern const char *fault();
 extern void seed(uint64_t value);
 
 extern void sync_threads();
+extern bool sync_threads_or(bool value);
 extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
 
 /* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
@@ -97,10 +98,31 @@ hy_dynamic_shared()
 	return hy_simt::dynamic_shared();
 }
 
+/* What goes first when a cache is full: no other value. */
+template <class T>
+static inline T
+__ldcs(const T *at)
+{
+	return *at;
+}
+
+template <class T>
+static inline void
+__stcs(T *at, T value)
+{
+	*at = value;
+}
+
 static inline void
 __syncthreads()
 {
 	hy_simt::sync_threads();
+}
+
+static inline int
+__syncthreads_or(int value)
+{
+	return hy_simt::sync_threads_or(value != 0);
 }
 
 static inline double
@@ -125,6 +147,12 @@ static inline void
 __syncwarp()
 {
 	(void) hy_simt::shuffle_xor(0xffffffffu, 0, 0);
+}
+
+/* What a thread has written is there at once. */
+static inline void
+__threadfence()
+{
 }
 
 static inline void
@@ -161,6 +189,15 @@ atomicAdd(unsigned *at, unsigned value)
 	unsigned before = *at;
 
 	*at = before + value;
+	return before;
+}
+
+static inline unsigned
+atomicInc(unsigned *at, unsigned most)
+{
+	unsigned before = *at;
+
+	*at = before >= most ? 0 : before + 1;
 	return before;
 }
 

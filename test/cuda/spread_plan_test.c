@@ -8,7 +8,7 @@
 
 static UnitRandom randomness = {9};
 
-/* rows of a graph: only where they begin, which is all that the plan looks at */
+/* rows of a graph whose entries all come from the first node: the plan looks at lengths alone */
 static HyCsr
 make_rows(int64_t nodes, int64_t longest)
 {
@@ -27,13 +27,14 @@ make_rows(int64_t nodes, int64_t longest)
 		graph.row_start[i + 1] = graph.row_start[i] + entries;
 	}
 	graph.edges = graph.row_start[nodes];
+	graph.column = calloc((size_t) graph.edges + 1, sizeof(uint32_t));
 	return graph;
 }
 
 /* Seen: how far a walk over the steps has come, and what it did in the hop. */
 typedef struct Seen
 {
-	int64_t done[HY_CUDA_SPREAD_LISTS];
+	int64_t done[HY_PACKED_LISTS];
 	int64_t from; /* of a long row */
 	int64_t summed;
 	int64_t cleared;
@@ -44,10 +45,25 @@ typedef struct Seen
 	uint32_t turns;
 } Seen;
 
+/* end_hop: all lists were gone over, and nodes summed where that is asked for. */
+static void
+end_hop(const HyCudaSpreadPlan *plan, uint32_t hop, Seen *seen)
+{
+	int list;
+
+	CHECK_INT(seen->summed, plan->hops == -1 ? plan->nodes : 0);
+	for (list = 0; list < HY_PACKED_LISTS; list++)
+	{
+		CHECK_INT(seen->done[list], hop == 0 ? 0 : plan->packed->rows[list]);
+		seen->done[list] = 0;
+	}
+	seen->summed = 0;
+	seen->hop = hop;
+}
+
 static void
 see(const HyCudaSpreadPlan *plan, const HyCsr *graph, const HyCudaSpreadStep *step, Seen *seen)
 {
-	const HyCudaSpreadLists *lists = &plan->lists;
 	int list = (int) step->kind - (int) HY_CUDA_SPREAD_SHORTS;
 
 	(void) graph;
@@ -65,6 +81,9 @@ see(const HyCudaSpreadPlan *plan, const HyCsr *graph, const HyCudaSpreadStep *st
 		case HY_CUDA_SPREAD_SHORTS:
 		case HY_CUDA_SPREAD_ROWS:
 		case HY_CUDA_SPREAD_LONG:
+			/* where nobody asks, a hop ends when the next one begins */
+			if (!plan->turns && step->hop == seen->hop + 2)
+				end_hop(plan, seen->hop + 1, seen);
 			CHECK_INT(step->hop, seen->hop + 1);
 			CHECK_INT(step->first, seen->done[list]);
 			CHECK_INT(step->from, seen->from);
@@ -86,17 +105,15 @@ see(const HyCudaSpreadPlan *plan, const HyCsr *graph, const HyCudaSpreadStep *st
 			seen->summed += step->count;
 			break;
 		case HY_CUDA_SPREAD_TURN:
-			CHECK_INT(seen->summed, plan->hops == -1 ? plan->nodes : 0);
-			for (list = 0; list < HY_CUDA_SPREAD_LISTS; list++)
-			{
-				CHECK_INT(seen->done[list], step->hop == 0 ? 0 : lists->rows[list]);
-				seen->done[list] = 0;
-			}
-			seen->summed = 0;
+			CHECK(plan->turns);
+			end_hop(plan, step->hop, seen);
 			seen->turns++;
-			seen->hop = step->hop;
 			break;
 		case HY_CUDA_SPREAD_DOWN:
+			if (!plan->turns && seen->down == 0 && plan->hops > 0)
+				end_hop(plan, seen->hop + 1, seen);
+			if (seen->down == 0 && plan->hops != -1)
+				CHECK_INT(seen->hop, plan->hops);
 			CHECK_INT(step->first, seen->down);
 			seen->down += step->count;
 			break;
@@ -104,9 +121,12 @@ see(const HyCudaSpreadPlan *plan, const HyCsr *graph, const HyCudaSpreadStep *st
 }
 
 static void
-walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t widest, uint64_t pace)
+walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t widest, uint64_t pace,
+     bool *turns)
 {
-	HyCudaSpreadPlan plan = {.nodes = graph->nodes,
+	HyPackedGraph packed;
+	HyCudaSpreadPlan plan = {.packed = &packed,
+	                         .nodes = graph->nodes,
 	                         .seeds = seeds,
 	                         .hops = hops,
 	                         .widest = widest,
@@ -117,9 +137,12 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 	int32_t group = 0;
 	int32_t width = 0;
 	int pieces = 0;
+	bool full;
 
-	CHECK_INT(hy_cuda_spread_lists_make(graph, &hy_malloc_allocator, NULL, &plan.lists), HY_OK);
+	CHECK_INT(hy_packed_graph_make(graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
 	hy_cuda_spread_plan_begin(&plan);
+	*turns = plan.turns;
+	full = hy_cuda_spread_rows(&packed) == plan.nodes;
 	for (;;)
 	{
 		HyCudaSpreadRoom room = {
@@ -153,10 +176,17 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 		{
 			CHECK(width >= group && width <= widest);
 			CHECK_INT(seen.seeds, seeds->start[first_set + group] - seeds->start[first_set]);
-			CHECK_INT(seen.cleared, graph->nodes * width * (int64_t) plan.node_bytes);
-			CHECK_INT(seen.wiped, plan.hops == 0 || plan.hops == 1 ? 0 : graph->nodes * width * 8);
+			/* the first group's memory is new */
+			CHECK_INT(seen.cleared, first_set == 0
+			                            ? 0
+			                            : HY_CUDA_SPREAD_CONTROL +
+			                                  graph->nodes * width * (int64_t) plan.node_bytes);
+			CHECK_INT(seen.wiped,
+			          (plan.hops >= 0 && plan.hops < 3) || full ? 0 : graph->nodes * width * 8);
 			if (hops >= 0)
-				CHECK_INT(seen.turns, plan.hops == 0 ? 0 : plan.hops + 1);
+				CHECK_INT(seen.turns, plan.hops == 0 || !plan.turns ? 0 : plan.hops + 1);
+			else
+				CHECK(plan.turns || plan.hops == 0);
 			sets += group;
 			memset(&seen, 0, sizeof(seen));
 		}
@@ -170,12 +200,14 @@ walk(const HyCsr *graph, const HySpreadSeeds *seeds, int32_t hops, int32_t wides
 	}
 	CHECK_INT(plan.stage, HY_CUDA_STAGE_END);
 	CHECK_INT(sets, seeds->sets);
-	hy_cuda_spread_lists_free(&plan.lists, &hy_malloc_allocator);
+	hy_packed_graph_free(&packed, &hy_malloc_allocator);
 }
 
 static void
 steps_cover_all_once(void)
 {
+	int with[2] = {0};
+	bool turns;
 	int round;
 
 	for (round = 0; round < 400 && unit_failed_checks == 0; round++)
@@ -192,66 +224,77 @@ steps_cover_all_once(void)
 			start[s + 1] = start[s] + (int64_t) unit_random_below(&randomness, 30);
 		walk(&graph, &seeds, (int32_t) unit_random_below(&randomness, 6) - 1,
 		     1 << unit_random_below(&randomness, 4),
-		     UINT64_C(1) << ((round % 5 == 0 ? 20 : 10) + unit_random_below(&randomness, 10)));
+		     UINT64_C(1) << ((round % 5 == 0 ? 20 : 10) + unit_random_below(&randomness, 10)),
+		     &turns);
+		with[turns]++;
 		free(start);
 		free(graph.row_start);
+		free(graph.column);
 	}
+	CHECK(with[false] > 50 && with[true] > 50);
 }
 
-static bool
-at_once(void *arg)
-{
-	(void) arg;
-	return true;
-}
-
+/* where hops may end early, are many or are long, the device is asked */
 static void
-lists_know_their_rows(void)
+who_asks_between_hops(void)
 {
-	HyCancel cancel = {at_once, NULL};
-	HyCsr graph = make_rows(500, 20000);
-	HyCudaSpreadLists lists;
-	UnitMemory memory;
-	uint64_t entries = 0;
-	int64_t rows = 0;
-	int64_t with = 0;
-	int64_t i;
-	int l;
-
-	CHECK_INT(hy_cuda_spread_lists_make(&graph, &hy_malloc_allocator, NULL, &lists), HY_OK);
-	for (i = 0; i < graph.nodes; i++)
-		with += graph.row_start[i] != graph.row_start[i + 1];
-	for (l = 0; l < HY_CUDA_SPREAD_LISTS; l++)
+	HyCsr small = make_rows(100, 10);
+	HyCsr large = make_rows(40000, 100);
+	struct
 	{
-		int64_t blocks = l < 2 ? (lists.rows[l] + 63) / 64 : lists.rows[l];
+		const HyCsr *graph;
+		int32_t hops;
+		bool turns;
+	} cases[] = {{&small, 3, false}, {&small, 32, false}, {&small, 33, true},
+	             {&small, -1, true}, {&large, 1, true},   {&large, -1, true}};
+	size_t i;
 
-		CHECK(lists.rows[l] > 0);
-		rows += lists.rows[l];
-		entries += lists.sum[l][blocks];
-	}
-	CHECK_INT(rows, with);
-	CHECK_INT(entries, graph.edges + 4 * rows);
-	hy_cuda_spread_lists_free(&lists, &hy_malloc_allocator);
-
-	CHECK_INT(hy_cuda_spread_lists_make(&graph, &hy_malloc_allocator, &cancel, &lists),
-	          HY_CANCELLED);
-	hy_cuda_spread_lists_free(&lists, &hy_malloc_allocator);
-	for (i = 1; i <= HY_CUDA_SPREAD_LISTS; i++)
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		unit_memory_init(&memory, i);
-		CHECK_INT(hy_cuda_spread_lists_make(&graph, &memory.allocator, NULL, &lists), HY_NOMEM);
-		hy_cuda_spread_lists_free(&lists, &memory.allocator);
-		CHECK_INT(memory.outstanding, 0);
+		int64_t start[] = {0, 1};
+		HySpreadSeeds seeds = {1, start, NULL, NULL};
+		bool turns = !cases[i].turns;
+
+		walk(cases[i].graph, &seeds, cases[i].hops, 1, 1 << 24, &turns);
+		CHECK_INT(turns, cases[i].turns);
 	}
-	/* rows that go back, that end beyond the edges, or before all of them */
-	graph.row_start[7] = graph.row_start[8] + 1;
-	CHECK_INT(hy_cuda_spread_lists_make(&graph, &hy_malloc_allocator, NULL, &lists), HY_INVALID);
-	hy_cuda_spread_lists_free(&lists, &hy_malloc_allocator);
-	graph.row_start[7] = graph.row_start[8];
-	graph.edges++;
-	CHECK_INT(hy_cuda_spread_lists_make(&graph, &hy_malloc_allocator, NULL, &lists), HY_INVALID);
-	hy_cuda_spread_lists_free(&lists, &hy_malloc_allocator);
-	free(graph.row_start);
+	free(small.row_start);
+	free(small.column);
+	free(large.row_start);
+	free(large.column);
+}
+
+/* charges that stay in the cache are worth that the graph passes more often */
+static void
+groups_are_as_wide_as_the_cache_allows(void)
+{
+	static const struct
+	{
+		int64_t sets, nodes, edges;
+		uint64_t cache;
+		int32_t width;
+	} cases[] = {{64, 1000000, 16000000, 50 << 20, 4},
+	             {64, 1000000, 16000000, 0, 8},
+	             {64, 1000000, 16000000, 4 << 20, 8},
+	             {64, 1000000, 16000000, 128 << 20, 8},
+	             {64, 2000000, 32000000, 50 << 20, 2},
+	             {64, 120000, 360000, 50 << 20, 8},
+	             {3, 1000000, 16000000, 50 << 20, 4},
+	             {1, 1000000, 16000000, 50 << 20, 1},
+	             {64, 1000000, 1000000, 50 << 20, 4},
+	             {0, 10, 10, 50 << 20, 1},
+	             {9, 10, 0, 50 << 20, 8}};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		int32_t width = hy_cuda_spread_best_width(cases[i].sets, cases[i].nodes, cases[i].nodes,
+		                                          cases[i].edges, cases[i].cache);
+
+		CHECK_MSG(width == cases[i].width, "%d sets, %d nodes, %d edges, a cache of %d: %d wide",
+		          (int) cases[i].sets, (int) cases[i].nodes, (int) cases[i].edges,
+		          (int) cases[i].cache, (int) width);
+	}
 }
 
 /* after the last hop, or of another group, there is nothing to be stopped */
@@ -261,15 +304,22 @@ quiet_ends_the_hops_of_its_group(void)
 	HyCsr graph = make_rows(100, 10);
 	int64_t start[] = {0, 1, 2};
 	HySpreadSeeds seeds = {2, start, NULL, NULL};
-	HyCudaSpreadPlan plan = {
-		.nodes = 100, .seeds = &seeds, .hops = INT32_MAX, .widest = 1, .node_bytes = 28};
+	HyPackedGraph packed;
+	HyCudaSpreadPlan plan = {.packed = &packed,
+	                         .nodes = 100,
+	                         .seeds = &seeds,
+	                         .hops = INT32_MAX,
+	                         .widest = 1,
+	                         .node_bytes = 28};
 	HyCudaSpreadRoom room = {1 << 20, 1 << 20, 10, 10, true};
 	HyCudaSpreadStep step;
 
-	CHECK_INT(hy_cuda_spread_lists_make(&graph, &hy_malloc_allocator, NULL, &plan.lists), HY_OK);
+	CHECK_INT(hy_packed_graph_make(&graph, &hy_malloc_allocator, NULL, &packed), HY_OK);
 	hy_cuda_spread_plan_begin(&plan);
 	hy_cuda_spread_quiet(&plan, 0);
 	CHECK_INT(plan.stage, HY_CUDA_STAGE_CLEAR);
+	CHECK(hy_cuda_spread_step(&plan, &room, &step));
+	CHECK_INT(step.kind, HY_CUDA_SPREAD_SEEDS);
 	while (plan.hop < 3)
 		CHECK(hy_cuda_spread_step(&plan, &room, &step));
 	hy_cuda_spread_quiet(&plan, 1);
@@ -279,15 +329,17 @@ quiet_ends_the_hops_of_its_group(void)
 	CHECK(hy_cuda_spread_step(&plan, &room, &step));
 	hy_cuda_spread_quiet(&plan, 0);
 	CHECK_INT(plan.at, 10);
-	hy_cuda_spread_lists_free(&plan.lists, &hy_malloc_allocator);
+	hy_packed_graph_free(&packed, &hy_malloc_allocator);
 	free(graph.row_start);
+	free(graph.column);
 }
 
 int
 main(void)
 {
 	UNIT_RUN(steps_cover_all_once);
-	UNIT_RUN(lists_know_their_rows);
+	UNIT_RUN(who_asks_between_hops);
+	UNIT_RUN(groups_are_as_wide_as_the_cache_allows);
 	UNIT_RUN(quiet_ends_the_hops_of_its_group);
 	return unit_finish();
 }

@@ -66,9 +66,10 @@ rearrange(const Case *c, const float *query, char *targets, size_t row_bytes)
 	free(copy);
 }
 
-/* begin_best: what topk.c sends up; expected is cut off at the limits it then has. */
+/* begin_best: what no row is before; expected is cut off at the limits it then has. */
 static void
-begin_best(const Case *c, HyNeighbor *best, const HyNeighbor *expected, int32_t *counts)
+begin_best(const Case *c, HyNeighbor *best, double *limits, const HyNeighbor *expected,
+           int32_t *counts)
 {
 	int32_t q;
 	int32_t i;
@@ -85,6 +86,7 @@ begin_best(const Case *c, HyNeighbor *best, const HyNeighbor *expected, int32_t 
 			while (counts[q] > 0 && expected[(int64_t) q * c->k + counts[q] - 1].distance > limit)
 				counts[q]--;
 		}
+		limits[q] = limit;
 		for (i = 0; i < c->k; i++)
 			best[(int64_t) q * c->k + i] = (HyNeighbor){limit, HY_CUDA_NO_ROW};
 	}
@@ -118,6 +120,77 @@ check_best(const Case *c, const HyNeighbor *best, const HyNeighbor *expected, co
 	}
 }
 
+/*
+ * Device: a case's memory there, and how its kernels are asked: as topk.c does it, or as others do.
+ */
+typedef struct Device
+{
+	cudaStream_t stream;
+	void *best; /* or other bytes, where it begins empty */
+	void *limits;
+	void *arrived;
+	void *norms;
+	HyNeighbor *pinned; /* where the last piece's answers go, or NULL */
+	bool empty;         /* the k best do not go up */
+} Device;
+
+static void
+device_begin(Device *device, const Case *c, const HyNeighbor *best, const double *limits,
+             size_t best_bytes, HyCudaTopK *args)
+{
+	const unsigned none = 0;
+	char *other = malloc(best_bytes);
+
+	memset(other, 0x3f, best_bytes);
+	device->empty = unit_random_below(&randomness, 2) != 0;
+	device->best =
+		to_device(device->empty ? (const void *) other : best, best_bytes, device->stream);
+	free(other);
+	device->limits = to_device(limits, (size_t) c->queries * sizeof(double), device->stream);
+	device->arrived = to_device(&none, sizeof(none), device->stream);
+	device->pinned = NULL;
+	if (unit_random_below(&randomness, 2) != 0)
+		CHECK_INT(cudaHostAlloc((void **) &device->pinned, best_bytes, cudaHostAllocDefault),
+		          cudaSuccess);
+	args->best = device->best;
+	args->limits = c->quantile != NULL || unit_random_below(&randomness, 2) ? device->limits : NULL;
+	args->arrived = unit_random_below(&randomness, 4) != 0 ? device->arrived : NULL;
+
+	CHECK_INT(cudaMalloc(&device->norms, (size_t) c->queries * sizeof(float)), cudaSuccess);
+	args->rows.query_norms = device->norms;
+	if (c->queries == 1 && c->dims <= HY_CUDA_OWN_NORM && unit_random_below(&randomness, 4) != 0)
+		args->rows.query_norms = NULL;
+	CHECK_INT(hy_cuda_launch_norms(args->rows.queries, c->queries, c->dims, device->norms,
+	                               device->stream),
+	          cudaSuccess);
+}
+
+/* device_end: the answers; the counter is as it was. */
+static void
+device_end(Device *device, HyNeighbor *best, size_t best_bytes)
+{
+	unsigned arrived = 1;
+
+	CHECK_INT(cudaMemcpyAsync(&arrived, device->arrived, sizeof(arrived), cudaMemcpyDeviceToHost,
+	                          device->stream),
+	          cudaSuccess);
+	CHECK_INT(arrived, 0);
+	if (device->pinned == NULL)
+		CHECK_INT(
+			cudaMemcpyAsync(best, device->best, best_bytes, cudaMemcpyDeviceToHost, device->stream),
+			cudaSuccess);
+	CHECK_INT(cudaStreamSynchronize(device->stream), cudaSuccess);
+	if (device->pinned != NULL)
+	{
+		memcpy(best, device->pinned, best_bytes);
+		cudaFreeHost(device->pinned);
+	}
+	cudaFree(device->best);
+	cudaFree(device->limits);
+	cudaFree(device->arrived);
+	cudaFree(device->norms);
+}
+
 static void
 run_case(const Case *c)
 {
@@ -131,14 +204,14 @@ run_case(const Case *c)
 	HyNeighbor *best = malloc(best_bytes);
 	HyNeighbor *expected = malloc(best_bytes);
 	int32_t *counts = malloc((size_t) c->queries * sizeof(int32_t));
+	double *limits = malloc((size_t) c->queries * sizeof(double));
 	HyMatrix query_matrix = {.dims = c->dims, .rows = c->queries, .data = queries};
 	HyMatrix target_matrix = {
 		.dtype = c->dtype, .dims = c->dims, .rows = c->rows, .stride = row_bytes, .data = targets};
 	HyCudaTopK args = {.k = c->k, .list_bytes = list_bytes};
 	const char *on_device;
 	const char *fault;
-	cudaStream_t stream;
-	void *norms;
+	Device device;
 	int64_t first = 0;
 	int piece;
 
@@ -150,20 +223,16 @@ run_case(const Case *c)
 	CHECK_INT(
 		hy_topk_search(c->metric, &query_matrix, &target_matrix, c->k, expected, counts, NULL),
 		HY_OK);
-	begin_best(c, best, expected, counts);
+	begin_best(c, best, limits, expected, counts);
 
-	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
-	on_device = to_device(targets, target_bytes, stream);
-	args.rows.queries = to_device(queries, query_bytes, stream);
-	args.best = to_device(best, best_bytes, stream);
-	CHECK_INT(cudaMalloc(&norms, (size_t) c->queries * sizeof(float)), cudaSuccess);
+	CHECK_INT(cudaStreamCreateWithFlags(&device.stream, 0), cudaSuccess);
+	on_device = to_device(targets, target_bytes, device.stream);
+	args.rows.queries = to_device(queries, query_bytes, device.stream);
 	CHECK_INT(cudaMalloc((void **) &args.lists, list_bytes), cudaSuccess);
-	args.rows.query_norms = norms;
+	device_begin(&device, c, best, limits, best_bytes, &args);
 	args.rows.stride = (int64_t) row_bytes;
 	args.rows.query_count = c->queries;
 	args.rows.dims = c->dims;
-	CHECK_INT(hy_cuda_launch_norms(args.rows.queries, c->queries, c->dims, norms, stream),
-	          cudaSuccess);
 	for (piece = 0; piece < c->pieces; piece++)
 	{
 		int64_t end = c->rows * (piece + 1) / c->pieces;
@@ -173,23 +242,23 @@ run_case(const Case *c)
 		args.rows.targets = on_device + (size_t) first * row_bytes;
 		args.rows.rows = end - first;
 		args.first_row = first;
-		CHECK_INT(hy_cuda_launch_topk(c->metric, c->dtype, &args, c->multiprocessors, stream),
-		          cudaSuccess);
+		args.empty = device.empty && first == 0;
+		args.answer = end == c->rows ? device.pinned : NULL;
+		CHECK_INT(
+			hy_cuda_launch_topk(c->metric, c->dtype, &args, c->multiprocessors, device.stream),
+			cudaSuccess);
 		first = end;
 	}
-	CHECK_INT(cudaMemcpyAsync(best, args.best, best_bytes, cudaMemcpyDeviceToHost, stream),
-	          cudaSuccess);
-	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
+	device_end(&device, best, best_bytes);
 	fault = hy_fake_fault();
 	CHECK_MSG(fault == NULL, "%s", fault);
 	check_best(c, best, expected, counts);
 
 	cudaFree((void *) on_device);
 	cudaFree((void *) args.rows.queries);
-	cudaFree(args.best);
 	cudaFree(args.lists);
-	cudaFree(norms);
-	cudaStreamDestroy(stream);
+	cudaStreamDestroy(device.stream);
+	free(limits);
 	free(targets);
 	free(queries);
 	free(best);

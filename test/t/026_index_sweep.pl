@@ -11,7 +11,6 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $hold_lock = "$FindBin::RealBin/hold_lock";
-my ($list_kind, $vectors_kind, $free_kind, $taken_kind) = (3, 5, 7, 8);    # of index/page.h
 
 my $node = PostgreSQL::Test::Cluster->new('taken');
 $node->init;
@@ -32,18 +31,6 @@ $node->safe_psql('postgres', qq{
 is($node->safe_psql('postgres', q{SELECT lists, entries FROM hybrid_index_stats('item_v')}), '2|64', 'two lists are full');
 my ($rc, $out, $err) = $node->psql('postgres', 'VACUUM item');
 like($err, qr/are not made anew/, 'and no others');
-
-# kinds: how many pages of each there are on disk
-sub kinds
-{
-	my %kinds;
-	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{CHECKPOINT; SELECT pg_relation_filepath('item_v')});
-	my $file = slurp_file($path);
-
-	# the last bytes of a page
-	$kinds{ unpack('S', substr($file, $_ * 8192 - 4, 2)) }++ for 1 .. length($file) / 8192;
-	return \%kinds;
-}
 
 sub size
 {
@@ -113,8 +100,8 @@ sub taken
 	$inserter->{in} .= "INSERT INTO item VALUES ($id, place($id));\n\\echo inserted\n";
 	$inserter->{run}->pump_nb;
 	ok(waits('extend'), "$end: a split waits for one");
-	my $kinds = kinds();
-	cmp_ok($kinds->{$taken_kind} // 0, '>', 0, "$end: and has taken others");
+	my $kinds = kinds($node, 'item_v');
+	cmp_ok($kinds->{TAKEN}, '>', 0, "$end: and has taken others");
 	if ($end eq 'cancelled')
 	{
 		cancel('INSERT INTO item');
@@ -130,7 +117,7 @@ sub taken
 		$_->{run}->finish for $holder, $inserter;
 		$node->start;
 	}
-	is(kinds()->{$taken_kind}, $kinds->{$taken_kind}, "$end: they are still taken");
+	is(kinds($node, 'item_v')->{TAKEN}, $kinds->{TAKEN}, "$end: they are still taken");
 	is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v') >= (SELECT count(*) FROM item)}), 't', "$end: which harms nobody");
 	return;
 }
@@ -141,27 +128,27 @@ for my $way ([ 65, 'cancelled' ], [ 66, 'dead' ])
 
 	# that of the list that was split before
 	$node->safe_psql('postgres', 'VACUUM item');
-	is(kinds()->{$free_kind}, 4, "$end: four pages are free");
+	is(kinds($node, 'item_v')->{FREE}, 4, "$end: four pages are free");
 	taken($id, $end);
 	$node->safe_psql('postgres', 'VACUUM item');
-	my ($kinds, $size) = (kinds(), size());
-	is($kinds->{$taken_kind} // 0, 0, "$end: it leaves no page taken");
-	is($kinds->{$free_kind}, 4, "$end: those, and what was written, are free again");
+	my ($kinds, $size) = (kinds($node, 'item_v'), size());
+	is($kinds->{TAKEN}, 0, "$end: it leaves no page taken");
+	is($kinds->{FREE}, 4, "$end: those, and what was written, are free again");
 
-	my $lists = $kinds->{$list_kind};
+	my $lists = $kinds->{LIST};
 	$node->safe_psql('postgres', "INSERT INTO item VALUES ($id, place($id))");
-	$kinds = kinds();
-	is($kinds->{$list_kind}, $lists + 2, "$end: a split then");
+	$kinds = kinds($node, 'item_v');
+	is($kinds->{LIST}, $lists + 2, "$end: a split then");
 	is(size() - $size, 2, "$end: two of its six pages are new ones");
-	is($kinds->{$free_kind} // 0, 0, "$end: others were used again");
+	is($kinds->{FREE}, 0, "$end: others were used again");
 	whole('item', $end);
 }
 
 # lists that others write, where there was a free page, between VACUUM's reading the tree and the file
 $node->safe_psql('postgres', 'INSERT INTO item SELECT i, place(i) FROM generate_series(69, 125, 4) i; VACUUM item');
 my $leaves = $node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')});
-my ($kinds, $size) = (kinds(), size());
-cmp_ok($kinds->{$free_kind}, '>', 0, 'pages are free');
+my ($kinds, $size) = (kinds($node, 'item_v'), size());
+cmp_ok($kinds->{FREE}, '>', 0, 'pages are free');
 my $holder = session();
 ask($holder, q{BEGIN; SELECT hold_lock('item_v', 0)});
 my $vacuum = vacuum('item');
@@ -217,9 +204,8 @@ ask($first, 'COMMIT');
 $second->{run}->pump until $second->{out} =~ /held/;
 ok(waits('tuple', 'wide_v'), 'for whom it waits when it has read a part');
 # more than a build has left free, and less than a list page has room for
-$node->safe_psql('postgres', 'INSERT INTO wide SELECT i, wide(i) FROM generate_series(601, 630) i; CHECKPOINT');
-my $file = slurp_file($path);
-cmp_ok((grep { unpack('S', substr($file, $_ * 8192 - 4, 2)) == $vectors_kind } $size / 8192 + 1 .. $size / 8192 + 16), '>', 0, 'rows come into pages at its end');
+$node->safe_psql('postgres', 'INSERT INTO wide SELECT i, wide(i) FROM generate_series(601, 630) i');
+cmp_ok(kinds($node, 'wide_v', $size / 8192, 16)->{VECTORS}, '>', 0, 'rows come into pages at its end');
 ask($second, 'COMMIT');
 vacuumed($vacuum, 'pages that were named');
 whole('wide', 'pages that were named');

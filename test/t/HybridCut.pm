@@ -11,7 +11,7 @@ use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(node_to_cut records cut lost);
+our @EXPORT = qw(node_to_cut records cut lost kinds);
 
 # node_to_cut NAME [CONFIGURATION]: a server, started, whose WAL stays and has no page images
 sub node_to_cut
@@ -83,6 +83,22 @@ sub lost
 
 	return "error: $err" if $rc != 0;
 	return $err =~ /has (\d+) pages that belong to nothing/ ? $1 : 0;
+}
+
+# kinds NODE, INDEX [, FIRST, PAGES]: how many pages of each kind there are on disk: of all, or from block FIRST on of so many
+my %kind = (LIST => 3, VECTORS => 5, FREE => 7, TAKEN => 8);    # as index/page.h has them
+sub kinds
+{
+	my ($node, $index, $first, $pages) = @_;
+	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "CHECKPOINT; SELECT pg_relation_filepath('$index')");
+	my $file = slurp_file($path);
+	my %count = map { $_ => 0 } values %kind;
+
+	$first //= 0;
+	$pages //= length($file) / 8192 - $first;
+	# it is said in the last bytes of a page but two
+	$count{ unpack('S', substr($file, $_ * 8192 - 4, 2)) }++ for $first + 1 .. $first + $pages;
+	return { map { $_ => $count{ $kind{$_} } } keys %kind };
 }
 
 1;

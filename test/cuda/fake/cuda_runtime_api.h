@@ -87,6 +87,7 @@ extern "C"
 	{
 		cudaDevAttrClockRate = 13,
 		cudaDevAttrMultiProcessorCount = 16,
+		cudaDevAttrL2CacheSize = 38,
 		cudaDevAttrComputeCapabilityMajor = 75,
 		cudaDevAttrComputeCapabilityMinor = 76
 	};
