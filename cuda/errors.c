@@ -61,6 +61,7 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorSystemDriverMismatch, HY_DEVICE_GONE},
 	{cudaErrorCompatNotSupportedOnDevice, HY_DEVICE_GONE},
 	{cudaErrorDeviceNotLicensed, HY_DEVICE_GONE},
+	{cudaErrorSoftwareValidityNotEstablished, HY_DEVICE_GONE}, /* the driver's self-test failed */
 	{cudaErrorSymbolNotFound, HY_DEVICE_GONE}, /* the driver lacks what the runtime builds on */
 	{cudaErrorNoKernelImageForDevice, HY_DEVICE_GONE},
 	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, said at the launch */

@@ -117,13 +117,16 @@ task_of(HyOp op)
 	else if (op == HY_OP_TOPK)
 		task.u.topk = (HyTopKTask){HY_METRIC_L2, queries, targets, K, nearest, counts, NULL};
 	else
-		task.u.spread = (HySpreadTask){
-			&graph,
-			gain,
-			{.decay = 0.7, .fan = 1, .hops = 3, .combine = HY_COMBINE_SUM, .tolerance = 1e-6},
-			{1, start, node, value},
-			activation,
-			hops};
+		task.u.spread = (HySpreadTask){.graph = &graph,
+		                               .gain = gain,
+		                               .params = {.decay = 0.7,
+		                                          .fan = 1,
+		                                          .hops = 3,
+		                                          .combine = HY_COMBINE_SUM,
+		                                          .tolerance = 1e-6},
+		                               .seeds = {1, start, node, value},
+		                               .activation = activation,
+		                               .hop = hops};
 	return task;
 }
 

@@ -34,6 +34,7 @@ extern "C"
 		cudaErrorNoDevice = 100,
 		cudaErrorInvalidDevice = 101,
 		cudaErrorDeviceNotLicensed = 102,
+		cudaErrorSoftwareValidityNotEstablished = 103,
 		cudaErrorInvalidKernelImage = 200,
 		cudaErrorDeviceUninitialized = 201,
 		cudaErrorNoKernelImageForDevice = 209,
