@@ -70,7 +70,10 @@ CREATE FUNCTION with_fault(fault text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	wrong bigint;
 BEGIN
-	-- opens the device, and closes breakers
+	-- a device that has refused nothing yet, open, and with closed breakers
+	PERFORM set_config('hybrid.plugins', '', false);
+	PERFORM hybrid_reset_stats();
+	PERFORM set_config('hybrid.plugins', 'hybrid_emulated', false);
 	PERFORM on_device(), hybrid_reset_stats();
 	PERFORM set_config('hybrid.emulated_faults', fault, false);
 	wrong := on_device();
