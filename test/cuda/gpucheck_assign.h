@@ -38,7 +38,41 @@ draw_vectors(Spread spread, float *x, int64_t count, int32_t dims)
 	}
 }
 
-/* assign_to: one assignment, beside the CPU's; filtered: whether it should be. */
+/* as_expected: the task's rows go where the CPU has them go; *took: memory of the device while it runs. */
+static void
+as_expected(const HyTask *task, const int32_t *expected, uint64_t *took)
+{
+	const HyAssignTask *a = &task->u.assign;
+	uint64_t before = 0;
+	uint64_t after = 0;
+	uint64_t total;
+	HyTimings timings;
+	HyTicket ticket;
+	HyStatus status;
+	bool done = false;
+	int64_t i;
+
+	memset(a->nearest, 0x5a, (size_t) a->rows.rows * sizeof(int32_t));
+	(void) cuda->mem_info(device, &before, &total);
+	status = cuda->submit(device, task, &ticket);
+	(void) cuda->mem_info(device, &after, &total);
+	while (status == HY_OK && !done)
+		status = cuda->poll(device, ticket, &done, &timings);
+	if (status != HY_OK)
+		say_failure(device, "assign", status);
+	for (i = 0; i < a->rows.rows && status == HY_OK; i++)
+	{
+		CHECK_MSG(a->nearest[i] == expected[i],
+		          "dims %d, %lld%s rows to %d centroids: row %lld goes to %d, expected %d",
+		          (int) a->rows.dims, (long long) a->rows.rows,
+		          a->rows.buffer != NULL ? " resident" : "", (int) a->centroids.rows, (long long) i,
+		          (int) a->nearest[i], (int) expected[i]);
+		assigned++;
+	}
+	*took = before - after;
+}
+
+/* assign_to: one assignment, beside the CPU's, and again of rows that lie there; filtered: whether it should be. */
 static void
 assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool filtered)
 {
@@ -49,41 +83,29 @@ assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool fil
 	int32_t *expected = malloc((size_t) rows * sizeof(int32_t));
 	HyTask task = {.op = HY_OP_ASSIGN, .allocator = &hy_malloc_allocator};
 	HyAssignTask *a = &task.u.assign;
-	uint64_t before = 0;
-	uint64_t after = 0;
-	uint64_t total;
-	HyTimings timings;
-	HyTicket ticket;
-	HyStatus status;
-	bool done = false;
-	int64_t i;
+	HyBuffer *buffer = NULL;
+	uint64_t took;
 
 	draw_vectors(spread, x, rows, dims);
 	draw_vectors(spread, c, centroids, dims);
-	memset(nearest, 0x5a, (size_t) rows * sizeof(int32_t));
 	a->rows = (HyMatrix){.dims = dims, .rows = rows, .stride = vector, .data = x};
 	a->centroids = (HyMatrix){.dims = dims, .rows = centroids, .stride = vector, .data = c};
 	a->groups.centers.dims = dims;
 	a->nearest = nearest;
 	CHECK_INT(hy_assign(&a->rows, &a->centroids, NULL, &hy_malloc_allocator, expected, NULL),
 	          HY_OK);
-	(void) cuda->mem_info(device, &before, &total);
-	status = cuda->submit(device, &task, &ticket);
-	(void) cuda->mem_info(device, &after, &total);
-	while (status == HY_OK && !done)
-		status = cuda->poll(device, ticket, &done, &timings);
-	if (status != HY_OK)
-		say_failure(device, "assign", status);
+	as_expected(&task, expected, &took);
 	/* what it takes beside the centroids, of which a block may hold half again */
-	CHECK((before - after > (uint64_t) centroids * vector * 3 / 2 + 1024) == filtered);
-	for (i = 0; i < rows && status == HY_OK; i++)
-	{
-		CHECK_MSG(nearest[i] == expected[i],
-		          "dims %d, %lld rows to %d centroids: row %lld goes to %d, expected %d",
-		          (int) dims, (long long) rows, (int) centroids, (long long) i, (int) nearest[i],
-		          (int) expected[i]);
-		assigned++;
-	}
+	CHECK((took > (uint64_t) centroids * vector * 3 / 2 + 1024) == filtered);
+
+	/* no byte more than the rows, behind one number that is not theirs */
+	CHECK_INT(cuda->buf_alloc(device, sizeof(float) + (uint64_t) rows * vector, &buffer), HY_OK);
+	CHECK_INT(cuda->upload(device, buffer, sizeof(float), x, (uint64_t) rows * vector), HY_OK);
+	a->rows.data = NULL;
+	a->rows.buffer = buffer;
+	a->rows.offset = sizeof(float);
+	as_expected(&task, expected, &took);
+	cuda->buf_free(device, buffer);
 	free(x);
 	free(c);
 	free(nearest);
