@@ -3,9 +3,7 @@
  *		'spread' over a graph that lies on the fake device, or that the task has packed: what goes up, what
  *		is refused, what is left.  That all kinds of graphs have the CPU's bits plugin_spread_test shows.
  */
-#include "plugged.h"
-
-#include "graphs.h"
+#include "graph_trial.h"
 
 static UnitRandom randomness = {78};
 
@@ -15,16 +13,6 @@ static void
 check_job(const void *of)
 {
 	graph_job_check(of, "packed");
-}
-
-static Trial
-trial_of(GraphJob *job)
-{
-	return (Trial){.task = &job->task,
-	               .check = check_job,
-	               .job = job,
-	               .answer = {{job->activation, (size_t) job->values * sizeof(double)},
-	                          {job->hop, (size_t) job->values * sizeof(int32_t)}}};
 }
 
 /* expect: what the CPU says of the job's parameters as they are now. */
@@ -103,7 +91,7 @@ small_tasks_take_few_kernels(void)
 	job.start[1] = job.start[0] + 1;
 	job.value[job.start[0]] = 1;
 	expect(&job);
-	trial = trial_of(&job);
+	trial = graph_trial(&job, check_job);
 	CHECK_INT(graph_job_reside(&job, cuda, device), HY_OK);
 	kernels = hy_fake_kernels();
 	trial_run(device, &trial);
@@ -142,9 +130,9 @@ one_graph_many_tasks(void)
 		job.activation[job.values] = job.hop[job.values] = -77;
 		device->pace[HY_OP_SPREAD].work = UINT64_C(1) << (10 + round % 15);
 		expect(&job);
-		trial = trial_of(&job);
+		trial = graph_trial(&job, check_job);
 		trial_run(device, &trial);
-		trial = trial_of(&other);
+		trial = graph_trial(&other, check_job);
 		trial_run(device, &trial);
 	}
 	graph_job_leave(&job, cuda, device);

@@ -3,12 +3,10 @@
  *		'spread' through the vtable, on the fake device, against core/spread.c: the same bits; pieces,
  *		limits, cancel, failures.
  */
-#include "plugged.h"
+#include "graph_trial.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "graphs.h"
 
 static UnitRandom randomness = {77};
 static int64_t compared;
@@ -27,21 +25,11 @@ check_job(const void *of)
 	compared += ((const GraphJob *) of)->values;
 }
 
-static Trial
-trial_of(GraphJob *job)
-{
-	return (Trial){.task = &job->task,
-	               .check = check_job,
-	               .job = job,
-	               .answer = {{job->activation, (size_t) job->values * sizeof(double)},
-	                          {job->hop, (size_t) job->values * sizeof(int32_t)}}};
-}
-
 /* run_job: the CPU's answer, and nothing is left of the task; so where the graph lies on the device. */
 static void
 run_job(HyDevice *device, GraphJob *job)
 {
-	Trial trial = trial_of(job);
+	Trial trial = graph_trial(job, check_job);
 
 	trial_run(device, &trial);
 	CHECK_INT(graph_job_reside(job, cuda, device), HY_OK);
@@ -409,7 +397,7 @@ kernels_keep_to_the_pace(void)
 
 	graph_job(&job, &randomness, make_graph(&randomness, 3000, 12000, 0, HY_DIRECTION_OUT), params,
 	          8, 9);
-	trial = trial_of(&job);
+	trial = graph_trial(&job, check_job);
 	trial_pace(&trial, 8);
 	graph_job_free(&job);
 }
@@ -430,7 +418,7 @@ a_cancel_stops_between_pieces(void)
 
 	graph_job(&job, &randomness, make_graph(&randomness, 500, 4000, 0, HY_DIRECTION_OUT), params, 3,
 	          9);
-	trial = trial_of(&job);
+	trial = graph_trial(&job, check_job);
 	for (after = 0; after < 60; after += 14)
 	{
 		set_pace(device, UINT64_C(1) << 16);

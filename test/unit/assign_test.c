@@ -8,6 +8,7 @@
 #include "core/distance.h"
 #include "core/filter.h"
 #include "core/topk.h"
+#include "rows.h"
 
 typedef struct Shape
 {
@@ -17,18 +18,6 @@ typedef struct Shape
 	int probes;
 	int dims;
 } Shape;
-
-static HyMatrix
-matrix(const float *values, int64_t rows, int dims)
-{
-	HyMatrix m = {.dtype = HY_F32,
-	              .dims = dims,
-	              .rows = rows,
-	              .stride = (size_t) dims * sizeof(float),
-	              .data = values};
-
-	return m;
-}
 
 static float *
 some(UnitRandom *random, int64_t rows, int dims, float offset)

@@ -8,19 +8,8 @@
 #include "unit.h"
 
 #include "core/kmeans.h"
+#include "rows.h"
 
 #define DIMS 20
-
-static HyMatrix
-matrix(const float *values, int64_t rows, int dims)
-{
-	HyMatrix m = {.dtype = HY_F32,
-	              .dims = dims,
-	              .rows = rows,
-	              .stride = (size_t) dims * sizeof(float),
-	              .data = values};
-
-	return m;
-}
 
 #endif
