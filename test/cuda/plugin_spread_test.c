@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda/spread_plan.h"
 #include "graphs.h"
 
 static UnitRandom randomness = {77};
@@ -145,6 +146,40 @@ power_laws_and_many_sets(void)
 		set_pace(device, 1);
 		if (sets[i] <= 9)
 			run_job(device, &job);
+		graph_job_free(&job);
+		close_one(device);
+	}
+	hy_fake.cache = 50 << 20;
+}
+
+/*
+ * groups of one: their answers come down from where they lie, and the next group, which begins there, has
+ * to wait for that; whichever slot brings them down
+ */
+static void
+groups_of_one(void)
+{
+	static const int hops[] = {3, -1};
+	size_t i;
+	int shift;
+
+	for (i = 0; i < sizeof(hops) / sizeof(hops[0]); i++)
+	{
+		HySpreadParams params = {0.85, 1, hops[i], 0, 0, HY_COMBINE_SUM, 0.3};
+		HyDevice *device;
+		GraphJob job;
+
+		/* one set's charges are what fits the cache */
+		hy_fake.cache = 12000;
+		device = open_one(0);
+		graph_job(&job, &randomness, make_graph(&randomness, 900, 9000, 0, HY_DIRECTION_OUT),
+		          params, 2, 9);
+		CHECK_INT(hy_cuda_spread_best_width(2, 900, 900, 9000, 12000), 1);
+		for (shift = 10; shift < 24; shift++)
+		{
+			set_pace(device, UINT64_C(1) << shift);
+			run_job(device, &job);
+		}
 		graph_job_free(&job);
 		close_one(device);
 	}
@@ -555,6 +590,7 @@ main(void)
 	RUN(small_graphs);
 	RUN(rows_of_every_length);
 	RUN(power_laws_and_many_sets);
+	RUN(groups_of_one);
 	RUN(one_very_long_row);
 	RUN(overflow);
 	RUN(hops_end_when_nothing_fires);
