@@ -8,7 +8,8 @@
 # bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local; GPUBENCH_RESULTS names another
 # directory, and where neither can be written it is a new one in TMPDIR.
 #
-# Needs a driver and a tree in which `make gpu-programs` was run; fails where there is no GPU.
+# Needs a driver and what `make gpu-programs` builds.  Where nvcc is found, that is built first, unless it was
+# carried here: without the objects that it was made of.  Fails where there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
@@ -21,7 +22,9 @@ fi
 device=${1:-0}
 shift || true
 sections=("$@")
-if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
+if [ -x $program ] && [ -f hybrid_cuda.so ] && [ ! -e build/cuda/cuda/plugin.o ]; then
+	echo "# the programs that are here are run as they are"
+elif [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
 	make -s -j"$(nproc)" gpu-programs || exit 1
 elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
