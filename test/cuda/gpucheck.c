@@ -408,6 +408,40 @@ graphs(void)
 	spread_over(1, 100000, 600000, 0, 64);
 }
 
+/* reopen: with so much memory, or 0; whether it could be had. */
+static bool
+reopen(uint64_t bytes)
+{
+	HyLimits limits = {.memory = bytes};
+	HyStatus status;
+
+	cuda->close(device);
+	device = NULL;
+	status = cuda->open(number, &limits, &device);
+	if (status != HY_OK)
+		say_failure(NULL, "open", status);
+	return status == HY_OK;
+}
+
+/*
+ * where there is memory for a graph and one set at a time, not for two: of each the answers come down
+ * from where the next one's state begins
+ */
+static void
+groups_of_one(void)
+{
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9};
+	GraphJob job;
+
+	if (!reopen(UINT64_C(56) << 20))
+		return;
+	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_OUT),
+	          params, 5, 9);
+	run_graph(&job, "groups of one");
+	graph_job_free(&job);
+	(void) reopen(0);
+}
+
 /* a task of endless hops ends within 100 ms, and the next one is right */
 static void
 a_spread_is_cancelled(void)
@@ -571,6 +605,7 @@ main(int argc, char **argv)
 		UNIT_RUN(large_tasks);
 		UNIT_RUN(a_cancel_is_honoured);
 		UNIT_RUN(graphs);
+		UNIT_RUN(groups_of_one);
 		UNIT_RUN(a_spread_is_cancelled);
 		UNIT_RUN(assignments);
 		UNIT_RUN(scores);
