@@ -200,7 +200,10 @@ scores(void)
 	score_shape(128, 2000, 50, 1300, 20, SCORE_FEW);
 }
 
-/* expect_cancel: of a long task within 100 ms; under a sanitizer and on the fake device it may take longer. */
+/*
+ * expect_cancel: of a long task within 100 ms; under a sanitizer and on the fake device it may take longer.
+ * A small one, of some pieces, is over on a large device before any time has passed: it is asked at once.
+ */
 static void
 expect_cancel(HyTask *task)
 {
@@ -213,7 +216,7 @@ expect_cancel(HyTask *task)
 	uint64_t late;
 
 	task->cancel = &cancel;
-	stop.at = now() + 20 * 1000 * 1000;
+	stop.at = now() + (small ? 0 : 20 * 1000 * 1000);
 	status = cuda->submit(device, task, &ticket);
 	if (status == HY_OK)
 		status = finish(ticket, &timings);
