@@ -59,12 +59,15 @@ if [ "$status" != 0 ]; then
 	[ "$status" != 2 ] || rm -f "$output"
 	exit "$status"
 fi
+# others have one device: of those that may be seen, that one
+IFS=, read -ra visible <<<"${CUDA_VISIBLE_DEVICES-}"
+one=${visible[device]:-$device}
 if wanted faiss; then
-	CUDA_VISIBLE_DEVICES=$device python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
 	[ "${PIPESTATUS[0]}" = 0 ] || echo "faiss_top10,,us,,not available,python3 with FAISS failed" | tee -a "$output"
 fi
 if wanted sql; then
-	CUDA_VISIBLE_DEVICES=$device bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
 fi
 if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
 	name=$(sed -nE '2s/^# (NVIDIA )?([^,]*),.*/\2/p' "$output" | tr '[:upper:]' '[:lower:]' | tr -cs '[:alnum:]\n' -)

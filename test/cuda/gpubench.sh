@@ -118,6 +118,12 @@ touch "$work/tree/build/cuda/cuda/plugin.o"
 PATH=$work/bin:$PATH NVCC=/bin/true "$work/tree/bench/gpu.sh" 0 yardsticks >"$work/out" 2>&1
 grep -q 'the bench ran' "$work/out" && grep -q 'it is built' "$work/out"
 verdict "those beside their objects are built first" $?
+# shellcheck disable=SC2016  # the stand-in's
+printf '#!/bin/sh\necho "sees $CUDA_VISIBLE_DEVICES"\n' >"$work/tree/bench/gpu_sql.sh"
+chmod 755 "$work/tree/bench/gpu_sql.sh"
+CUDA_VISIBLE_DEVICES=5,3 PATH=$work/bin:$PATH NVCC=/bin/true "$work/tree/bench/gpu.sh" 1 sql >"$work/out" 2>&1
+grep -qx 'sees 3' "$work/out"
+verdict "of devices that may be seen a server gets the one that was measured" $?
 
 echo "1..$number"
 exit $((failed > 0))
