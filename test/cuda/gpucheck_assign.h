@@ -38,9 +38,10 @@ draw_vectors(Spread spread, float *x, int64_t count, int32_t dims)
 	}
 }
 
-/* assign_to: one assignment, beside the CPU's; filtered: whether it should be. */
+/* assign_to: one assignment, beside the CPU's; filtered: whether it should be; resident: of rows that lie there. */
 static void
-assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool filtered)
+assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool filtered,
+          bool resident)
 {
 	size_t vector = (size_t) dims * sizeof(float);
 	float *x = malloc((size_t) rows * vector);
@@ -67,6 +68,12 @@ assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool fil
 	a->nearest = nearest;
 	CHECK_INT(hy_assign(&a->rows, &a->centroids, NULL, &hy_malloc_allocator, expected, NULL),
 	          HY_OK);
+	if (resident)
+	{
+		CHECK_INT(cuda->buf_alloc(device, (uint64_t) rows * vector, &a->rows.buffer), HY_OK);
+		CHECK_INT(cuda->upload(device, a->rows.buffer, 0, x, (uint64_t) rows * vector), HY_OK);
+		a->rows.data = NULL;
+	}
 	(void) cuda->mem_info(device, &before, &total);
 	status = cuda->submit(device, &task, &ticket);
 	(void) cuda->mem_info(device, &after, &total);
@@ -79,11 +86,12 @@ assign_to(Spread spread, int32_t dims, int64_t rows, int32_t centroids, bool fil
 	for (i = 0; i < rows && status == HY_OK; i++)
 	{
 		CHECK_MSG(nearest[i] == expected[i],
-		          "dims %d, %lld rows to %d centroids: row %lld goes to %d, expected %d",
-		          (int) dims, (long long) rows, (int) centroids, (long long) i, (int) nearest[i],
-		          (int) expected[i]);
+		          "dims %d, %lld rows%s to %d centroids: row %lld goes to %d, expected %d",
+		          (int) dims, (long long) rows, resident ? " there" : "", (int) centroids,
+		          (long long) i, (int) nearest[i], (int) expected[i]);
 		assigned++;
 	}
+	cuda->buf_free(device, a->rows.buffer);
 	free(x);
 	free(c);
 	free(nearest);
@@ -100,15 +108,16 @@ many_centroids(void)
 
 	for (spread = ANYWHERE; spread <= ON_A_GRID; spread++)
 	{
-		assign_to((Spread) spread, 40, 150, 300, measured);
+		assign_to((Spread) spread, 40, 150, 300, measured, spread != ANYWHERE);
 		for (i = 0; i < sizeof(dims) / sizeof(dims[0]) && !small; i++)
-			assign_to((Spread) spread, dims[i], 3001, 300 + 91 * (int32_t) i, measured);
+			assign_to((Spread) spread, dims[i], 3001, 300 + 91 * (int32_t) i, measured, i % 2 != 0);
 	}
 	if (small)
 		return;
-	assign_to(ANYWHERE, 768, 40000, 4096, measured);
-	assign_to(ANYWHERE, 96, 100000, 20000, measured);
-	assign_to(IN_HEAPS, 300, 10000, 9000, measured);
+	assign_to(ANYWHERE, 768, 40000, 4096, measured, false);
+	assign_to(ANYWHERE, 768, 40000, 4096, measured, true);
+	assign_to(ANYWHERE, 96, 100000, 20000, measured, true);
+	assign_to(IN_HEAPS, 300, 10000, 9000, measured, false);
 }
 
 #endif
