@@ -152,37 +152,28 @@ power_laws_and_many_sets(void)
 	hy_fake.cache = 50 << 20;
 }
 
-/*
- * groups of one: their answers come down from where they lie, and the next group, which begins there, has
- * to wait for that; whichever slot brings them down
- */
+/* groups of one: the next begins in the memory from which the answers come down; in whichever slots */
 static void
 groups_of_one(void)
 {
-	static const int hops[] = {3, -1};
-	size_t i;
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 0.3};
+	HyDevice *device;
+	GraphJob job;
 	int shift;
 
-	for (i = 0; i < sizeof(hops) / sizeof(hops[0]); i++)
+	/* one set's charges are what fits the cache */
+	hy_fake.cache = 12000;
+	CHECK_INT(hy_cuda_spread_best_width(2, 900, 900, 9000, 12000), 1);
+	device = open_one(0);
+	graph_job(&job, &randomness, make_graph(&randomness, 900, 9000, 0, HY_DIRECTION_OUT), params, 2,
+	          9);
+	for (shift = 10; shift < 24; shift++)
 	{
-		HySpreadParams params = {0.85, 1, hops[i], 0, 0, HY_COMBINE_SUM, 0.3};
-		HyDevice *device;
-		GraphJob job;
-
-		/* one set's charges are what fits the cache */
-		hy_fake.cache = 12000;
-		device = open_one(0);
-		graph_job(&job, &randomness, make_graph(&randomness, 900, 9000, 0, HY_DIRECTION_OUT),
-		          params, 2, 9);
-		CHECK_INT(hy_cuda_spread_best_width(2, 900, 900, 9000, 12000), 1);
-		for (shift = 10; shift < 24; shift++)
-		{
-			set_pace(device, UINT64_C(1) << shift);
-			run_job(device, &job);
-		}
-		graph_job_free(&job);
-		close_one(device);
+		set_pace(device, UINT64_C(1) << shift);
+		run_job(device, &job);
 	}
+	graph_job_free(&job);
+	close_one(device);
 	hy_fake.cache = 50 << 20;
 }
 
