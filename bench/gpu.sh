@@ -8,7 +8,8 @@
 # bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local; GPUBENCH_RESULTS names another
 # directory, and where neither can be written it is a new one in TMPDIR.
 #
-# Needs a driver and a tree in which `make gpu-programs` was run; fails where there is no GPU.
+# Needs a driver and what `make gpu-programs` builds.  Where nvcc is found, that is built first, unless it was
+# carried here: without the objects that it was made of.  Fails where there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
@@ -21,7 +22,9 @@ fi
 device=${1:-0}
 shift || true
 sections=("$@")
-if [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
+if [ -x $program ] && [ -f hybrid_cuda.so ] && [ ! -e build/cuda/cuda/plugin.o ]; then
+	echo "# the programs that are here are run as they are"
+elif [ -n "${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)}" ]; then
 	make -s -j"$(nproc)" gpu-programs || exit 1
 elif [ ! -x $program ] || [ ! -f hybrid_cuda.so ]; then
 	echo "hybrid_cuda.so and $program are not built, and nvcc was not found: run 'make gpu-programs' where it is."
@@ -56,12 +59,15 @@ if [ "$status" != 0 ]; then
 	[ "$status" != 2 ] || rm -f "$output"
 	exit "$status"
 fi
+# others have one device: of those that may be seen, that one
+IFS=, read -ra visible <<<"${CUDA_VISIBLE_DEVICES-}"
+one=${visible[device]:-$device}
 if wanted faiss; then
-	CUDA_VISIBLE_DEVICES=$device python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
 	[ "${PIPESTATUS[0]}" = 0 ] || echo "faiss_top10,,us,,not available,python3 with FAISS failed" | tee -a "$output"
 fi
 if wanted sql; then
-	CUDA_VISIBLE_DEVICES=$device bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
 fi
 if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
 	name=$(sed -nE '2s/^# (NVIDIA )?([^,]*),.*/\2/p' "$output" | tr '[:upper:]' '[:lower:]' | tr -cs '[:alnum:]\n' -)

@@ -23,10 +23,14 @@ hy_multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 	    : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
 	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-	/* no bfloat16 before 8.0: nobody asks for it there (filter.c) */
+	/*
+	 * No bfloat16 before 8.0: nobody asks for it there (filter.c).  But code for 7.5 may come to a later
+	 * device, as PTX, where somebody does: better no answer than products that are all 0.
+	 */
 	(void) sum;
 	(void) a;
 	(void) b;
+	__trap();
 #endif
 #else
 	hy_simt::multiply(sum, a, b);
@@ -53,6 +57,7 @@ hy_multiply_half(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]
 		(void) sum;
 		(void) a;
 		(void) b;
+		__trap();
 #endif
 #else
 		const uint32_t left[2] = {a[2 * i], a[2 * i + 1]};

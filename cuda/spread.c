@@ -5,7 +5,8 @@
  * The memory for a group, and for a graph that the task brings along, is taken when the task starts, and
  * given back when it ends.  A piece is some of the graph, or some steps (spread_plan.h), or both where
  * all of the graph fits; its steps wait for those of the pieces before it, while what goes up, and
- * answers, pass them by.  What must be decided between two hops is decided on the device; it tells the
+ * answers, pass them by, but for those of a group of one set, which come down from its state and keep the
+ * next group waiting.  What must be decided between two hops is decided on the device; it tells the
  * host when no set goes on, so that no more is queued.
  */
 #include <stddef.h>

@@ -9,6 +9,7 @@
 
 #include "cuda/spread.h"
 
+static bool empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before);
 static HyStatus graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used);
 static void stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from,
                         uint64_t bytes, char *to);
@@ -46,11 +47,25 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 		HyCudaSlot *other = &device->slots[i];
 
 		if (other != slot && other->busy && piece->steps > 0)
-			error = cudaStreamWaitEvent(slot->stream, other->kernel_end, 0);
+			error = cudaStreamWaitEvent(slot->stream,
+			                            empties(piece, hy_cuda_spread_piece(device, other))
+			                                ? other->done
+			                                : other->kernel_end,
+			                            0);
 	}
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "ordering pieces");
 	return status;
+}
+
+/*
+ * empties: whether a piece begins another group in the memory where the answers of the one before still
+ * lie: those of a group of one set come down from there, behind its kernels.
+ */
+static bool
+empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
+{
+	return before->width == 1 && before->steps > 0 && piece->first_set != before->first_set;
 }
 
 /* graph_up: as much of the graph as there is room for; *used bytes of it. */

@@ -104,5 +104,26 @@ if ! python3 -c 'import faiss' 2>/dev/null; then
 	verdict "without FAISS its line says so" $?
 fi
 
+# what was built elsewhere is run as it is, though there is an nvcc; beside its objects it is built anew
+mkdir -p "$work/tree/bench" "$work/tree/build/cuda/cuda" "$work/bin"
+cp bench/gpu.sh "$work/tree/bench/"
+touch "$work/tree/hybrid_cuda.so"
+printf '#!/bin/sh\necho the bench ran\n' >"$work/tree/build/cuda/gpubench"
+printf '#!/bin/sh\necho it is built\n' >"$work/bin/make"
+chmod 755 "$work/tree/build/cuda/gpubench" "$work/bin/make"
+PATH=$work/bin:$PATH NVCC=/bin/true "$work/tree/bench/gpu.sh" 0 yardsticks >"$work/out" 2>&1
+grep -q 'the bench ran' "$work/out" && ! grep -q 'it is built' "$work/out"
+verdict "programs that were carried are run as they are" $?
+touch "$work/tree/build/cuda/cuda/plugin.o"
+PATH=$work/bin:$PATH NVCC=/bin/true "$work/tree/bench/gpu.sh" 0 yardsticks >"$work/out" 2>&1
+grep -q 'the bench ran' "$work/out" && grep -q 'it is built' "$work/out"
+verdict "those beside their objects are built first" $?
+# shellcheck disable=SC2016  # the stand-in's
+printf '#!/bin/sh\necho "sees $CUDA_VISIBLE_DEVICES"\n' >"$work/tree/bench/gpu_sql.sh"
+chmod 755 "$work/tree/bench/gpu_sql.sh"
+CUDA_VISIBLE_DEVICES=5,3 PATH=$work/bin:$PATH NVCC=/bin/true "$work/tree/bench/gpu.sh" 1 sql >"$work/out" 2>&1
+grep -qx 'sees 3' "$work/out"
+verdict "of devices that may be seen a server gets the one that was measured" $?
+
 echo "1..$number"
 exit $((failed > 0))

@@ -18,11 +18,10 @@
 #include "core/topk.h"
 #include "dispatch/plugin.h"
 #include "gpucheck_ops.h"
-#include "graphs.h"
+#include "gpucheck_spread.h"
 
 static int64_t compared;
 static int64_t found;
-static int64_t spread;
 
 /* How elements are drawn. */
 typedef enum Kind
@@ -339,105 +338,6 @@ a_cancel_is_honoured(void)
 	every_kind(100, 2, 100, PLAIN);
 }
 
-/* run_graph: a task of graphs.h. */
-static void
-run_graph(GraphJob *job, const char *what)
-{
-	HyTimings timings = {0};
-	HyTicket ticket;
-	HyStatus status = cuda->submit(device, &job->task, &ticket);
-
-	if (status == HY_OK)
-		status = finish(ticket, &timings);
-	if (status != HY_OK)
-		say_failure(device, what, status);
-	else
-		graph_job_check(job, what);
-	spread += job->values;
-}
-
-/* run_spread: a task that brings its graph along, and once more where that lies there; frees it. */
-static void
-run_spread(GraphJob *job, const char *what)
-{
-	HyStatus status;
-
-	run_graph(job, what);
-	memset(job->activation, 0x5a, (size_t) job->values * sizeof(double));
-	memset(job->hop, 0x5a, (size_t) job->values * sizeof(int32_t));
-	status = graph_job_reside(job, cuda, device);
-	if (status == HY_OK)
-		run_graph(job, "spread over a graph that lies there");
-	else
-		say_failure(device, what, status);
-	graph_job_leave(job, cuda, device);
-	graph_job_free(job);
-}
-
-static void
-spread_over(int rounds, int64_t nodes, int64_t edges, int64_t hub, int32_t sets)
-{
-	int i;
-
-	for (i = 0; i < rounds; i++)
-	{
-		HySpreadParams params = random_params(&randomness);
-		GraphJob job;
-
-		graph_job(&job, &randomness,
-		          make_graph(&randomness, nodes, edges, hub, (HyDirection) (i % 3)), params,
-		          1 + (int32_t) unit_random_below(&randomness, (uint64_t) sets), 9);
-		run_spread(&job, "spread");
-	}
-}
-
-static void
-small_graphs(void)
-{
-	spread_over(12, 60, 300, 0, 9);
-}
-
-/* rows of all lengths, one that is cut into windows, groups of every width, hops until convergence */
-static void
-graphs(void)
-{
-	spread_over(100, 500, 3000, 0, 9);
-	spread_over(6, 2000, 20000, 100000, 9);
-	spread_over(3, 100, 300, 1000000, 2);
-	spread_over(6, 300000, 2000000, 0, 20);
-	spread_over(1, 100000, 600000, 0, 64);
-}
-
-/* a task of endless hops ends within 100 ms, and the next one is right */
-static void
-a_spread_is_cancelled(void)
-{
-	HySpreadParams params = {1, 1, 1, 0, 0, HY_COMBINE_SUM, 1e-9};
-	Stop stop;
-	HyCancel cancel = {stop_requested, &stop};
-	HyTimings timings;
-	HyTicket ticket;
-	HyStatus status;
-	uint64_t late;
-	GraphJob job;
-
-	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_BOTH),
-	          params, 8, 9);
-	job.task.u.spread.params.hops = INT32_MAX;
-	job.task.cancel = &cancel;
-	stop.at = now() + 200 * 1000 * 1000;
-	status = cuda->submit(device, &job.task, &ticket);
-	if (status == HY_OK)
-		status = finish(ticket, &timings);
-	late = now() - stop.at;
-	CHECK_INT(status, HY_CANCELLED);
-	CHECK_MSG(late < UINT64_C(100) * 1000 * 1000, "%llu us late", (unsigned long long) late / 1000);
-	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
-	job.task.u.spread.params.hops = 1;
-	job.task.cancel = NULL;
-	run_spread(&job, "spread after a cancel");
-}
-
 /* the device's memory is given back: what fits once fits again */
 static void
 memory_comes_back(void)
@@ -571,6 +471,7 @@ main(int argc, char **argv)
 		UNIT_RUN(large_tasks);
 		UNIT_RUN(a_cancel_is_honoured);
 		UNIT_RUN(graphs);
+		UNIT_RUN(groups_of_one);
 		UNIT_RUN(a_spread_is_cancelled);
 		UNIT_RUN(assignments);
 		UNIT_RUN(scores);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda/spread_plan.h"
+
 static UnitRandom randomness = {77};
 static int64_t compared;
 
@@ -136,6 +138,31 @@ power_laws_and_many_sets(void)
 		graph_job_free(&job);
 		close_one(device);
 	}
+	hy_fake.cache = 50 << 20;
+}
+
+/* groups of one: the next begins in the memory from which the answers come down; in whichever slots */
+static void
+groups_of_one(void)
+{
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 0.3};
+	HyDevice *device;
+	GraphJob job;
+	int shift;
+
+	/* one set's charges are what fits the cache */
+	hy_fake.cache = 12000;
+	CHECK_INT(hy_cuda_spread_best_width(2, 900, 900, 9000, 12000), 1);
+	device = open_one(0);
+	graph_job(&job, &randomness, make_graph(&randomness, 900, 9000, 0, HY_DIRECTION_OUT), params, 2,
+	          9);
+	for (shift = 10; shift < 24; shift++)
+	{
+		set_pace(device, UINT64_C(1) << shift);
+		run_job(device, &job);
+	}
+	graph_job_free(&job);
+	close_one(device);
 	hy_fake.cache = 50 << 20;
 }
 
@@ -543,6 +570,7 @@ main(void)
 	RUN(small_graphs);
 	RUN(rows_of_every_length);
 	RUN(power_laws_and_many_sets);
+	RUN(groups_of_one);
 	RUN(one_very_long_row);
 	RUN(overflow);
 	RUN(hops_end_when_nothing_fires);

@@ -192,6 +192,29 @@ done >"$work/expected"
 test/cuda/fatbin.pl hybrid_cuda.so 2>&1 | cut -d' ' -f1-3 | diff - "$work/expected" >"$work/out"
 verdict "machine code for 7.5, 8.0 and 9.0, PTX for 7.5 and 9.0" $? "$work/out"
 
+# PTX for 7.5 may come to a later device, which is asked for bfloat16: a product that is not there must not be 0.
+cat >"$work/product.cu" <<-'EOF'
+	#include "cuda/matrix.cuh"
+	__global__ void
+	product(float *sum, const uint32_t *words)
+	{
+		const uint32_t a[4] = {words[0], words[1], words[2], words[3]};
+		const uint32_t b[2] = {words[4], words[5]};
+		float sums[4] = {};
+
+		hy_multiply(sums, a, b);
+		*sum = sums[0];
+	}
+EOF
+# product VERSION WORD: whether PTX of it has such an instruction
+product()
+{
+	"$(make -s --no-print-directory cuda-nvcc)" -std=c++17 -I. -Isrc -arch="compute_$1" -ptx -o "$work/product.ptx" \
+		"$work/product.cu" >"$work/out" 2>&1 && grep -qw "$2" "$work/product.ptx"
+}
+product 75 trap && product 80 mma && ! product 80 trap
+verdict "a product in bfloat16 for 7.5 ends the kernel" $? "$work/out"
+
 readelf -d hybrid_cuda.so | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' >"$work/needed"
 ! grep -vE '^(libc|libm|ld-linux-.*|libdl|libpthread|librt)\.so' "$work/needed" >"$work/out"
 verdict "the library needs nothing but the C library" $? "$work/out"

@@ -64,6 +64,10 @@ said "so they do after one that does not end" 1 '^# ops +[0-9]+ s  FAILED: no en
 stand_in gpucheck 'echo no GPU: no driver; exit 2'
 said "without a GPU there is nothing to run" 1 'no GPU' '!filter ran' '!in all' -- ops filter
 stand_in gpucheck 'exit 0'
+# shellcheck disable=SC2016
+stand_in sanitizer 'echo called: "$@"'
+said "of memory it is asked, not of calls that say no" 0 '^called: --tool memcheck .*--report-api-errors no .*/gpucheck ' \
+	'!^called: --tool (init|race)check .*--report-api' '^called: --tool racecheck --error-exitcode 3 .*/gpucheck_filter .* small$' -- sanitizer
 stand_in sanitizer 'echo "========= Error: Device not supported. Please refer to the documentation"; exit 1'
 said "a device that the sanitizer does not know is no failure" 0 \
 	'^# memcheck gpucheck +[0-9]+ s  not available: compute-sanitizer says Device not supported' -- sanitizer

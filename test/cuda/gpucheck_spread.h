@@ -1,0 +1,147 @@
+/*
+ * gpucheck_spread.h
+ *		The part of gpucheck that spreads activation: the CPU's answers, bit for bit.
+ */
+#ifndef HY_TEST_GPUCHECK_SPREAD_H
+#define HY_TEST_GPUCHECK_SPREAD_H
+
+#include "gpucheck.h"
+
+#include "graphs.h"
+
+static int64_t spread;
+
+/* run_graph: a task of graphs.h. */
+static void
+run_graph(GraphJob *job, const char *what)
+{
+	HyTimings timings = {0};
+	HyTicket ticket;
+	HyStatus status = cuda->submit(device, &job->task, &ticket);
+
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	if (status != HY_OK)
+		say_failure(device, what, status);
+	else
+		graph_job_check(job, what);
+	spread += job->values;
+}
+
+/* run_spread: a task that brings its graph along, and once more where that lies there; frees it. */
+static void
+run_spread(GraphJob *job, const char *what)
+{
+	HyStatus status;
+
+	run_graph(job, what);
+	memset(job->activation, 0x5a, (size_t) job->values * sizeof(double));
+	memset(job->hop, 0x5a, (size_t) job->values * sizeof(int32_t));
+	status = graph_job_reside(job, cuda, device);
+	if (status == HY_OK)
+		run_graph(job, "spread over a graph that lies there");
+	else
+		say_failure(device, what, status);
+	graph_job_leave(job, cuda, device);
+	graph_job_free(job);
+}
+
+static void
+spread_over(int rounds, int64_t nodes, int64_t edges, int64_t hub, int32_t sets)
+{
+	int i;
+
+	for (i = 0; i < rounds; i++)
+	{
+		HySpreadParams params = random_params(&randomness);
+		GraphJob job;
+
+		graph_job(&job, &randomness,
+		          make_graph(&randomness, nodes, edges, hub, (HyDirection) (i % 3)), params,
+		          1 + (int32_t) unit_random_below(&randomness, (uint64_t) sets), 9);
+		run_spread(&job, "spread");
+	}
+}
+
+static void
+small_graphs(void)
+{
+	spread_over(12, 60, 300, 0, 9);
+}
+
+/* rows of all lengths, one that is cut into windows, groups of every width, hops until convergence */
+static void
+graphs(void)
+{
+	spread_over(100, 500, 3000, 0, 9);
+	spread_over(6, 2000, 20000, 100000, 9);
+	spread_over(3, 100, 300, 1000000, 2);
+	spread_over(6, 300000, 2000000, 0, 20);
+	spread_over(1, 100000, 600000, 0, 64);
+}
+
+/* reopen: with so much memory, or 0; whether it could be had. */
+static bool
+reopen(uint64_t bytes)
+{
+	HyLimits limits = {.memory = bytes};
+	HyStatus status;
+
+	cuda->close(device);
+	device = NULL;
+	status = cuda->open(number, &limits, &device);
+	if (status != HY_OK)
+		say_failure(NULL, "open", status);
+	return status == HY_OK;
+}
+
+/*
+ * where there is memory for a graph and one set at a time, not for two: of each the answers come down
+ * from where the next one's state begins
+ */
+static void
+groups_of_one(void)
+{
+	HySpreadParams params = {0.85, 1, 3, 0, 0, HY_COMBINE_SUM, 1e-9};
+	GraphJob job;
+
+	if (!reopen(UINT64_C(56) << 20))
+		return;
+	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_OUT),
+	          params, 5, 9);
+	run_graph(&job, "groups of one");
+	graph_job_free(&job);
+	(void) reopen(0);
+}
+
+/* a task of endless hops ends within 100 ms, and the next one is right */
+static void
+a_spread_is_cancelled(void)
+{
+	HySpreadParams params = {1, 1, 1, 0, 0, HY_COMBINE_SUM, 1e-9};
+	Stop stop;
+	HyCancel cancel = {stop_requested, &stop};
+	HyTimings timings;
+	HyTicket ticket;
+	HyStatus status;
+	uint64_t late;
+	GraphJob job;
+
+	graph_job(&job, &randomness, make_graph(&randomness, 300000, 2000000, 0, HY_DIRECTION_BOTH),
+	          params, 8, 9);
+	job.task.u.spread.params.hops = INT32_MAX;
+	job.task.cancel = &cancel;
+	stop.at = now() + 200 * 1000 * 1000;
+	status = cuda->submit(device, &job.task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	late = now() - stop.at;
+	CHECK_INT(status, HY_CANCELLED);
+	CHECK_MSG(late < UINT64_C(100) * 1000 * 1000, "%llu us late", (unsigned long long) late / 1000);
+	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
+	job.task.u.spread.params.hops = 1;
+	job.task.cancel = NULL;
+	run_spread(&job, "spread after a cancel");
+}
+
+#endif
