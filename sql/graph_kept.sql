@@ -82,6 +82,19 @@ SELECT count(*) > 0 :two, LATERAL hybrid_spread('TABLE wild_view', s.ids);
 -- a sample is another one each time, unless it is to be the same
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100), (SELECT count(*) FROM told(''for a sample'')) t', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100) REPEATABLE (1), (SELECT count(*) FROM told(''for one sample'')) t', s.ids);
+-- what has no snapshot is read each time: a sequence, which shows what was done in between; a foreign table, be it a partition
+CREATE SEQUENCE numbers START 100;
+SELECT i, (SELECT max(id) FROM hybrid_spread('SELECT 1, last_value FROM numbers', ARRAY[nextval('numbers') * 0 + 1, -i])) FROM generate_series(1, 3) i;
+CREATE EXTENSION file_fdw;
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE TABLE parted (source int, target int) PARTITION BY LIST (source);
+CREATE TABLE parted_here PARTITION OF parted FOR VALUES IN (1);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for partitions'')) t', s.ids);
+CREATE FOREIGN TABLE parted_there PARTITION OF parted FOR VALUES IN (2) SERVER files OPTIONS (program 'echo 2,3', format 'csv');
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted_there p, (SELECT count(*) FROM told(''for a foreign table'')) t', s.ids);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for a foreign partition'')) t', s.ids);
+DROP TABLE parted;
+DROP EXTENSION file_fdw CASCADE;
 CREATE ROLE regress_graph_kept;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
 CREATE POLICY wild ON guarded TO regress_graph_kept USING (wild());
@@ -183,4 +196,5 @@ DROP FUNCTION wild;
 DROP TABLE link, seed, alone, together, guarded, passing;
 DROP TABLE elsewhere.link;
 DROP SCHEMA elsewhere;
+DROP SEQUENCE numbers;
 DROP ROLE regress_graph_kept;

@@ -7,7 +7,7 @@
  * most, and the old one goes before another is read: as much memory is in use as if none were kept.
  *
  * A graph is not kept where it would be of no use: its query calls a volatile function, which wants to
- * be called each time, or nothing will call again.
+ * be called each time, or reads what has no snapshot, or nothing will call again.
  */
 #include "postgres.h"
 
