@@ -136,6 +136,15 @@ SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE changing',
 CREATE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS 'SELECT 2';
 CREATE FUNCTION nested_target() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN changing_target(); END';
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, nested_target()', ARRAY[change_between('CREATE OR REPLACE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS ''SELECT ' || i || '''', 1)])) FROM generate_series(5, 7) i;
+CREATE TYPE cast_between AS (i int);
+CREATE FUNCTION to_five(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 5';
+CREATE FUNCTION to_six(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 6';
+CREATE CAST (cast_between AS int) WITH FUNCTION to_five(cast_between);
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, row(1)::cast_between::int', ARRAY[change_between(CASE i WHEN 2 THEN 'DO $d$ BEGIN DROP CAST (cast_between AS int); CREATE CAST (cast_between AS int) WITH FUNCTION to_six(cast_between); END $d$' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+CREATE TEXT SEARCH CONFIGURATION search_between (COPY = simple);
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('search_between', 'runs run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH CONFIGURATION search_between ALTER MAPPING FOR asciiword WITH english_stem' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+DROP TYPE cast_between CASCADE;
+DROP TEXT SEARCH CONFIGURATION search_between;
 -- a temporary table that comes and goes
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM guarded', ARRAY[change_between(CASE i WHEN 2 THEN 'CREATE TEMP TABLE guarded AS SELECT 1 AS source, 77 AS target' WHEN 3 THEN 'DROP TABLE pg_temp.guarded' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
 

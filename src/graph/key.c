@@ -7,8 +7,8 @@
  * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.
  *
  * What the catalogs say is not: a key has how many changes of them this process has heard of, its own,
- * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types,
- * operators, schemas and roles are counted, of whatever table or function: what a function calls nobody
+ * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types, casts,
+ * operators, text search, schemas and roles are counted, of whatever table or function: what a function calls nobody
  * knows.  Nobody else can change a table that was read, since its lock is held until the transaction
  * ends, and with it the key.
  */
@@ -63,7 +63,9 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 static void
 count_catalog_changes(void)
 {
-	static const int caches[] = {AUTHMEMROLEMEM, AUTHOID, NAMESPACEOID, OPEROID, PROCOID, TYPEOID};
+	static const int caches[] = {AUTHMEMROLEMEM, AUTHOID, CASTSOURCETARGET, NAMESPACEOID,
+	                             OPEROID,        PROCOID, TSCONFIGMAP,      TSCONFIGOID,
+	                             TSDICTOID,      TYPEOID};
 	static bool counting = false;
 	int i;
 
