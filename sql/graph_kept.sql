@@ -125,6 +125,10 @@ SELECT count(*) > 0 FROM seed s, LATERAL hybrid_spread(:told, s.ids || set_betwe
 SELECT count(*) > 0 FROM (VALUES ('4MB'), ('2MB'), ('64kB')) v (l), LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 3000) i', ARRAY[set_between('hybrid.graph_memory_limit', l, 1)]);
 RESET hybrid.graph_memory_limit;
 
+-- settings of a size at which comparing them costs more than reading: read each time, and no error
+SELECT set_between('graph.long', repeat('x', 5000000), 1);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT * FROM told(''under a long setting'')', s.ids);
+RESET graph.long;
 -- what the statement sees does not change while it runs; names mean what they mean now
 CREATE TEMP TABLE passing (source int, target int);
 INSERT INTO passing VALUES (1, 2);

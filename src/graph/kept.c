@@ -42,7 +42,11 @@ hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 		return build(query, &constant);
 
 	initStringInfo(&key);
-	hybrid_write_edges_key(query, &key);
+	if (!hybrid_write_edges_key(query, &key))
+	{
+		drop(fcinfo);
+		return build(query, &constant);
+	}
 	graph = (HybridGraph *) site->fn_extra;
 	if (graph != NULL && graph->key->len == key.len &&
 	    memcmp(graph->key->data, key.data, (size_t) key.len) == 0)

@@ -22,20 +22,22 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#define LONGEST_KEY (4 * 1024 * 1024) /* users make settings of their own, up to a gigabyte each */
+
 static uint64 catalog_changes;
 
 static void count_catalog_changes(void);
 static void relation_changed(Datum arg, Oid relation);
 static void object_changed(Datum arg, int cache, uint32 hash);
 static void write_snapshot(Snapshot snapshot, StringInfo key);
-static void write_settings(StringInfo key);
-static void write_text(const char *text, StringInfo key);
+static bool write_settings(StringInfo key);
+static bool write_text(const char *text, StringInfo key);
 
 /* APPEND: the bytes of a variable that has no padding. */
 #define APPEND(key, variable)                                                                      \
 	appendBinaryStringInfo(key, (const char *) &(variable), sizeof(variable))
 
-void
+bool
 hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 {
 	uint32 length = VARSIZE_ANY_EXHDR(query->text);
@@ -56,7 +58,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, MyProc->lxid);
 	APPEND(key, catalog_changes);
 	write_snapshot(GetActiveSnapshot(), key);
-	write_settings(key);
+	return write_settings(key);
 }
 
 /* count_catalog_changes: from the first call on, which is before there is any key. */
@@ -114,8 +116,8 @@ write_snapshot(Snapshot snapshot, StringInfo key)
 		                       (int) (snapshot->subxcnt * sizeof(TransactionId)));
 }
 
-/* write_settings: the value of each.  They may become more, and no setting ever goes. */
-static void
+/* write_settings: which there are, and the value of each; false: too long. */
+static bool
 write_settings(StringInfo key)
 {
 	struct config_generic **all = get_guc_variables();
@@ -127,6 +129,8 @@ write_settings(StringInfo key)
 	{
 		const struct config_generic *setting = all[i];
 
+		/* a library that is loaded can take away one that had only a name */
+		APPEND(key, setting);
 		switch (setting->vartype)
 		{
 			case PGC_BOOL:
@@ -142,16 +146,23 @@ write_settings(StringInfo key)
 				APPEND(key, *((const struct config_enum *) setting)->variable);
 				break;
 			case PGC_STRING:
-				write_text(*((const struct config_string *) setting)->variable, key);
+				if (!write_text(*((const struct config_string *) setting)->variable, key))
+					return false;
 				break;
 		}
 	}
+	return true;
 }
 
-static void
+static bool
 write_text(const char *text, StringInfo key)
 {
+	size_t length = text == NULL ? 0 : strlen(text) + 1;
+
+	if ((size_t) key->len + length > LONGEST_KEY)
+		return false;
 	appendStringInfoChar(key, text == NULL ? 'N' : 'T');
 	if (text != NULL)
-		appendBinaryStringInfo(key, text, (int) strlen(text) + 1);
+		appendBinaryStringInfo(key, text, (int) length);
+	return true;
 }
