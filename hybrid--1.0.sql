@@ -1510,7 +1510,7 @@ CREATE FUNCTION hybrid_spread(
 COMMENT ON FUNCTION hybrid_spread(text, bigint[], float8[], int, float8, float8, float8, int, text,
 	text, text[], bool, float8, int) IS
 'Activation spreading over a weighted graph.
-graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0; for many rows of one statement it is run once, unless it calls volatile functions, or something that it depends on changes in between.
+graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source, target[, weight[, type]], by position; it only reads, with the rights, snapshot and search_path of the caller; weight is 1 where it returns none, finite and >= 0; for many rows of one statement it is run once, unless it calls volatile functions or reads foreign tables or sequences, or something that it depends on changes in between.
 seeds: the nodes that start; activation: how much each starts with, finite and >= 0 (NULL: 1 each); a seed given twice starts with the sum, a seed without edges keeps what it has.
 Each hop, a node that received at least threshold passes on decay times that, along its outgoing weights divided by (their sum ^ fan), fan being 0, 0.5 or 1; hops NULL: until what moves is less than tolerance times the seeds, an error where that may never end.
 refire: how often a node may pass on (NULL: no limit); combine: ''sum'' of what arrives, or ''max'': the best path; direction: ''out'', ''in'' or ''both''; types: only edges of these types; normalise: the activations of all nodes add up to 1; k: at most so many rows.
@@ -1701,9 +1701,9 @@ COMMENT ON COLUMN hybrid_devices.limits IS 'whether hybrid.gpu_max_contexts is e
 COMMENT ON COLUMN hybrid_devices.load IS 'of the CPU: processes that could run for each core, over the last minute; of a device: tasks in queue for each place of hybrid.gpu_queue_depth; above 1 somebody waits';
 COMMENT ON COLUMN hybrid_devices.queue IS 'tasks that wait for the device or are in flight there: of all sessions where limits is enforced, else of this one; NULL for the CPU';
 COMMENT ON COLUMN hybrid_devices.queue_us IS 'microseconds that these are expected to take, those aside of which nothing is known yet; a batch that would go there now is expected to wait for them';
-COMMENT ON COLUMN hybrid_devices.resident_bytes IS 'bytes that vectors of indexes take there which this session keeps for its next searches; NULL for the CPU, as the next four';
-COMMENT ON COLUMN hybrid_devices.resident_units IS 'in so many units, each of some neighbouring lists of an index';
-COMMENT ON COLUMN hybrid_devices.resident_hits IS 'units that searches of this session have found there';
+COMMENT ON COLUMN hybrid_devices.resident_bytes IS 'bytes that vectors of indexes and graphs take there which this session keeps for its next calls; NULL for the CPU, as the next four';
+COMMENT ON COLUMN hybrid_devices.resident_units IS 'in so many units, each of some neighbouring lists of an index, or a graph';
+COMMENT ON COLUMN hybrid_devices.resident_hits IS 'units that calls of this session have found there';
 COMMENT ON COLUMN hybrid_devices.resident_misses IS 'units that they have not, since these were new, had changed, or had made room';
 COMMENT ON COLUMN hybrid_devices.resident_evictions IS 'units that made room for others or for tasks';
 

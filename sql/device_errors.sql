@@ -55,14 +55,19 @@ SET hybrid.gpu_success_threshold = 0;
 SELECT * FROM raise_often();
 SET hybrid.emulated_faults = '';
 SELECT d.memory_used - d.resident_bytes - b.used AS more, d.contexts - b.contexts AS contexts, d.queue, d.state FROM hybrid_devices d, before b WHERE device = 1;
--- a cancel by time, too, in whatever it meets
-SET statement_timeout = '3ms';
+-- a cancel by time, too, in whatever it meets; the transaction ends the setting, since a SET to end it could be cancelled itself
+BEGIN;
+SET LOCAL statement_timeout = '3ms';
 SELECT search_until(0), spread_until(0), pg_sleep(10);
-SET statement_timeout = '10ms';
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '10ms';
 SELECT search_until(0), spread_until(0), pg_sleep(10);
-SET statement_timeout = '30ms';
+ROLLBACK;
+BEGIN;
+SET LOCAL statement_timeout = '30ms';
 SELECT search_until(0), spread_until(0), pg_sleep(10);
-RESET statement_timeout;
+ROLLBACK;
 SELECT search_until(0), spread_until(0), edges_until(0) > 0 AS edges;
 SELECT d.memory_used - d.resident_bytes - b.used AS more, d.contexts - b.contexts AS contexts, d.queue, d.state FROM hybrid_devices d, before b WHERE device = 1;
 RESET hybrid.plugins;

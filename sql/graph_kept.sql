@@ -82,6 +82,19 @@ SELECT count(*) > 0 :two, LATERAL hybrid_spread('TABLE wild_view', s.ids);
 -- a sample is another one each time, unless it is to be the same
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100), (SELECT count(*) FROM told(''for a sample'')) t', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100) REPEATABLE (1), (SELECT count(*) FROM told(''for one sample'')) t', s.ids);
+-- what has no snapshot is read each time: a sequence, which shows what was done in between; a foreign table, be it a partition
+CREATE SEQUENCE numbers START 100;
+SELECT i, (SELECT max(id) FROM hybrid_spread('SELECT 1, last_value FROM numbers', ARRAY[nextval('numbers') * 0 + 1, -i])) FROM generate_series(1, 3) i;
+CREATE EXTENSION file_fdw;
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE TABLE parted (source int, target int) PARTITION BY LIST (source);
+CREATE TABLE parted_here PARTITION OF parted FOR VALUES IN (1);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for partitions'')) t', s.ids);
+CREATE FOREIGN TABLE parted_there PARTITION OF parted FOR VALUES IN (2) SERVER files OPTIONS (program 'echo 2,3', format 'csv');
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted_there p, (SELECT count(*) FROM told(''for a foreign table'')) t', s.ids);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for a foreign partition'')) t', s.ids);
+DROP TABLE parted;
+DROP EXTENSION file_fdw CASCADE;
 CREATE ROLE regress_graph_kept;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
 CREATE POLICY wild ON guarded TO regress_graph_kept USING (wild());
@@ -112,6 +125,10 @@ SELECT count(*) > 0 FROM seed s, LATERAL hybrid_spread(:told, s.ids || set_betwe
 SELECT count(*) > 0 FROM (VALUES ('4MB'), ('2MB'), ('64kB')) v (l), LATERAL hybrid_spread('SELECT i, i + 1 FROM generate_series(1, 3000) i', ARRAY[set_between('hybrid.graph_memory_limit', l, 1)]);
 RESET hybrid.graph_memory_limit;
 
+-- settings of a size at which comparing them costs more than reading: read each time, and no error
+SELECT set_between('graph.long', repeat('x', 5000000), 1);
+SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT * FROM told(''under a long setting'')', s.ids);
+RESET graph.long;
 -- what the statement sees does not change while it runs; names mean what they mean now
 CREATE TEMP TABLE passing (source int, target int);
 INSERT INTO passing VALUES (1, 2);
@@ -123,6 +140,15 @@ SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('TABLE changing',
 CREATE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS 'SELECT 2';
 CREATE FUNCTION nested_target() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RETURN changing_target(); END';
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, nested_target()', ARRAY[change_between('CREATE OR REPLACE FUNCTION changing_target() RETURNS int STABLE LANGUAGE sql AS ''SELECT ' || i || '''', 1)])) FROM generate_series(5, 7) i;
+CREATE TYPE cast_between AS (i int);
+CREATE FUNCTION to_five(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 5';
+CREATE FUNCTION to_six(cast_between) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 6';
+CREATE CAST (cast_between AS int) WITH FUNCTION to_five(cast_between);
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, row(1)::cast_between::int', ARRAY[change_between(CASE i WHEN 2 THEN 'DO $d$ BEGIN DROP CAST (cast_between AS int); CREATE CAST (cast_between AS int) WITH FUNCTION to_six(cast_between); END $d$' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+CREATE TEXT SEARCH CONFIGURATION search_between (COPY = simple);
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('search_between', 'runs run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH CONFIGURATION search_between ALTER MAPPING FOR asciiword WITH english_stem' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+DROP TYPE cast_between CASCADE;
+DROP TEXT SEARCH CONFIGURATION search_between;
 -- a temporary table that comes and goes
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM guarded', ARRAY[change_between(CASE i WHEN 2 THEN 'CREATE TEMP TABLE guarded AS SELECT 1 AS source, 77 AS target' WHEN 3 THEN 'DROP TABLE pg_temp.guarded' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
 
@@ -183,4 +209,5 @@ DROP FUNCTION wild;
 DROP TABLE link, seed, alone, together, guarded, passing;
 DROP TABLE elsewhere.link;
 DROP SCHEMA elsewhere;
+DROP SEQUENCE numbers;
 DROP ROLE regress_graph_kept;

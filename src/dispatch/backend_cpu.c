@@ -119,8 +119,7 @@ cpu_caps(const HyDevice *device, const HyShape *shape)
 		.ok = true, .max_targets = INT64_MAX, .max_k = INT32_MAX, .numeric_class = HY_CLASS_EXACT};
 
 	(void) device;
-	if ((shape->op == HY_OP_DISTANCE || shape->op == HY_OP_TOPK || shape->op == HY_OP_ASSIGN) &&
-	    shape->resident)
+	if (shape->op != HY_OP_SCORE_CODES && shape->resident)
 		caps = (HyCaps){.reason = "the CPU cannot read device memory"};
 	else if (shape->op == HY_OP_ASSIGN)
 	{
@@ -272,6 +271,9 @@ run_task(const HyTask *task)
 		{
 			const HySpreadTask *s = &task->u.spread;
 
+			/* of the host's graph and gain nothing is promised then */
+			if (s->buffer != NULL)
+				return HY_UNSUPPORTED;
 			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,
 			                 task->cancel, s->activation, s->hop);
 		}

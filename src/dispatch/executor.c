@@ -353,6 +353,7 @@ hy_executor_forget(HyExecutor *executor)
 		member->rent_ns = 0;
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
+		member->send_after_ns = 0;
 		member->cap_bytes = 0;
 	}
 	memset(executor->routes, 0, sizeof(executor->routes));

@@ -56,6 +56,7 @@ static uint64_t leave_trace(HyResidency *residency, const HyUnitKey *key, bool k
 static void append(HyResidency *residency, HyUnit *unit);
 static void take_out(HyResidency *residency, HyUnit *unit);
 static void drop(HyResidency *residency, HyUnit *unit);
+static void drop_forgotten(HyResidency *residency);
 static HyStatus send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer);
 
 HyResidency *
@@ -164,6 +165,7 @@ hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
 	}
 	if (new == NULL)
 		return HY_NOMEM;
+	drop_forgotten(residency);
 	hy_residency_trim(residency, limit - rows->bytes);
 	st = send(residency, rows, &new->buffer);
 	if (st != HY_OK)
@@ -369,6 +371,15 @@ drop(HyResidency *residency, HyUnit *unit)
 	residency->backend->buf_free(residency->device, unit->buffer);
 	hy_free(residency->allocator, unit->notes);
 	hy_free(residency->allocator, unit);
+}
+
+/* drop_forgotten: they are the oldest. */
+static void
+drop_forgotten(HyResidency *residency)
+{
+	while (residency->oldest != NULL && residency->oldest->used == 0 &&
+	       residency->oldest != residency->pinned)
+		drop(residency, residency->oldest);
 }
 
 /* send: the parts into a buffer of their own. */

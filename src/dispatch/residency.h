@@ -101,7 +101,7 @@ extern void hy_residency_pin(HyResidency *residency, const HyUnit *unit);
 
 /*
  * hy_residency_forget: nobody will ask for the unit of this place any more: it is the first to give
- * way.  Does not touch the device.
+ * way, and gone when another is kept, be there room for both.  Does not touch the device.
  */
 extern void hy_residency_forget(HyResidency *residency, const HyUnitKey *key);
 

@@ -7,7 +7,7 @@
  * most, and the old one goes before another is read: as much memory is in use as if none were kept.
  *
  * A graph is not kept where it would be of no use: its query calls a volatile function, which wants to
- * be called each time, or nothing will call again.
+ * be called each time, or reads what has no snapshot, or nothing will call again.
  */
 #include "postgres.h"
 
@@ -42,7 +42,11 @@ hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 		return build(query, &constant);
 
 	initStringInfo(&key);
-	hybrid_write_edges_key(query, &key);
+	if (!hybrid_write_edges_key(query, &key))
+	{
+		drop(fcinfo);
+		return build(query, &constant);
+	}
 	graph = (HybridGraph *) site->fn_extra;
 	if (graph != NULL && graph->key->len == key.len &&
 	    memcmp(graph->key->data, key.data, (size_t) key.len) == 0)

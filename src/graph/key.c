@@ -7,8 +7,8 @@
  * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.
  *
  * What the catalogs say is not: a key has how many changes of them this process has heard of, its own,
- * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types,
- * operators, schemas and roles are counted, of whatever table or function: what a function calls nobody
+ * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types, casts,
+ * operators, text search, schemas and roles are counted, of whatever table or function: what a function calls nobody
  * knows.  Nobody else can change a table that was read, since its lock is held until the transaction
  * ends, and with it the key.
  */
@@ -22,20 +22,22 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#define LONGEST_KEY (4 * 1024 * 1024) /* users make settings of their own, up to a gigabyte each */
+
 static uint64 catalog_changes;
 
 static void count_catalog_changes(void);
 static void relation_changed(Datum arg, Oid relation);
 static void object_changed(Datum arg, int cache, uint32 hash);
 static void write_snapshot(Snapshot snapshot, StringInfo key);
-static void write_settings(StringInfo key);
-static void write_text(const char *text, StringInfo key);
+static bool write_settings(StringInfo key);
+static bool write_text(const char *text, StringInfo key);
 
 /* APPEND: the bytes of a variable that has no padding. */
 #define APPEND(key, variable)                                                                      \
 	appendBinaryStringInfo(key, (const char *) &(variable), sizeof(variable))
 
-void
+bool
 hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 {
 	uint32 length = VARSIZE_ANY_EXHDR(query->text);
@@ -56,14 +58,16 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, MyProc->lxid);
 	APPEND(key, catalog_changes);
 	write_snapshot(GetActiveSnapshot(), key);
-	write_settings(key);
+	return write_settings(key);
 }
 
 /* count_catalog_changes: from the first call on, which is before there is any key. */
 static void
 count_catalog_changes(void)
 {
-	static const int caches[] = {AUTHMEMROLEMEM, AUTHOID, NAMESPACEOID, OPEROID, PROCOID, TYPEOID};
+	static const int caches[] = {AUTHMEMROLEMEM, AUTHOID, CASTSOURCETARGET, NAMESPACEOID,
+	                             OPEROID,        PROCOID, TSCONFIGMAP,      TSCONFIGOID,
+	                             TSDICTOID,      TYPEOID};
 	static bool counting = false;
 	int i;
 
@@ -112,8 +116,8 @@ write_snapshot(Snapshot snapshot, StringInfo key)
 		                       (int) (snapshot->subxcnt * sizeof(TransactionId)));
 }
 
-/* write_settings: the value of each.  They may become more, and no setting ever goes. */
-static void
+/* write_settings: which there are, and the value of each; false: too long. */
+static bool
 write_settings(StringInfo key)
 {
 	struct config_generic **all = get_guc_variables();
@@ -125,6 +129,8 @@ write_settings(StringInfo key)
 	{
 		const struct config_generic *setting = all[i];
 
+		/* a library that is loaded can take away one that had only a name */
+		APPEND(key, setting);
 		switch (setting->vartype)
 		{
 			case PGC_BOOL:
@@ -140,16 +146,23 @@ write_settings(StringInfo key)
 				APPEND(key, *((const struct config_enum *) setting)->variable);
 				break;
 			case PGC_STRING:
-				write_text(*((const struct config_string *) setting)->variable, key);
+				if (!write_text(*((const struct config_string *) setting)->variable, key))
+					return false;
 				break;
 		}
 	}
+	return true;
 }
 
-static void
+static bool
 write_text(const char *text, StringInfo key)
 {
+	size_t length = text == NULL ? 0 : strlen(text) + 1;
+
+	if ((size_t) key->len + length > LONGEST_KEY)
+		return false;
 	appendStringInfoChar(key, text == NULL ? 'N' : 'T');
 	if (text != NULL)
-		appendBinaryStringInfo(key, text, (int) strlen(text) + 1);
+		appendBinaryStringInfo(key, text, (int) length);
+	return true;
 }

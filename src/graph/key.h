@@ -11,9 +11,10 @@
 #include "graph/edges.h"
 
 /*
- * hybrid_write_edges_key: a query without volatile functions that was read under a key returns the
- * same edges under it again.  Two keys are alike when their bytes are.
+ * hybrid_write_edges_key: a query that calls no volatile function, and reads no foreign table and no
+ * sequence, returns under a key what it returned under it before.  Two keys are alike when their bytes are.
+ * false: it would be too long to be of use.
  */
-extern void hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key);
+extern bool hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key);
 
 #endif

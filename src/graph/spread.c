@@ -87,7 +87,7 @@ hybrid_spread(PG_FUNCTION_ARGS)
 	int64 i;
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid_spread", ALLOCSET_DEFAULT_SIZES);
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	caller = MemoryContextSwitchTo(context);
 	allocator = hybrid_allocator(context);
 

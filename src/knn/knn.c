@@ -36,7 +36,7 @@ hybrid_knn(PG_FUNCTION_ARGS)
 	int first;
 
 	hybrid_check_arguments(fcinfo, names, lengthof(names));
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn", ALLOCSET_DEFAULT_SIZES);
 	previous = MemoryContextSwitchTo(context);
 

@@ -56,7 +56,7 @@ hybrid_knn_graph(PG_FUNCTION_ARGS)
 	const char *column;
 
 	hybrid_check_arguments(fcinfo, names, lengthof(names));
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn_graph", ALLOCSET_DEFAULT_SIZES);
 	previous = MemoryContextSwitchTo(context);

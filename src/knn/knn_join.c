@@ -31,7 +31,7 @@ hybrid_knn_join(PG_FUNCTION_ARGS)
 	HybridTarget *right;
 
 	hybrid_check_arguments(fcinfo, names, lengthof(names));
-	InitMaterializedSRF(fcinfo, 0);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid_knn_join", ALLOCSET_DEFAULT_SIZES);
 	previous = MemoryContextSwitchTo(context);

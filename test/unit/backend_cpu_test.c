@@ -121,6 +121,34 @@ test_spread(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
+/* A graph that lies in a buffer has no gain on the host, nor rows. */
+static void
+test_resident_spread(void)
+{
+	HyCsr graph = {.nodes = 3, .edges = 2};
+	HyPackedGraph packed = {.nodes = 3, .edges = 2};
+	int64_t start[2] = {0, 1};
+	uint32_t node[1] = {0};
+	double value[1] = {1};
+	double activation[3];
+	int32_t hop[3];
+	HyTask task = {.op = HY_OP_SPREAD, .allocator = &hy_malloc_allocator};
+	HyTicket ticket;
+	HyShape shape;
+
+	task.u.spread.graph = &graph;
+	task.u.spread.packed = &packed;
+	task.u.spread.buffer = (HyBuffer *) vectors;
+	task.u.spread.params = (HySpreadParams){.decay = 0.5, .fan = 1, .hops = 2};
+	task.u.spread.seeds = (HySpreadSeeds){1, start, node, value};
+	task.u.spread.activation = activation;
+	task.u.spread.hop = hop;
+	CHECK_INT(hy_task_check(&task), HY_OK);
+	shape = hy_task_shape(&task);
+	CHECK(shape.resident && !cpu->caps(NULL, &shape).ok);
+	CHECK_INT(cpu->submit(open_cpu(), &task, &ticket), HY_UNSUPPORTED);
+}
+
 static void
 test_many_tickets(void)
 {
@@ -227,6 +255,7 @@ main(void)
 	UNIT_RUN(test_distance);
 	UNIT_RUN(test_topk);
 	UNIT_RUN(test_spread);
+	UNIT_RUN(test_resident_spread);
 	UNIT_RUN(test_many_tickets);
 	UNIT_RUN(test_failures);
 	UNIT_RUN(test_caps_and_probe);

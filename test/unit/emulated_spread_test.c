@@ -127,6 +127,36 @@ test_same_bits(void)
 	}
 }
 
+/* Until convergence, where the host has no sums to ask whether that ends. */
+static void
+test_until_convergence_by_numbers(void)
+{
+	HyDevice *device;
+	HyTimings timings;
+	HyCsr numbers;
+	HyTask task;
+	bool done;
+
+	make(5000);
+	device = open_device(0);
+	task = spread_task();
+	task.u.spread.params.hops = -1;
+	task.u.spread.params.tolerance = 1e-3;
+	memset(wanted, 0, sizeof(wanted));
+	CHECK_INT(hy_spread(&graph, gain, &task.u.spread.params, &task.u.spread.seeds,
+	                    &hy_malloc_allocator, NULL, wanted, wanted_hop),
+	          HY_OK);
+	task.u.spread.buffer = send(device);
+	numbers = (HyCsr){.nodes = graph.nodes, .edges = graph.edges};
+	task.u.spread.graph = &numbers;
+	task.u.spread.gain = NULL;
+	CHECK_INT(hy_task_check(&task), HY_OK);
+	CHECK_INT(run(device, &task, &done, &timings), HY_OK);
+	CHECK(done && right());
+	device_of->close(device);
+	unmake();
+}
+
 static void
 test_what_makes_no_sense(void)
 {
@@ -178,6 +208,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_same_bits);
+	UNIT_RUN(test_until_convergence_by_numbers);
 	UNIT_RUN(test_what_makes_no_sense);
 	return unit_finish();
 }

@@ -38,7 +38,8 @@ setting_text(void *arg, const char *name)
 	(void) arg;
 	for (i = 0; i < setting_count; i++)
 	{
-		if (strcmp(settings[i].name, name) == 0)
+		/* where nobody sets one the compiler knows that there is no name */
+		if (settings[i].name != NULL && strcmp(settings[i].name, name) == 0)
 			return settings[i].text;
 	}
 	return NULL;

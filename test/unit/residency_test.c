@@ -314,6 +314,40 @@ test_forgotten(void)
 	end();
 }
 
+/* Units that nobody will ask for do not pile up where there is room for all of them. */
+static void
+test_forgotten_pile_up(void)
+{
+	HyUnitKey last = key_of(19, 1);
+	HyUnit *unit;
+	uint64_t seen;
+	uint64_t i;
+
+	begin();
+	for (i = 0; i < 20; i++)
+	{
+		HyUnitKey key = key_of(i, 1);
+
+		(void) ask(i, 1, &seen);
+		(void) ask(i, 1, &seen);
+		CHECK_INT(keep(i, 1, seen, 10, 1000, &unit), HY_OK);
+		CHECK_INT(counts.units, 1);
+		CHECK_INT(on_device, 10);
+		hy_residency_forget(residency, &key);
+		CHECK_INT(counts.units, 1);
+	}
+	/* one that a task reads stays */
+	unit = ask(19, 1, &seen);
+	hy_residency_pin(residency, unit);
+	hy_residency_forget(residency, &last);
+	(void) ask(20, 1, &seen);
+	(void) ask(20, 1, &seen);
+	CHECK_INT(keep(20, 1, seen, 10, 1000, &unit), HY_OK);
+	CHECK_INT(counts.units, 2);
+	hy_residency_pin(residency, NULL);
+	end();
+}
+
 static void
 test_failures(void)
 {
@@ -419,6 +453,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_forgotten);
+	UNIT_RUN(test_forgotten_pile_up);
 	UNIT_RUN(test_second_use);
 	UNIT_RUN(test_versions);
 	UNIT_RUN(test_cycle);

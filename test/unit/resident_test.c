@@ -547,6 +547,28 @@ test_forgotten(void)
 	CHECK_INT(held, 0);
 }
 
+/* Who forgets what failed forgets that a unit could not be sent, too. */
+static void
+test_reset_sends_again(void)
+{
+	HyResident resident;
+
+	begin(true);
+	/* what the CPU takes is forgotten, too */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+	upload_status = HY_TRANSIENT;
+	CHECK_INT(keep(&resident), HY_TRANSIENT);
+	upload_status = HY_OK;
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+	hy_executor_reset(stage.executor);
+	CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+	CHECK_INT(keep(&resident), HY_OK);
+	stage_end();
+}
+
 /* One that has closed itself has nothing, and is sent nothing. */
 static void
 test_asks_nobody_who_sleeps(void)
@@ -582,6 +604,7 @@ main(void)
 	UNIT_RUN(test_cancelled);
 	UNIT_RUN(test_closes_itself);
 	UNIT_RUN(test_forgotten);
+	UNIT_RUN(test_reset_sends_again);
 	UNIT_RUN(test_asks_nobody_who_sleeps);
 	return unit_finish();
 }
