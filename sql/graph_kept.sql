@@ -175,6 +175,12 @@ FETCH c;
 ROLLBACK TO a;
 FETCH c;
 COMMIT;
+-- each FETCH has a time of its own
+BEGIN;
+DECLARE c CURSOR FOR SELECT a.ids = ARRAY[1, (extract(epoch FROM statement_timestamp()) * 1000000)::bigint] AS now FROM seed s, LATERAL (SELECT array_agg(id ORDER BY id) AS ids FROM hybrid_spread('SELECT 1, (extract(epoch FROM statement_timestamp()) * 1000000)::bigint', ARRAY[1 + 0 * s.row])) a;
+FETCH c;
+FETCH 2 FROM c;
+COMMIT;
 BEGIN;
 DECLARE held CURSOR WITH HOLD FOR SELECT s.row, a.n FROM seed s, LATERAL (SELECT count(*) AS n FROM hybrid_spread(:told, s.ids)) a;
 FETCH held;

@@ -170,7 +170,7 @@ hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
 	st = send(residency, rows, &new->buffer);
 	if (st != HY_OK)
 	{
-		residency->counts->refused++;
+		residency->counts->refused += st != HY_CANCELLED;
 		hy_free(residency->allocator, new->notes);
 		hy_free(residency->allocator, new);
 		return st;
@@ -395,9 +395,17 @@ send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer)
 	for (i = 0; i < rows->parts && st == HY_OK; i++)
 	{
 		const HyUnitPart *part = &rows->part[i];
+		uint64_t at;
 
-		if (part->bytes > 0)
-			st = backend->upload(residency->device, *buffer, part->offset, part->data, part->bytes);
+		for (at = 0; at < part->bytes && st == HY_OK; at += HY_SEND_PIECE)
+		{
+			uint64_t bytes = part->bytes - at < HY_SEND_PIECE ? part->bytes - at : HY_SEND_PIECE;
+
+			st = hy_cancelled(rows->cancel)
+			         ? HY_CANCELLED
+			         : backend->upload(residency->device, *buffer, part->offset + at,
+			                           (const char *) part->data + at, bytes);
+		}
 	}
 	if (st == HY_OK)
 		return HY_OK;

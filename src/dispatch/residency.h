@@ -41,6 +41,8 @@ typedef struct HyUnitPart
 	uint64_t offset;
 } HyUnitPart;
 
+#define HY_SEND_PIECE (UINT64_C(32) << 20)
+
 /* HyUnitRows: what it is made of. */
 typedef struct HyUnitRows
 {
@@ -50,6 +52,7 @@ typedef struct HyUnitRows
 	int64_t rows;      /* targets of a task over it */
 	const void *notes; /* copied */
 	size_t notes_bytes;
+	const HyCancel *cancel; /* asked every HY_SEND_PIECE bytes; or NULL */
 } HyUnitRows;
 
 /* HyResidencyCounts: what happened and what there is, of one device; outlives the cache. */
@@ -85,8 +88,8 @@ extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, ui
 
 /*
  * hy_residency_room: whether a unit of so many bytes, last seen then, would be kept within limit
- * bytes; keep: sends it, evicting those that give way.  HY_QUOTA where there is no such room, HY_NOMEM
- * or what the device said; nothing is kept then.
+ * bytes; keep: sends it, evicting those that give way.  HY_QUOTA where there is no such room, HY_NOMEM,
+ * HY_CANCELLED or what the device said; nothing is kept then.
  */
 extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);

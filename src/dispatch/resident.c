@@ -94,6 +94,8 @@ hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyReside
 		member->counters[op].bytes_up += rows->bytes;
 		return HY_OK;
 	}
+	if (st == HY_CANCELLED && hy_cancelled(rows->cancel))
+		return st;
 	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT || st == HY_CANCELLED)
 		st = HY_BUG;
 	if (st == HY_CONTEXT_LOST && hy_member_idle(member))

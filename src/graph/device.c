@@ -105,8 +105,11 @@ send_graph(HybridGraph *graph, HyResident *resident)
 		{csr->weight, csr->edges * sizeof(*csr->weight), offset[HY_PACKED_WEIGHT]},
 		{graph->gain, csr->nodes * sizeof(*graph->gain), offset[HY_PACKED_GAIN]},
 		{packed->row, rows * sizeof(*packed->row), offset[HY_PACKED_ROWS]}};
-	const HyUnitRows sent = {
-		.part = part, .parts = HY_PACKED_PARTS, .bytes = packed->layout.bytes, .rows = csr->edges};
+	const HyUnitRows sent = {.part = part,
+	                         .parts = HY_PACKED_PARTS,
+	                         .bytes = packed->layout.bytes,
+	                         .rows = csr->edges,
+	                         .cancel = &hybrid_cancel};
 
 	return hybrid_keep(HY_OP_SPREAD, &sent, resident);
 }

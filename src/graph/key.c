@@ -4,7 +4,8 @@
  *
  * That is more than the query and the snapshot.  Who asks decides about rights and row security; the
  * settings, about what names mean, how text is read, and about anything else, for a policy of row
- * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.
+ * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.  So is
+ * the time at which the client's statement began, which for a cursor is that of each FETCH.
  *
  * What the catalogs say is not: a key has how many changes of them this process has heard of, its own,
  * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types, casts,
@@ -14,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "graph/key.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
@@ -42,6 +44,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 {
 	uint32 length = VARSIZE_ANY_EXHDR(query->text);
 	uint32 types = query->types == NULL ? 0 : VARSIZE(query->types);
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	Oid user;
 	int context;
 
@@ -56,6 +59,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, user);
 	APPEND(key, context);
 	APPEND(key, MyProc->lxid);
+	APPEND(key, statement);
 	APPEND(key, catalog_changes);
 	write_snapshot(GetActiveSnapshot(), key);
 	return write_settings(key);

@@ -10,6 +10,7 @@
 #include "knn/units.h"
 #include "miscadmin.h"
 #include "server/executor.h"
+#include "server/report.h"
 #include "utils/memutils.h"
 
 #define READ_ROWS 64
@@ -143,7 +144,8 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 		                   .bytes = part.bytes,
 		                   .rows = rows,
 		                   .notes = notes,
-		                   .notes_bytes = notes_size(rows, lost_count)};
+		                   .notes_bytes = notes_size(rows, lost_count),
+		                   .cancel = &hybrid_cancel};
 
 		went = hybrid_keep(HY_OP_TOPK, &sent, resident) &&
 		       hybrid_search_resident(search, resident, search->positions);

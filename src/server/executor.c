@@ -136,6 +136,8 @@ hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident)
 	HyStatus status = hy_resident_keep(executor, op, rows, resident);
 
 	flush_log();
+	if (status == HY_CANCELLED)
+		hybrid_check(status, "send to a device");
 	return status == HY_OK;
 }
 

@@ -314,6 +314,64 @@ test_forgotten(void)
 	end();
 }
 
+static int64_t pieces;      /* that have come */
+static int64_t pieces_left; /* before a cancel */
+static uint64_t arrived;    /* bytes, one behind the other */
+
+static HyStatus
+take_piece(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *data, uint64_t bytes)
+{
+	(void) device;
+	(void) buffer;
+	CHECK_INT(offset, arrived);
+	CHECK(data != NULL && bytes > 0 && bytes <= HY_SEND_PIECE);
+	arrived += bytes;
+	pieces++;
+	return HY_OK;
+}
+
+static bool
+no_pieces_left(void *arg)
+{
+	(void) arg;
+	return pieces >= pieces_left;
+}
+
+/* What is large goes in pieces, between which a cancel is seen; nothing stays then, and nothing was refused. */
+static void
+test_cancelled(void)
+{
+	static const HyBackend large = {
+		.buf_alloc = take_buffer, .buf_free = free_buffer, .upload = take_piece};
+	const uint64_t bytes = 2 * HY_SEND_PIECE + 1;
+	const HyCancel cancel = {no_pieces_left, NULL};
+	char *data = malloc(bytes); /* never touched */
+	HyUnitPart part = {.data = data, .bytes = bytes};
+	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = bytes, .rows = 1, .cancel = &cancel};
+	HyUnitKey key = key_of(1, 1);
+	HyUnit *unit;
+	uint64_t seen;
+
+	begin();
+	hy_residency_destroy(residency, true);
+	residency = hy_residency_create(&memory.allocator, &large, NULL, &counts);
+	for (pieces_left = 0; pieces_left <= 3; pieces_left++)
+	{
+		HyStatus expected = pieces_left < 3 ? HY_CANCELLED : HY_OK;
+
+		pieces = 0;
+		arrived = 0;
+		CHECK(ask(1, 1, &seen) == NULL);
+		CHECK_INT(hy_residency_keep(residency, &key, 1, &rows, bytes, &unit), expected);
+		CHECK_INT(pieces, pieces_left);
+		CHECK_INT(on_device, expected == HY_OK ? bytes : 0);
+	}
+	CHECK_INT(counts.refused, 0);
+	CHECK_INT(counts.units, 1);
+	end();
+	free(data);
+}
+
 /* Units that nobody will ask for do not pile up where there is room for all of them. */
 static void
 test_forgotten_pile_up(void)
@@ -454,6 +512,7 @@ main(void)
 {
 	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_forgotten_pile_up);
+	UNIT_RUN(test_cancelled);
 	UNIT_RUN(test_second_use);
 	UNIT_RUN(test_versions);
 	UNIT_RUN(test_cycle);

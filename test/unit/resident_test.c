@@ -591,6 +591,36 @@ test_asks_nobody_who_sleeps(void)
 	stage_end();
 }
 
+static bool
+at_once(void *arg)
+{
+	(void) arg;
+	return true;
+}
+
+/* A cancel while a unit is sent says nothing of the device, unless nobody has asked for it. */
+static void
+test_cancelled_while_sent(void)
+{
+	const HyCancel cancel = {at_once, NULL};
+	HyResident resident;
+	HyUnitPart part = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES};
+	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = BYTES, .rows = ROWS, .cancel = &cancel};
+
+	begin(true);
+	settle(&resident);
+	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
+	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
+	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_CANCELLED);
+	CHECK_INT(stage_counters(1)->failures, 0);
+	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
+	upload_status = HY_CANCELLED;
+	CHECK_INT(keep(&resident), HY_BUG);
+	upload_status = HY_OK;
+	CHECK_INT(stage_counters(1)->failures, 1);
+	stage_end();
+}
+
 int
 main(void)
 {
@@ -602,6 +632,7 @@ main(void)
 	UNIT_RUN(test_what_cannot_be_sent);
 	UNIT_RUN(test_failing_tasks);
 	UNIT_RUN(test_cancelled);
+	UNIT_RUN(test_cancelled_while_sent);
 	UNIT_RUN(test_closes_itself);
 	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_reset_sends_again);
