@@ -22,6 +22,7 @@ static void run_cpu(void *arg);
 static HyTask share_of(const HyTask *task, int part, int parts);
 static HyTask sample_of(const HyTask *task, int parts);
 static int64_t sampled(const HyTask *task);
+static HyTask on_host(const HyTask *task);
 static void cut_rows(HyMatrix *matrix, int64_t first, int64_t end);
 static void be_a_core(const HyTask *task, int ready, int go);
 static void tell(int fd);
@@ -30,7 +31,7 @@ static void hear(int fd);
 double
 gpu_cpu_us(const HyTask *task, int *parts)
 {
-	HyTask whole = *task;
+	const HyTask whole = on_host(task);
 	int n;
 
 	if (parts != NULL)
@@ -42,7 +43,7 @@ gpu_cpu_us(const HyTask *task, int *parts)
 
 		if (sampled(task) / n < (task->op == HY_OP_SPREAD ? 1 : LEAST_ROWS))
 			continue;
-		sample = sample_of(task, n);
+		sample = sample_of(&whole, n);
 		us = gpu_now_us();
 		run_cpu(&sample);
 		us = gpu_now_us() - us;
@@ -56,12 +57,13 @@ gpu_cpu_us(const HyTask *task, int *parts)
 		if (us * n < ENOUGH_US)
 			break;
 	}
-	return gpu_median_us(run_cpu, &whole);
+	return gpu_median_us(run_cpu, (void *) (uintptr_t) &whole);
 }
 
 double
 gpu_cores_us(const HyTask *task)
 {
+	const HyTask whole = on_host(task);
 	int cores = gpu.cores < MOST_CORES ? gpu.cores : MOST_CORES;
 	pid_t child[MOST_CORES];
 	int ready[2];
@@ -77,7 +79,7 @@ gpu_cores_us(const HyTask *task)
 		child[i] = fork();
 		if (child[i] == 0)
 		{
-			HyTask share = share_of(task, i, cores);
+			HyTask share = share_of(&whole, i, cores);
 
 			/* so that it ends with its parent */
 			(void) close(go[1]);
@@ -114,6 +116,17 @@ gpu_print_cpu(const char *name, const HyTask *task, double us, GpuAsked asked)
 	                 parts > 1 ? gpu_name("1/%d of it was run", parts) : "");
 	gpu_print_beside(gpu_name("%s_speedup", name), cpu / us, "ratio", asked,
 	                 "%.6g us against %.6g us", us, cpu);
+}
+
+/* on_host: a task over a graph that lies on a device has the host's as well (gpu_spread_reside). */
+static HyTask
+on_host(const HyTask *task)
+{
+	HyTask whole = *task;
+
+	if (task->op == HY_OP_SPREAD)
+		whole.u.spread.buffer = NULL;
+	return whole;
 }
 
 static void

@@ -79,6 +79,17 @@ SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT source, target FROM link
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT source, target FROM link WHERE (SELECT wild()) UNION SELECT 1, 2', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT * FROM wild_edges()', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('TABLE wild_view', s.ids);
+-- also where a call is not in the query: defaults of arguments, what an aggregate is made of
+CREATE SEQUENCE calls;
+CREATE FUNCTION by_default(source bigint, target bigint DEFAULT nextval('calls')) RETURNS TABLE (s bigint, t bigint) IMMUTABLE LANGUAGE sql AS 'SELECT 1::bigint, 100 + $2';
+CREATE FUNCTION by_its_default(target bigint DEFAULT (ARRAY[nextval('calls')])[1]) RETURNS bigint STABLE LANGUAGE sql AS 'SELECT target';
+CREATE FUNCTION by_anothers(target bigint DEFAULT by_its_default()) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT target';
+CREATE VIEW by_view AS SELECT 1 AS source, 200 + by_anothers() AS target;
+CREATE FUNCTION counted(bigint, int) RETURNS bigint VOLATILE LANGUAGE sql AS $$ SELECT nextval('calls') $$;
+CREATE AGGREGATE counts(int) (SFUNC = counted, STYPE = bigint, INITCOND = '0');
+CREATE FUNCTION constantly(bigint, bigint DEFAULT 7) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT $2';
+SELECT edges, (SELECT count(DISTINCT n) FROM (SELECT (SELECT max(id) FROM hybrid_spread(edges, ARRAY[1, -i])) AS n FROM generate_series(1, 2) i) d) AS graphs
+FROM unnest(ARRAY['SELECT s, t + 0 * by_its_default(1) FROM by_default(1)', 'SELECT s, t FROM by_default(source => 1)', 'SELECT s, t FROM by_default(1, 2)', 'TABLE by_view', 'SELECT 1, counts(1)', 'SELECT 1, counts(1) OVER ()', 'SELECT 1, constantly(1)', 'SELECT 1, 3 + sum(1) OVER () + rank() OVER ()']) WITH ORDINALITY e (edges, n) ORDER BY n;
 -- a sample is another one each time, unless it is to be the same
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100), (SELECT count(*) FROM told(''for a sample'')) t', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100) REPEATABLE (1), (SELECT count(*) FROM told(''for one sample'')) t', s.ids);
@@ -147,6 +158,36 @@ CREATE CAST (cast_between AS int) WITH FUNCTION to_five(cast_between);
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT 1, row(1)::cast_between::int', ARRAY[change_between(CASE i WHEN 2 THEN 'DO $d$ BEGIN DROP CAST (cast_between AS int); CREATE CAST (cast_between AS int) WITH FUNCTION to_six(cast_between); END $d$' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
 CREATE TEXT SEARCH CONFIGURATION search_between (COPY = simple);
 SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('search_between', 'runs run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH CONFIGURATION search_between ALTER MAPPING FOR asciiword WITH english_stem' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+CREATE TYPE label_between AS ENUM ('open', 'shut');
+CREATE TABLE labelled (source int, target int, l label_between);
+INSERT INTO labelled VALUES (1, 2, 'open'), (1, 3, 'shut');
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT source, target FROM labelled WHERE l::text = 'open'$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TYPE label_between RENAME VALUE ''open'' TO ''ajar''' WHEN 3 THEN 'ALTER TYPE label_between RENAME VALUE ''shut'' TO ''open''' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+CREATE TEXT SEARCH DICTIONARY words_between (TEMPLATE = simple);
+CREATE TEXT SEARCH CONFIGURATION searched_between (COPY = simple);
+ALTER TEXT SEARCH CONFIGURATION searched_between ALTER MAPPING FOR asciiword WITH words_between;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread($$SELECT 1, 5 + length(to_tsvector('searched_between', 'the run'))$$, ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER TEXT SEARCH DICTIONARY words_between (STOPWORDS = english)' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+DROP TEXT SEARCH CONFIGURATION searched_between;
+DROP TEXT SEARCH DICTIONARY words_between;
+-- rights, given and taken: those of another role, past row security, to a schema, to a table
+CREATE ROLE regress_graph_owner;
+ALTER TABLE labelled ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owners ON labelled TO regress_graph_kept USING (pg_has_role('regress_graph_owner', 'member'));
+CREATE SCHEMA closing CREATE TABLE link (source int, target int);
+INSERT INTO closing.link VALUES (1, 5);
+GRANT USAGE ON SCHEMA closing TO regress_graph_kept;
+GRANT SELECT ON labelled, closing.link TO regress_graph_kept;
+ALTER FUNCTION change_between SECURITY DEFINER;
+SET ROLE regress_graph_kept;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'GRANT regress_graph_owner TO regress_graph_kept' WHEN 3 THEN 'REVOKE regress_graph_owner FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'ALTER ROLE regress_graph_kept BYPASSRLS' WHEN 3 THEN 'ALTER ROLE regress_graph_kept NOBYPASSRLS' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM closing.link', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE USAGE ON SCHEMA closing FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+SELECT i, (SELECT array_agg(id ORDER BY id) FROM hybrid_spread('SELECT source, target FROM labelled', ARRAY[change_between(CASE i WHEN 2 THEN 'REVOKE SELECT ON labelled FROM regress_graph_kept' ELSE 'SELECT' END, 1)])) FROM generate_series(1, 3) i;
+RESET ROLE;
+ALTER FUNCTION change_between SECURITY INVOKER;
+DROP SCHEMA closing CASCADE;
+DROP TABLE labelled;
+DROP TYPE label_between;
+DROP ROLE regress_graph_owner;
 DROP TYPE cast_between CASCADE;
 DROP TEXT SEARCH CONFIGURATION search_between;
 -- a temporary table that comes and goes

@@ -12,14 +12,11 @@
 #include <float.h>
 #include <math.h>
 
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "graph/arguments.h"
+#include "graph/constant.h"
 #include "graph/edges.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "optimizer/optimizer.h"
 #include "server/query.h"
 #include "server/settings.h"
 #include "utils/builtins.h"
@@ -55,9 +52,6 @@ typedef struct Receiver
 
 static bool is_edges_query(const char *query);
 static void check_plain_read(void *arg, SPIPlanPtr plan);
-static bool is_constant(Query *query);
-static bool varies(Node *node, void *context);
-static bool has_snapshot(const RangeTblEntry *relation);
 static void set_wanted(Receiver *receiver, ArrayType *types);
 static void check_columns(void *arg, TupleDesc columns);
 static bool take_edge(void *arg, TupleTableSlot *slot);
@@ -178,56 +172,12 @@ check_plain_read(void *arg, SPIPlanPtr plan)
 		query = linitial_node(Query, source->query_list);
 		if (query->commandType == CMD_SELECT && !query->hasModifyingCTE && query->rowMarks == NIL)
 		{
-			receiver->edges->constant = is_constant(query);
+			receiver->edges->constant = hybrid_query_is_constant(query);
 			return;
 		}
 	}
 	ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("edges query must only read"),
 	                errhint("It cannot change or lock rows, or create a table.")));
-}
-
-/* is_constant: of a query as it was rewritten, so that views and row security are part of it. */
-static bool
-is_constant(Query *query)
-{
-	return !contain_volatile_functions((Node *) query) && !varies((Node *) query, NULL);
-}
-
-/*
- * varies: whether there is a TABLESAMPLE that takes other rows each time, or a relation that shows
- * what was done since the snapshot.
- */
-static bool
-varies(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RangeTblEntry))
-		return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
-		       !has_snapshot((RangeTblEntry *) node);
-	if (IsA(node, TableSampleClause))
-		return ((TableSampleClause *) node)->repeatable == NULL;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, varies, context, QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, varies, context);
-}
-
-/* has_snapshot: not a sequence, nor a foreign table, nor are those that inherit from it. */
-static bool
-has_snapshot(const RangeTblEntry *relation)
-{
-	ListCell *cell;
-
-	if (relation->relkind == RELKIND_SEQUENCE || relation->relkind == RELKIND_FOREIGN_TABLE)
-		return false;
-	if (!relation->inh || !has_subclass(relation->relid))
-		return true;
-	foreach (cell, find_all_inheritors(relation->relid, relation->rellockmode, NULL))
-	{
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
-			return false;
-	}
-	return true;
 }
 
 static void

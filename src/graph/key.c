@@ -7,11 +7,13 @@
  * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.  So is
  * the time at which the client's statement began, which for a cursor is that of each FETCH.
  *
- * What the catalogs say is not: a key has how many changes of them this process has heard of, its own,
- * those that it has rolled back, or others'.  Changes of tables, views, policies, functions, types, casts,
- * operators, text search, schemas and roles are counted, of whatever table or function: what a function calls nobody
- * knows.  Nobody else can change a table that was read, since its lock is held until the transaction
- * ends, and with it the key.
+ * What the catalogs say is not: a key has how many messages of changes have come from other processes,
+ * and how many commands have changed anything in this transaction, or were rolled back.  That is more than
+ * the catalogs, but of whatever table, type or right: what a function asks for nobody knows.  Nobody else
+ * can change a table that was read, since its lock is held until the transaction ends, and with it the key.
+ *
+ * What a function tells of the session itself is in no key: its prepared statements, its cursors, whether
+ * its transaction has a number.
  */
 #include "postgres.h"
 
@@ -19,18 +21,18 @@
 #include "graph/key.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
+#include "storage/sinval.h"
 #include "utils/guc_tables.h"
 #include "utils/inval.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 
 #define LONGEST_KEY (4 * 1024 * 1024) /* users make settings of their own, up to a gigabyte each */
 
-static uint64 catalog_changes;
+static uint64 rollbacks; /* of subtransactions */
 
-static void count_catalog_changes(void);
-static void relation_changed(Datum arg, Oid relation);
-static void object_changed(Datum arg, int cache, uint32 hash);
+static void write_changes(StringInfo key);
+static void
+count_rollbacks(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void *arg);
 static void write_snapshot(Snapshot snapshot, StringInfo key);
 static bool write_settings(StringInfo key);
 static bool write_text(const char *text, StringInfo key);
@@ -48,7 +50,6 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	Oid user;
 	int context;
 
-	count_catalog_changes();
 	GetUserIdAndSecContext(&user, &context);
 	APPEND(key, length);
 	appendBinaryStringInfo(key, VARDATA_ANY(query->text), (int) length);
@@ -60,44 +61,37 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	APPEND(key, context);
 	APPEND(key, MyProc->lxid);
 	APPEND(key, statement);
-	APPEND(key, catalog_changes);
+	write_changes(key);
 	write_snapshot(GetActiveSnapshot(), key);
 	return write_settings(key);
 }
 
-/* count_catalog_changes: from the first call on, which is before there is any key. */
+/* write_changes: how many there are in the catalogs, as far as this process has heard. */
 static void
-count_catalog_changes(void)
+write_changes(StringInfo key)
 {
-	static const int caches[] = {AUTHMEMROLEMEM, AUTHOID, CASTSOURCETARGET, NAMESPACEOID,
-	                             OPEROID,        PROCOID, TSCONFIGMAP,      TSCONFIGOID,
-	                             TSDICTOID,      TYPEOID};
 	static bool counting = false;
-	int i;
+	CommandId command = GetCurrentCommandId(false);
 
-	if (counting)
-		return;
+	if (!counting)
+		RegisterSubXactCallback(count_rollbacks, NULL);
 	counting = true;
-	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
-	for (i = 0; i < (int) lengthof(caches); i++)
-		CacheRegisterSyscacheCallback(caches[i], object_changed, (Datum) 0);
+	/* those of others are heard of when tables are opened, which a kept graph spares */
+	AcceptInvalidationMessages();
+	APPEND(key, SharedInvalidMessageCounter);
+	APPEND(key, command);
+	APPEND(key, rollbacks);
 }
 
 static void
-relation_changed(Datum arg, Oid relation)
+count_rollbacks(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void *arg)
 {
+	(void) own;
+	(void) parent;
 	(void) arg;
-	(void) relation;
-	catalog_changes++;
-}
-
-static void
-object_changed(Datum arg, int cache, uint32 hash)
-{
-	(void) arg;
-	(void) cache;
-	(void) hash;
-	catalog_changes++;
+	/* one without a number has changed nothing */
+	if (event == SUBXACT_EVENT_ABORT_SUB && TransactionIdIsValid(GetCurrentTransactionIdIfAny()))
+		rollbacks++;
 }
 
 /* write_snapshot: all that decides which rows it sees. */

@@ -12,7 +12,7 @@
 
 /*
  * hybrid_write_edges_key: a query that calls no volatile function, and reads no foreign table and no
- * sequence, returns under a key what it returned under it before.  Two keys are alike when their bytes are.
+ * sequence, returns under a key what it returned under it before (constant.h).  Two keys are alike when their bytes are.
  * false: it would be too long to be of use.
  */
 extern bool hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key);
