@@ -6,6 +6,7 @@
 #
 # PART is 'regress', pg_regress with hybrid.execution = prefer_gpu, or 'sessions', the rest; without one it is both.
 # On cuda pg_regress runs all tests, on the emulated device a few (a step of test/check.sh runs all of them there).
+# In each server every operation must be answered by the device at least once: where it is not, the CPU does it silently.
 # Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree; started by root, the server runs as
 # another user.
 set -uo pipefail
