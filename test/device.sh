@@ -6,6 +6,7 @@
 #
 # PART is 'regress', pg_regress with hybrid.execution = prefer_gpu, or 'sessions', the rest; without one it is both.
 # On cuda pg_regress runs all tests, on the emulated device a few (a step of test/check.sh runs all of them there).
+# In each server every operation must be answered by the device at least once: where it is not, the CPU does it silently.
 # Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree; started by root, the server runs as
 # another user.
 set -uo pipefail
@@ -70,11 +71,46 @@ ended()
 	exit $((failed > 0))
 }
 
+# what asks for each operation
+operations=(distance topk spread assign score_codes)
+each="CREATE TEMP TABLE tried AS SELECT n AS id, ARRAY[n % 97, n % 89, n % 83, n % 79]::vector(4) AS v FROM generate_series(1, 2000) AS n;
+	SELECT FROM unnest(hybrid_distances('[1,2]', array_fill('[1,3]'::vector, ARRAY[1000])));
+	SELECT FROM hybrid_knn('tried', 'v', (SELECT array_agg(v) FROM tried WHERE id <= 40), 10);
+	SELECT FROM hybrid_spread('SELECT id, id % 50 + 1 FROM tried', ARRAY[1]);
+	CREATE INDEX ON tried USING hybrid (v); SET enable_seqscan = off;
+	SELECT FROM tried ORDER BY v <-> '[1,2,3,4]' LIMIT 10"
+# how many batches of each the device has answered, a line each: of all sessions where hybrid is preloaded
+counts="SELECT operation, sum(calls + pieces) FROM hybrid_stats WHERE backend = '$device' GROUP BY operation"
+
+# unanswered BEFORE AFTER: the operations of which the device has answered none between two such counts
+unanswered()
+{
+	local operation before after missing=()
+
+	for operation in "${operations[@]}"; do
+		before=$(sed -nE "s/^$operation\|([0-9]+)$/\1/p" <<<"$1")
+		after=$(sed -nE "s/^$operation\|([0-9]+)$/\1/p" <<<"$2")
+		[ "${after:-0}" -gt "${before:-0}" ] || missing+=("$operation")
+	done
+	echo "${missing[*]}"
+}
+
+# answered NAME BEFORE AFTER: that it has answered some of each: a session that prefers it is not told where it did not
+answered()
+{
+	local missing
+
+	missing=$(unanswered "$2" "$3")
+	[ -z "$missing" ]
+	verdict "$1" $? "none of: $missing; $(tr '\n' ' ' <<<"$2"), then $(tr '\n' ' ' <<<"$3")"
+}
+
 # regress NAME SETTING ...: pg_regress of $tests in a server of its own.  Its psql names a time zone that is there
 # without files of time zones; pg_regress's own is Los Angeles's.
 regress()
 {
-	local name=$1 installed=$server/tree/usr/lib/postgresql/15
+	local name=$1 installed=$server/tree/usr/lib/postgresql/15 before operation
+	local -x PGDATABASE=postgres
 
 	shift
 	test/server.sh up "$server" "hybrid.plugins = 'hybrid_$device'" "hybrid.execution = prefer_gpu" "$@" || exit 1
@@ -88,8 +124,20 @@ regress()
 		--inputdir="$server/in" --outputdir="$server/out" --dbname=contrib_regression --load-extension=hybrid \
 		"${tests[@]}" >"$private/regress" 2>&1
 	verdict "$name" $? "$(tail -n 100 "$private/regress" "$server/out/regression.diffs" 2>&1 | sed '2,$s/^/#   /')"
-	equal "on the device" "$(PGDATABASE=contrib_regression sql -c "SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])" \
+	PGDATABASE=contrib_regression
+	before=$(sql -c "$counts")
+	[[ "$*" != *preload* ]] || answered "the device has answered each operation in it" "" "$before"
+	answered "it answers each for a session" "$before" "$(sql -c "$each" -c "$counts")"
+	equal "on the device" "$(sql -c "SELECT hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[])" \
 		-c "SELECT backend, fallback FROM hybrid_events WHERE pid = pg_backend_pid()")" "{2.8284271247461903,0}"$'\n'"$device|f"
+	# a device that refuses one of them is told
+	for operation in "${operations[@]}"; do
+		[ "$device" = emulated ] || continue
+		before=$(sql -c "$counts")
+		equal "one that refuses $operation is found out" "$(unanswered "$before" "$(
+			sql -c "SET hybrid.emulated_faults = 'op=$operation,status=unsupported'" -c "$each" -c "$counts"
+		)")" "$operation"
+	done
 	test/server.sh down "$server"
 }
 
@@ -172,11 +220,10 @@ if [ "$part" != sessions ]; then
 	esac
 	if [ -x "${found%/bin/postgres}/lib/pgxs/src/test/regress/pg_regress" ]; then
 		regress "pg_regress, ${#tests[@]} tests, with prefer_gpu"
-		# where all sessions share what is known of a device
-		if [ -e hybrid_emulated.so ]; then
-			tests=(telemetry_emulated dispatcher_emulated)
-			regress "and ${#tests[@]} of them with hybrid preloaded" "shared_preload_libraries = 'hybrid'"
-		fi
+		# where all sessions share what is known of a device; those that forget it are first
+		tests=(knn knn_graph graph_spread index_build)
+		[ ! -e hybrid_emulated.so ] || tests=(telemetry_emulated dispatcher_emulated "${tests[@]}")
+		regress "and ${#tests[@]} with hybrid preloaded" "shared_preload_libraries = 'hybrid'"
 	else
 		echo "# not available: pg_regress was not found, so that the regression tests are skipped"
 	fi
@@ -201,6 +248,7 @@ sql -c "CREATE EXTENSION hybrid" -c "
 	FROM generate_series(0, 1999) AS n, generate_series(1, 8) AS i" -c "CREATE TABLE gate (opened bool)" || exit 1
 equal "the device can be used" \
 	"$(sql -c "SELECT state IN ('open', 'closed') FROM hybrid_devices WHERE backend = '$device' LIMIT 1")" t
+answered "and answers each operation" "$(sql -c "$counts")" "$(sql -c "$each" -c "$counts")"
 wanted=$(answers "SET hybrid.force_cpu = on")
 before=$(served)
 equal "the device finds what the CPU finds" "$(answers 'SELECT')" "$wanted"

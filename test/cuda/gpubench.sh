@@ -24,6 +24,29 @@ verdict()
 	fi
 }
 
+# equal NAME GOT WANTED
+equal()
+{
+	[ "$2" = "$3" ]
+	verdict "$1" $?
+	[ "$2" = "$3" ] || echo "#   got $2, wanted $3"
+}
+
+# a value: finite and above 0, as %.6g prints it
+v='([1-9][0-9]*(\.[0-9]+)?|0\.0*[1-9][0-9]*|[1-9](\.[0-9]+)?e[+-][0-9]+)'
+# what it may be besides, and why: a context takes none of the fake device's memory
+none='context_memory,0,MiB'
+# that no row was left over is what should be
+none+='|assign_launch_[0-9x_]+_rest,0,ratio'
+# the times of the fake device follow no law, so what is predicted of them may be right of nothing, or never, and cost anything
+none+='|audit_(right_share,0,ratio|lost,0,percent|calls_before_on_device,0,calls)|break_even_[a-z0-9_]+_off,(0|inf)?,percent'
+
+# odd FILE: the lines with another value than these
+odd()
+{
+	grep -E '^fake ' "$1" | grep -vE "^fake ([^,]+,$v,[^,]*|$none),"
+}
+
 # has SECTION PATTERN ...: a line each, with a value, that begins so; '>' and '<' are what was asked
 has()
 {
@@ -39,14 +62,23 @@ has()
 
 LD_LIBRARY_PATH=build/cuda/fake/lib build/cuda/fake/gpubench --quick build/cuda/fake >"$work/out" 2>&1
 verdict "the bench ends well" $?
-v='[0-9.e+inf-]+'
 head -n 1 "$work/out" | grep -q '^# fake device.*NO FIGURE BELOW MEANS ANYTHING'
 verdict "its head says that there was no device" $?
 ! grep -vE '^(#|measure,|fake [^,]+,[^,]*,[^,]*,([<>]= [0-9.]+)?,(fake|not available),[^,]*$)' "$work/out" >"$work/bad"
 verdict "and so does each line" $?
 sed 's/^/#   /' "$work/bad"
+! odd "$work/out" >"$work/bad"
+verdict "every value is finite and above 0, but for those that need not be" $?
+sed 's/^/#   /' "$work/bad"
+for value in inf -inf nan -nan 0 -0 0.000 -1.5 1.5.2 1e 1-2 ''; do
+	echo "fake top10_l2_float32_128_1x2000_resident,$value,us,,fake,"
+done >"$work/made_up"
+equal "values that are not are told" "$(odd "$work/made_up" | wc -l) of $(wc -l <"$work/made_up")" "12 of 12"
+printf 'fake %s,,fake,\n' break_even_topk_64_1_off,nan,percent context_memory,inf,MiB context_open,0,ms \
+	assign_launch_64_128x128_share_of_matrix_rate,0,ratio >"$work/made_up"
+equal "also of those that may be 0" "$(odd "$work/made_up" | wc -l) of $(wc -l <"$work/made_up")" "4 of 4"
 
-has yardsticks "context_open,$v,ms" "context_memory,$v,MiB" "launch_and_wait,$v,us" "copy_up_pinned,$v,GB/s" \
+has yardsticks "context_open,$v,ms" "context_memory,0,MiB" "launch_and_wait,$v,us" "copy_up_pinned,$v,GB/s" \
 	"copy_up_pageable,$v,GB/s" "copy_down_pinned,$v,GB/s" "copy_down_pageable,$v,GB/s" "device_bandwidth,$v,GB/s" \
 	"read_bandwidth,$v,GB/s" "matrix_rate_bfloat16,$v,TFLOP/s" "matrix_rate_bfloat16_loop,$v,TFLOP/s" \
 	"matrix_rate_bfloat16_cublas,$v,TFLOP/s"
@@ -84,8 +116,11 @@ for section in resident queries assign spread small batch overlap busy shapes co
 	has "$section, pieces" "${section}_longest_piece,$v,ms,<= 5,"
 done
 has pool "pool_held_above_payload,0\.[0-4][0-9]*,ratio,<= 0.5,"
-has route "calibration_time,$v,s" "audit_right_share,$v,ratio,>= 0.95," "break_even_(distance|topk|spread)_[0-9_]+_off,$v,percent,<= 20," \
-	"break_even_median_off,$v,percent,<= 20," "break_even_worst_off,$v,percent,<= 20,"
+# what there is no break even of has no value, but says so
+off="_off,($v|0|inf),percent,<= 20,fake,"
+has route "calibration_time,$v,s" "audit_right_share,(0|1|0\.[0-9]+),ratio,>= 0.95," \
+	"break_even_(distance|topk|spread)_[0-9_]+_off(,,percent,<= 20,not available|,($v|0|inf),percent,<= 20,fake)," \
+	"break_even_median$off" "break_even_worst$off"
 
 # what it looks for at run time may not be there; and a part of it is a part
 build/cuda/fake/gpubench --quick build/cuda/fake 0 busy cublas >"$work/out" 2>&1

@@ -11,10 +11,11 @@
 #
 # All of them without any; also after one that failed.  At the end there is a line each: what it came to and how many
 # seconds that took; what could not run for want of something is 'not available', and no failure.  None may take
-# longer than HYBRID_GPUCHECK_LIMIT seconds (600).
+# longer than HYBRID_GPUCHECK_LIMIT seconds (600).  A section is ok where its program ends well and all tests that it
+# planned are told as ok; under the sanitizer also where that says of itself that it has found nothing.
 #
-# Needs a driver, and what `make gpu-programs` builds, which needs nvcc; regress and server also need PostgreSQL 15,
-# hybrid.so and hybrid_emulated.so, which `make` builds.  Where nvcc is found, the programs are built first, unless
+# Needs a driver, and what `make gpu-programs` builds, which needs nvcc; regress and server also need PostgreSQL 15
+# where test/server.sh looks for it, hybrid.so and hybrid_emulated.so, which `make` builds.  Where nvcc is found, the programs are built first, unless
 # they were carried here: without the objects that they were made of.  Fails where there is no GPU.
 set -uo pipefail
 
@@ -23,9 +24,14 @@ cd "$(dirname "$0")/../.." || exit 2
 built=${HYBRID_GPUCHECK_BUILT:-build/cuda}
 plugin=$PWD
 extent=()
+sessions=test/device.sh
+# below which PostgreSQL is installed, if not below a directory of its own
+root=
 if [ "$built" != build/cuda ]; then
 	plugin=$built
 	extent=(small)
+	sessions=$built/device.sh
+	root=${HYBRID_GPUCHECK_ROOT-}
 fi
 all=(ops filter sanitizer regress server)
 limit=${HYBRID_GPUCHECK_LIMIT:-600}
@@ -82,34 +88,103 @@ not_available()
 	verdict "$1" "not available: $2" 0
 }
 
-# part NAME COMMAND ...: within its time, whatever became of those before
+# untested: what is wrong with the tests that were told: nothing where all that were planned are ok
+untested()
+{
+	awk '
+		/^1\.\.[0-9]+$/ { plans++; planned = substr($0, 4) + 0 }
+		/^ok / { ok++ }
+		/^not ok / { not_ok++ }
+		END {
+			if (not_ok > 0)
+				print not_ok " tests not ok"
+			else if (plans != 1)
+				print "no plan of its tests"
+			else if (ok != planned)
+				print ok + 0 " tests ok, not " planned
+			else if (planned == 0)
+				print "no tests"
+		}' "$said"
+}
+
+# unexamined TOOL: what is wrong with what the sanitizer says of itself in the end.  It counts warnings, such as that two
+# threads may meet, but they do not change its exit status
+unexamined()
+{
+	local summary='^========= ERROR SUMMARY: ' clean='0 errors$'
+
+	if [ "$1" = racecheck ]; then
+		summary='^========= RACECHECK SUMMARY: '
+		clean='0 hazards displayed \(0 errors, 0 warnings\)$'
+	fi
+	if ! grep -qE "$summary" "$said"; then
+		echo "compute-sanitizer has no summary"
+	elif grep -E "$summary" "$said" | grep -qvE "$summary$clean"; then
+		grep -E "$summary" "$said" | grep -vE "$summary$clean" | head -n 1 | sed 's/^=* //'
+	fi
+}
+
+# part TOOL NAME COMMAND ...: within its time, whatever became of those before; TOOL is the sanitizer's, or '-'
 part()
 {
-	local name=$1 begin=$SECONDS status
+	local tool=$1 name=$2 begin=$SECONDS status trouble
 
-	shift
+	shift 2
 	echo "# $name"
 	timeout -k 30 "$limit" "$@" 2>&1 | tee "$said"
 	status=${PIPESTATUS[0]}
-	if [ "$status" != 0 ] && grep -q 'no GPU' "$said"; then
-		exit 1
-	elif [ "$status" != 0 ] && grep -qi 'Device not supported' "$said"; then
+	[ "$status" = 0 ] || ! grep -q '^no GPU: ' "$said" || exit 1
+	trouble=$(untested)
+	if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+		trouble="no end after $limit s"
+	elif [ "$tool" != - ] && grep -q '^========= .*Device not supported' "$said" && ! grep -q '^not ok ' "$said"; then
 		verdict "$name" "not available: compute-sanitizer says Device not supported" $((SECONDS - begin))
-	elif [ "$status" = 124 ] || [ "$status" = 137 ]; then
-		verdict "$name" "FAILED: no end after $limit s" $((SECONDS - begin))
-		failed=1
+		return
 	elif [ "$status" != 0 ]; then
-		verdict "$name" "FAILED: status $status" $((SECONDS - begin))
+		trouble="status $status${trouble:+, $trouble}"
+	elif [ "$trouble" = "no tests" ] && grep -q '^# not available: ' "$said"; then
+		verdict "$name" "$(why_not)" $((SECONDS - begin))
+		return
+	elif [ -z "$trouble" ] && [ "$tool" != - ]; then
+		trouble=$(unexamined "$tool")
+	fi
+	if [ -n "$trouble" ]; then
+		verdict "$name" "FAILED: $trouble" $((SECONDS - begin))
 		failed=1
 	elif grep -q '^# not available: ' "$said"; then
-		verdict "$name" "ok, in part; $(sed -n 's/^# not available/not available/p' "$said" | paste -sd ';')" $((SECONDS - begin))
+		verdict "$name" "ok, in part; $(why_not)" $((SECONDS - begin))
 	else
 		verdict "$name" ok $((SECONDS - begin))
 	fi
 }
 
-[[ $wanted != *" ops "* ]] || part ops "$built/gpucheck" "$plugin" "$device" "${extent[@]}"
-[[ $wanted != *" filter "* ]] || part filter "$built/gpucheck_filter" "$plugin" "$device" "${extent[@]}"
+# why_not: what a section says that it could not run
+why_not()
+{
+	sed -n 's/^# not available/not available/p' "$said" | paste -sd ';'
+}
+
+# no_server: why there is no PostgreSQL that test/server.sh could start; nothing where there is one
+no_server()
+{
+	local lib=usr/lib/postgresql/15 found below=$root each version
+
+	found=$(realpath "$(command -v postgres)" 2>/dev/null)
+	[[ $found != */"$lib/bin/postgres" ]] || below=${found%"/$lib/bin/postgres"}
+	if [ ! -x "$below/$lib/bin/postgres" ]; then
+		echo "PostgreSQL 15 was not found as $below/$lib/bin/postgres${found:+, and $found does not lie so}"
+		return
+	fi
+	for each in "$lib"/bin/{initdb,pg_ctl,psql} usr/share/postgresql/15; do
+		[ -e "$below/$each" ] || { echo "$below/$each was not found" && return; }
+	done
+	version=$("$below/$lib/bin/postgres" --version 2>&1 | head -n 1)
+	[[ $version =~ ^postgres\ \(PostgreSQL\)\ 15([^0-9]|$) ]] ||
+		echo "$below/$lib/bin/postgres is not PostgreSQL 15: ${version:-it does not say what it is}"
+}
+
+[[ $wanted != *" ops "* ]] || part - ops "$built/gpucheck" "$plugin" "$device" "${extent[@]}"
+[[ $wanted != *" filter "* ]] || part - filter "$built/gpucheck_filter" "$plugin" "$device" "${extent[@]}"
 
 if [[ $wanted = *" sanitizer "* ]]; then
 	sanitizer=${SANITIZER:-$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)}
@@ -122,7 +197,7 @@ if [[ $wanted = *" sanitizer "* ]]; then
 			if [ -z "$sanitizer" ]; then
 				not_available "$tool $program" "compute-sanitizer was not found"
 			else
-				part "$tool $program" "$sanitizer" "${options[@]}" "$built/$program" "$plugin" "$device" small
+				part "$tool" "$tool $program" "$sanitizer" "${options[@]}" "$built/$program" "$plugin" "$device" small
 			fi
 		done
 	done
@@ -134,12 +209,12 @@ for section in regress server; do
 	[[ $wanted = *" $section "* ]] || continue
 	if [ ! -e hybrid.so ]; then
 		not_available $section "hybrid.so is not built"
-	elif [ ! -x /usr/lib/postgresql/15/bin/postgres ] && ! command -v postgres >/dev/null; then
-		not_available $section "PostgreSQL 15 was not found"
+	elif [ -n "$(no_server)" ]; then
+		not_available $section "$(no_server)"
 	else
 		name=regress
 		[ $section = regress ] || name=sessions
-		part $section env CUDA_VISIBLE_DEVICES="${visible[device]:-$device}" test/device.sh cuda $name
+		part - $section env CUDA_VISIBLE_DEVICES="${visible[device]:-$device}" "$sessions" cuda $name
 	fi
 done
 

@@ -101,6 +101,21 @@ else
 	verdict "the tests on the fake device build" 1 "$work/make"
 fi
 
+# unbounded FILE ...: the kernels that do not tell the compiler how many threads their blocks have, so that it may give each
+# more registers than a multiprocessor has for them, and the launch fails
+unbounded()
+{
+	perl -0777 -ne 'print "$ARGV: $1\n" while /(__global__(?!\s+void\s+__launch_bounds__\(HY_CUDA_THREADS[,)]).*)/g' "$@"
+}
+
+unbounded cuda/*.cu cuda/*.cuh >"$work/out"
+[ "$(cat cuda/*.cu cuda/*.cuh | grep -c __global__)" -gt 20 ] && [ ! -s "$work/out" ]
+verdict "every kernel has launch bounds" $? "$work/out"
+printf '__global__ void\n%s\n' 'hy_kernel(int)' '__launch_bounds__(HY_CUDA_THREADS) hy_bounded_kernel(int)' \
+	'__launch_bounds__(HY_CUDA_THREADS, 2)' '__launch_bounds__(1024) hy_other_kernel(int)' >"$work/kernels"
+[ "$(unbounded "$work/kernels" | wc -l)" = 2 ]
+verdict "those that have none are told" $?
+
 # ---------------------------------------------------------------------------------------------
 # The real library
 # ---------------------------------------------------------------------------------------------
@@ -182,6 +197,42 @@ verdict "every kernel that filters is there: $instances" $? "$log"
 grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
 [ "$kernels" -gt 0 ] && grep -q "for .sm_75" "$log" && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"
+
+# too_large LOG: the kernels of which so many blocks as a multiprocessor should hold do not fit its 65,536 registers, which
+# are given to threads by eight
+too_large()
+{
+	awk -v warps="$(sed -nE 's/^#define HY_CUDA_WARPS ([0-9]+).*/\1/p' cuda/row_sums.cuh)" '
+		/Compiling entry function/ { name = $0; sub(/.*entry function ./, "", name); gsub(/.( for .|$)/, " ", name) }
+		/Used [0-9]+ registers/ {
+			registers = $0
+			sub(/.*Used /, "", registers)
+			# one computes while another waits
+			blocks = 2
+			# its sums alone are half of the registers, and its shared memory leaves no room for another
+			if (name ~ /product_kernelI10HyBfloat16/)
+				blocks = 1
+			# what they wait for is memory, of which more has to be on its way (of eight sets sums leave no room for that)
+			else if (name ~ /(distance|topk|settle)_kernelI6HyKindILi[013]E[tf]Li[0-9]+ELi1E/)
+				blocks = 3
+			else if (name ~ /hy_score_kernel|spread_(rows|long)_kernelI12HySpreadKindILi[01]ELi[124]E/)
+				blocks = 4
+			if (warps < 1 || int((registers + 7) / 8) * 8 * 32 * warps * blocks > 65536)
+				print name " " registers + 0 " registers, " blocks " blocks"
+		}' "$1"
+}
+
+too_large "$log" >"$work/large"
+# bounds that cannot be kept are left, with a warning
+grep -i warning "$log" >>"$work/large"
+[ ! -s "$work/large" ]
+verdict "the registers of a multiprocessor hold as many blocks as they should" $? "$work/large"
+# of all of them a step more, which is too much for those that are at their limit
+perl -pe 's/Used \K[0-9]+(?= registers)/$& + 8/e' "$log" >"$work/larger"
+large=$(too_large "$work/larger" | tee "$work/large" | wc -l)
+grep -q hy_assign_kernel "$work/large" && grep -q hy_score_kernel "$work/large" && grep -q hy_topk_kernel "$work/large" &&
+	[ "$large" -lt "$kernels" ]
+verdict "those that take more are told" $? "$work/large"
 sed -nE 's/.*Used ([0-9]+) registers.*/\1/p' "$log" | sort -n | sed -n '1h;$!d;x;G;s/\n/ to /;s/^/# registers: /p'
 
 # of each of the .cu files; PTX is what the driver compiles where there is no machine code
