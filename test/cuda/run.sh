@@ -260,6 +260,9 @@ driver "a driver that cannot start" "count: process lost 0 | native 3 | * | open
 	$stub STUB_INIT=3
 driver "a driver with an error of no name" "count: transient 0 | native 999 | * | open: transient" \
 	$stub STUB_INIT=999
+driver "devices that others hold" "count: busy 0 | native 46 | * | open: busy" $stub STUB_INIT=46
+driver "a device file that may not be opened" "count: ok 0 | native 304 | * | open: device gone" $stub STUB_INIT=304
+driver "memory that cannot be corrected" "count: process lost 0 | native 214 | * | open: process lost" $stub STUB_INIT=214
 # what fails after cuInit has not; the runtime has its own number for most of it
 driver "a driver that cannot say how it loads" "count: out of memory 0 | native 2 | * | open: out of memory" \
 	$stub STUB_FAILS=cuModuleGetLoadingMode STUB_RETURNS=2
@@ -272,7 +275,7 @@ driver "a device that does not tell its memory" "count: process lost 0 | native 
 driver "a device that does not tell what it can" "count: process lost 0 | native 3 | * | open: process lost" \
 	$stub STUB_FAILS=cuDeviceGetAttribute STUB_RETURNS=1
 driver "a driver that does all this and is not NVIDIA's" \
-	"count: transient 0 | native 103 | * | open: transient" $stub
+	"count: ok 0 | native 103 | *integrity checks failed* | open: device gone" $stub
 
 # Without a device the programs for a GPU machine say so and fail.
 if [ ! -e /dev/nvidiactl ]; then
