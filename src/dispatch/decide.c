@@ -98,11 +98,11 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	if (found == 0)
 	{
 		/* A refusal names the device that it is about, where there is one. */
+		choice->why = why_none(executor, choice);
+		if (choice->device != 0 && choice->why == executor->member[choice->device].why)
+			choice->missed = &executor->member[choice->device];
 		if (choice->forced)
-		{
 			choice->refusal = refusal_status(choice->reason);
-			choice->why = why_none(executor, choice);
-		}
 		else
 			choose_cpu(choice, choice->reason);
 		return;

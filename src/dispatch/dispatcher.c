@@ -113,7 +113,7 @@ failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint6
 
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
-	hy_brief_expand(like, d);
+	hy_brief_expand(executor, like, d);
 	d->time_ns = start;
 	d->actual_ns = hy_now(executor) - start;
 	d->status = st;
@@ -268,7 +268,10 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		decision->reason = HY_REASON_SPLIT;
 	}
 	decision->status = choice->refusal;
-	if (choice->refusal == HY_OK)
+	/* what a driver said of its devices is known, whether or not somebody insists on one */
+	if (choice->missed != NULL && (choice->refusal != HY_OK || choice->missed->native_code != 0))
+		hy_member_excuse(choice->missed, &decision->failure);
+	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
 	/* of a name that is known something would be known */
 	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)

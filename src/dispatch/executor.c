@@ -17,6 +17,8 @@
 #include "dispatch/backend_cpu.h"
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
+static void add_missing(HyExecutor *executor, const char *name, const HyFailure *failure);
+static void leave_silent(HyExecutor *executor, HyMember *member);
 static void check_info(HyDeviceInfo *info);
 
 HyStatus
@@ -121,8 +123,9 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		/* a machine without devices is no failure, and still has a reason */
 		backend->last_error(NULL, &failure);
 		hy_clean_text(failure.text, sizeof(failure.text));
-		hy_executor_add_missing(executor, backend->name,
-		                        failure.text[0] != '\0' ? failure.text : "it finds no device");
+		if (failure.text[0] == '\0')
+			hy_set_text(failure.text, sizeof(failure.text), "it finds no device");
+		add_missing(executor, backend->name, &failure);
 		return st;
 	}
 	for (i = 0; i < count; i++)
@@ -138,11 +141,7 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		member->backend = backend;
 		member->number = i;
 		if (backend->probe(i, &member->info) != HY_OK)
-		{
-			memset(&member->info, 0, sizeof(member->info));
-			member->latched = true;
-			hy_set_text(member->why, sizeof(member->why), "it does not answer when probed");
-		}
+			leave_silent(executor, member);
 		check_info(&member->info);
 		hy_member_heed(executor, member);
 	}
@@ -158,13 +157,10 @@ hy_executor_heed(HyExecutor *executor, HyLosses *losses)
 void
 hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
 {
-	HyMember *member = new_member(executor, name);
+	HyFailure failure = {0};
 
-	hy_log(executor, "no device from %s: %s", name, why);
-	if (member == NULL)
-		return;
-	member->latched = true;
-	hy_set_text(member->why, sizeof(member->why), why);
+	hy_set_text(failure.text, sizeof(failure.text), why);
+	add_missing(executor, name, &failure);
 }
 
 void
@@ -395,6 +391,40 @@ new_member(HyExecutor *executor, const char *name)
 	memset(member, 0, sizeof(*member));
 	hy_set_text(member->name, sizeof(member->name), name);
 	return member;
+}
+
+/* add_missing: a backend without a device, in its place; failure has only what may be shown. */
+static void
+add_missing(HyExecutor *executor, const char *name, const HyFailure *failure)
+{
+	HyMember *member = new_member(executor, name);
+
+	hy_log(executor, "no device from %s: %s", name, failure->text);
+	if (member == NULL)
+		return;
+	member->latched = true;
+	member->native_code = failure->native_code;
+	memcpy(member->why, failure->text, sizeof(member->why));
+}
+
+/* leave_silent: a device that was counted and does not say what it is. */
+static void
+leave_silent(HyExecutor *executor, HyMember *member)
+{
+	static const char *const what = "does not answer when probed";
+	HyFailure failure = {0};
+	char why[2 * HY_TEXT_LENGTH];
+
+	member->backend->last_error(NULL, &failure);
+	hy_clean_text(failure.text, sizeof(failure.text));
+	memset(&member->info, 0, sizeof(member->info));
+	member->latched = true;
+	member->native_code = failure.native_code;
+	snprintf(why, sizeof(why), "it %s%s%s", what, failure.text[0] != '\0' ? ": " : "",
+	         failure.text);
+	hy_set_text(member->why, sizeof(member->why), why);
+	hy_log(executor, "device %d (%s %d) %s", (int) (member - executor->member), member->name,
+	       (int) member->number, why + strlen("it "));
 }
 
 /* check_info: nothing of what a backend says of its device may confuse whoever shows it. */

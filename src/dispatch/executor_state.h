@@ -36,6 +36,7 @@ typedef struct HyMember
 	uint64_t opened_limit;    /* HyConfig.memory_limit it was opened with */
 	bool latched;             /* never again in this process */
 	char why[HY_TEXT_LENGTH]; /* empty: usable */
+	int32_t native_code;      /* the backend's own number for it; 0: none */
 
 	/* Ski rental: what the CPU spent on tasks that this device could have taken when open. */
 	double rent_ns;
@@ -163,7 +164,8 @@ struct HyChoice
 	bool forced;      /* no fallback: the user named the side */
 	HyStatus refusal; /* not HY_OK: the forced side is not able, nothing runs */
 	const char *why;  /* with a refusal, or when the device is not able; static or member's text */
-	double cpu_ns;    /* predictions, < 0: none */
+	const HyMember *missed; /* whose text that is, NULL: nobody's */
+	double cpu_ns;          /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
 	uint32_t devices;  /* bit d: device d could have it */
@@ -256,6 +258,9 @@ extern bool hy_member_idle(const HyMember *member);
  */
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
+
+/* hy_member_excuse: why there is no such device, as an event has it. */
+extern void hy_member_excuse(const HyMember *member, HyFailure *failure);
 
 /* hy_member_heed: a device that the process has lost is latched from the start. */
 extern void hy_member_heed(const HyExecutor *executor, HyMember *member);

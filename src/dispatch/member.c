@@ -118,6 +118,13 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 }
 
 void
+hy_member_excuse(const HyMember *member, HyFailure *failure)
+{
+	failure->native_code = member->native_code;
+	memcpy(failure->text, member->why, sizeof(failure->text));
+}
+
+void
 hy_member_heed(const HyExecutor *executor, HyMember *member)
 {
 	const HyLosses *losses = executor->losses;
@@ -129,6 +136,7 @@ hy_member_heed(const HyExecutor *executor, HyMember *member)
 		    (losses->loss[i].number != member->number && losses->loss[i].number != -1))
 			continue;
 		member->latched = true;
+		member->native_code = 0;
 		memcpy(member->why, losses->loss[i].why, sizeof(member->why));
 		return;
 	}

@@ -87,7 +87,9 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->like.dtype = (uint8_t) shape->dtype;
 	memo->like.metric = (uint8_t) shape->metric;
 	memo->like.numeric_class = (uint8_t) task->numeric_class;
-	memo->like.reason = (uint8_t) choice->reason;
+	memo->like.reason = (uint8_t) choice->reason & 31;
+	if (choice->missed != NULL && choice->missed->native_code != 0)
+		memo->like.missed = (uint8_t) (choice->missed - executor->member) & HY_BRIEF_DEVICE;
 	memo->like.execution =
 		(uint8_t) (executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution);
 	memo->like.load =
@@ -235,7 +237,7 @@ hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t start
 	brief->actual_ns = finished - started;
 	executor->noted++;
 	if (decision != NULL)
-		hy_brief_expand(brief, decision);
+		hy_brief_expand(executor, brief, decision);
 	if (!executor->config.telemetry)
 	{
 		count_brief(executor, brief);
@@ -313,7 +315,7 @@ hy_memo_forget(HyExecutor *executor)
 }
 
 void
-hy_brief_expand(const HyBrief *brief, HyDecision *decision)
+hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision)
 {
 	decision->time_ns = brief->time_ns;
 	decision->shape = (HyShape){.op = (HyOp) brief->op,
@@ -331,6 +333,8 @@ hy_brief_expand(const HyBrief *brief, HyDecision *decision)
 	decision->status = HY_OK;
 	decision->failure.native_code = 0;
 	decision->failure.text[0] = '\0';
+	if (brief->missed != 0)
+		hy_member_excuse(&executor->member[brief->missed], &decision->failure);
 	decision->predicted_cpu_ns = (double) brief->cpu_ns;
 	decision->predicted_device_ns = (double) brief->device_ns;
 	decision->actual_ns = brief->actual_ns;

@@ -42,13 +42,17 @@ typedef struct HyBrief
 	uint8_t dtype;
 	uint8_t metric;
 	uint8_t numeric_class;
-	uint8_t reason;
+	uint8_t reason : 5;
+	uint8_t missed : 3; /* a device that there is none of, and its driver says why; 0: no such */
 	uint8_t execution;
 	uint8_t load; /* runnable processes a core, in sixteenths */
 	uint8_t memo; /* its number; HY_BRIEF_FULL: HyExecutor.event holds the call */
 } HyBrief;
 
 #define HY_BRIEF_FULL 255
+#define HY_BRIEF_DEVICE 7
+
+_Static_assert(HY_REASON_COUNT <= 32 && HY_MAX_DEVICES - 1 <= HY_BRIEF_DEVICE, "a brief has room");
 
 _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 
@@ -114,7 +118,7 @@ hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, 
 extern void hy_memo_forget(HyExecutor *executor);
 
 /* hy_brief_expand: the event that a brief stands for. */
-extern void hy_brief_expand(const HyBrief *brief, HyDecision *decision);
+extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision);
 
 /*
  * hy_memo_slot: the half powers of two of the work of one kind of task lie side by side, so they do

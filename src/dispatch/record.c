@@ -56,7 +56,7 @@ hy_executor_event(const HyExecutor *executor, int32_t i)
 	if (executor->briefs[slot].memo != HY_BRIEF_FULL)
 	{
 		hy_memo_fold(owner, false);
-		hy_brief_expand(&owner->briefs[slot], &owner->event[slot]);
+		hy_brief_expand(owner, &owner->briefs[slot], &owner->event[slot]);
 		owner->briefs[slot].memo = HY_BRIEF_FULL;
 	}
 	return &executor->event[slot];

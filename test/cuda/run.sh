@@ -311,6 +311,9 @@ driver "a driver that cannot start" "count: process lost 0 | native 3 | * | open
 	$stub STUB_INIT=3
 driver "a driver with an error of no name" "count: transient 0 | native 999 | * | open: transient" \
 	$stub STUB_INIT=999
+driver "devices that others hold" "count: busy 0 | native 46 | * | open: busy" $stub STUB_INIT=46
+driver "a device file that may not be opened" "count: ok 0 | native 304 | * | open: device gone" $stub STUB_INIT=304
+driver "memory that cannot be corrected" "count: process lost 0 | native 214 | * | open: process lost" $stub STUB_INIT=214
 # what fails after cuInit has not; the runtime has its own number for most of it
 driver "a driver that cannot say how it loads" "count: out of memory 0 | native 2 | * | open: out of memory" \
 	$stub STUB_FAILS=cuModuleGetLoadingMode STUB_RETURNS=2
@@ -323,7 +326,22 @@ driver "a device that does not tell its memory" "count: process lost 0 | native 
 driver "a device that does not tell what it can" "count: process lost 0 | native 3 | * | open: process lost" \
 	$stub STUB_FAILS=cuDeviceGetAttribute STUB_RETURNS=1
 driver "a driver that does all this and is not NVIDIA's" \
-	"count: transient 0 | native 103 | * | open: transient" $stub
+	"count: ok 0 | native 103 | *integrity checks failed* | open: device gone" $stub
+
+# A driver's file that is cut: the loader would die of it, with the process.
+mkdir -p "$work/cut" "$work/also/glibc-hwcaps/x86-64-v2"
+head -c 5000 build/cuda/stub/libcuda.so.1 | tee "$work/cut/libcuda.so.1" >"$work/also/libcuda.so.1"
+damaged="count: ok 0 | native 0 | the driver is damaged: the end of $work/cut/libcuda.so.1 is missing | open: device gone"
+sound="count: ok 0 | native 100 | * | open: device gone"
+driver "a driver whose end is missing" "$damaged" LD_LIBRARY_PATH="$work/cut"
+driver "a driver whose end is missing, before a sound one" "$damaged" LD_LIBRARY_PATH="$work/cut:build/cuda/stub"
+driver "a sound driver before one whose end is missing" "$sound" LD_LIBRARY_PATH="build/cuda/stub:$work/cut" STUB_INIT=100
+driver "an empty directory before a sound driver" "$sound" LD_LIBRARY_PATH="$work:build/cuda/stub" STUB_INIT=100
+if [ "$(uname -m)" = x86_64 ] && "$(ldconfig -p | sed -nE 's/.*ld-linux-x86-64.* => (.*)/\1/p' | head -n 1)" --help 2>/dev/null |
+	grep -q 'x86-64-v2 (supported'; then
+	cp build/cuda/stub/libcuda.so.1 "$work/also/glibc-hwcaps/x86-64-v2"
+	driver "a sound driver for this processor beside one whose end is missing" "$sound" LD_LIBRARY_PATH="$work/also" STUB_INIT=100
+fi
 
 # Without a device the programs for a GPU machine say so and fail.
 if [ ! -e /dev/nvidiactl ]; then

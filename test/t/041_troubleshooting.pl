@@ -2,6 +2,8 @@
 use strict;
 use warnings;
 
+use FindBin;
+
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -42,6 +44,116 @@ SKIP:
 
 	skip 'there is no CUDA plug-in, or a driver', 1 if $detail !~ /driver/;
 	isnt(explained($detail), undef, "the plug-in without a driver: '$detail' is in the guide");
+}
+
+# no_device: the texts of the guide's table of that name, X, N and M in which stand for anything
+my ($table) = $guide =~ /^## No device\n(.*?)^## /ms;
+my %no_device = map { $_ => join '.+', map { quotemeta } split /\b[XNM]\b/, $_, -1 }
+	map { /`([^`]+)`/g } map { /^\| ([^|]*) \|/ ? $1 : () } split /\n/, $table;
+
+# in_table TEXT: the longest of them that a text has; what is short is in too many
+sub in_table
+{
+	my ($text) = @_;
+
+	my ($longest) = sort { length $b <=> length $a } grep { length > 10 && $text =~ /$no_device{$_}/ } keys %no_device;
+	return $longest;
+}
+
+is(in_table(detail(q{hybrid_emulated'; SET hybrid.gpu_device = '7})), 'hybrid.gpu_device does not name it', 'a device that is left out is in the table of devices that are not there');
+
+# what takes a device that fails between two calls, a plug-in of somebody else's, or very many lines
+for my $text ('it does not answer when probed', 'it finds no device', 'it is left out: hybrid.gpu_device does not name it')
+{
+	ok(defined $no_device{$text}, "'$text' is in the table");
+}
+for my $line ('device D (X I) does not answer when probed: ...', 'N more lines')
+{
+	ok($said{$line}, "the line '$line' is in the guide");
+}
+
+# A driver that fails in every way that there is before a context: which line explains it, its number, and what
+# a batch tells that the CPU has answered.
+my @drivers = (
+	[ 100, 'no CUDA-capable device is detected', STUB_INIT => 100 ],
+	[ 35, 'CUDA driver version is insufficient for CUDA runtime version', STUB_INIT => 35 ],
+	[ 35, 'the driver is for CUDA N at most, this build needs M', STUB_VERSION => 11020 ],
+	[ 34, 'CUDA driver is a stub library', STUB_INIT => 34 ],
+	[ 803, 'system has unsupported display driver / cuda driver combination', STUB_INIT => 803 ],
+	[ 804, 'forward compatibility was attempted on non supported HW', STUB_INIT => 804 ],
+	[ 802, 'system not yet initialized', STUB_INIT => 802 ],
+	[ 805, 'MPS client failed to connect to the MPS control daemon or the MPS server', STUB_INIT => 805 ],
+	[ 2, 'out of memory', STUB_INIT => 2 ],
+	[ 2, 'out of memory', STUB_FAILS => 'cuModuleGetLoadingMode', STUB_RETURNS => 2 ],
+	[ 3, 'initialization error', STUB_INIT => 3 ],
+	[ 3, 'initialization error', STUB_FAILS => 'cuDeviceGetCount', STUB_RETURNS => 999 ],
+	[ 3, 'initialization error', STUB_FAILS => 'cuDeviceGet', STUB_RETURNS => 101 ],
+	[ 3, 'initialization error', STUB_FAILS => 'cuDeviceTotalMem', STUB_RETURNS => 214 ],
+	[ 46, 'busy or unavailable', STUB_INIT => 46 ],
+	[ 304, 'OS call failed or operation not supported on this OS', STUB_INIT => 304 ],
+	[ 214, 'uncorrectable ECC error encountered', STUB_INIT => 214 ],
+	[ 500, 'named symbol not found', STUB_FAILS => 'cuGetExportTable', STUB_RETURNS => 500 ],
+	[ 999, 'unknown error', STUB_INIT => 999 ],
+	[ 103, 'integrity checks failed' ]);
+my $stub = "$FindBin::RealBin/libcuda.so.1";
+
+# with_driver DIRECTORY, VARIABLES ...: the server begins anew, where the driver is found there
+sub with_driver
+{
+	my ($directory, %variables) = @_;
+	my $path = join ':', $directory, $ENV{LD_LIBRARY_PATH} // ();
+
+	local %ENV = (%ENV, LD_LIBRARY_PATH => $path, %variables);
+	$node->restart;
+	return;
+}
+
+# answered: what hybrid_events has of 20 batches; what was decided once is remembered for the next
+sub answered
+{
+	return $node->safe_psql('postgres', qq{
+		LOAD 'hybrid';
+		SET hybrid.plugins = 'hybrid_cuda';
+		SET hybrid.execution = auto;
+		DO \$\$
+		BEGIN
+			FOR n IN 1 .. 20 LOOP
+				PERFORM hybrid_distances('[1,2]', ARRAY['[3,4]', '[1,2]']::vector[]);
+			END LOOP;
+		END \$\$;
+		SELECT count(*), status, reason, backend, native_code, error FROM hybrid_events GROUP BY 2, 3, 4, 5, 6});
+}
+
+SKIP:
+{
+	my $whole = detail('hybrid_cuda');
+
+	skip "hybrid_cuda.so is not here, since there was no nvcc: what it makes of drivers", 1 if $whole =~ /is not installed/;
+	skip "there is no driver that fails as it is told: $stub", 1 if !-e $stub;
+	for (@drivers)
+	{
+		my ($number, $line, %variables) = @$_;
+		my $name = join ' ', map { "$_=$variables{$_}" } sort keys %variables;
+
+		$name = 'not NVIDIA\'s' if $name eq '';
+		with_driver($FindBin::RealBin, %variables);
+		my $detail = detail('hybrid_cuda');
+		is(in_table($detail), $line, "the driver $name: '$detail' is in the guide");
+		is(answered(), "20|ok|no device|cpu|$number|$detail", "the driver $name: each batch tells that number");
+		like($guide, qr/^\| [^|]*`?\b$number\b`?[^|]* \| /m, "$number has its line");
+	}
+
+	# one whose end is missing, which the loader would die of
+	my $cut = PostgreSQL::Test::Utils::tempdir();
+	my $bytes = slurp_file($stub);
+	append_to_file("$cut/libcuda.so.1", substr $bytes, 0, 5000);
+	with_driver($cut);
+	my $detail = detail('hybrid_cuda');
+	is($detail, "the driver is damaged: the end of $cut/libcuda.so.1 is missing", 'a driver whose end is missing');
+	is(in_table($detail), 'the driver is damaged: the end of X is missing', 'and it is in the guide');
+	is(answered(), '20|ok|no device|cpu|0|', 'batches are answered');
+	unlike(slurp_file($node->logfile), qr/terminated by signal/, 'no session has ended by that');
+	$node->restart;
 }
 
 # failing WORD: what a query that forces the device is told, with each way it can fail; and what hybrid_events has of it

@@ -1,6 +1,7 @@
 /*
  * executor_test.c
- *		The table of devices: what is left out of a full one, and when it must be made anew.
+ *		The table of devices: what is left out of a full one, when it must be made anew, and what is
+ *		kept of a device that there is not.
  */
 #include "dispatch_stage.h"
 
@@ -41,10 +42,184 @@ test_a_full_table_is_looked_at_again(void)
 	stage_end();
 }
 
+/* A backend whose devices cannot be counted, or do not answer: what it says, and its number for it. */
+static struct
+{
+	HyStatus count;
+	HyStatus probe;
+	int32_t devices;
+	HyFailure failure;
+} broken;
+
+static HyStatus
+broken_count(int32_t *count)
+{
+	*count = broken.devices;
+	return broken.count;
+}
+
+static HyStatus
+broken_probe(int32_t number, HyDeviceInfo *info)
+{
+	memset(info, 1, sizeof(*info));
+	return number == 0 ? broken.probe : stage_probe(number, info);
+}
+
+static void
+broken_last_error(const HyDevice *device, HyFailure *failure)
+{
+	CHECK(device == NULL);
+	*failure = broken.failure;
+}
+
+static HyStatus
+add_broken(HyStatus count, HyStatus probe, int32_t devices, int32_t native_code, const char *text)
+{
+	static HyBackend backend;
+
+	backend = stage_backend;
+	backend.device_count = broken_count;
+	backend.probe = broken_probe;
+	backend.last_error = broken_last_error;
+	broken.count = count;
+	broken.probe = probe;
+	broken.devices = devices;
+	broken.failure.native_code = native_code;
+	snprintf(broken.failure.text, sizeof(broken.failure.text), "%s", text);
+	return hy_executor_add_backend(stage.executor, &backend);
+}
+
+/* excused: rows items are answered by the CPU, and the call and its event say why by no device. */
+static void
+excused(int64_t rows, int32_t native_code, const char *text)
+{
+	const HyDecision *event;
+	HyDecision decision;
+
+	CHECK_INT(stage_dispatch(rows, &decision), HY_OK);
+	stage_expect(decision, 0, HY_REASON_NO_DEVICE);
+	CHECK_INT(decision.status, HY_OK);
+	CHECK_INT(decision.failure.native_code, native_code);
+	CHECK_STR(decision.failure.text, text);
+	event = hy_executor_event(stage.executor, hy_executor_events(stage.executor) - 1);
+	CHECK_INT(event->failure.native_code, native_code);
+	CHECK_STR(event->failure.text, text);
+}
+
+/* What a driver says while devices are counted is with each task that the CPU answers for want of one. */
+static void
+test_a_count_that_fails_keeps_its_number(void)
+{
+	static const struct
+	{
+		HyStatus status;
+		int32_t native_code;
+		const char *text;
+	} said[] = {{HY_OK, 100, "no device is detected"},
+	            {HY_TRANSIENT, 802, "not yet initialized"},
+	            {HY_PROCESS_LOST, 3, "initialization error"},
+	            {HY_NOMEM, 2, "out of memory"},
+	            {HY_BUSY, 46, "busy or unavailable"}};
+	size_t i;
+	int call;
+
+	for (i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+	{
+		HyDecision decision;
+		int32_t events;
+		int memoed = 0;
+
+		stage_begin(0);
+		CHECK_INT(add_broken(said[i].status, HY_OK, 0, said[i].native_code, said[i].text),
+		          said[i].status);
+		CHECK_INT(stage_logged("no device from scripted: "), 1);
+		CHECK_INT(stage_logged(said[i].text), 1);
+		/* as it is decided, and as a memo of that has it */
+		for (call = 0; call < 20; call++)
+		{
+			int32_t before = stage.executor->next_event;
+
+			CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+			memoed += stage.executor->briefs[before].memo != HY_BRIEF_FULL;
+		}
+		CHECK(memoed > 0);
+		events = hy_executor_events(stage.executor);
+		for (call = 0; call < events; call++)
+		{
+			const HyDecision *event = hy_executor_event(stage.executor, call);
+
+			CHECK_INT(event->status, HY_OK);
+			CHECK_INT(event->failure.native_code, said[i].native_code);
+			CHECK_STR(event->failure.text, said[i].text);
+		}
+		excused(200, said[i].native_code, said[i].text);
+		/* and with one that insists on a device */
+		stage.config.execution = HY_EXECUTION_GPU;
+		CHECK_INT(stage_dispatch(200, &decision), HY_UNSUPPORTED);
+		CHECK_INT(decision.failure.native_code, said[i].native_code);
+		CHECK_STR(decision.failure.text, said[i].text);
+		stage_end();
+	}
+}
+
+/* A plug-in that is not there is no failure of a device: the view of devices has why. */
+static void
+test_a_missing_plug_in_has_no_number(void)
+{
+	HyDecision decision;
+
+	stage_begin(0);
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed");
+	excused(200, 0, "");
+	excused(200, 0, "");
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(200, &decision), HY_UNSUPPORTED);
+	CHECK_INT(decision.failure.native_code, 0);
+	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
+	stage_end();
+	/* nor is one whose devices the settings leave out */
+	stage_begin(1);
+	CHECK_INT(add_broken(HY_OK, HY_OK, 0, 100, "no device is detected"), HY_OK);
+	stage.config.devices = 2;
+	excused(200, 0, "");
+	stage.config.devices = 0;
+	stage_end();
+}
+
+/* A device that is counted and does not answer is left alone, with what its driver said of it. */
+static void
+test_a_device_that_does_not_answer(void)
+{
+	HyDeviceState state;
+
+	stage_begin(0);
+	CHECK_INT(add_broken(HY_OK, HY_TRANSIENT, 1, 999, "unknown error"), HY_OK);
+	CHECK_INT(stage_logged("device 1 (scripted 0) does not answer when probed: unknown error"), 1);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK(state.latched);
+	CHECK_STR(state.why, "it does not answer when probed: unknown error");
+	CHECK_STR(state.info.name, "");
+	excused(200, 999, "it does not answer when probed: unknown error");
+	stage_end();
+	/* it says nothing; beside it is one that answers */
+	stage_begin(0);
+	CHECK_INT(add_broken(HY_OK, HY_TRANSIENT, 2, 0, ""), HY_OK);
+	CHECK_INT(stage_logged("device 1 (scripted 0) does not answer when probed"), 1);
+	CHECK_INT(stage_logged("probed:"), 0);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK_STR(state.why, "it does not answer when probed");
+	hy_executor_device(stage.executor, 2, &state);
+	CHECK(!state.latched && state.why == NULL);
+	stage_end();
+}
+
 int
 main(void)
 {
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_a_full_table_is_looked_at_again);
+	UNIT_RUN(test_a_count_that_fails_keeps_its_number);
+	UNIT_RUN(test_a_missing_plug_in_has_no_number);
+	UNIT_RUN(test_a_device_that_does_not_answer);
 	return unit_finish();
 }
