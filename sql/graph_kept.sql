@@ -257,4 +257,8 @@ DROP TABLE link, seed, alone, together, guarded, passing;
 DROP TABLE elsewhere.link;
 DROP SCHEMA elsewhere;
 DROP SEQUENCE numbers;
+DROP VIEW by_view;
+DROP AGGREGATE counts(int);
+DROP FUNCTION by_default, by_its_default, by_anothers, counted, constantly;
+DROP SEQUENCE calls;
 DROP ROLE regress_graph_kept;
