@@ -22,6 +22,11 @@
 #include "dispatch/library_file.h"
 
 #define DRIVER "libcuda.so.1"
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#else
+#define MACHINE EM_AARCH64
+#endif
 #define CACHE "/etc/ld.so.cache"
 #define CACHE_MOST (64 * 1024 * 1024)
 
@@ -38,6 +43,7 @@ static Dl_serinfo *search_path(void);
 static void look_in_directory(const Dl_serpath *directory, Candidates *found);
 static void look_in_cache(Candidates *found);
 static void look_at(const char *path, Candidates *found);
+static bool of_another_machine(const char *path);
 static bool is_there(const char *directory, const char *name);
 
 bool
@@ -110,7 +116,7 @@ look_in_directory(const Dl_serpath *directory, Candidates *found)
 {
 	/* of these the loader takes the one that suits the processor, before the directory's own */
 	static const char *const special[] = {"glibc-hwcaps", "tls",     "haswell", "xeon_phi",
-	                                      "x86_64",       "aarch64", "atomics"};
+	                                      "x86_64",       "aarch64", "atomics", "avx512_1"};
 	char path[4096];
 	size_t i;
 	int written = snprintf(path, sizeof(path), "%s/%s", directory->dls_name, DRIVER);
@@ -168,7 +174,7 @@ static void
 look_at(const char *path, Candidates *found)
 {
 	/* what is not there, or not to be read, the loader passes over, or refuses by itself */
-	if (access(path, R_OK) != 0)
+	if (access(path, R_OK) != 0 || of_another_machine(path))
 		return;
 	if (hy_library_file_look(path) != HY_LIBRARY_CUT)
 	{
@@ -177,6 +183,23 @@ look_at(const char *path, Candidates *found)
 	}
 	if (found->cut++ == 0)
 		snprintf(found->path, found->length, "%s", path);
+}
+
+/* of_another_machine: a library that the loader passes over on its way. */
+static bool
+of_another_machine(const char *path)
+{
+	Elf64_Ehdr header;
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool read_it;
+
+	if (file < 0)
+		return false;
+	/* both kinds of header are alike as far as the machine */
+	read_it = read(file, &header, sizeof(header)) == (ssize_t) sizeof(header);
+	close(file);
+	return read_it && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	       (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE);
 }
 
 static bool

@@ -88,8 +88,11 @@ CREATE VIEW by_view AS SELECT 1 AS source, 200 + by_anothers() AS target;
 CREATE FUNCTION counted(bigint, int) RETURNS bigint VOLATILE LANGUAGE sql AS $$ SELECT nextval('calls') $$;
 CREATE AGGREGATE counts(int) (SFUNC = counted, STYPE = bigint, INITCOND = '0');
 CREATE FUNCTION constantly(bigint, bigint DEFAULT 7) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT $2';
+CREATE FUNCTION ring(a int DEFAULT 0, b int DEFAULT 1) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT a + b';
+CREATE FUNCTION around(x int DEFAULT ring(1)) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT x';
+CREATE OR REPLACE FUNCTION ring(a int DEFAULT around(), b int DEFAULT 1) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT a + b';
 SELECT edges, (SELECT count(DISTINCT n) FROM (SELECT (SELECT max(id) FROM hybrid_spread(edges, ARRAY[1, -i])) AS n FROM generate_series(1, 2) i) d) AS graphs
-FROM unnest(ARRAY['SELECT s, t + 0 * by_its_default(1) FROM by_default(1)', 'SELECT s, t FROM by_default(source => 1)', 'SELECT s, t FROM by_default(1, 2)', 'TABLE by_view', 'SELECT 1, counts(1)', 'SELECT 1, counts(1) OVER ()', 'SELECT 1, constantly(1)', 'SELECT 1, 3 + sum(1) OVER () + rank() OVER ()']) WITH ORDINALITY e (edges, n) ORDER BY n;
+FROM unnest(ARRAY['SELECT s, t + 0 * by_its_default(1) FROM by_default(1)', 'SELECT s, t FROM by_default(source => 1)', 'SELECT s, t FROM by_default(1, 2)', 'TABLE by_view', 'SELECT 1, counts(1)', 'SELECT 1, counts(1) OVER ()', 'SELECT 1, constantly(1)', 'SELECT 1, ring(2)', 'SELECT 1, 3 + sum(1) OVER () + rank() OVER ()']) WITH ORDINALITY e (edges, n) ORDER BY n;
 -- a sample is another one each time, unless it is to be the same
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100), (SELECT count(*) FROM told(''for a sample'')) t', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT l.source, l.target FROM link l TABLESAMPLE BERNOULLI (100) REPEATABLE (1), (SELECT count(*) FROM told(''for one sample'')) t', s.ids);
@@ -104,6 +107,11 @@ SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELE
 CREATE FOREIGN TABLE parted_there PARTITION OF parted FOR VALUES IN (2) SERVER files OPTIONS (program 'echo 2,3', format 'csv');
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted_there p, (SELECT count(*) FROM told(''for a foreign table'')) t', s.ids);
 SELECT count(*) > 0 :two, LATERAL hybrid_spread('SELECT p.* FROM parted p, (SELECT count(*) FROM told(''for a foreign partition'')) t', s.ids);
+-- partitions that the query does not read are not locked
+BEGIN;
+SELECT count(*) FROM hybrid_spread('SELECT source, target FROM parted WHERE source = 1', '{1}');
+SELECT relation::regclass FROM pg_locks WHERE relation::regclass::text LIKE 'parted%' ORDER BY 1;
+COMMIT;
 DROP TABLE parted;
 DROP EXTENSION file_fdw CASCADE;
 CREATE ROLE regress_graph_kept;
@@ -260,5 +268,6 @@ DROP SEQUENCE numbers;
 DROP VIEW by_view;
 DROP AGGREGATE counts(int);
 DROP FUNCTION by_default, by_its_default, by_anothers, counted, constantly;
+DROP FUNCTION ring CASCADE;
 DROP SEQUENCE calls;
 DROP ROLE regress_graph_kept;

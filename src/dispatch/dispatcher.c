@@ -22,6 +22,7 @@
 
 static inline HyMemo *
 recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets);
+static void ended_on_cpu(HyDecision *decision, HyStatus status);
 static HyStatus failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like,
                             uint64_t start, HyStatus st, HyDecision *decision);
 static HyStatus
@@ -102,6 +103,17 @@ recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
 	return memo;
 }
 
+/* ended_on_cpu: what a driver said of its devices is not why the CPU failed. */
+static void
+ended_on_cpu(HyDecision *decision, HyStatus status)
+{
+	decision->status = status;
+	if (status == HY_OK)
+		return;
+	decision->failure.native_code = 0;
+	decision->failure.text[0] = '\0';
+}
+
 /* failed_here: the CPU did not answer a call that a memo had sent there. */
 static HyStatus
 failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
@@ -116,7 +128,7 @@ failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint6
 	hy_brief_expand(executor, like, d);
 	d->time_ns = start;
 	d->actual_ns = hy_now(executor) - start;
-	d->status = st;
+	ended_on_cpu(d, st);
 	counters->by_reason[d->reason]++;
 	hy_count_attempt(counters, st);
 	executor->spent_ns += (double) d->actual_ns;
@@ -170,7 +182,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	if (d->device == 0)
 	{
 		st = run_cpu(executor, task, d, start, &finished);
-		d->status = st;
+		ended_on_cpu(d, st);
 		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
 			hy_rent_pay(executor, choice.candidate, (double) (finished - start), choice.device_ns);
 	}

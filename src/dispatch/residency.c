@@ -379,7 +379,10 @@ drop_forgotten(HyResidency *residency)
 {
 	while (residency->oldest != NULL && residency->oldest->used == 0 &&
 	       residency->oldest != residency->pinned)
+	{
+		residency->counts->evictions++;
 		drop(residency, residency->oldest);
+	}
 }
 
 /* send: the parts into a buffer of their own. */

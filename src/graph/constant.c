@@ -14,15 +14,16 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
 #include "graph/constant.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+#define DEEPEST 8 /* defaults within defaults */
+
 static bool varies(Node *node, void *context);
-static bool defaults_vary(const FuncExpr *call);
+static bool defaults_vary(Oid called, const List *args, int depth);
 static bool aggregate_varies(Oid function);
 static bool is_volatile(Oid function);
 static bool order_varies(const SortGroupClause *clause);
@@ -31,13 +32,17 @@ static bool has_snapshot(const RangeTblEntry *relation);
 bool
 hybrid_query_is_constant(Query *query)
 {
-	return !contain_volatile_functions((Node *) query) && !varies((Node *) query, NULL);
+	int depth = 0;
+
+	return !contain_volatile_functions((Node *) query) && !varies((Node *) query, &depth);
 }
 
-/* varies: whether it does for a reason that contain_volatile_functions does not look for. */
+/* varies: whether it does for a reason that contain_volatile_functions does not look for; so many defaults deep. */
 static bool
 varies(Node *node, void *context)
 {
+	const int *depth = (const int *) context;
+
 	if (node == NULL)
 		return false;
 	switch (nodeTag(node))
@@ -52,7 +57,7 @@ varies(Node *node, void *context)
 				return true;
 			break;
 		case T_FuncExpr:
-			if (defaults_vary((FuncExpr *) node))
+			if (defaults_vary(((FuncExpr *) node)->funcid, ((FuncExpr *) node)->args, *depth))
 				return true;
 			break;
 		case T_Aggref:
@@ -60,7 +65,8 @@ varies(Node *node, void *context)
 				return true;
 			break;
 		case T_WindowFunc:
-			if (aggregate_varies(((WindowFunc *) node)->winfnoid))
+			if (aggregate_varies(((WindowFunc *) node)->winfnoid) ||
+			    defaults_vary(((WindowFunc *) node)->winfnoid, ((WindowFunc *) node)->args, *depth))
 				return true;
 			break;
 		case T_SortGroupClause:
@@ -74,17 +80,19 @@ varies(Node *node, void *context)
 	return expression_tree_walker(node, varies, context);
 }
 
-/* defaults_vary: of a call that leaves arguments out, whichever. */
+/*
+ * defaults_vary: of a call that leaves arguments out, whichever.  Defaults may call functions that have
+ * defaults; so deep that a query would hardly be written so, they are said to vary.
+ */
 static bool
-defaults_vary(const FuncExpr *call)
+defaults_vary(Oid called, const List *args, int depth)
 {
-	HeapTuple function = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
+	HeapTuple function = SearchSysCache1(PROCOID, ObjectIdGetDatum(called));
 	Node *defaults = NULL;
 
-	check_stack_depth();
 	if (!HeapTupleIsValid(function))
-		elog(ERROR, "cache lookup failed for function %u", call->funcid);
-	if (list_length(call->args) < ((Form_pg_proc) GETSTRUCT(function))->pronargs)
+		elog(ERROR, "cache lookup failed for function %u", called);
+	if (list_length(args) < ((Form_pg_proc) GETSTRUCT(function))->pronargs)
 	{
 		bool none;
 		Datum written = SysCacheGetAttr(PROCOID, function, Anum_pg_proc_proargdefaults, &none);
@@ -93,7 +101,10 @@ defaults_vary(const FuncExpr *call)
 			defaults = stringToNode(TextDatumGetCString(written));
 	}
 	ReleaseSysCache(function);
-	return contain_volatile_functions(defaults) || varies(defaults, NULL);
+	if (defaults == NULL)
+		return false;
+	depth++;
+	return depth > DEEPEST || contain_volatile_functions(defaults) || varies(defaults, &depth);
 }
 
 /* aggregate_varies: as what it is made of; a window function that is no aggregate is judged by itself. */
@@ -139,7 +150,8 @@ has_snapshot(const RangeTblEntry *relation)
 		return false;
 	if (!relation->inh || !has_subclass(relation->relid))
 		return true;
-	foreach (cell, find_all_inheritors(relation->relid, relation->rellockmode, NULL))
+	/* the planner locks those that it reads; of one that comes or goes there is a message */
+	foreach (cell, find_all_inheritors(relation->relid, NoLock, NULL))
 	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
 			return false;

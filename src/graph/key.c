@@ -12,8 +12,8 @@
  * the catalogs, but of whatever table, type or right: what a function asks for nobody knows.  Nobody else
  * can change a table that was read, since its lock is held until the transaction ends, and with it the key.
  *
- * What a function tells of the session itself is in no key: its prepared statements, its cursors, whether
- * its transaction has a number.
+ * What a function tells of sessions is in no key: their state, this one's prepared statements and cursors,
+ * whether its transaction has a number.
  */
 #include "postgres.h"
 

@@ -162,6 +162,31 @@ test_a_count_that_fails_keeps_its_number(void)
 	}
 }
 
+/* What a driver said of its devices is not why the CPU failed, be it decided anew or by a memo. */
+static void
+test_a_cancel_on_the_cpu_has_no_number(void)
+{
+	HyDecision decision;
+	int memos;
+
+	for (memos = 0; memos < 2; memos++)
+	{
+		int call;
+
+		stage_begin(0);
+		CHECK_INT(add_broken(HY_OK, HY_OK, 0, 100, "no device is detected"), HY_OK);
+		for (call = 0; call < memos * 20; call++)
+			CHECK_INT(stage_dispatch(20000, &decision), HY_OK);
+		unit_cancel_init(&stage.cancel, 1);
+		CHECK_INT(stage_dispatch(20000, &decision), HY_CANCELLED);
+		CHECK_INT(decision.status, HY_CANCELLED);
+		CHECK_INT(decision.failure.native_code, 0);
+		CHECK_STR(decision.failure.text, "");
+		unit_cancel_init(&stage.cancel, 0);
+		stage_end();
+	}
+}
+
 /* A plug-in that is not there is no failure of a device: the view of devices has why. */
 static void
 test_a_missing_plug_in_has_no_number(void)
@@ -219,6 +244,7 @@ main(void)
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_a_full_table_is_looked_at_again);
 	UNIT_RUN(test_a_count_that_fails_keeps_its_number);
+	UNIT_RUN(test_a_cancel_on_the_cpu_has_no_number);
 	UNIT_RUN(test_a_missing_plug_in_has_no_number);
 	UNIT_RUN(test_a_device_that_does_not_answer);
 	return unit_finish();
