@@ -308,12 +308,6 @@ a_cancel_is_honoured(void)
 	double *out = malloc((size_t) QUERIES * ROWS * sizeof(double));
 	HyTask task = {.op = HY_OP_DISTANCE, .allocator = &hy_malloc_allocator};
 	HyDistanceTask *d = &task.u.distance;
-	Stop stop;
-	HyCancel cancel = {stop_requested, &stop};
-	HyTimings timings;
-	HyTicket ticket;
-	HyStatus status;
-	uint64_t late;
 
 	d->queries.dims = DIMS;
 	d->queries.rows = QUERIES;
@@ -323,15 +317,7 @@ a_cancel_is_honoured(void)
 	d->targets.rows = ROWS;
 	d->targets.data = targets;
 	d->out = out;
-	task.cancel = &cancel;
-	stop.at = now() + 20 * 1000 * 1000;
-	status = cuda->submit(device, &task, &ticket);
-	if (status == HY_OK)
-		status = finish(ticket, &timings);
-	late = now() - stop.at;
-	CHECK_INT(status, HY_CANCELLED);
-	CHECK_MSG(late < UINT64_C(100) * 1000 * 1000, "%llu us late", (unsigned long long) late / 1000);
-	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
+	expect_cancel(&task, 20);
 	free(queries);
 	free(targets);
 	free(out);

@@ -62,4 +62,31 @@ stop_requested(void *arg)
 	return now() >= ((Stop *) arg)->at;
 }
 
+/*
+ * expect_cancel: of a long task within 100 ms, asked for so many milliseconds after it began; under a sanitizer and on the fake device it may take longer.
+ * A small one, of some pieces, is over on a large device before any time has passed: it is asked at once.
+ */
+static UNIT_UNUSED void
+expect_cancel(HyTask *task, int64_t after)
+{
+	uint64_t room = UINT64_C(1000) * 1000 * (small ? 30000 : 100);
+	Stop stop;
+	HyCancel cancel = {stop_requested, &stop};
+	HyTimings timings;
+	HyTicket ticket;
+	HyStatus status;
+	uint64_t late;
+
+	task->cancel = &cancel;
+	stop.at = now() + (uint64_t) (small ? 0 : after * 1000 * 1000);
+	status = cuda->submit(device, task, &ticket);
+	if (status == HY_OK)
+		status = finish(ticket, &timings);
+	late = now() - stop.at;
+	CHECK_INT(status, HY_CANCELLED);
+	CHECK_MSG(late < room, "%llu us late", (unsigned long long) late / 1000);
+	printf("# cancelled %llu us after it was asked\n", (unsigned long long) late / 1000);
+	task->cancel = NULL;
+}
+
 #endif
