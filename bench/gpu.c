@@ -2,16 +2,18 @@
  * gpu.c
  *		What a device costs and what the CUDA plug-in makes of it.
  *
- *		gpubench [--quick] DIRECTORY [DEVICE [SECTION ...]]
+ *		gpubench [--quick] [--limit SECONDS] DIRECTORY [DEVICE [SECTION ...]]
  *
  * Prints 'measure,value,unit,asked,reached,beside' lines, each as soon as it is known; 'beside' is what
  * the figure is compared with.  The plug-in is driven through its vtable, as the dispatcher does; copies
  * and bandwidth are measured with the runtime beside it.  --quick: with shapes that are too small to tell
- * anything, to see that the bench works.  Exit status 2 where there is no GPU.
+ * anything, to see that the bench works.  --limit: a section that takes longer ends the program, with
+ * status 3 and a line '# SECTION: no end after SECONDS s'.  Exit status 2 where there is no GPU.
  */
 #include "gpu.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@
 #define ONCE_US 3e6   /* what takes longer is not run again */
 #define NAMES 8
 #define NAME_LENGTH 192
+#define NO_END 3 /* exit status */
 
 typedef struct Section
 {
@@ -60,6 +63,7 @@ static const Section sections[] = {{"yardsticks", gpu_yardsticks, false},
 #define SECTIONS ((int) (sizeof(sections) / sizeof(sections[0])))
 
 Gpu gpu;
+static char late[NAME_LENGTH]; /* the line for a section that does not end */
 
 /* The plug-in where it is linked in, as on the fake device; else it is loaded. */
 extern const HyBackend *hy_plugin_entry(const HyHost *host) __attribute__((weak));
@@ -72,6 +76,7 @@ static pid_t fork_later(int count, char **names, int *go);
 static void run_sections(bool apart, int count, char **names);
 static void measure_context(void);
 static int cores_of_host(void);
+static void no_end(int number);
 static void print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
                        const char *reached, const char *beside);
 static void run_task(void *arg);
@@ -92,8 +97,15 @@ main(int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	if (argc < 2)
+	if (argc > 2 && strcmp(argv[1], "--limit") == 0)
+	{
+		gpu.limit = atoi(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
+	if (argc < 2 || gpu.limit < 0)
 		return usage();
+	(void) signal(SIGALRM, no_end);
 	for (i = 3; i < argc; i++)
 	{
 		int s;
@@ -139,7 +151,8 @@ usage(void)
 {
 	int i;
 
-	fprintf(stderr, "usage: gpubench [--quick] DIRECTORY [DEVICE [SECTION ...]]\nsections:");
+	fprintf(stderr, "usage: gpubench [--quick] [--limit SECONDS] DIRECTORY [DEVICE [SECTION ...]]\n"
+	                "sections:");
 	for (i = 0; i < SECTIONS; i++)
 		fprintf(stderr, " %s", sections[i].name);
 	fprintf(stderr, "\n");
@@ -252,7 +265,11 @@ run_sections(bool apart, int count, char **names)
 			continue;
 		if (!apart)
 			gpu.device->longest_us = 0;
+		(void) snprintf(late, sizeof(late), "# %s: no end after %d s\n", sections[i].name,
+		                gpu.limit);
+		(void) alarm((unsigned int) gpu.limit);
 		sections[i].run();
+		(void) alarm(0);
 		/* of yardsticks no task was run */
 		if (!apart && gpu.device->longest_us > 0)
 			gpu_print_beside(gpu_name("%s_longest_piece", sections[i].name),
@@ -261,6 +278,16 @@ run_sections(bool apart, int count, char **names)
 		printf("# %s: %.1f s\n", sections[i].name, (gpu_now_us() - begin) / 1e6);
 		fflush(stdout);
 	}
+}
+
+/* no_end: a signal's handler; the device may not answer, so nothing is given back. */
+static void
+no_end(int number)
+{
+	(void) number;
+	if (write(STDOUT_FILENO, late, strlen(late)) < 0)
+		_exit(1);
+	_exit(NO_END);
 }
 
 /* measure_context: the time to open, and what a second process with a context takes of the device. */
@@ -387,6 +414,27 @@ gpu_print_beside(const char *measure, double value, const char *unit, GpuAsked a
 }
 
 void
+gpu_print_matrix_share(const char *name, double rate, GpuAsked asked)
+{
+	const char *measure = gpu_name("%s_share_of_matrix_rate", name);
+	double share = rate / gpu.matrix;
+	const char *beside;
+
+	if (gpu.matrix <= 0)
+	{
+		gpu_print_missing(measure, "ratio", asked, "the unit has no bfloat16; %.6g TFLOP/s",
+		                  rate / 1e6);
+		return;
+	}
+	beside = gpu_name("%.6g TFLOP/s of %.6g by %s", rate / 1e6, gpu.matrix / 1e6, gpu.matrix_by);
+	if (gpu.matrix_low)
+		print_line(measure, gpu_name("%.6g", share), "ratio", asked, "not judged",
+		           gpu_name("%s; without cuBLAS the rate is too low", beside));
+	else
+		gpu_print_beside(measure, share, "ratio", asked, "%s", beside);
+}
+
+void
 gpu_print_missing(const char *measure, const char *unit, GpuAsked asked, const char *format, ...)
 {
 	char beside[NAME_LENGTH];
@@ -398,7 +446,7 @@ gpu_print_missing(const char *measure, const char *unit, GpuAsked asked, const c
 	print_line(measure, "", unit, asked, "not available", beside);
 }
 
-/* print_line: what was asked for whole shapes of a device says nothing of others. */
+/* print_line: what was asked for whole shapes of a device says nothing of others; 'reached' counts where some was. */
 static void
 print_line(const char *measure, const char *value, const char *unit, GpuAsked asked,
            const char *reached, const char *beside)

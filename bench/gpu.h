@@ -25,6 +25,7 @@ typedef struct Gpu
 	int32_t number;
 	int multiprocessors;
 	int cores;     /* of the host, that this process may use */
+	int limit;     /* seconds that a section may take; 0: any */
 	bool quick;    /* small shapes, for which nothing was asked */
 	bool fake;     /* no device at all: no figure means anything */
 	double read;   /* bytes a microsecond that a kernel reads */
@@ -32,6 +33,7 @@ typedef struct Gpu
 	double up;     /* bytes a microsecond from pinned memory */
 	double matrix; /* operations a microsecond of the matrix unit in bfloat16; 0: it has none */
 	const char *matrix_by; /* who reached them */
+	bool matrix_low;       /* cuBLAS, which reaches more than they are, was not there */
 	double fp32;           /* instructions a microsecond that the cores can start */
 } Gpu;
 
@@ -101,6 +103,12 @@ extern void gpu_print_beside(const char *measure, double value, const char *unit
 /* gpu_print_missing: a line of what could not be measured, and why. */
 extern void gpu_print_missing(const char *measure, const char *unit, GpuAsked asked,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * gpu_print_matrix_share: so many operations a microsecond as a part of what the matrix unit does, as
+ * NAME_share_of_matrix_rate.  Where that rate is known to be too low, no figure is said to be reached.
+ */
+extern void gpu_print_matrix_share(const char *name, double rate, GpuAsked asked);
 
 /* gpu_check: ends the program where CUDA has failed.  gpu_give_up: where the plug-in has. */
 extern void gpu_check(cudaError_t error, const char *doing);

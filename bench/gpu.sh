@@ -1,12 +1,13 @@
 #!/bin/bash
 # Measures the CUDA plug-in on a real device; CSV to the screen and to bench/results.
 #
-#	bench/gpu.sh [--quick] [DEVICE [SECTION ...]]
+#	bench/gpu.sh [--quick] [--limit SECONDS] [DEVICE [SECTION ...]]
 #
-# Sections are those of bench/gpu.c, and 'faiss' and 'sql': FAISS on the device where python3 has it, and
-# hybrid_calibrate() and hybrid_audit() in a server where PostgreSQL is found.  A whole run is kept as
-# bench/results/DATE-DEVICE-gpu.csv, any other under bench/results/local; GPUBENCH_RESULTS names another
-# directory, and where neither can be written it is a new one in TMPDIR.
+# Sections are those of bench/gpu.c, and 'peers' and 'sql': FAISS or PyTorch on the device where python3 has one,
+# and hybrid_calibrate() and hybrid_audit() in a server where PostgreSQL is found.  A section that takes longer
+# than the limit is ended, and those after it are run.  A whole run is kept as bench/results/DATE-DEVICE-gpu.csv,
+# any other under bench/results/local; GPUBENCH_RESULTS names another directory, and where neither can be written
+# it is a new one in TMPDIR.
 #
 # Needs a driver and what `make gpu-programs` builds.  Where nvcc is found, that is built first, unless it was
 # carried here: without the objects that it was made of.  Fails where there is no GPU.
@@ -18,6 +19,11 @@ quick=()
 if [ "${1-}" = --quick ]; then
 	quick=(--quick)
 	shift
+fi
+limit=0
+if [ "${1-}" = --limit ]; then
+	limit=$2
+	shift 2
 fi
 device=${1:-0}
 shift || true
@@ -46,28 +52,71 @@ if ! { mkdir -p "$results/local" && [ -w "$results" ] && [ -w "$results/local" ]
 fi
 now=$(date -u +%Y%m%dT%H%M%SZ)
 output=$results/local/gpu-$now.csv
-# yardsticks are always measured, so this says only that not all are
+# those of the program; yardsticks are always measured, so they alone say only that not all are
 own=()
 [ ${#sections[@]} = 0 ] || own=(yardsticks)
 for section in "${sections[@]}"; do
-	[ "$section" = faiss ] || [ "$section" = sql ] || own+=("$section")
+	[ "$section" = peers ] || [ "$section" = sql ] || own+=("$section")
 done
-echo "# $(date -u +%FT%TZ), commit $(git -c safe.directory="$PWD" describe --always --dirty 2>/dev/null || echo unknown)" | tee "$output"
-$program "${quick[@]}" "$PWD" "$device" "${own[@]}" | tee -a "$output"
-status=${PIPESTATUS[0]}
-if [ "$status" != 0 ]; then
-	[ "$status" != 2 ] || rm -f "$output"
-	exit "$status"
-fi
+# a bundle that was carried here says of which commit it is
+commit=$(cat commit 2>/dev/null || git -c safe.directory="$PWD" describe --always --dirty 2>/dev/null || echo unknown)
+echo "# $(date -u +%FT%TZ), commit $commit" | tee "$output"
+
+# where pip has put cuBLAS and what it needs, it is in nobody's path
+libraries=$(python3 - 2>/dev/null <<-'EOF'
+	import glob, importlib.util, os
+	places = importlib.util.find_spec("nvidia").submodule_search_locations
+	found = [os.path.dirname(f) for p in places for f in sorted(glob.glob(p + "/*/lib/libcublas.so.1*"))]
+	print(found[-1] if found else "")
+	EOF
+)
+[ -z "$libraries" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$libraries"
+
+# unended: the sections that are still to be run, in the program's order
+unended()
+{
+	local each names
+
+	read -ra names < <($program 2>&1 | sed -n 's/^sections: //p')
+	for each in "${names[@]}"; do
+		if [[ ${#own[@]} = 0 || " ${own[*]} " == *" $each "* ]] &&
+			! grep -qE "^# $each: ([0-9.]+ s|no end after .*|failed, .*)$" "$output"; then
+			echo "$each"
+		fi
+	done
+}
+
+# one section that fails, or does not end, does not take the others along; but they all are compared with the first
+status=0
+mapfile -t left < <(unended)
+while [ ${#left[@]} -gt 0 ]; do
+	$program "${quick[@]}" --limit "$limit" "$PWD" "$device" "${left[@]}" | tee -a "$output"
+	ended=${PIPESTATUS[0]}
+	if [ "$ended" = 2 ]; then
+		grep -q '^# yardsticks: ' "$output" || rm -f "$output"
+		exit 2
+	fi
+	mapfile -t left < <(unended)
+	[ "$ended" != 0 ] || break
+	status=$ended
+	if [ "$ended" != 3 ] && [ ${#left[@]} -gt 0 ]; then
+		echo "# ${left[0]}: failed, status $ended" | tee -a "$output"
+		mapfile -t left < <(unended)
+	fi
+	if grep -qE '^# yardsticks: (no end|failed)' "$output"; then
+		exit "$status"
+	fi
+done
 # others have one device: of those that may be seen, that one
 IFS=, read -ra visible <<<"${CUDA_VISIBLE_DEVICES-}"
 one=${visible[device]:-$device}
-if wanted faiss; then
-	CUDA_VISIBLE_DEVICES=$one python3 bench/gpu_faiss.py "${quick[@]}" 2>/dev/null | tee -a "$output"
-	[ "${PIPESTATUS[0]}" = 0 ] || echo "faiss_top10,,us,,not available,python3 with FAISS failed" | tee -a "$output"
+if wanted peers; then
+	CUDA_VISIBLE_DEVICES=$one timeout -k 5 "$limit" python3 bench/gpu_peers.py "${quick[@]}" 2>/dev/null | tee -a "$output"
+	[ "${PIPESTATUS[0]}" = 0 ] || echo "peers,,us,,not available,python3 failed or took too long" | tee -a "$output"
 fi
 if wanted sql; then
-	CUDA_VISIBLE_DEVICES=$one bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one timeout -k 15 "$limit" bench/gpu_sql.sh hybrid_cuda | tee -a "$output"
+	[ "${PIPESTATUS[0]}" = 0 ] || echo "sql_audit_right_share,,ratio,>= 0.95,not available,it took too long" | tee -a "$output"
 fi
 if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
 	name=$(sed -nE '2s/^# (NVIDIA )?([^,]*),.*/\2/p' "$output" | tr '[:upper:]' '[:lower:]' | tr -cs '[:alnum:]\n' -)
@@ -75,3 +124,4 @@ if [ ${#sections[@]} = 0 ] && [ ${#quick[@]} = 0 ]; then
 	mv "$output" "$output_kept"
 	echo "# kept as $output_kept"
 fi
+exit "$status"

@@ -110,10 +110,8 @@ bench_kernels(int32_t dims, int32_t rows, int32_t centroids)
 	copy(&rest, args.rest, sizeof(rest), cudaMemcpyDeviceToHost);
 	snprintf(name, sizeof(name), "assign_launch_%d_%dx%d", (int) dims, (int) rows, (int) centroids);
 	gpu_print(name, (double) us[RUNS / 2], "us");
-	gpu_print_beside(gpu_name("%s_share_of_matrix_rate", name),
-	                 2.0 * rows * centroids * dims / (double) us[RUNS / 2] / gpu.matrix, "ratio",
-	                 GPU_NOTHING, "a launch of the bench; of %.6g TFLOP/s by %s", gpu.matrix / 1e6,
-	                 gpu.matrix_by);
+	gpu_print_matrix_share(name, 2.0 * rows * centroids * dims / (double) us[RUNS / 2],
+	                       GPU_NOTHING);
 	gpu_print(gpu_name("%s_rest", name), (double) rest.firsts[1] / rows, "ratio");
 	for (i = 0; i < 2; i++)
 		gpu_check(cudaEventDestroy(event[i]), "giving an event back");

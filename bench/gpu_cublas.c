@@ -46,7 +46,7 @@ typedef struct Products
 	int status; /* of the library */
 } Products;
 
-static void *load(void);
+static void *load(const char **why);
 static const char *begin(void *library, Products *products);
 static void *on_device(const HyMatrix *matrix);
 static void run_products(void *arg);
@@ -58,21 +58,16 @@ gpu_cublas(void)
 	                     .query_count = gpu_size(10000, 32),
 	                     .row_count = gpu_size(1000000, 1000),
 	                     .part = gpu_size(100000, 300)};
-	const char *name =
-		gpu_name("cublas_bfloat16_%lldx%lldx%d_share_of_matrix_rate",
-	             (long long) products.query_count, (long long) products.row_count, DIMS);
+	const char *name = gpu_name("cublas_bfloat16_%lldx%lldx%d", (long long) products.query_count,
+	                            (long long) products.row_count, DIMS);
 	HyMatrix queries;
 	HyMatrix rows;
 	const char *why;
 	double rate;
-	void *library = load();
+	void *library = load(&why);
 
-	if (library == NULL)
-	{
-		gpu_print_missing(name, "ratio", GPU_NOTHING, "libcublas cannot be loaded");
-		return;
-	}
-	why = gpu.matrix > 0 ? begin(library, &products) : "the unit has no bfloat16";
+	if (library != NULL)
+		why = gpu.matrix > 0 ? begin(library, &products) : "the unit has no bfloat16";
 	if (why != NULL)
 	{
 		gpu_print_missing(name, "ratio", GPU_NOTHING, "%s", why);
@@ -88,9 +83,7 @@ gpu_cublas(void)
 	rate = 2.0 * (double) products.query_count * (double) products.row_count * DIMS /
 	       gpu_median_us(run_products, &products);
 	if (products.status == 0)
-		gpu_print_beside(name, rate / gpu.matrix, "ratio", GPU_NOTHING,
-		                 "%.6g TFLOP/s of %.6g by %s; products alone", rate / 1e6, gpu.matrix / 1e6,
-		                 gpu.matrix_by);
+		gpu_print_matrix_share(name, rate, GPU_NOTHING);
 	else
 		gpu_print_missing(name, "ratio", GPU_NOTHING, "cublasGemmEx said %d", products.status);
 	gpu_check(cudaFree(products.queries), "freeing");
@@ -104,11 +97,12 @@ gpu_cublas_rate(const char **why)
 {
 	int32_t side = (int32_t) gpu_size(SQUARE, 64);
 	Products products = {.dims = side, .query_count = side, .row_count = side, .part = side};
-	void *library = load();
+	void *library = load(why);
 	HyMatrix matrix;
 	double us;
 
-	*why = library == NULL ? "libcublas cannot be loaded" : begin(library, &products);
+	if (library != NULL)
+		*why = begin(library, &products);
 	if (*why != NULL)
 		return 0;
 	matrix = gpu_matrix(side, side, QUERY_SEED);
@@ -127,16 +121,22 @@ gpu_cublas_rate(const char **why)
 	return 0;
 }
 
+/* load: NULL where there is none, and *why: what the loader said of the newest. */
 static void *
-load(void)
+load(const char **why)
 {
 	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 	                                    "libcublas.so", "/usr/local/cuda/lib64/libcublas.so"};
 	void *library = NULL;
 	size_t i;
 
+	*why = NULL;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
+	{
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		if (library == NULL && i == 0)
+			*why = gpu_name("cuBLAS was not found: %s", dlerror());
+	}
 	return library;
 }
 

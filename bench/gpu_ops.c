@@ -77,13 +77,7 @@ assign(int32_t dims, int64_t rows, int32_t centroids, int32_t groups, int32_t pr
 		gpu_print(name, us, "us");
 	else
 		gpu_print_beside(name, us, "us", GPU_NOTHING, "the rows take %.6g us over the bus", copies);
-	if (gpu.matrix > 0)
-		gpu_print_beside(gpu_name("%s_share_of_matrix_rate", name), operations / us / gpu.matrix,
-		                 "ratio", asked, "%.6g TFLOP/s of %.6g by %s", operations / us / 1e6,
-		                 gpu.matrix / 1e6, gpu.matrix_by);
-	else
-		gpu_print_missing(gpu_name("%s_share_of_matrix_rate", name), "ratio", asked,
-		                  "the unit has no bfloat16; %.6g TFLOP/s", operations / us / 1e6);
+	gpu_print_matrix_share(name, operations / us, asked);
 	gpu_print_beside(gpu_name("%s_share_of_fp32", name),
 	                 operations / 2 * INSTRUCTIONS / us / gpu.fp32, "ratio", GPU_NOTHING,
 	                 "of what the cores can start");

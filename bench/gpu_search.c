@@ -90,13 +90,7 @@ many_queries(HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int6
 	double us = gpu_task_us(&task);
 
 	gpu_print(gpu_name("%s_resident", name), us, "us");
-	if (gpu.matrix > 0)
-		gpu_print_beside(gpu_name("%s_resident_share_of_matrix_rate", name),
-		                 operations / us / gpu.matrix, "ratio", asked, "%.6g TFLOP/s of %.6g by %s",
-		                 operations / us / 1e6, gpu.matrix / 1e6, gpu.matrix_by);
-	else
-		gpu_print_missing(gpu_name("%s_resident_share_of_matrix_rate", name), "ratio", asked,
-		                  "the unit has no bfloat16; %.6g TFLOP/s", operations / us / 1e6);
+	gpu_print_matrix_share(gpu_name("%s_resident", name), operations / us, asked);
 	if (asked.sense != 0)
 		compare(name, &task, &host);
 	gpu_topk_free(&task);

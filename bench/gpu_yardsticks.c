@@ -139,14 +139,18 @@ measure_matrix(void)
 	if (rate > 0)
 		gpu_print("matrix_rate_bfloat16_cublas", rate / 1e6, "TFLOP/s");
 	else
+	{
 		gpu_print_missing("matrix_rate_bfloat16_cublas", "TFLOP/s", GPU_NOTHING, "%s", why);
+		gpu.matrix_low = attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
+	}
 	if (rate > gpu.matrix)
 	{
 		gpu.matrix = rate;
 		gpu.matrix_by = "cuBLAS";
 	}
 	gpu_print_beside("matrix_rate_bfloat16", gpu.matrix / 1e6, "TFLOP/s", GPU_NOTHING,
-	                 "the larger: %s", gpu.matrix_by);
+	                 gpu.matrix_low ? "too low: only %s; cuBLAS was not found" : "the larger: %s",
+	                 gpu.matrix_by);
 }
 
 /* measure_cores: nothing is measured: the clock times what the generation is known to have. */

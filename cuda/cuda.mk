@@ -4,6 +4,7 @@
 #	make check-cuda			what can be checked without a GPU (test/cuda/run.sh)
 #	make gpucheck			on a machine with a GPU; GPUCHECK='SECTION ...' for a part of it
 #	make gpubench			the same; GPUBENCH='--quick 0 SECTION ...' for a part of it
+#	make gpu-bundle			what both need, with a PostgreSQL, for a machine that has only a driver (test/gpu_hour.sh)
 #
 # Only the .cu files go through nvcc; the rest is C against the runtime's header.  Everything is
 # linked by the C compiler with the runtime inside, so the plug-in needs neither libcudart nor
@@ -100,7 +101,7 @@ FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
 cuda-tests: $(FAKE_TESTS) build/cuda/fake/hybrid_cuda.so build/cuda/fake/gpucheck build/cuda/fake/gpucheck_filter \
-	build/cuda/fake/gpubench build/cuda/fake/lib/libnvidia-ml.so.1 build/cuda/fake/lib/libcublas.so.13
+	build/cuda/fake/gpubench build/cuda/fake/hog build/cuda/fake/lib/libnvidia-ml.so.1 build/cuda/fake/lib/libcublas.so.13
 
 build/cuda/fake/%.o: %.c build/flags
 	@mkdir -p $(@D)
@@ -130,6 +131,10 @@ build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o \
 build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c)) \
 		build/cuda/fake/test/cuda/fake/bench.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl -lpthread
+
+build/cuda/fake/hog: test/cuda/fake/hog
+	@mkdir -p $(@D)
+	cp $< $@
 
 build/cuda/fake/lib/%: test/cuda/fake/libraries.c
 	@mkdir -p $(@D)
@@ -190,6 +195,9 @@ build/cuda/hog: test/cuda/hog.c
 
 gpu-programs: hybrid_cuda.so build/cuda/gpucheck build/cuda/gpucheck_filter build/cuda/gpubench build/cuda/hog
 
+gpu-bundle: all gpu-programs
+	@test/cuda/bundle.sh
+
 gpucheck:
 	@test/cuda/gpucheck.sh $(GPUCHECK)
 
@@ -198,4 +206,4 @@ gpubench:
 
 -include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d) $(THREAD_OBJS:.o=.d) $(wildcard build/cuda/fake/test/cuda/*.d build/cuda/fake/bench/*.d) \
 	$(wildcard build/cuda/test/cuda/*.d build/cuda/bench/*.d)
-.PHONY: cuda-tests cuda-thread-tests cuda-driver-tests gpu-programs gpucheck gpubench
+.PHONY: cuda-tests cuda-thread-tests cuda-driver-tests gpu-programs gpu-bundle gpucheck gpubench

@@ -4,6 +4,7 @@
  */
 #include "fake.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,25 @@ needs_context(const char *function, int device)
 	if ((contexts >> device & 1) == 0)
 		hy_device::starts(function);
 	contexts |= (uint64_t) 1 << device;
+}
+
+/*
+ * taken_by_another: whether a living process has all memory of the device, as the file says that
+ * HYBRID_FAKE_TAKEN names (test/cuda/fake/hog).
+ */
+static bool
+taken_by_another()
+{
+	const char *path = getenv("HYBRID_FAKE_TAKEN");
+	FILE *file = path != nullptr ? fopen(path, "r") : nullptr;
+	int pid = 0;
+
+	if (file == nullptr)
+		return false;
+	bool named = fscanf(file, "%d", &pid) == 1 && pid > 0;
+
+	fclose(file);
+	return named && kill(pid, 0) == 0;
 }
 
 static void
@@ -306,7 +326,7 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		*free_bytes = hy_fake.memory - hy_fake_used();
+		*free_bytes = taken_by_another() ? 0 : hy_fake.memory - hy_fake_used();
 		*total_bytes = hy_fake.memory;
 		return cudaSuccess;
 	}
@@ -319,7 +339,7 @@ extern "C"
 		*pointer = nullptr;
 		if (error != cudaSuccess)
 			return error;
-		if (hy_fake_used() + bytes > hy_fake.memory)
+		if (hy_fake_used() + bytes > hy_fake.memory || taken_by_another())
 			return cudaErrorMemoryAllocation;
 		*pointer = hy_memory::allocate(bytes, current);
 		return cudaSuccess;

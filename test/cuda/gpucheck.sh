@@ -27,9 +27,9 @@ extent=()
 sessions=test/device.sh
 # below which PostgreSQL is installed, if not below a directory of its own
 root=
+[ "${HYBRID_GPU_HOUR-}" != small ] || extent=(small)
 if [ "$built" != build/cuda ]; then
 	plugin=$built
-	extent=(small)
 	sessions=$built/device.sh
 	root=${HYBRID_GPUCHECK_ROOT-}
 fi

@@ -93,9 +93,7 @@ if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 		[ -f "test/cuda/${program##*/}.c" ] && start "$program"
 	done
 	# the programs for a real device, which would otherwise first run there
-	start build/cuda/fake/gpucheck build/cuda/fake 0 small
-	start build/cuda/fake/gpucheck_filter build/cuda/fake 0 small
-	start test/cuda/gpubench.sh
+	start test/cuda/hour.sh
 	tell
 else
 	verdict "the tests on the fake device build" 1 "$work/make"
