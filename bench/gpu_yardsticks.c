@@ -149,7 +149,7 @@ measure_matrix(void)
 		gpu.matrix_by = "cuBLAS";
 	}
 	gpu_print_beside("matrix_rate_bfloat16", gpu.matrix / 1e6, "TFLOP/s", GPU_NOTHING,
-	                 gpu.matrix_low ? "too low: only %s; cuBLAS was not found" : "the larger: %s",
+	                 gpu.matrix_low ? "too low: only %s and no cuBLAS" : "the larger: %s",
 	                 gpu.matrix_by);
 }
 

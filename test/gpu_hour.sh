@@ -56,7 +56,7 @@ fi
 mkdir -p "${2:?$usage}" || exit 2
 out=$(cd "$2" && pwd)
 bundle=${HYBRID_GPU_BUNDLE:-$checkout/build/gpu/hybrid-gpu.tar.xz}
-[ -r "$bundle" ] || { echo "there is no bundle in $bundle: make gpu-bundle" >&2 && exit 2; }
+[ -f "$bundle" ] || { echo "there is no bundle in $bundle: make gpu-bundle" >&2 && exit 2; }
 
 work=$(mktemp -d /tmp/hybrid-gpu.XXXXXX) || exit 2
 trap 'rm -rf "$work"' EXIT

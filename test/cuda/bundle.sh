@@ -4,7 +4,7 @@
 #	test/cuda/bundle.sh [BUILT [OUT [LEVEL]]]
 #
 # BUILT is where the programs are: build/cuda, which `make gpu-programs` fills, or build/cuda/fake for a dry run on
-# the fake device.  OUT is the archive, build/gpu/hybrid-gpu.tar.xz by default, and LEVEL how hard xz tries (9).
+# the fake device.  OUT is the archive, build/gpu/hybrid-gpu.tar.xz by default, and LEVEL how hard xz tries (6).
 # An archive above 45 MB is refused: a machine is handed 64 MiB in all.
 #
 # The archive is a small checkout: the scripts run in it as they do here.  It holds no object file and no Makefile, so
@@ -15,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 built=${1:-build/cuda}
 out=$(realpath -m "${2:-build/gpu/hybrid-gpu.tar.xz}")
-level=${3:-9}
+level=${3:-6}
 most=45000000
 major=15
 lib=usr/lib/postgresql/$major

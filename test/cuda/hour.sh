@@ -251,8 +251,8 @@ grep -qE '^sql_audit_right_share,[01](\.[0-9]+)?,ratio,>= 0.95,(yes|no),' "$work
 verdict "the audit through SQL has a share" $?
 # the fake device is one of 9.0, where no loop of ours reaches what cuBLAS does
 build/cuda/fake/gpubench --quick build/cuda/fake 0 assign >"$work/out" 2>&1
-grep -q '^fake matrix_rate_bfloat16_cublas,,TFLOP/s,,not available,cuBLAS was not found: ' "$work/out" &&
-	grep -qE "^fake matrix_rate_bfloat16,$v,TFLOP/s,,fake,too low: only a loop" "$work/out" &&
+grep -q '^fake matrix_rate_bfloat16_cublas,,TFLOP/s,,not available,cuBLAS ' "$work/out" &&
+	grep -qE "^fake matrix_rate_bfloat16,$v,TFLOP/s,,fake,too low: only a loop of mma.sync and no cuBLAS,?$" "$work/out" &&
 	grep -q '_resident_share_of_matrix_rate,.*without cuBLAS the rate is too low$' "$work/out"
 verdict "without cuBLAS the rate of the matrix unit is said to be too low" $? "$work/out"
 
