@@ -168,7 +168,7 @@ keep(HyResident *resident)
 	HyUnitPart part = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES};
 	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = BYTES, .rows = ROWS};
 
-	return hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, resident);
+	return hy_resident_keep(stage.executor, &rows, resident);
 }
 
 /* run: with rows that only the device has. */
@@ -585,7 +585,7 @@ test_asks_nobody_who_sleeps(void)
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
 	asleep = true;
-	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_BUSY);
+	CHECK_INT(hy_resident_keep(stage.executor, &rows, &resident), HY_BUSY);
 	CHECK_INT(stage_counters(1)->failures, 0);
 	asleep = false;
 	stage_end();
@@ -611,7 +611,7 @@ test_cancelled_while_sent(void)
 	settle(&resident);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
-	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_CANCELLED);
+	CHECK_INT(hy_resident_keep(stage.executor, &rows, &resident), HY_CANCELLED);
 	CHECK_INT(stage_counters(1)->failures, 0);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
 	upload_status = HY_CANCELLED;
