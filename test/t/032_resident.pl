@@ -220,6 +220,36 @@ like($slow->{err}, qr/statement timeout/, 'and is seen');
 ask($slow, q{RESET statement_timeout; RESET hybrid.emulated_wait; RESET hybrid.emulated_bandwidth_gbs});
 is(ask($slow, q{SELECT near('l2')}), $cpu, "after a cancel, search $_") for (1 .. 4);
 is(resident($slow)->{bytes}, 24000 * $row, 'after a cancel all of it is there');
+
+# ---- rows that come and go while a unit is sent: it is read as it was, and not kept ----
+ask($slow, q{INSERT INTO large (v) SELECT v FROM large WHERE id = 9; DELETE FROM large WHERE id = 23009});
+$cpu = ask($slow, q{SET hybrid.force_cpu = on; SELECT near('l2'); SET hybrid.force_cpu = off});
+ask($slow, q{SET hybrid.emulated_wait = on; SET hybrid.emulated_bandwidth_gbs = 0.01});
+$before = sent($slow);
+$slow->{out} = '';
+$slow->{in} .= "SELECT near('l2');\n\\echo done\n";
+$slow->{run}->pump_nb;
+sleep 1;
+$node->safe_psql('postgres', q{INSERT INTO large (v) SELECT v FROM large WHERE id IN (7, 9)});
+$node->safe_psql('postgres', 'VACUUM large');
+$node->safe_psql('postgres', q{SELECT pg_log_backend_memory_contexts(pid) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%near%' AND pid <> pg_backend_pid()});
+my $log = '';
+for (1 .. 100)
+{
+	last if ($log = slurp_file($node->logfile)) =~ /hybrid batches: \d+ total/;
+	select(undef, undef, undef, 0.05);
+}
+my ($took) = $log =~ /hybrid batches: (\d+) total/;
+note("hybrid batches: $took") if defined $took;
+cmp_ok($took // 1e9, '<=', 600 * 1024, 'its rows and their positions take half of work_mem');
+is($slow->{out}, '', 'the unit was on its way');
+$slow->{run}->pump until $slow->{out} =~ /done/;
+is($slow->{out}, "$cpu\ndone\n", 'the answer is that of its snapshot');
+cmp_ok(sent($slow) - $before, '>', 8 * 1024 * 1024, 'while much of the unit was sent');
+cmp_ok(resident($slow)->{units}, '>', 0, 'and there are units that did not change');
+ask($slow, q{RESET hybrid.emulated_wait; RESET hybrid.emulated_bandwidth_gbs});
+same($slow, 'large', 'l2', "after a change meanwhile, search $_") for (1 .. 3);
+isnt(ask($slow, q{SELECT near('l2')}), $cpu, 'and the new row is found');
 finish($slow);
 
 # ---- less room than a list has rows ----
