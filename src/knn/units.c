@@ -141,19 +141,23 @@ static bool
 send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 {
 	const HybridStoreMethods *stores = hybrid_stores();
-	MemoryContext before = MemoryContextSwitchTo(units->search->context);
-	/* room for one more says whether there are more */
-	Notes *notes = MemoryContextAllocHuge(CurrentMemoryContext,
-	                                      notes_size(unit->rows + 1, most_lost(units, unit->rows)));
+	HybridSearch *search = units->search;
+	MemoryContext before = MemoryContextSwitchTo(search->context);
+	Notes *notes;
 	bool went;
 
+	/* the batch goes before anything is begun on the device, where it may run */
+	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
+	/* room for one more says whether there are more */
+	notes = MemoryContextAllocHuge(search->context,
+	                               notes_size(unit->rows + 1, most_lost(units, unit->rows)));
 	notes->rows = unit->rows;
 	notes->lost = 0;
 	went = read_positions(units, unit, notes) &&
 	       hybrid_resident_begin(unit->rows * units->shape->stride, unit->rows, resident) &&
 	       send_rows(units, unit, resident, notes) && stores->unchanged(units->store, unit) &&
 	       hybrid_resident_end(notes, notes_size(notes->rows, notes->lost), resident) &&
-	       hybrid_search_resident(units->search, resident, positions_of(notes));
+	       hybrid_search_resident(search, resident, positions_of(notes));
 	if (went)
 	{
 		offer_lost(units, notes);
@@ -199,18 +203,16 @@ static bool
 send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes)
 {
 	HybridSearch *search = units->search;
-	const int64 most = Min(hybrid_search_piece(search), notes->rows);
 	const int64 *positions = positions_of(notes);
 	int64 first;
 	int64 rows;
 	bool went = true;
 
-	hybrid_search_stage(search, most);
 	for (first = 0; went && first < notes->rows; first += rows)
 	{
 		HyUnitPart part = {.data = search->vectors, .offset = first * search->stride};
 
-		rows = Min(most, notes->rows - first);
+		rows = Min(search->capacity, notes->rows - first);
 		part.bytes = rows * search->stride;
 		hybrid_stores()->again(units->store, unit, positions[first], positions[first + rows - 1]);
 		if (!read_stretch(units, rows, notes))
