@@ -53,8 +53,8 @@ extern HyResidentAnswer hy_resident_ask(HyExecutor *executor, const HyShape *sha
  * of the room for units on the device that has least, HY_UNIT_MOST at most.
  *
  * Few large units make few launches, and many small ones little to send again where rows have changed.
- * With 64 MB a launch, some 20 us, is less than what even a fast device takes to read a unit, and all that
- * is sent for one new row takes 3 ms on a bus of 25 GB/s.
+ * Where a launch takes 20 us, a device with 3 TB/s reads 64 MB in as much, and slower ones take longer; all
+ * that is sent for one new row takes 3 ms on a bus of 25 GB/s.
  */
 #define HY_UNIT_MOST (UINT64_C(64) << 20)
 extern uint64_t hy_resident_unit_bytes(HyExecutor *executor);
