@@ -2,6 +2,7 @@
 -- search to the next, and the answers are those of a sort all the same.
 SET client_min_messages = warning;
 SET work_mem = '256kB';
+SET hybrid.gpu_resident_memory = 1; -- MB: several units
 CREATE FUNCTION resident_made(n int) RETURNS vector LANGUAGE sql AS $$
 	SELECT array_agg(((n::bigint * 7919 + j * j * (n % 13 + 1)) % 1009 + (n % 20) * 100)::real)::vector FROM generate_series(1, 64) j $$;
 CREATE TABLE resident (id serial PRIMARY KEY, v vector(64));
@@ -65,7 +66,7 @@ TRUNCATE resident;
 INSERT INTO resident (v) SELECT resident_made(n) FROM generate_series(1, 500) n;
 SELECT * FROM resident_wrong('ip');
 
--- one row is more than a unit may be
+-- one row is more than half of work_mem
 SET work_mem = '64kB';
 SET statement_timeout = '60s';
 CREATE TABLE resident_wide (id int, v vector(9000));

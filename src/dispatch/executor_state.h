@@ -66,6 +66,7 @@ typedef struct HyMember
 	HyResidency *residency; /* NULL: nothing was asked for in this context */
 	HyResidencyCounts resident;
 	uint64_t send_after_ns; /* none is sent before, since the last was not taken */
+	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: nobody has asked yet */
 	int32_t left_alone;     /* units that stayed unused since the CPU would have been faster */
 
 	/* Tickets that were given up and have not ended yet. */

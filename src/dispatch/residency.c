@@ -23,7 +23,8 @@ struct HyUnit
 	uint64_t bytes;
 	int64_t rows;
 	uint64_t used; /* when */
-	bool paid;     /* used since it was sent */
+	bool whole;    /* all of it was sent */
+	bool paid;     /* used since */
 	void *notes;
 };
 
@@ -54,10 +55,10 @@ static HyUnit **find_place(HyResidency *residency, const HyUnitKey *key);
 static Trace *find_trace(HyResidency *residency, uint64_t place);
 static uint64_t leave_trace(HyResidency *residency, const HyUnitKey *key, bool known);
 static void append(HyResidency *residency, HyUnit *unit);
+static void prepend(HyResidency *residency, HyUnit *unit);
 static void take_out(HyResidency *residency, HyUnit *unit);
 static void drop(HyResidency *residency, HyUnit *unit);
 static void drop_forgotten(HyResidency *residency);
-static HyStatus send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer);
 
 HyResidency *
 hy_residency_create(const HyAllocator *allocator, const HyBackend *backend, HyDevice *device,
@@ -102,7 +103,8 @@ hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen)
 	bool known = false;
 
 	residency->questions++;
-	if (unit != NULL && memcmp(unit->key.version, key->version, sizeof(key->version)) == 0)
+	if (unit != NULL && unit->whole &&
+	    memcmp(unit->key.version, key->version, sizeof(key->version)) == 0)
 	{
 		*seen = unit->used;
 		unit->used = residency->questions;
@@ -115,7 +117,7 @@ hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen)
 	if (unit != NULL && unit != residency->pinned)
 	{
 		known = unit->paid;
-		residency->counts->stale++;
+		residency->counts->stale += unit->whole;
 		drop(residency, unit);
 	}
 	*seen = leave_trace(residency, key, known);
@@ -144,50 +146,97 @@ HyStatus
 hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
                   const HyUnitRows *rows, uint64_t limit, HyUnit **unit)
 {
+	HyStatus st = hy_residency_begin(residency, key, seen, rows->bytes, rows->rows, limit, unit);
+	int i;
+
+	for (i = 0; i < rows->parts && st == HY_OK; i++)
+		st = hy_residency_send(residency, unit, &rows->part[i], rows->cancel);
+	if (st == HY_OK)
+		st = hy_residency_end(residency, unit, rows->notes, rows->notes_bytes);
+	return st;
+}
+
+HyStatus
+hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen, uint64_t bytes,
+                   int64_t rows, uint64_t limit, HyUnit **unit)
+{
 	HyUnit *new;
-	HyUnit **place;
 	HyStatus st;
 
 	*unit = NULL;
-	if (!hy_residency_room(residency, rows->bytes, seen, limit))
+	if (!hy_residency_room(residency, bytes, seen, limit))
 		return HY_QUOTA;
 	if (*find_place(residency, key) != NULL)
 		return HY_INVALID;
 	new = hy_alloc_zero(residency->allocator, sizeof(HyUnit));
-	if (new != NULL && rows->notes_bytes > 0)
-	{
-		new->notes = hy_alloc(residency->allocator, rows->notes_bytes);
-		if (new->notes == NULL)
-		{
-			hy_free(residency->allocator, new);
-			new = NULL;
-		}
-	}
 	if (new == NULL)
 		return HY_NOMEM;
 	drop_forgotten(residency);
-	hy_residency_trim(residency, limit - rows->bytes);
-	st = send(residency, rows, &new->buffer);
+	hy_residency_trim(residency, limit - bytes);
+	st = residency->backend->buf_alloc(residency->device, bytes, &new->buffer);
 	if (st != HY_OK)
 	{
-		residency->counts->refused += st != HY_CANCELLED;
-		hy_free(residency->allocator, new->notes);
+		residency->counts->refused++;
 		hy_free(residency->allocator, new);
 		return st;
 	}
 	new->key = *key;
-	new->bytes = rows->bytes;
-	new->rows = rows->rows;
+	new->bytes = bytes;
+	new->rows = rows;
+	*find_place(residency, key) = new;
+	/* whoever sends it may never come back: until it is whole it is as one that was forgotten */
+	prepend(residency, new);
+	residency->counts->units++;
+	residency->counts->bytes += bytes;
+	*unit = new;
+	return HY_OK;
+}
+
+HyStatus
+hy_residency_send(HyResidency *residency, HyUnit **unit, const HyUnitPart *part,
+                  const HyCancel *cancel)
+{
+	HyStatus st = HY_OK;
+	uint64_t at;
+
+	for (at = 0; at < part->bytes && st == HY_OK; at += HY_SEND_PIECE)
+	{
+		uint64_t bytes = part->bytes - at < HY_SEND_PIECE ? part->bytes - at : HY_SEND_PIECE;
+
+		st = hy_cancelled(cancel)
+		         ? HY_CANCELLED
+		         : residency->backend->upload(residency->device, (*unit)->buffer, part->offset + at,
+		                                      (const char *) part->data + at, bytes);
+	}
+	if (st == HY_OK)
+		return HY_OK;
+	residency->counts->refused += st != HY_CANCELLED;
+	drop(residency, *unit);
+	*unit = NULL;
+	return st;
+}
+
+HyStatus
+hy_residency_end(HyResidency *residency, HyUnit **unit, const void *notes, size_t notes_bytes)
+{
+	HyUnit *new = *unit;
+
+	if (notes_bytes > 0)
+	{
+		new->notes = hy_alloc(residency->allocator, notes_bytes);
+		if (new->notes == NULL)
+		{
+			drop(residency, new);
+			*unit = NULL;
+			return HY_NOMEM;
+		}
+		memcpy(new->notes, notes, notes_bytes);
+	}
+	new->whole = true;
 	new->used = residency->questions;
-	if (rows->notes_bytes > 0)
-		memcpy(new->notes, rows->notes, rows->notes_bytes);
-	place = find_place(residency, key);
-	*place = new;
+	take_out(residency, new);
 	append(residency, new);
 	residency->counts->sent++;
-	residency->counts->units++;
-	residency->counts->bytes += new->bytes;
-	*unit = new;
 	return HY_OK;
 }
 
@@ -233,10 +282,7 @@ hy_residency_forget(HyResidency *residency, const HyUnitKey *key)
 	if (residency->oldest == unit)
 		return;
 	take_out(residency, unit);
-	unit->older = NULL;
-	unit->newer = residency->oldest;
-	unit->newer->older = unit;
-	residency->oldest = unit;
+	prepend(residency, unit);
 }
 
 void
@@ -345,6 +391,19 @@ append(HyResidency *residency, HyUnit *unit)
 	residency->newest = unit;
 }
 
+/* prepend: as the oldest. */
+static void
+prepend(HyResidency *residency, HyUnit *unit)
+{
+	unit->older = NULL;
+	unit->newer = residency->oldest;
+	if (unit->newer != NULL)
+		unit->newer->older = unit;
+	else
+		residency->newest = unit;
+	residency->oldest = unit;
+}
+
 /* take_out: of the list by use. */
 static void
 take_out(HyResidency *residency, HyUnit *unit)
@@ -383,36 +442,4 @@ drop_forgotten(HyResidency *residency)
 		residency->counts->evictions++;
 		drop(residency, residency->oldest);
 	}
-}
-
-/* send: the parts into a buffer of their own. */
-static HyStatus
-send(HyResidency *residency, const HyUnitRows *rows, HyBuffer **buffer)
-{
-	const HyBackend *backend = residency->backend;
-	HyStatus st = backend->buf_alloc(residency->device, rows->bytes, buffer);
-	int i;
-
-	if (st != HY_OK)
-		return st;
-	for (i = 0; i < rows->parts && st == HY_OK; i++)
-	{
-		const HyUnitPart *part = &rows->part[i];
-		uint64_t at;
-
-		for (at = 0; at < part->bytes && st == HY_OK; at += HY_SEND_PIECE)
-		{
-			uint64_t bytes = part->bytes - at < HY_SEND_PIECE ? part->bytes - at : HY_SEND_PIECE;
-
-			st = hy_cancelled(rows->cancel)
-			         ? HY_CANCELLED
-			         : backend->upload(residency->device, *buffer, part->offset + at,
-			                           (const char *) part->data + at, bytes);
-		}
-	}
-	if (st == HY_OK)
-		return HY_OK;
-	backend->buf_free(residency->device, *buffer);
-	*buffer = NULL;
-	return st;
 }

@@ -64,7 +64,7 @@ typedef struct HyResidencyCounts
 	int64_t evictions; /* units that made room for others, or for tasks */
 	int64_t stale;     /* units that were dropped because their rows have changed */
 	int64_t refused;   /* units that the device did not take */
-	int64_t units;     /* there now */
+	int64_t units;     /* there now, as far as they were sent */
 	uint64_t bytes;    /* they take there */
 } HyResidencyCounts;
 
@@ -95,6 +95,19 @@ extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);
 extern HyStatus hy_residency_keep(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
                                   const HyUnitRows *rows, uint64_t limit, HyUnit **unit);
+
+/*
+ * hy_residency_begin: keep, where the rows are not all at hand: a unit of so many bytes and rows (as in
+ * HyUnitRows) is announced, and makes room for itself; send: one part of it, and end: it is whole, with
+ * these notes.  Whichever fails drops the unit and sets *unit to NULL.  Nobody finds one that is not
+ * whole, and its sender may leave it at any time: it is as one that was forgotten.
+ */
+extern HyStatus hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
+                                   uint64_t bytes, int64_t rows, uint64_t limit, HyUnit **unit);
+extern HyStatus hy_residency_send(HyResidency *residency, HyUnit **unit, const HyUnitPart *part,
+                                  const HyCancel *cancel);
+extern HyStatus
+hy_residency_end(HyResidency *residency, HyUnit **unit, const void *notes, size_t notes_bytes);
 
 /* hy_residency_trim: evicts until limit bytes are enough; not what is pinned. */
 extern void hy_residency_trim(HyResidency *residency, uint64_t limit);

@@ -10,8 +10,17 @@
 #define SEND_AGAIN_NS UINT64_C(1000000000)
 #define HOPELESS 4.0 /* but not if it takes so many times as long */
 
+/* Units that the room is divided into, where they are not as large as can be; and when that is done anew. */
+#define UNITS 8
+#define FEWEST_UNITS 4
+#define MOST_UNITS 32
+
 static int32_t home_of(HyExecutor *executor, const HyUnitKey *key);
 static bool usable(const HyExecutor *executor, int32_t device);
+static bool can_send(HyExecutor *executor, HyResident *resident);
+static HyStatus sent(HyExecutor *executor, const HyResident *resident, uint64_t before,
+                     const HyCancel *cancel, HyStatus st);
+static uint64_t unit_bytes(HyExecutor *executor, HyMember *member);
 static bool worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident);
 static bool point_at(HyTask *task, HyBuffer *buffer);
 static bool asked_for(const HyConfig *config);
@@ -45,7 +54,7 @@ hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, cons
 	uint64_t before;
 	HyMember *member;
 
-	*resident = (HyResident){.key = *key, .device = home_of(executor, key)};
+	*resident = (HyResident){.key = *key, .op = shape->op, .device = home_of(executor, key)};
 	if (resident->device == 0 || hy_executor_foreign(executor))
 		return HY_RESIDENT_NOT;
 	member = &executor->member[resident->device];
@@ -75,44 +84,78 @@ hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, cons
 	return HY_RESIDENT_WANTED;
 }
 
+uint64_t
+hy_resident_unit_bytes(HyExecutor *executor)
+{
+	uint64_t least = HY_UNIT_MOST;
+	int32_t d;
+
+	for (d = 1; d < executor->members; d++)
+	{
+		HyMember *member = &executor->member[d];
+
+		if (usable(executor, d) && !hy_executor_foreign(executor) &&
+		    unit_bytes(executor, member) < least)
+			least = member->unit_bytes;
+	}
+	return least;
+}
+
 HyStatus
-hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyResident *resident)
+hy_resident_keep(HyExecutor *executor, const HyUnitRows *rows, HyResident *resident)
+{
+	HyStatus st = hy_resident_begin(executor, rows->bytes, rows->rows, resident);
+	int i;
+
+	for (i = 0; i < rows->parts && st == HY_OK; i++)
+		st = hy_resident_send(executor, &rows->part[i], rows->cancel, resident);
+	if (st == HY_OK)
+		st = hy_resident_end(executor, rows->notes, rows->notes_bytes, resident);
+	return st;
+}
+
+HyStatus
+hy_resident_begin(HyExecutor *executor, uint64_t bytes, int64_t rows, HyResident *resident)
 {
 	HyMember *member = &executor->member[resident->device];
 	uint64_t before = member->resident.bytes;
 	HyStatus st;
 
 	resident->unit = NULL;
-	if (member->residency == NULL || !usable(executor, resident->device) ||
-	    !hy_member_settle(executor, member))
+	if (!can_send(executor, resident))
 		return HY_BUSY;
-	st = hy_residency_keep(member->residency, &resident->key, resident->seen, rows,
-	                       hy_member_room(executor, member, hy_now(executor)), &resident->unit);
-	note_bytes(member, before);
+	st = hy_residency_begin(member->residency, &resident->key, resident->seen, bytes, rows,
+	                        hy_member_room(executor, member, hy_now(executor)), &resident->unit);
+	return sent(executor, resident, before, NULL, st);
+}
+
+HyStatus
+hy_resident_send(HyExecutor *executor, const HyUnitPart *part, const HyCancel *cancel,
+                 HyResident *resident)
+{
+	HyMember *member = &executor->member[resident->device];
+	uint64_t before = member->resident.bytes;
+	HyStatus st;
+
+	if (!can_send(executor, resident))
+		return HY_BUSY;
+	st = hy_residency_send(member->residency, &resident->unit, part, cancel);
 	if (st == HY_OK)
-	{
-		member->counters[op].bytes_up += rows->bytes;
-		return HY_OK;
-	}
-	if (st == HY_CANCELLED && hy_cancelled(rows->cancel))
-		return st;
-	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT || st == HY_CANCELLED)
-		st = HY_BUG;
-	if (st == HY_CONTEXT_LOST && hy_member_idle(member))
-	{
-		hy_member_close(executor, member);
-		return st;
-	}
-	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
-	/* what is not for want of room says something of the device */
-	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
-	{
-		hy_count_attempt(&member->counters[op], st);
-		hy_attempt_judge(executor, member, op, st);
-	}
-	if (st == HY_CONTEXT_LOST)
-		hy_member_close(executor, member);
-	return st;
+		member->counters[resident->op].bytes_up += part->bytes;
+	return sent(executor, resident, before, cancel, st);
+}
+
+HyStatus
+hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyResident *resident)
+{
+	HyMember *member = &executor->member[resident->device];
+	uint64_t before = member->resident.bytes;
+	HyStatus st;
+
+	if (!can_send(executor, resident))
+		return HY_BUSY;
+	st = hy_residency_end(member->residency, &resident->unit, notes, notes_bytes);
+	return sent(executor, resident, before, NULL, st);
 }
 
 HyStatus
@@ -226,6 +269,70 @@ usable(const HyExecutor *executor, int32_t device)
 	return member->device != NULL && !member->latched && !hy_member_idle(member) &&
 	       member->opened_limit == executor->config.memory_limit &&
 	       hy_device_meant(executor, device);
+}
+
+/* can_send: what was begun there is still there; else no unit is. */
+static bool
+can_send(HyExecutor *executor, HyResident *resident)
+{
+	HyMember *member = &executor->member[resident->device];
+
+	if (member->residency != NULL && usable(executor, resident->device) &&
+	    hy_member_settle(executor, member))
+		return true;
+	resident->unit = NULL;
+	return false;
+}
+
+/* sent: what came of a step says something of the device; units took so many bytes before it. */
+static HyStatus
+sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const HyCancel *cancel,
+     HyStatus st)
+{
+	HyMember *member = &executor->member[resident->device];
+
+	note_bytes(member, before);
+	if (st == HY_OK || (st == HY_CANCELLED && hy_cancelled(cancel)))
+		return st;
+	if ((int) st < 0 || (int) st >= HY_STATUS_COUNT || st == HY_CANCELLED)
+		st = HY_BUG;
+	if (st == HY_CONTEXT_LOST && hy_member_idle(member))
+	{
+		hy_member_close(executor, member);
+		return st;
+	}
+	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
+	/* what is not for want of room says something of the device */
+	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
+	{
+		hy_count_attempt(&member->counters[resident->op], st);
+		hy_attempt_judge(executor, member, resident->op, st);
+	}
+	if (st == HY_CONTEXT_LOST)
+		hy_member_close(executor, member);
+	return st;
+}
+
+/*
+ * unit_bytes: a power of two, and one that stays where the room for units goes up and down a little,
+ * as it does whenever another process comes or goes: units of another size are other units, and each
+ * of them would be sent anew.
+ */
+static uint64_t
+unit_bytes(HyExecutor *executor, HyMember *member)
+{
+	uint64_t room = hy_member_room(executor, member, hy_now(executor));
+	uint64_t bytes = member->unit_bytes;
+
+	if (bytes > room / FEWEST_UNITS || (bytes < HY_UNIT_MOST && bytes < room / MOST_UNITS) ||
+	    bytes == 0)
+	{
+		bytes = HY_UNIT_MOST;
+		while (bytes > 1 && bytes > room / UNITS)
+			bytes /= 2;
+		member->unit_bytes = bytes;
+	}
+	return member->unit_bytes;
 }
 
 /* worth: whether a task of this shape, over rows that are there, or will be, should go there. */

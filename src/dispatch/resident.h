@@ -30,6 +30,7 @@ typedef enum HyResidentAnswer
 typedef struct HyResident
 {
 	HyUnitKey key;
+	HyOp op;
 	HyUnit *unit; /* NULL: not there */
 	uint64_t seen;
 	int32_t device;
@@ -47,9 +48,31 @@ extern bool hy_resident_possible(HyExecutor *executor);
 extern HyResidentAnswer hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes,
                                         const HyUnitKey *key, HyResident *resident);
 
+/*
+ * hy_resident_unit_bytes: what a unit should take of a device, where whoever sends it may choose: an eighth
+ * of the room for units on the device that has least, HY_UNIT_MOST at most.
+ *
+ * Few large units make few launches, and many small ones little to send again where rows have changed.
+ * Where a launch takes 20 us, a device with 3 TB/s reads 64 MB in as much, and slower ones take longer; all
+ * that is sent for one new row takes 3 ms on a bus of 25 GB/s.
+ */
+#define HY_UNIT_MOST (UINT64_C(64) << 20)
+extern uint64_t hy_resident_unit_bytes(HyExecutor *executor);
+
 /* hy_resident_keep: HY_OK, or why it could not be sent. */
 extern HyStatus
-hy_resident_keep(HyExecutor *executor, HyOp op, const HyUnitRows *rows, HyResident *resident);
+hy_resident_keep(HyExecutor *executor, const HyUnitRows *rows, HyResident *resident);
+
+/*
+ * hy_resident_begin, send, end: the same step by step (hy_residency_begin).  Whoever asked may read
+ * rows in between, raise, and never come back; but runs no task, and asks nothing.
+ */
+extern HyStatus
+hy_resident_begin(HyExecutor *executor, uint64_t bytes, int64_t rows, HyResident *resident);
+extern HyStatus hy_resident_send(HyExecutor *executor, const HyUnitPart *part,
+                                 const HyCancel *cancel, HyResident *resident);
+extern HyStatus
+hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyResident *resident);
 
 /*
  * hy_resident_forget: nobody will ask for this unit any more; touches no device, and may be called at

@@ -111,7 +111,7 @@ send_graph(HybridGraph *graph, HyResident *resident)
 	                         .rows = csr->edges,
 	                         .cancel = &hybrid_cancel};
 
-	return hybrid_keep(HY_OP_SPREAD, &sent, resident);
+	return hybrid_keep(&sent, resident);
 }
 
 /* forget: at the end of the graph, be it by an error; calls no device. */

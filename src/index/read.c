@@ -37,6 +37,7 @@ const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
                                                  .begin = begin_store,
                                                  .read = hybrid_store_read,
                                                  .unit = hybrid_store_unit,
+                                                 .again = hybrid_store_again,
                                                  .unchanged = hybrid_store_unchanged,
                                                  .pass = hybrid_store_pass,
                                                  .share = share_of_store,
@@ -86,6 +87,8 @@ hybrid_store_rewind(HybridStore *store)
 	store->block = store->count > 0 ? store->lists[0].head : InvalidBlockNumber;
 	store->slot = 0;
 	store->pages = 0;
+	store->least = PG_INT64_MIN;
+	store->most = PG_INT64_MAX;
 	MemoryContextSwitchTo(old);
 }
 
@@ -122,9 +125,20 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 		const HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
 		HybridStored stored;
 		float norm, residual;
+		int64 position;
 
 		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
 			continue;
+		position = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
+		if (position < store->least || position > store->most)
+			continue;
+		if (rows->positions != NULL)
+			rows->positions[filled] = position;
+		if (rows->vectors == NULL)
+		{
+			filled++;
+			continue;
+		}
 		hybrid_vector_read(store->index, layout, page, 0, i, &stored, store->vector,
 		                   store->strategy);
 		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
@@ -132,8 +146,6 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 			rows->norms[filled] = norm;
 		if (rows->residuals != NULL)
 			rows->residuals[filled] = residual;
-		if (rows->positions != NULL)
-			rows->positions[filled] = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
 		filled++;
 	}
 	done = store->slot >= content->used;

@@ -24,7 +24,9 @@ struct HybridStore
 	BlockNumber block; /* of it */
 	int slot;          /* of that page, the next */
 	uint32 pages;      /* of the list, so far */
-	void *vector;      /* room for one */
+	int64 least;       /* positions that are read, as far as that one */
+	int64 most;
+	void *vector; /* room for one */
 	float *widened;
 };
 
@@ -44,6 +46,8 @@ extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, in
 /* units.c: the same. */
 extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 extern bool hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit);
+extern void
+hybrid_store_again(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most);
 extern void hybrid_store_pass(HybridStore *store, const HybridStoreUnit *unit);
 
 /*

@@ -23,6 +23,7 @@
 
 static uint32 builds; /* by this process */
 
+static void stand_before(HybridStore *store, int list);
 static bool begins_unit(const HybridLink *list, int lists);
 static void read_head(HybridStore *store, int list, uint64 *changes, int64 *rows);
 static void name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows);
@@ -59,7 +60,7 @@ hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit)
 		unit->rows += rows;
 	}
 	unit->end = store->stop = i;
-	unit->named = unit->rows > 0 && unit->rows <= most;
+	unit->named = unit->rows > 0;
 	return true;
 }
 
@@ -84,16 +85,32 @@ hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit)
 void
 hybrid_store_pass(HybridStore *store, const HybridStoreUnit *unit)
 {
-	store->list = unit->end;
-	store->block = store->list < store->count ? store->lists[store->list].head : InvalidBlockNumber;
-	store->slot = 0;
-	store->pages = 0;
+	stand_before(store, unit->end);
+	store->least = PG_INT64_MIN;
+	store->most = PG_INT64_MAX;
+}
+
+void
+hybrid_store_again(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most)
+{
+	stand_before(store, unit->first);
+	store->least = least;
+	store->most = most;
 }
 
 void
 hybrid_units_forget(void)
 {
 	builds++;
+}
+
+static void
+stand_before(HybridStore *store, int list)
+{
+	store->list = list;
+	store->block = list < store->count ? store->lists[list].head : InvalidBlockNumber;
+	store->slot = 0;
+	store->pages = 0;
 }
 
 /*

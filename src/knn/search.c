@@ -22,6 +22,7 @@ typedef struct PlaceAndRow
 } PlaceAndRow;
 
 static void make_room(HybridSearch *search, int64 wanted);
+static void resize(HybridSearch *search, int64 rows);
 static void make_room_for_found(HybridSearch *search, int64 each);
 static void order_batch(HybridSearch *search);
 static int compare_neighbors(const void *a, const void *b);
@@ -112,17 +113,19 @@ hybrid_search_took(HybridSearch *search, int rows)
 }
 
 int64
-hybrid_search_most(const HybridSearch *search)
+hybrid_search_piece(const HybridSearch *search)
 {
-	return (int64) (search->gathered.memory / search->row_bytes);
+	return Max(1,
+	           (int64) (search->gathered.memory / 2 / (search->row_bytes + sizeof(PlaceAndRow))));
 }
 
 void
 hybrid_search_stage(HybridSearch *search, int64 rows)
 {
 	flush_batch(search, HY_FLUSH_END);
-	if (rows > search->capacity)
-		make_room(search, rows);
+	/* a batch may have taken more than what is staged is meant to have */
+	if (rows != search->capacity)
+		resize(search, rows);
 }
 
 void
@@ -138,12 +141,6 @@ hybrid_search_staged(HybridSearch *search, int64 rows)
 	if (!search->ordered)
 		order_batch(search);
 	search->ordered = true;
-}
-
-void
-hybrid_search_send(HybridSearch *search)
-{
-	flush_batch(search, HY_FLUSH_END);
 }
 
 void
@@ -203,12 +200,18 @@ compare_neighbors(const void *a, const void *b)
 static void
 make_room(HybridSearch *search, int64 wanted)
 {
-	MemoryContext before = MemoryContextSwitchTo(search->context);
 	int64 rows = Max(search->capacity * 2, FIRST_BYTES / (int64) search->stride);
 
 	rows = Min(rows, search->gathered.size);
 	rows = Min(rows, (int64) (search->gathered.memory / search->stride));
-	rows = Max(rows, wanted);
+	resize(search, Max(rows, wanted));
+}
+
+static void
+resize(HybridSearch *search, int64 rows)
+{
+	MemoryContext before = MemoryContextSwitchTo(search->context);
+
 	if (search->capacity == 0)
 	{
 		search->vectors = MemoryContextAllocHuge(CurrentMemoryContext, rows * search->stride);

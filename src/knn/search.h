@@ -65,16 +65,14 @@ extern int hybrid_search_room(HybridSearch *search, int most);
 extern void hybrid_search_took(HybridSearch *search, int rows);
 
 /*
- * hybrid_search_most: rows that a batch can have at most.
- *
- * hybrid_search_stage: what is there goes, and so many rows, at most as many as that, can be put into
- * the batch, from its beginning.  hybrid_search_staged: so many were; they are in order of position
- * now, and stay until hybrid_search_send has them go as a batch, or hybrid_search_discard.
+ * hybrid_search_stage: the batch goes, and so many rows can be put into its place, from the beginning;
+ * no more than hybrid_search_piece, and they take a quarter of work_mem, where one row does not take
+ * more.  hybrid_search_staged: so many were; they are in order of position now.
+ * hybrid_search_discard: and they are not looked at any more.
  */
-extern int64 hybrid_search_most(const HybridSearch *search);
+extern int64 hybrid_search_piece(const HybridSearch *search);
 extern void hybrid_search_stage(HybridSearch *search, int64 rows);
 extern void hybrid_search_staged(HybridSearch *search, int64 rows);
-extern void hybrid_search_send(HybridSearch *search);
 extern void hybrid_search_discard(HybridSearch *search);
 
 /* hybrid_search_shape: of a task of so many rows. */

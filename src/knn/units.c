@@ -2,18 +2,25 @@
  * units.c
  *		Units of a store on a device: see units.h.
  *
- * A unit is searched as one batch, and so it is no larger than a batch can be: half of work_mem.  Its
- * rows lie in order of position, as those of any batch.
+ * A unit is as large as the device has room for (hy_resident_unit_bytes), and never in this process's
+ * memory as a whole.  Its rows lie in order of position there, as those of any batch, since that
+ * decides between equal distances.  So all positions are read first, and sorted; then the lists are
+ * gone through again for each stretch of them that fits where batches are gathered.  A row's vector is
+ * read once, and of the pages that name rows no more than those of one unit are read again and again.
+ *
+ * Half of work_mem is for batches: a quarter is for a stretch while a unit is sent, and another for
+ * what is noted of all of its rows, which limits their number.
  */
 #include "postgres.h"
 
 #include "knn/units.h"
 #include "miscadmin.h"
 #include "server/executor.h"
-#include "server/report.h"
+#include "server/position.h"
 #include "utils/memutils.h"
 
 #define READ_ROWS 64
+#define READ_POSITIONS 65536
 #define NOTES_SHARE 8 /* notes take at most this part of what the vectors take, or they stay away */
 
 /* Lost: an entry whose copy lost something. */
@@ -34,10 +41,14 @@ typedef struct Notes
 static bool by_device(HybridUnits *units, const HybridStoreUnit *unit);
 static void offer_lost(HybridUnits *units, const Notes *notes);
 static bool send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident);
-static int64 read_unit(HybridUnits *units, int64 most, Lost *lost, int64 *lost_count);
+static bool read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes);
+static bool
+send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes);
+static bool read_stretch(HybridUnits *units, int64 wanted, Notes *notes);
 static Size notes_size(int64 rows, int64 lost);
-static Notes *write_notes(const HybridSearch *search, int64 rows, const Lost *lost, int64 count);
-static const int64 *positions_of(const Notes *notes);
+static int64 most_lost(const HybridUnits *units, int64 rows);
+static int64 *positions_of(const Notes *notes);
+static Lost *lost_of(const Notes *notes);
 
 void
 hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
@@ -50,13 +61,19 @@ hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
 	units->metric = metric;
 	units->possible = hy_resident_possible(hybrid_executor());
 	units->begun = false;
+	if (units->possible)
+	{
+		Size each = notes_size(1, most_lost(units, 1)) - sizeof(Notes);
+
+		units->most = Min(HY_UNIT_MOST, (Size) work_mem * 1024 / 4 / each * shape->stride);
+		units->bytes = Min(units->most, hy_resident_unit_bytes(hybrid_executor()));
+	}
 }
 
 bool
 hybrid_units_next(HybridUnits *units)
 {
 	const HybridStoreMethods *stores = hybrid_stores();
-	Size bytes = hybrid_search_most(units->search) * units->shape->stride;
 	bool begun = units->begun;
 	HybridStoreUnit unit;
 
@@ -64,7 +81,7 @@ hybrid_units_next(HybridUnits *units)
 	units->begun = true;
 	if (!units->possible)
 		return !begun;
-	while (stores->unit(units->store, bytes, &unit))
+	while (stores->unit(units->store, units->bytes, &unit))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!unit.named || !by_device(units, &unit))
@@ -82,7 +99,8 @@ by_device(HybridUnits *units, const HybridStoreUnit *unit)
 	Size bytes = unit->rows * units->shape->stride;
 	HyResident resident;
 
-	if (notes_size(unit->rows, units->shape->lossless ? 0 : unit->rows) > bytes / NOTES_SHARE)
+	if (bytes > units->most ||
+	    notes_size(unit->rows, most_lost(units, unit->rows)) > bytes / NOTES_SHARE)
 		return false;
 	switch (hy_resident_ask(hybrid_executor(), &shape, bytes, &unit->key, &resident))
 	{
@@ -107,7 +125,7 @@ by_device(HybridUnits *units, const HybridStoreUnit *unit)
 static void
 offer_lost(HybridUnits *units, const Notes *notes)
 {
-	const Lost *lost = (const Lost *) (positions_of(notes) + notes->rows);
+	const Lost *lost = lost_of(notes);
 	int64 i;
 
 	for (i = 0; i < notes->lost; i++)
@@ -116,84 +134,129 @@ offer_lost(HybridUnits *units, const Notes *notes)
 }
 
 /*
- * send_unit: reads it, sends it to the device and searches it there, or as any batch.  False: more
- * entries have come meanwhile than there was room for, and are to be read.
+ * send_unit: reads it, sends it to the device and searches it there.  False: its entries have changed
+ * meanwhile, or the device failed, and they are to be read from the unit's beginning.
  */
 static bool
 send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 {
+	const HybridStoreMethods *stores = hybrid_stores();
 	HybridSearch *search = units->search;
 	MemoryContext before = MemoryContextSwitchTo(search->context);
-	Lost *lost = MemoryContextAllocHuge(search->context, (unit->rows + 1) * sizeof(Lost));
-	int64 lost_count = 0;
-	int64 rows;
-	bool whole;
-	bool went = false;
+	Notes *notes;
+	bool went;
 
+	/* the batch goes before anything is begun on the device, where it may run */
+	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
 	/* room for one more says whether there are more */
-	hybrid_search_stage(search, unit->rows + 1);
-	rows = read_unit(units, unit->rows + 1, lost, &lost_count);
-	whole = rows == unit->rows && hybrid_stores()->unchanged(units->store, unit);
-	hybrid_search_staged(search, rows);
-	if (whole)
-	{
-		Notes *notes = write_notes(search, rows, lost, lost_count);
-		HyUnitPart part = {.data = search->vectors, .bytes = rows * search->stride};
-		HyUnitRows sent = {.part = &part,
-		                   .parts = 1,
-		                   .bytes = part.bytes,
-		                   .rows = rows,
-		                   .notes = notes,
-		                   .notes_bytes = notes_size(rows, lost_count),
-		                   .cancel = &hybrid_cancel};
-
-		went = hybrid_keep(HY_OP_TOPK, &sent, resident) &&
-		       hybrid_search_resident(search, resident, search->positions);
-		pfree(notes);
-		hybrid_stores()->pass(units->store, unit);
-	}
+	notes = MemoryContextAllocHuge(search->context,
+	                               notes_size(unit->rows + 1, most_lost(units, unit->rows)));
+	notes->rows = unit->rows;
+	notes->lost = 0;
+	went = read_positions(units, unit, notes) &&
+	       hybrid_resident_begin(unit->rows * units->shape->stride, unit->rows, resident) &&
+	       send_rows(units, unit, resident, notes) && stores->unchanged(units->store, unit) &&
+	       hybrid_resident_end(notes, notes_size(notes->rows, notes->lost), resident) &&
+	       hybrid_search_resident(search, resident, positions_of(notes));
 	if (went)
-		hybrid_search_discard(search);
+	{
+		offer_lost(units, notes);
+		stores->pass(units->store, unit);
+	}
 	else
-		hybrid_search_send(search);
-	pfree(lost);
+		stores->again(units->store, unit, PG_INT64_MIN, PG_INT64_MAX);
+	pfree(notes);
 	MemoryContextSwitchTo(before);
-	return whole;
+	return went;
 }
 
-/* read_unit: at most so many entries, into the batch; how many there were, and which lost what. */
-static int64
-read_unit(HybridUnits *units, int64 most, Lost *lost, int64 *lost_count)
+/* read_positions: sorted; false: these are not as many entries as there were, each in its own place. */
+static bool
+read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
+{
+	int64 *positions = positions_of(notes);
+	int64 filled = 0;
+	int64 i;
+	int rows;
+
+	do
+	{
+		HybridStoreRows into = {.positions = positions + filled};
+
+		rows = hybrid_stores()->read(units->store, &into,
+		                             (int) Min(READ_POSITIONS, unit->rows + 1 - filled));
+		filled += rows;
+	} while (rows > 0 && filled <= unit->rows);
+	if (filled != unit->rows)
+		return false;
+	qsort(positions, filled, sizeof(int64), hybrid_compare_positions);
+	for (i = 1; i < filled; i++)
+	{
+		if (positions[i - 1] == positions[i])
+			return false;
+	}
+	return true;
+}
+
+/* send_rows: stretch by stretch of their positions. */
+static bool
+send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes)
 {
 	HybridSearch *search = units->search;
-	float norms[READ_ROWS];
+	const int64 *positions = positions_of(notes);
+	int64 first;
+	int64 rows;
+	bool went = true;
+
+	for (first = 0; went && first < notes->rows; first += rows)
+	{
+		HyUnitPart part = {.data = search->vectors, .offset = first * search->stride};
+
+		rows = Min(search->capacity, notes->rows - first);
+		part.bytes = rows * search->stride;
+		hybrid_stores()->again(units->store, unit, positions[first], positions[first + rows - 1]);
+		if (!read_stretch(units, rows, notes))
+			return false;
+		hybrid_search_staged(search, rows);
+		hybrid_search_discard(search);
+		went = memcmp(search->positions, positions + first, rows * sizeof(int64)) == 0 &&
+		       hybrid_resident_send(&part, resident);
+	}
+	return went;
+}
+
+/* read_stretch: so many entries, and notes which lost what; false: they are not there. */
+static bool
+read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
+{
+	HybridSearch *search = units->search;
+	const int64 most = most_lost(units, notes->rows);
 	float residuals[READ_ROWS];
 	int64 filled = 0;
 	int rows;
 	int i;
 
-	while (filled < most)
+	while (filled < wanted)
 	{
 		HybridStoreRows into = {.vectors = search->vectors + filled * search->stride,
-		                        .norms = norms,
+		                        .norms = search->norms + filled,
 		                        .residuals = residuals,
 		                        .positions = search->positions + filled};
 
-		rows = hybrid_stores()->read(units->store, &into, (int) Min(READ_ROWS, most - filled));
+		rows = hybrid_stores()->read(units->store, &into, (int) Min(READ_ROWS, wanted - filled));
 		if (rows == 0)
-			break;
-		if (search->norms != NULL)
-			memcpy(search->norms + filled, norms, rows * sizeof(float));
+			return false;
 		for (i = 0; i < rows; i++)
 		{
-			hybrid_outliers_offer(units->outliers, units->metric, into.positions[i], norms[i],
-			                      residuals[i]);
-			if (residuals[i] != 0)
-				lost[(*lost_count)++] = (Lost){into.positions[i], norms[i], residuals[i]};
+			if (residuals[i] == 0)
+				continue;
+			if (notes->lost == most)
+				return false;
+			lost_of(notes)[notes->lost++] = (Lost){into.positions[i], into.norms[i], residuals[i]};
 		}
 		filled += rows;
 	}
-	return filled;
+	return true;
 }
 
 static Size
@@ -202,22 +265,21 @@ notes_size(int64 rows, int64 lost)
 	return sizeof(Notes) + rows * sizeof(int64) + lost * sizeof(Lost);
 }
 
-/* write_notes: of the rows of the batch. */
-static Notes *
-write_notes(const HybridSearch *search, int64 rows, const Lost *lost, int64 count)
+/* most_lost: of so many rows, how many may be. */
+static int64
+most_lost(const HybridUnits *units, int64 rows)
 {
-	Notes *notes = MemoryContextAllocHuge(search->context, notes_size(rows, count));
-	char *at = (char *) (notes + 1);
-
-	notes->rows = rows;
-	notes->lost = count;
-	memcpy(at, search->positions, rows * sizeof(int64));
-	memcpy(at + rows * sizeof(int64), lost, count * sizeof(Lost));
-	return notes;
+	return units->shape->lossless ? 0 : rows;
 }
 
-static const int64 *
+static int64 *
 positions_of(const Notes *notes)
 {
-	return (const int64 *) (notes + 1);
+	return (int64 *) (notes + 1);
+}
+
+static Lost *
+lost_of(const Notes *notes)
+{
+	return (Lost *) (positions_of(notes) + notes->rows);
 }

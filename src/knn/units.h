@@ -23,6 +23,8 @@ typedef struct HybridUnits
 	HybridOutliers *outliers;
 	const HybridStoreShape *shape;
 	HyMetric metric;
+	Size bytes;    /* of vectors that a unit has, as a rule */
+	Size most;     /* and at most, where it is one list */
 	bool possible; /* some device may have units, or get them */
 	bool begun;
 } HybridUnits;

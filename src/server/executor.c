@@ -50,6 +50,7 @@ static char log_lines[LOG_LINES][LOG_LENGTH];
 static int log_count;
 static int log_lost;
 
+static bool was_sent(HyStatus status);
 static void create_executor(void);
 static void keep_up(void);
 static void take_seat(void);
@@ -131,10 +132,33 @@ hybrid_run(HyTask *task, const char *what)
 }
 
 bool
-hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident)
+hybrid_keep(const HyUnitRows *rows, HyResident *resident)
 {
-	HyStatus status = hy_resident_keep(executor, op, rows, resident);
+	return was_sent(hy_resident_keep(executor, rows, resident));
+}
 
+bool
+hybrid_resident_begin(uint64 bytes, int64 rows, HyResident *resident)
+{
+	return was_sent(hy_resident_begin(executor, bytes, rows, resident));
+}
+
+bool
+hybrid_resident_send(const HyUnitPart *part, HyResident *resident)
+{
+	return was_sent(hy_resident_send(executor, part, &hybrid_cancel, resident));
+}
+
+bool
+hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident)
+{
+	return was_sent(hy_resident_end(executor, notes, notes_bytes, resident));
+}
+
+/* was_sent: raises on cancel. */
+static bool
+was_sent(HyStatus status)
+{
 	flush_log();
 	if (status == HY_CANCELLED)
 		hybrid_check(status, "send to a device");

@@ -29,10 +29,14 @@ extern HyExecutor *hybrid_executor(void);
 extern uint64 hybrid_run(HyTask *task, const char *what);
 
 /*
- * hybrid_keep, hybrid_run_resident: a unit that hy_resident_ask wanted, or found, as hy_resident_keep
- * and hy_resident_run; false: the device failed.  Raises on cancel.
+ * hybrid_keep, hybrid_resident_begin, send, end and hybrid_run_resident: a unit that hy_resident_ask
+ * wanted, or found, as the functions of that name in dispatch/resident.h; false: the device failed.
+ * They raise on cancel.
  */
-extern bool hybrid_keep(HyOp op, const HyUnitRows *rows, HyResident *resident);
+extern bool hybrid_keep(const HyUnitRows *rows, HyResident *resident);
+extern bool hybrid_resident_begin(uint64 bytes, int64 rows, HyResident *resident);
+extern bool hybrid_resident_send(const HyUnitPart *part, HyResident *resident);
+extern bool hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident);
 extern bool hybrid_run_resident(HyTask *task, HyResident *resident, const char *what);
 
 /* hybrid_forget: as hy_resident_forget; raises nothing, and may be called while a transaction ends. */

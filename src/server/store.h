@@ -29,7 +29,7 @@ typedef struct HybridStoreShape
 	int64 places;  /* entries there is room for, about */
 } HybridStoreShape;
 
-/* HybridStoreRows: where entries are put, the caller's arrays; NULL: not wanted (vectors are). */
+/* HybridStoreRows: where entries are put, the caller's arrays; NULL: not wanted.  No vectors: positions only. */
 typedef struct HybridStoreRows
 {
 	char *vectors;
@@ -57,7 +57,7 @@ typedef struct HybridLoss
 /* HybridStoreUnit: a run of lists that may stay on a device (dispatch/resident.h). */
 typedef struct HybridStoreUnit
 {
-	bool named; /* there is a key; else it is too long, or empty */
+	bool named; /* there is a key; else it is empty */
 	HyUnitKey key;
 	int64 rows;
 	int first; /* list; the store's business, as the next */
@@ -82,11 +82,14 @@ typedef struct HybridStoreMethods
 
 	/*
 	 * From now on read stops where the unit ends that begins here, of at most so many bytes of
-	 * vectors as a rule; false: nothing is left.  Its key names the entries that it has at this
+	 * vectors unless it is one list; false: nothing is left.  Its key names the entries that it has at this
 	 * moment: whoever read them under the same key has the same.  Where a unit ends depends on its
 	 * lists alone, not on what came before it.
 	 */
 	bool (*unit)(HybridStore *store, Size bytes, HybridStoreUnit *unit);
+
+	/* the unit is read from its beginning, the entries with positions of least .. most alone */
+	void (*again)(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most);
 
 	/* unchanged: whether what was read of the unit since is what its key names; pass: it need not be. */
 	bool (*unchanged)(HybridStore *store, const HybridStoreUnit *unit);

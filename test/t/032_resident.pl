@@ -19,6 +19,7 @@ autovacuum = off
 hybrid.plugins = 'hybrid_emulated'
 hybrid.gpu_min_batch = 1
 work_mem = 512kB
+hybrid.gpu_resident_memory = 6MB # units of 512 kB, so that there are several
 });
 $node->start;
 $node->safe_psql('postgres', q{
@@ -88,7 +89,7 @@ same($s, 'item', 'l2', 'the answer after an insert');
 my $third = resident($s);
 my $again = sent($s) - $before - $third->{units} * $queries;
 cmp_ok($again, '>', 0, 'the unit with the new row was sent');
-cmp_ok($again, '<=', 3 * 256 * 1024, 'and not many more');
+cmp_ok($again, '<=', 3 * 512 * 1024, 'and not many more');
 cmp_ok($third->{hits} - $second->{hits}, '>=', $first->{units} - 3, 'the others were found');
 is(ask($s, q{SELECT count(*) FROM hybrid_knn('item', 'v', (SELECT array_agg(v) FROM query WHERE number = 3), 1) WHERE distance = 0}), 1, 'the new row is found');
 
@@ -141,6 +142,146 @@ for my $round (1 .. 3)
 	same($s, 'renewed', 'l2', "a table that is emptied in the transaction that made it, round $round") for (1 .. 3);
 }
 ask($s, 'ROLLBACK');
+
+# ---- two indexes that do not fit together: a part stays, and is not pushed out again and again ----
+my $two = session();
+ask($two, 'SET hybrid.execution = gpu; SET hybrid.gpu_resident_memory = 4');
+for (1 .. 4)
+{
+	same($two, 'item', 'l2', 'one of two indexes');
+	same($two, 'rounded', 'cosine', 'and the other');
+}
+my $shared = resident($two);
+cmp_ok($shared->{bytes}, '>', 2 * 1024 * 1024, 'a part of them stays');
+cmp_ok($shared->{bytes}, '<=', 4 * 1024 * 1024, 'of what they may have');
+for (1 .. 3)
+{
+	same($two, 'item', 'l2', 'one of two indexes again');
+	same($two, 'rounded', 'cosine', 'and the other again');
+}
+my $later = resident($two);
+is($later->{evictions}, $shared->{evictions}, 'none pushes out the other');
+cmp_ok($later->{hits} - $shared->{hits}, '>=', 3 * $shared->{units}, 'and what is there is found');
+
+# ---- another setting: units stay as large as they are while it is near, and are others when it is not ----
+ask($two, 'SET hybrid.gpu_resident_memory = 8');
+same($two, 'item', 'l2', 'with a little more room') for (1 .. 4);
+$before = resident($two);
+same($two, 'item', 'l2', 'and more again');
+my $near = resident($two);
+is($near->{misses}, $before->{misses}, 'what was there is still found');
+cmp_ok($near->{bytes}, '>=', $shared->{bytes}, 'and there is more of it');
+ask($two, 'SET hybrid.gpu_resident_memory = 200');
+same($two, 'item', 'l2', 'with much more room') for (1 .. 4);
+$before = resident($two);
+same($two, 'item', 'l2', 'with much more room, from there');
+is(resident($two)->{hits} - $before->{hits}, 1, 'it is one unit now');
+is(resident($two)->{misses}, $before->{misses}, 'and nothing else is looked for');
+finish($two);
+
+# ---- what is kept by default: few units, whatever work_mem is ----
+$node->safe_psql('postgres', q{
+	CREATE TABLE large (id serial PRIMARY KEY, v vector(768));
+	INSERT INTO large (v) SELECT (SELECT array_agg((hashint4extended(n % 23000, j) % 2001)::real + n % 23000 % 50 * 40) FROM generate_series(1, 768) j)::vector
+		FROM generate_series(1, 24000) n;
+	CREATE INDEX ON large USING hybrid (v vector_l2_ops) WITH (storage = float32);
+	CREATE FUNCTION near(metric text) RETURNS text LANGUAGE sql AS $$
+		SELECT md5(string_agg(k::text, ' ' ORDER BY k.query, k.distance, k.id))
+		FROM hybrid_knn('large', 'v', ARRAY(SELECT v FROM large WHERE id IN (7, 500, 1003) ORDER BY id), 7, metric) k $$;
+});
+my $row = 768 * 4;
+my $cpu = $node->safe_psql('postgres', q{SET hybrid.force_cpu = on; SELECT near('l2')});
+for my $memory ('4MB', '1MB', '64kB')
+{
+	my $plain = session();
+	ask($plain, "SET work_mem = '$memory'; SET hybrid.execution = gpu; SET hybrid.gpu_resident_memory = -1; SELECT hybrid_reset_stats()");
+	is(ask($plain, q{SELECT near('l2')}), $cpu, "with $memory, search $_") for (1 .. 3);
+	my $there = resident($plain);
+	is($there->{bytes}, 24000 * $row, "with $memory all rows are there");
+	# 64 MB each at most; the notes of a unit take no more than a quarter of work_mem
+	cmp_ok($there->{units}, '<=', $memory eq '64kB' ? 24 : 3, "with $memory in few units");
+	my ($calls, $bytes) = split /\|/, ask($plain, q{SELECT sum(calls), sum(bytes_up) FROM hybrid_stats WHERE operation = 'topk' AND device > 0});
+	is(ask($plain, q{SELECT near('l2')}), $cpu, "with $memory, by what is there");
+	is(ask($plain, q{SELECT sum(calls), sum(bytes_up) FROM hybrid_stats WHERE operation = 'topk' AND device > 0}),
+		($calls + $there->{units}) . '|' . ($bytes + $there->{units} * 3 * $row), "with $memory each unit is one task");
+	finish($plain);
+}
+
+# ---- a cancel while a unit of tens of MB is read and sent ----
+my $slow = session();
+ask($slow, q{SET work_mem = '1MB'; SET hybrid.execution = gpu; SET hybrid.gpu_resident_memory = -1; SET hybrid.gpu_timeout = '1min'; SELECT near('l2')});
+ask($slow, q{SELECT near('l2')});
+ask($slow, q{SET hybrid.emulated_wait = on; SET hybrid.emulated_bandwidth_gbs = 0.005});
+$slow->{err} = '';
+my $began = time;
+ask($slow, q{SET statement_timeout = 500; SELECT near('l2')});
+cmp_ok(time - $began, '<', 5, 'a cancel does not wait for the unit');
+like($slow->{err}, qr/statement timeout/, 'and is seen');
+ask($slow, q{RESET statement_timeout; RESET hybrid.emulated_wait; RESET hybrid.emulated_bandwidth_gbs});
+is(ask($slow, q{SELECT near('l2')}), $cpu, "after a cancel, search $_") for (1 .. 4);
+is(resident($slow)->{bytes}, 24000 * $row, 'after a cancel all of it is there');
+
+# ---- rows that come and go while a unit is sent: it is read as it was, and not kept ----
+ask($slow, q{INSERT INTO large (v) SELECT v FROM large WHERE id = 9; DELETE FROM large WHERE id = 23009});
+$cpu = ask($slow, q{SET hybrid.force_cpu = on; SELECT near('l2'); SET hybrid.force_cpu = off});
+ask($slow, q{SET hybrid.emulated_wait = on; SET hybrid.emulated_bandwidth_gbs = 0.01});
+$before = sent($slow);
+$slow->{out} = '';
+$slow->{in} .= "SELECT near('l2');\n\\echo done\n";
+$slow->{run}->pump_nb;
+sleep 1;
+$node->safe_psql('postgres', q{INSERT INTO large (v) SELECT v FROM large WHERE id IN (7, 9)});
+$node->safe_psql('postgres', 'VACUUM large');
+$node->safe_psql('postgres', q{SELECT pg_log_backend_memory_contexts(pid) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%near%' AND pid <> pg_backend_pid()});
+my $log = '';
+for (1 .. 100)
+{
+	last if ($log = slurp_file($node->logfile)) =~ /hybrid batches: \d+ total/;
+	select(undef, undef, undef, 0.05);
+}
+my ($took) = $log =~ /hybrid batches: (\d+) total/;
+note("hybrid batches: $took") if defined $took;
+cmp_ok($took // 1e9, '<=', 600 * 1024, 'its rows and their positions take half of work_mem');
+is($slow->{out}, '', 'the unit was on its way');
+$slow->{run}->pump until $slow->{out} =~ /done/;
+is($slow->{out}, "$cpu\ndone\n", 'the answer is that of its snapshot');
+cmp_ok(sent($slow) - $before, '>', 8 * 1024 * 1024, 'while much of the unit was sent');
+cmp_ok(resident($slow)->{units}, '>', 0, 'and there are units that did not change');
+ask($slow, q{RESET hybrid.emulated_wait; RESET hybrid.emulated_bandwidth_gbs});
+same($slow, 'large', 'l2', "after a change meanwhile, search $_") for (1 .. 3);
+isnt(ask($slow, q{SELECT near('l2')}), $cpu, 'and the new row is found');
+finish($slow);
+
+# ---- less room than a list has rows ----
+my $narrow = session();
+ask($narrow, q{SET hybrid.execution = gpu; SET hybrid.gpu_resident_memory = 1; CREATE TABLE narrow AS SELECT id, v FROM large WHERE id <= 3000;
+	CREATE INDEX ON narrow USING hybrid (v vector_l2_ops) WITH (storage = float32, list_size = 16384)});
+same($narrow, 'item', 'l2', 'lists that fit, one a unit') for (1 .. 4);
+cmp_ok(resident($narrow)->{bytes}, '>', 512 * 1024, 'lists that fit stay');
+my $nearest = q{SELECT md5(string_agg(k::text, ' ' ORDER BY k.distance, k.id)) FROM hybrid_knn('narrow', 'v', ARRAY(SELECT v FROM large WHERE id = 12), 9) k};
+$cpu = ask($narrow, "SET hybrid.force_cpu = on; $nearest; SET hybrid.force_cpu = off");
+my $others = resident($narrow)->{bytes};
+is(ask($narrow, $nearest), $cpu, "a list that has no room, search $_") for (1 .. 4);
+is(resident($narrow)->{bytes}, $others, 'it does not stay');
+ask($narrow, q{SET hybrid.gpu_resident_memory = 10});
+is(ask($narrow, $nearest), $cpu, "a list that has room, search $_") for (1 .. 4);
+cmp_ok(resident($narrow)->{bytes}, '>=', 3000 * $row, 'it stays as a whole');
+ask($narrow, 'DROP TABLE narrow');
+finish($narrow);
+$node->safe_psql('postgres', 'DROP TABLE large CASCADE');
+
+# ---- equal distances: which rows are the first is the same everywhere ----
+ask($s, q{CREATE TABLE alike (id int, v vector(128)); INSERT INTO alike SELECT n, made(n % 3) FROM generate_series(1, 2000) n ORDER BY n % 7, n;
+	CREATE INDEX ON alike USING hybrid (v vector_l2_ops) WITH (storage = float32)});
+same($s, 'alike', $_, "equal distances by $_") for (('l2') x 4, 'cosine', 'ip');
+
+# ---- little memory of the device ----
+my $small = session();
+ask($small, 'SET hybrid.execution = gpu; SET hybrid.emulated_memory_mb = 3; SET hybrid.gpu_resident_memory = -1');
+same($small, 'item', 'l2', "with a small device, search $_") for (1 .. 4);
+cmp_ok(resident($small)->{bytes}, '>', 256 * 1024, 'with a small device a part stays');
+cmp_ok(resident($small)->{bytes}, '<=', 1536 * 1024, 'of half of it at most');
+finish($small);
 
 # ---- little room: what stays is a part, and fits ----
 my $t = session();

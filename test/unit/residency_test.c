@@ -314,6 +314,70 @@ test_forgotten(void)
 	end();
 }
 
+/* A unit that is sent step by step is nobody's until it is whole, and gives way when its sender has left. */
+static void
+test_step_by_step(void)
+{
+	HyUnitKey key = key_of(1, 1);
+	const uint64_t notes[2] = {1, 1};
+	const char data[5] = {17, 17, 17, 17, 17};
+	HyUnitPart part = {.data = data, .bytes = 5};
+	HyUnit *unit;
+	HyUnit *other;
+	uint64_t seen;
+	int left;
+
+	begin();
+	for (left = 0; left < 4; left++)
+	{
+		CHECK(ask(1, 1, &seen) == NULL);
+		CHECK(ask(1, 1, &seen) == NULL);
+		CHECK_INT(hy_residency_begin(residency, &key, seen, 10, 2, 40, &unit), HY_OK);
+		CHECK_INT(counts.bytes, left < 2 ? 10 : 20);
+		CHECK_INT(on_device, counts.bytes);
+		CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_OK);
+		switch (left)
+		{
+			case 0: /* who asks for it takes it away, and may send it again */
+				CHECK(ask(1, 1, &seen) == NULL);
+				CHECK(seen != 0);
+				break;
+			case 1: /* another is kept, be there room for both */
+				(void) ask(2, 1, &seen);
+				(void) ask(2, 1, &seen);
+				CHECK_INT(keep(2, 1, seen, 10, 40, &other), HY_OK);
+				CHECK_INT(on_device, 10);
+				break;
+			case 2: /* it is the first to give way, although it is the newest */
+				hy_residency_trim(residency, 10);
+				CHECK(ask(2, 1, &seen) == other);
+				break;
+			default: /* its device fails */
+				uploads = 0;
+				CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_TRANSIENT);
+				CHECK(unit == NULL);
+				uploads = -1;
+		}
+		CHECK_INT(on_device, left == 0 ? 0 : 10);
+		CHECK_INT(counts.bytes, on_device);
+		CHECK_INT(counts.stale, 0);
+		CHECK_INT(counts.sent, left == 0 ? 0 : 1);
+	}
+	CHECK(ask(1, 1, &seen) == NULL);
+	CHECK_INT(hy_residency_begin(residency, &key, seen, 10, 2, 40, &unit), HY_OK);
+	part.offset = 5;
+	CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_OK);
+	part.offset = 0;
+	CHECK_INT(hy_residency_send(residency, &unit, &part, NULL), HY_OK);
+	CHECK_INT(hy_residency_end(residency, &unit, notes, sizeof(notes)), HY_OK);
+	CHECK(ask(1, 1, &seen) == unit);
+	CHECK_INT(hy_unit_buffer(unit)->data[9], 17);
+	/* it is the newest now */
+	hy_residency_trim(residency, 10);
+	CHECK(ask(1, 1, &seen) == unit);
+	end();
+}
+
 static int64_t pieces;      /* that have come */
 static int64_t pieces_left; /* before a cancel */
 static uint64_t arrived;    /* bytes, one behind the other */
@@ -512,6 +576,7 @@ main(void)
 {
 	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_forgotten_pile_up);
+	UNIT_RUN(test_step_by_step);
 	UNIT_RUN(test_cancelled);
 	UNIT_RUN(test_second_use);
 	UNIT_RUN(test_versions);

@@ -168,7 +168,7 @@ keep(HyResident *resident)
 	HyUnitPart part = {.data = stage.vectors + STAGE_DIMS, .bytes = BYTES};
 	HyUnitRows rows = {.part = &part, .parts = 1, .bytes = BYTES, .rows = ROWS};
 
-	return hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, resident);
+	return hy_resident_keep(stage.executor, &rows, resident);
 }
 
 /* run: with rows that only the device has. */
@@ -585,7 +585,7 @@ test_asks_nobody_who_sleeps(void)
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
 	asleep = true;
-	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_BUSY);
+	CHECK_INT(hy_resident_keep(stage.executor, &rows, &resident), HY_BUSY);
 	CHECK_INT(stage_counters(1)->failures, 0);
 	asleep = false;
 	stage_end();
@@ -611,13 +611,88 @@ test_cancelled_while_sent(void)
 	settle(&resident);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_NOT);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
-	CHECK_INT(hy_resident_keep(stage.executor, HY_OP_DISTANCE, &rows, &resident), HY_CANCELLED);
+	CHECK_INT(hy_resident_keep(stage.executor, &rows, &resident), HY_CANCELLED);
 	CHECK_INT(stage_counters(1)->failures, 0);
 	CHECK_INT(ask(1, &resident), HY_RESIDENT_WANTED);
 	upload_status = HY_CANCELLED;
 	CHECK_INT(keep(&resident), HY_BUG);
 	upload_status = HY_OK;
 	CHECK_INT(stage_counters(1)->failures, 1);
+	stage_end();
+}
+
+/* A context that closes itself between two steps takes what was sent along, and no step touches it after that. */
+static void
+test_closes_itself_while_sent(void)
+{
+	int step;
+
+	for (step = 0; step < 2; step++)
+	{
+		HyUnitPart part = {.bytes = BYTES};
+		HyResident resident;
+
+		begin(true);
+		part.data = stage.vectors + STAGE_DIMS;
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_NOT);
+		CHECK_INT(ask(0, &resident), HY_RESIDENT_WANTED);
+		CHECK_INT(hy_resident_begin(stage.executor, BYTES, ROWS, &resident), HY_OK);
+		CHECK(resident.unit != NULL);
+		if (step > 0)
+			CHECK_INT(hy_resident_send(stage.executor, &part, NULL, &resident), HY_OK);
+		asleep = true;
+		if (step > 0)
+			CHECK_INT(hy_resident_end(stage.executor, NULL, 0, &resident), HY_BUSY);
+		else
+			CHECK_INT(hy_resident_send(stage.executor, &part, NULL, &resident), HY_BUSY);
+		CHECK(resident.unit == NULL);
+		CHECK_INT(hy_resident_end(stage.executor, NULL, 0, &resident), HY_BUSY);
+		CHECK_INT(run(&resident, NULL), HY_INVALID);
+		CHECK_INT(stage_counters(1)->failures, 0);
+		asleep = false;
+		stage_end();
+	}
+}
+
+/* room: of the device's only one for units; what a unit takes then. */
+static uint64_t
+unit_bytes_with(uint64_t room)
+{
+	HyMember *member = &stage.executor->member[1];
+
+	stage.config.resident_limit = room;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_member_room(stage.executor, member, hy_now(stage.executor)), room);
+	return hy_resident_unit_bytes(stage.executor);
+}
+
+/* Units are a part of the room, and of the same size while it does not change much. */
+static void
+test_unit_bytes(void)
+{
+	const uint64_t mb = UINT64_C(1) << 20;
+
+	begin(true);
+	stage.free_bytes = 100000 * mb;
+	stage.executor->member[1].free_known = false;
+	stage.executor->member[1].info.memory_total = stage.free_bytes;
+	CHECK_INT(unit_bytes_with(8 * mb), mb);
+	CHECK_INT(unit_bytes_with(4 * mb), mb);
+	CHECK_INT(unit_bytes_with(32 * mb), mb);
+	CHECK_INT(unit_bytes_with(4 * mb - 1), mb / 4);
+	CHECK_INT(unit_bytes_with(4 * mb), mb / 4);
+	CHECK_INT(unit_bytes_with(9 * mb), mb);
+	CHECK_INT(unit_bytes_with(511 * mb), 32 * mb);
+	CHECK_INT(unit_bytes_with(1024 * mb), 32 * mb);
+	CHECK_INT(unit_bytes_with(1025 * mb), HY_UNIT_MOST);
+	CHECK_INT(unit_bytes_with(30000 * mb), HY_UNIT_MOST);
+	CHECK_INT(unit_bytes_with(256 * mb), HY_UNIT_MOST);
+	CHECK_INT(unit_bytes_with(200 * mb), 16 * mb);
+	CHECK_INT(unit_bytes_with(1), 1);
+	/* of a device that nobody may use nothing is asked */
+	asleep = true;
+	CHECK_INT(hy_resident_unit_bytes(stage.executor), HY_UNIT_MOST);
+	asleep = false;
 	stage_end();
 }
 
@@ -634,6 +709,8 @@ main(void)
 	UNIT_RUN(test_cancelled);
 	UNIT_RUN(test_cancelled_while_sent);
 	UNIT_RUN(test_closes_itself);
+	UNIT_RUN(test_closes_itself_while_sent);
+	UNIT_RUN(test_unit_bytes);
 	UNIT_RUN(test_forgotten);
 	UNIT_RUN(test_reset_sends_again);
 	UNIT_RUN(test_asks_nobody_who_sleeps);
