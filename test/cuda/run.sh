@@ -328,27 +328,6 @@ driver "a device that does not tell what it can" "count: process lost 0 | native
 driver "a driver that does all this and is not NVIDIA's" \
 	"count: ok 0 | native 103 | *integrity checks failed* | open: device gone" $stub
 
-# A driver's file that is cut: the loader would die of it, with the process.
-mkdir -p "$work/cut" "$work/also/glibc-hwcaps/x86-64-v2"
-head -c 5000 build/cuda/stub/libcuda.so.1 | tee "$work/cut/libcuda.so.1" >"$work/also/libcuda.so.1"
-damaged="count: ok 0 | native 0 | the driver is damaged: the end of $work/cut/libcuda.so.1 is missing | open: device gone"
-sound="count: ok 0 | native 100 | * | open: device gone"
-driver "a driver whose end is missing" "$damaged" LD_LIBRARY_PATH="$work/cut"
-driver "a driver whose end is missing, before a sound one" "$damaged" LD_LIBRARY_PATH="$work/cut:build/cuda/stub"
-driver "a sound driver before one whose end is missing" "$sound" LD_LIBRARY_PATH="build/cuda/stub:$work/cut" STUB_INIT=100
-# libraries of other machines, which the loader passes over, say nothing either way: the 5th byte is the class, the 19th the machine
-mkdir -p "$work/small" "$work/strange"
-{ head -c 4 "$work/cut/libcuda.so.1" && printf '\1' && tail -c +6 "$work/cut/libcuda.so.1"; } >"$work/small/libcuda.so.1"
-{ head -c 18 "$work/cut/libcuda.so.1" && printf '\26' && tail -c +20 "$work/cut/libcuda.so.1"; } >"$work/strange/libcuda.so.1"
-driver "a driver whose end is missing behind others' drivers" "$damaged" LD_LIBRARY_PATH="$work/small:$work/strange:$work/cut"
-driver "a sound driver behind others' whose ends are missing" "$sound" LD_LIBRARY_PATH="$work/small:$work/strange:build/cuda/stub" STUB_INIT=100
-driver "an empty directory before a sound driver" "$sound" LD_LIBRARY_PATH="$work:build/cuda/stub" STUB_INIT=100
-if [ "$(uname -m)" = x86_64 ] && "$(ldconfig -p | sed -nE 's/.*ld-linux-x86-64.* => (.*)/\1/p' | head -n 1)" --help 2>/dev/null |
-	grep -q 'x86-64-v2 (supported'; then
-	cp build/cuda/stub/libcuda.so.1 "$work/also/glibc-hwcaps/x86-64-v2"
-	driver "a sound driver for this processor beside one whose end is missing" "$sound" LD_LIBRARY_PATH="$work/also" STUB_INIT=100
-fi
-
 # Without a device the programs for a GPU machine say so and fail.
 if [ ! -e /dev/nvidiactl ]; then
 	for script in test/cuda/gpucheck.sh bench/gpu.sh; do

@@ -142,17 +142,6 @@ SKIP:
 		is(answered(), "20|ok|no device|cpu|$number|$detail", "the driver $name: each batch tells that number");
 		like($guide, qr/^\| [^|]*`?\b$number\b`?[^|]* \| /m, "$number has its line");
 	}
-
-	# one whose end is missing, which the loader would die of
-	my $cut = PostgreSQL::Test::Utils::tempdir();
-	my $bytes = slurp_file($stub);
-	append_to_file("$cut/libcuda.so.1", substr $bytes, 0, 5000);
-	with_driver($cut);
-	my $detail = detail('hybrid_cuda');
-	is($detail, "the driver is damaged: the end of $cut/libcuda.so.1 is missing", 'a driver whose end is missing');
-	is(in_table($detail), 'the driver is damaged: the end of X is missing', 'and it is in the guide');
-	is(answered(), '20|ok|no device|cpu|0|', 'batches are answered');
-	unlike(slurp_file($node->logfile), qr/terminated by signal/, 'no session has ended by that');
 	$node->restart;
 }
 
