@@ -40,7 +40,7 @@ static struct
 static bool context_is_active(int32_t number);
 static HyStatus open_context(HyDevice *device, const HyLimits *limits);
 static HyFailure *failure_of(HyDevice *device);
-static void say_no_device(cudaError_t error);
+static HyStatus count_failed(cudaError_t error);
 
 HyStatus
 hy_cuda_device_count(int32_t *count)
@@ -63,12 +63,7 @@ hy_cuda_device_count(int32_t *count)
 		return HY_OK;
 	}
 	(void) cudaGetLastError();
-	if (hy_cuda_no_device(error))
-	{
-		say_no_device(error);
-		return HY_OK;
-	}
-	return hy_cuda_fail(NULL, error, "counting devices");
+	return count_failed(error);
 }
 
 HyStatus
@@ -357,16 +352,21 @@ failure_of(HyDevice *device)
 	return device != NULL ? &device->failure : &process.failure;
 }
 
-/* The number alone would send an operator looking: say what is missing. */
-static void
-say_no_device(cudaError_t error)
+/*
+ * count_failed: HY_OK where there is no card or no driver, which is no fault.  The number alone would send
+ * an operator looking: say what is missing.
+ */
+static HyStatus
+count_failed(cudaError_t error)
 {
+	HyStatus status = hy_cuda_fail(NULL, error, "counting devices");
 	int driver = 0;
 	int runtime = 0;
 
-	(void) hy_cuda_fail(NULL, error, "counting devices");
+	if (error == cudaErrorNoDevice)
+		return HY_OK;
 	if (error != cudaErrorInsufficientDriver)
-		return;
+		return status;
 	(void) cudaDriverGetVersion(&driver);
 	(void) cudaRuntimeGetVersion(&runtime);
 	if (driver == 0)
@@ -376,4 +376,5 @@ say_no_device(cudaError_t error)
 		snprintf(process.failure.text, sizeof(process.failure.text),
 		         "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
 		         driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	return driver == 0 ? HY_OK : status;
 }

@@ -294,14 +294,14 @@ else
 fi
 driver "a driver without a device" "count: ok 0 | native 100 | * | open: device gone" $stub STUB_INIT=100
 driver "a driver older than the runtime" \
-	"count: ok 0 | native 35 | the driver is for CUDA 12.2 at most, this build needs * | open: device gone" \
+	"count: device gone 0 | native 35 | the driver is for CUDA 12.2 at most, this build needs * | open: device gone" \
 	$stub STUB_VERSION=12020
-driver "a driver that lacks functions" "count: ok 0 | native 500 | * | open: device gone" \
+driver "a driver that lacks functions" "count: device gone 0 | native 500 | * | open: device gone" \
 	$stub STUB_FAILS=cuGetExportTable STUB_RETURNS=500
-driver "a stub library" "count: ok 0 | native 34 | * | open: device gone" $stub STUB_INIT=34
-driver "a driver that does not fit its kernel module" "count: ok 0 | native 803 | * | open: device gone" \
+driver "a stub library" "count: device gone 0 | native 34 | * | open: device gone" $stub STUB_INIT=34
+driver "a driver that does not fit its kernel module" "count: device gone 0 | native 803 | * | open: device gone" \
 	$stub STUB_INIT=803
-driver "a card that does not take this driver" "count: ok 0 | native 804 | * | open: device gone" \
+driver "a card that does not take this driver" "count: device gone 0 | native 804 | * | open: device gone" \
 	$stub STUB_INIT=804
 driver "a system that is still starting" "count: transient 0 | native 802 | * | open: transient" \
 	$stub STUB_INIT=802
@@ -312,7 +312,7 @@ driver "a driver that cannot start" "count: process lost 0 | native 3 | * | open
 driver "a driver with an error of no name" "count: transient 0 | native 999 | * | open: transient" \
 	$stub STUB_INIT=999
 driver "devices that others hold" "count: busy 0 | native 46 | * | open: busy" $stub STUB_INIT=46
-driver "a device file that may not be opened" "count: ok 0 | native 304 | * | open: device gone" $stub STUB_INIT=304
+driver "a device file that may not be opened" "count: device gone 0 | native 304 | * | open: device gone" $stub STUB_INIT=304
 driver "memory that cannot be corrected" "count: process lost 0 | native 214 | * | open: process lost" $stub STUB_INIT=214
 # what fails after cuInit has not; the runtime has its own number for most of it
 driver "a driver that cannot say how it loads" "count: out of memory 0 | native 2 | * | open: out of memory" \
@@ -326,7 +326,7 @@ driver "a device that does not tell its memory" "count: process lost 0 | native 
 driver "a device that does not tell what it can" "count: process lost 0 | native 3 | * | open: process lost" \
 	$stub STUB_FAILS=cuDeviceGetAttribute STUB_RETURNS=1
 driver "a driver that does all this and is not NVIDIA's" \
-	"count: ok 0 | native 103 | *integrity checks failed* | open: device gone" $stub
+	"count: device gone 0 | native 103 | *integrity checks failed* | open: device gone" $stub
 
 # Without a device the programs for a GPU machine say so and fail.
 if [ ! -e /dev/nvidiactl ]; then

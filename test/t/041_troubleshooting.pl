@@ -139,7 +139,9 @@ SKIP:
 		with_driver($FindBin::RealBin, %variables);
 		my $detail = detail('hybrid_cuda');
 		is(in_table($detail), $line, "the driver $name: '$detail' is in the guide");
-		is(answered(), "20|ok|no device|cpu|$number|$detail", "the driver $name: each batch tells that number");
+		# that there is no card is no error
+		my $tells = $number == 100 ? '0|' : "$number|$detail";
+		is(answered(), "20|ok|no device|cpu|$tells", "the driver $name: what each batch tells");
 		like($guide, qr/^\| [^|]*`?\b$number\b`?[^|]* \| /m, "$number has its line");
 	}
 	$node->restart;
