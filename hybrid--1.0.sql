@@ -1596,7 +1596,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_explain'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000 ROWS 2;
 COMMENT ON FUNCTION hybrid_explain(text, bigint, int, bigint, text, int, text) IS
-'what the dispatcher would do with a batch, running nothing: a row for each device, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has: negative ones, or more than a process has addresses for';
+'what the dispatcher would do with a batch, running nothing: a row for each device that is there, the one it would choose marked, with the reason, what each is expected to take in microseconds and to need in bytes; targets are rows or edges, queries may be seed sets; a status other than ok is the error that a forced device would raise; raises on an unknown operation, metric or dtype and on numbers that no batch has: negative ones, or more than a process has addresses for';
 
 CREATE FUNCTION hybrid_audit(
 	OUT shapes int, OUT compared int, OUT untrusted int, OUT routed_right int,
@@ -1708,7 +1708,7 @@ COMMENT ON COLUMN hybrid_devices.resident_misses IS 'units that they have not, s
 COMMENT ON COLUMN hybrid_devices.resident_evictions IS 'units that made room for others or for tasks';
 
 CREATE VIEW hybrid_capabilities AS SELECT * FROM hybrid_get_capabilities();
-COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session can run';
+COMMENT ON VIEW hybrid_capabilities IS 'what each device of this session that is there can run';
 COMMENT ON COLUMN hybrid_capabilities.device IS 'the session''s number of the device; 0 is the CPU';
 COMMENT ON COLUMN hybrid_capabilities.backend IS 'the CPU, or the plug-in that drives the device';
 COMMENT ON COLUMN hybrid_capabilities.operation IS 'distance, topk, assign, score_codes or spread';
@@ -1770,7 +1770,7 @@ COMMENT ON COLUMN hybrid_events.reason IS 'why it was sent there, or nowhere';
 COMMENT ON COLUMN hybrid_events.fallback IS 'the device failed and the CPU answered';
 COMMENT ON COLUMN hybrid_events.status IS 'how the first attempt ended, or why there was none';
 COMMENT ON COLUMN hybrid_events.native_code IS 'the device''s own error number; 0: none';
-COMMENT ON COLUMN hybrid_events.error IS 'the device''s own words, or why there is no device';
+COMMENT ON COLUMN hybrid_events.error IS 'the device''s own words, or, where a device was asked for or its driver failed, why there is none';
 COMMENT ON COLUMN hybrid_events.predicted_cpu_us IS 'what the CPU was expected to take in microseconds; NULL: not known, or not asked, since hybrid.execution or another rule had decided before';
 COMMENT ON COLUMN hybrid_events.predicted_device_us IS 'what the device was expected to take in microseconds; NULL: not known, or not asked, since hybrid.execution or another rule had decided before';
 COMMENT ON COLUMN hybrid_events.actual_us IS 'what the whole call took in microseconds';

@@ -37,7 +37,7 @@ CUDA_C = $(wildcard cuda/*.c)
 CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
 # of the pure folders, what the plug-in calls
 CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/packed_graph.c \
-	src/core/score_check.c src/core/spread_check.c src/core/status.c src/dispatch/backend.c src/dispatch/library_file.c
+	src/core/score_check.c src/core/spread_check.c src/core/status.c src/dispatch/backend.c
 CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
 
 ifneq ($(NVCC),)
@@ -96,7 +96,7 @@ cuda-nvcc:
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
 FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
 	-isystem test/cuda/fake $(COPT)
-FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c src/dispatch/library_file.c) \
+FAKE_OBJS = $(patsubst %.c,build/cuda/fake/%.o,$(CUDA_C) $(wildcard src/core/*.c) src/dispatch/backend.c) \
 	$(patsubst %.cpp,build/cuda/fake/%.o,$(wildcard test/cuda/*.cpp))
 FAKE_TESTS = $(patsubst test/cuda/%.c,build/cuda/fake/%,$(wildcard test/cuda/*_test.c))
 
@@ -116,7 +116,7 @@ build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
 # What a program takes that loads a plug-in.
-PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/words.c src/dispatch/library_file.c
+PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/words.c
 
 build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
 		$(patsubst %.c,build/cuda/fake/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))

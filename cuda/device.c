@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/driver_file.h"
 #include "cuda/errors.h"
 #include "cuda/filter.h"
 #include "cuda/pipeline.h"
@@ -27,7 +26,6 @@ static struct
 {
 	pid_t pid;               /* that first called CUDA; 0: nobody has */
 	bool lost;               /* an error that is for good */
-	bool loadable;           /* the driver's file was looked at, or need not be */
 	uint64_t open;           /* a bit for each device that is open */
 	uint64_t open_ns;        /* what the last open took; 0: none yet */
 	HyFailure failure;       /* of no open device */
@@ -42,8 +40,7 @@ static struct
 static bool context_is_active(int32_t number);
 static HyStatus open_context(HyDevice *device, const HyLimits *limits);
 static HyFailure *failure_of(HyDevice *device);
-static bool driver_is_cut(HyDevice *device);
-static void say_no_device(cudaError_t error);
+static HyStatus count_failed(cudaError_t error);
 
 HyStatus
 hy_cuda_device_count(int32_t *count)
@@ -56,7 +53,7 @@ hy_cuda_device_count(int32_t *count)
 	*count = 0;
 	status = hy_cuda_enter(NULL);
 	if (status != HY_OK)
-		return status == HY_DEVICE_GONE ? HY_OK : status;
+		return status;
 	hy_cuda_block_signals(&signals);
 	error = cudaGetDeviceCount(&found);
 	hy_cuda_restore_signals(&signals);
@@ -66,12 +63,7 @@ hy_cuda_device_count(int32_t *count)
 		return HY_OK;
 	}
 	(void) cudaGetLastError();
-	if (hy_cuda_no_device(error))
-	{
-		say_no_device(error);
-		return HY_OK;
-	}
-	return hy_cuda_fail(NULL, error, "counting devices");
+	return count_failed(error);
 }
 
 HyStatus
@@ -197,8 +189,6 @@ hy_cuda_enter(HyDevice *device)
 {
 	pid_t self = getpid();
 
-	if (driver_is_cut(device))
-		return HY_DEVICE_GONE;
 	if (process.pid == 0)
 		process.pid = self;
 	if (process.pid != self || (device != NULL && device->pid != self))
@@ -362,31 +352,21 @@ failure_of(HyDevice *device)
 	return device != NULL ? &device->failure : &process.failure;
 }
 
-/* driver_is_cut: until it is not, nothing of CUDA is called, and the next call looks again. */
-static bool
-driver_is_cut(HyDevice *device)
+/*
+ * count_failed: HY_OK where there is no card or no driver, which is no fault.  The number alone would send
+ * an operator looking: say what is missing.
+ */
+static HyStatus
+count_failed(cudaError_t error)
 {
-	char path[HY_TEXT_LENGTH];
-
-	if (process.loadable)
-		return false;
-	process.loadable = !hy_cuda_driver_cut(path, sizeof(path));
-	if (!process.loadable)
-		(void) hy_cuda_refuse(device, HY_DEVICE_GONE,
-		                      "the driver is damaged: the end of %s is missing", path);
-	return !process.loadable;
-}
-
-/* The number alone would send an operator looking: say what is missing. */
-static void
-say_no_device(cudaError_t error)
-{
+	HyStatus status = hy_cuda_fail(NULL, error, "counting devices");
 	int driver = 0;
 	int runtime = 0;
 
-	(void) hy_cuda_fail(NULL, error, "counting devices");
+	if (error == cudaErrorNoDevice)
+		return HY_OK;
 	if (error != cudaErrorInsufficientDriver)
-		return;
+		return status;
 	(void) cudaDriverGetVersion(&driver);
 	(void) cudaRuntimeGetVersion(&runtime);
 	if (driver == 0)
@@ -396,4 +376,5 @@ say_no_device(cudaError_t error)
 		snprintf(process.failure.text, sizeof(process.failure.text),
 		         "the driver is for CUDA %d.%d at most, this build needs %d.%d", driver / 1000,
 		         driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	return driver == 0 ? HY_OK : status;
 }

@@ -109,9 +109,3 @@ hy_cuda_status(cudaError_t error)
 	}
 	return HY_TRANSIENT;
 }
-
-bool
-hy_cuda_no_device(cudaError_t error)
-{
-	return hy_cuda_status(error) == HY_DEVICE_GONE;
-}

@@ -5,8 +5,6 @@
 #ifndef HY_CUDA_ERRORS_H
 #define HY_CUDA_ERRORS_H
 
-#include <stdbool.h>
-
 #include <cuda_runtime_api.h>
 
 #include "core/status.h"
@@ -16,8 +14,5 @@
  * table does not know is HY_TRANSIENT: the CPU takes over, the breaker counts.
  */
 extern HyStatus hy_cuda_status(cudaError_t error);
-
-/* hy_cuda_no_device: whether an error of the device count only says that there is nothing here. */
-extern bool hy_cuda_no_device(cudaError_t error);
 
 #endif

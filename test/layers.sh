@@ -55,8 +55,8 @@ if [ -d src/emulated ]; then
 		"(core|emulated)/[a-z0-9_]+\.h|dispatch/backend\.h|$system" src/emulated
 fi
 if [ -d cuda ]; then
-	only "the CUDA plug-in sees core and, of dispatch, backend.h and library_file.h" \
-		"((core|cuda)/)?[a-z0-9_]+\.(h|cuh)|dispatch/(backend|library_file)\.h|<link\.h>|<(cuda|cublas|cooperative|cub/)[a-z0-9_./]*>|<c[a-z]+>|$system" cuda
+	only "the CUDA plug-in sees core and, of dispatch, backend.h" \
+		"((core|cuda)/)?[a-z0-9_]+\.(h|cuh)|dispatch/backend\.h|<(cuda|cublas|cooperative|cub/)[a-z0-9_./]*>|<c[a-z]+>|$system" cuda
 fi
 
 # A path that is one of our folders' must be one that this folder may see; the rest is PostgreSQL's.

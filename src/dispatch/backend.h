@@ -215,7 +215,10 @@ typedef struct HyBackend
 	uint32_t size;    /* sizeof(HyBackend) it was built for */
 	const char *name; /* 'cpu', 'cuda', 'emulated'; what it may be: hy_backend_name_allowed */
 
-	/* the number of devices in *count and device number i in *info; opens nothing */
+	/*
+	 * The number of devices in *count and device number i in *info; opens nothing.  HY_OK with 0 is a
+	 * machine without a device, where nothing is broken; last_error has the reason either way.
+	 */
 	HyStatus (*device_count)(int32_t *count);
 	HyStatus (*probe)(int32_t device, HyDeviceInfo *info);
 

@@ -35,6 +35,7 @@ static int32_t named_device(const HyExecutor *executor, int32_t after);
 static bool may_be_meant(const HyConfig *config, const HyMember *member);
 static bool goes_by(const HyMember *member, const char *name);
 static const char *why_none(const HyExecutor *executor, const HyChoice *choice);
+static const HyMember *told_of(const HyExecutor *executor, const HyChoice *choice);
 static bool able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape,
                  uint64_t now, bool skip_minimum, HyChoice *choice);
 static bool fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
@@ -97,10 +98,8 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	}
 	if (found == 0)
 	{
-		/* A refusal names the device that it is about, where there is one. */
 		choice->why = why_none(executor, choice);
-		if (choice->device != 0 && choice->why == executor->member[choice->device].why)
-			choice->missed = &executor->member[choice->device];
+		choice->missed = told_of(executor, choice);
 		if (choice->forced)
 			choice->refusal = refusal_status(choice->reason);
 		else
@@ -275,6 +274,22 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 			return "it is left out: hybrid.gpu_device does not name it";
 	}
 	return choice->why;
+}
+
+/*
+ * told_of: the device whose text choice->why is, where the decision tells about it: the settings ask for
+ * a device, or a driver is there and failed.  On a machine without a card nobody else needs to know.
+ */
+static const HyMember *
+told_of(const HyExecutor *executor, const HyChoice *choice)
+{
+	const HyMember *member = &executor->member[choice->device];
+
+	if (choice->device == 0 || choice->why != member->why)
+		return NULL;
+	return hy_device_asked(&executor->config) || (member->native_code != 0 && !member->absent)
+	           ? member
+	           : NULL;
 }
 
 /*

@@ -280,8 +280,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		decision->reason = HY_REASON_SPLIT;
 	}
 	decision->status = choice->refusal;
-	/* what a driver said of its devices is known, whether or not somebody insists on one */
-	if (choice->missed != NULL && (choice->refusal != HY_OK || choice->missed->native_code != 0))
+	if (choice->missed != NULL)
 		hy_member_excuse(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;

@@ -206,7 +206,7 @@ extern void hy_config_default(HyConfig *config);
 /*
  * hy_executor_add_backend: every device of a backend; HY_QUOTA beyond HY_MAX_DEVICES, HY_INVALID
  * for another ABI, or the backend's own status when it cannot count its devices (it is then listed
- * with no usable device, and why).
+ * with no usable device, and why).  One that counts none is absent, as below.
  */
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
@@ -216,8 +216,12 @@ extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *b
  */
 extern void hy_executor_heed(HyExecutor *executor, HyLosses *losses);
 
-/* hy_executor_add_missing: a plug-in that could not be had, so that the views can say why. */
-extern void hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why);
+/*
+ * hy_executor_add_missing: a plug-in that could not be had, so that the views can say why.  absent: nobody
+ * expects it to be there, and the log says so only where the settings ask for a device.
+ */
+extern void
+hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent);
 
 /*
  * hy_executor_set_load: from now on.  The CPU is expected to be slower by as much as there are more

@@ -17,7 +17,9 @@
 #include "dispatch/backend_cpu.h"
 
 static HyMember *new_member(HyExecutor *executor, const char *name);
-static void add_missing(HyExecutor *executor, const char *name, const HyFailure *failure);
+static void
+add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bool absent);
+static void tell(HyExecutor *executor, HyMember *member);
 static void leave_silent(HyExecutor *executor, HyMember *member);
 static void check_info(HyDeviceInfo *info);
 
@@ -103,6 +105,8 @@ hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 			executor->member[i].open_after_ns = 0;
 	}
 	executor->config = *config;
+	for (i = 1; i < executor->members; i++)
+		tell(executor, &executor->member[i]);
 	hy_tracker_set_window(executor->tracker, config->window);
 }
 
@@ -120,12 +124,11 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 	{
 		HyFailure failure = {0};
 
-		/* a machine without devices is no failure, and still has a reason */
 		backend->last_error(NULL, &failure);
 		hy_clean_text(failure.text, sizeof(failure.text));
 		if (failure.text[0] == '\0')
 			hy_set_text(failure.text, sizeof(failure.text), "it finds no device");
-		add_missing(executor, backend->name, &failure);
+		add_missing(executor, backend->name, &failure, st == HY_OK);
 		return st;
 	}
 	for (i = 0; i < count; i++)
@@ -155,12 +158,12 @@ hy_executor_heed(HyExecutor *executor, HyLosses *losses)
 }
 
 void
-hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why)
+hy_executor_add_missing(HyExecutor *executor, const char *name, const char *why, bool absent)
 {
 	HyFailure failure = {0};
 
 	hy_set_text(failure.text, sizeof(failure.text), why);
-	add_missing(executor, name, &failure);
+	add_missing(executor, name, &failure, absent);
 }
 
 void
@@ -395,16 +398,31 @@ new_member(HyExecutor *executor, const char *name)
 
 /* add_missing: a backend without a device, in its place; failure has only what may be shown. */
 static void
-add_missing(HyExecutor *executor, const char *name, const HyFailure *failure)
+add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bool absent)
 {
 	HyMember *member = new_member(executor, name);
 
-	hy_log(executor, "no device from %s: %s", name, failure->text);
 	if (member == NULL)
+	{
+		hy_log(executor, "no device from %s: %s", name, failure->text);
 		return;
+	}
 	member->latched = true;
 	member->native_code = failure->native_code;
+	member->absent = absent;
 	memcpy(member->why, failure->text, sizeof(member->why));
+	tell(executor, member);
+}
+
+/* tell: say once in the log why a backend has no device, if that is a fault, or somebody asks for one. */
+static void
+tell(HyExecutor *executor, HyMember *member)
+{
+	if (member->backend != NULL || member->told ||
+	    (member->absent && !hy_device_asked(&executor->config)))
+		return;
+	hy_log(executor, "no device from %s: %s", member->name, member->why);
+	member->told = true;
 }
 
 /* leave_silent: a device that was counted and does not say what it is. */

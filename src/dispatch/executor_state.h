@@ -37,6 +37,8 @@ typedef struct HyMember
 	bool latched;             /* never again in this process */
 	char why[HY_TEXT_LENGTH]; /* empty: usable */
 	int32_t native_code;      /* the backend's own number for it; 0: none */
+	bool absent;              /* there is none, and nothing is broken: a machine without a card */
+	bool told;                /* the log has said why */
 
 	/* Ski rental: what the CPU spent on tasks that this device could have taken when open. */
 	double rent_ns;
@@ -165,8 +167,9 @@ struct HyChoice
 	bool forced;      /* no fallback: the user named the side */
 	HyStatus refusal; /* not HY_OK: the forced side is not able, nothing runs */
 	const char *why;  /* with a refusal, or when the device is not able; static or member's text */
-	const HyMember *missed; /* whose text that is, NULL: nobody's */
-	double cpu_ns;          /* predictions, < 0: none */
+	const HyMember
+		*missed;   /* the device that the decision tells about, which cannot be used; NULL: none */
+	double cpu_ns; /* predictions, < 0: none */
 	double device_ns;
 	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
 	uint32_t devices;  /* bit d: device d could have it */
@@ -205,6 +208,16 @@ hy_left_out(const HyConfig *config, const HyMember *member)
 {
 	return config->devices != 0 && member->backend != NULL &&
 	       (member->number >= 64 || !(config->devices >> member->number & 1));
+}
+
+/* hy_device_asked: whether the settings ask for a device, and do not just allow one. */
+static inline bool
+hy_device_asked(const HyConfig *config)
+{
+	if (config->force_cpu || config->execution == HY_EXECUTION_CPU ||
+	    config->execution == HY_EXECUTION_PREFER_CPU)
+		return false;
+	return config->execution != HY_EXECUTION_AUTO || config->devices != 0;
 }
 
 /* hy_gauge_look: what there is under way on each device now. */

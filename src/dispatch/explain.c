@@ -47,8 +47,12 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 	{
 		const HyMember *member = &executor->member[d];
 		HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, d);
-		HySideCost *cost = &costs[(*count)++];
+		HySideCost *cost;
 
+		/* what there is none of costs nothing, but for one that was asked for */
+		if (member->backend == NULL && d != decision->device)
+			continue;
+		cost = &costs[(*count)++];
 		memset(cost, 0, sizeof(*cost));
 		cost->device = d;
 		cost->able = hy_side_able(executor, shape, now, d);

@@ -25,7 +25,8 @@ typedef struct HySideCost
 
 /*
  * hy_explain: the decision hy_dispatch would take for any exact task of this shape, and what each
- * side would cost; costs has room for HY_MAX_DEVICES, *count of them are filled, the CPU first.
+ * side would cost; costs has room for HY_MAX_DEVICES, *count of them are filled, the CPU first.  A backend
+ * without a device has none, unless the decision is about it.
  * HY_OK, HY_INVALID for a shape that no task has, or the status that a forced device is refused
  * with.  Changes nothing.
  */

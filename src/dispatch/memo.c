@@ -88,7 +88,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->like.metric = (uint8_t) shape->metric;
 	memo->like.numeric_class = (uint8_t) task->numeric_class;
 	memo->like.reason = (uint8_t) choice->reason & 31;
-	if (choice->missed != NULL && choice->missed->native_code != 0)
+	if (choice->missed != NULL)
 		memo->like.missed = (uint8_t) (choice->missed - executor->member) & HY_BRIEF_DEVICE;
 	memo->like.execution =
 		(uint8_t) (executor->config.force_cpu ? HY_EXECUTION_CPU : executor->config.execution);

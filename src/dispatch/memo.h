@@ -43,7 +43,8 @@ typedef struct HyBrief
 	uint8_t metric;
 	uint8_t numeric_class;
 	uint8_t reason : 5;
-	uint8_t missed : 3; /* a device that there is none of, and its driver says why; 0: no such */
+	uint8_t
+		missed : 3; /* the device that the decision tells about, which cannot be used; 0: none */
 	uint8_t execution;
 	uint8_t load; /* runnable processes a core, in sixteenths */
 	uint8_t memo; /* its number; HY_BRIEF_FULL: HyExecutor.event holds the call */

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dispatch/library_file.h"
 #include "dispatch/words.h"
 
 static bool bare_name(const char *name);
@@ -52,21 +51,6 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		else
 			snprintf(why, length, "%s.so cannot be read: %s", name, strerror(errno));
 		return NULL;
-	}
-	switch (hy_library_file_look(path))
-	{
-		case HY_LIBRARY_NO_FILE:
-			snprintf(why, length, "%s.so is no regular file", name);
-			return NULL;
-		case HY_LIBRARY_CUT:
-			snprintf(why, length, "%s.so is not complete: its end is missing", name);
-			return NULL;
-		case HY_LIBRARY_DAMAGED:
-			snprintf(why, length, "%s.so is damaged: part of it was overwritten, or never written",
-			         name);
-			return NULL;
-		case HY_LIBRARY_PLAUSIBLE:
-			break;
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)

@@ -302,14 +302,10 @@ load_plugins(char *names)
 			continue;
 		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
-		{
-			int lines = log_count;
-
-			hy_executor_add_missing(executor, name, why);
 			/* the default names a plug-in that most machines rightly do not have */
-			if (strcmp(configured_plugins, HYBRID_DEFAULT_PLUGINS) == 0 && !is_installed(name))
-				log_count = lines;
-		}
+			hy_executor_add_missing(executor, name, why,
+			                        strcmp(configured_plugins, HYBRID_DEFAULT_PLUGINS) == 0 &&
+			                            !is_installed(name));
 		else
 			(void) hy_executor_add_backend(executor, backend);
 	}

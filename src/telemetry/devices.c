@@ -70,10 +70,15 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 	for (device = 0; device < hy_executor_devices(executor); device++)
 	{
 		HyShape shape = {.queries = 1, .targets = 1};
+		HyDeviceState state;
 		int op;
 		int dtype;
 		int metric;
 
+		/* what was never there can do nothing; hybrid_devices has why */
+		hy_executor_device(executor, device, &state);
+		if (state.info.name[0] == '\0')
+			continue;
 		for (op = 0; op < HY_OP_SPREAD; op++)
 		{
 			shape.op = (HyOp) op;

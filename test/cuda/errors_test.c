@@ -49,21 +49,9 @@ each_number_has_its_status(void)
 		          others[i].number, hy_status_name(hy_cuda_status((cudaError_t) others[i].number)));
 }
 
-static void
-only_absence_is_no_device(void)
-{
-	CHECK(hy_cuda_no_device(cudaErrorNoDevice));
-	CHECK(hy_cuda_no_device(cudaErrorInsufficientDriver));
-	CHECK(!hy_cuda_no_device(cudaErrorMemoryAllocation));
-	CHECK(!hy_cuda_no_device(cudaErrorInitializationError));
-	CHECK(!hy_cuda_no_device(cudaErrorUnknown));
-	CHECK(!hy_cuda_no_device(cudaSuccess));
-}
-
 int
 main(void)
 {
 	UNIT_RUN(each_number_has_its_status);
-	UNIT_RUN(only_absence_is_no_device);
 	return unit_finish();
 }

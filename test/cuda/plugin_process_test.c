@@ -75,21 +75,47 @@ absence_is_no_failure(void)
 	CHECK_INT(cuda->open(0, NULL, &device), HY_DEVICE_GONE);
 
 	hy_fake.absent = cudaErrorInsufficientDriver;
-	hy_fake.driver = 12020;
+	hy_fake.driver = 0;
 	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(count, 0);
+	cuda->last_error(NULL, &failure);
+	CHECK_INT(failure.native_code, cudaErrorInsufficientDriver);
+	CHECK_STR(failure.text, "no CUDA driver: libcuda.so.1 was not found or does not work");
+	CHECK_INT(memory.outstanding, 0);
+}
+
+/* Who has installed a driver means to use a card. */
+static void
+a_driver_that_does_not_serve_is_a_failure(void)
+{
+	static const cudaError_t broken[] = {
+		cudaErrorStubLibrary,     cudaErrorSystemDriverMismatch,
+		cudaErrorSymbolNotFound,  cudaErrorCompatNotSupportedOnDevice,
+		cudaErrorOperatingSystem, cudaErrorSoftwareValidityNotEstablished};
+	HyFailure failure;
+	int32_t count = -1;
+	size_t i;
+
+	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+	{
+		hy_fake.absent = broken[i];
+		CHECK_INT(cuda->device_count(&count), HY_DEVICE_GONE);
+		CHECK_INT(count, 0);
+		cuda->last_error(NULL, &failure);
+		CHECK_INT(failure.native_code, broken[i]);
+	}
+	hy_fake.absent = cudaErrorInsufficientDriver;
+	hy_fake.driver = 12020;
+	CHECK_INT(cuda->device_count(&count), HY_DEVICE_GONE);
 	CHECK_INT(count, 0);
 	cuda->last_error(NULL, &failure);
 	CHECK_STR(failure.text, "the driver is for CUDA 12.2 at most, this build needs 13.0");
 	/* the driver is new enough and says so all the same: CUDA's words are all there is */
 	hy_fake.driver = 13000;
-	CHECK_INT(cuda->device_count(&count), HY_OK);
+	CHECK_INT(cuda->device_count(&count), HY_DEVICE_GONE);
 	cuda->last_error(NULL, &failure);
 	CHECK_INT(failure.native_code, cudaErrorInsufficientDriver);
 	CHECK(strncmp(failure.text, "CUDA reported: ", 15) == 0);
-	hy_fake.driver = 0;
-	CHECK_INT(cuda->device_count(&count), HY_OK);
-	cuda->last_error(NULL, &failure);
-	CHECK_STR(failure.text, "no CUDA driver: libcuda.so.1 was not found or does not work");
 
 	hy_fake.absent = cudaErrorSystemNotReady;
 	CHECK_INT(cuda->device_count(&count), HY_TRANSIENT);
@@ -307,6 +333,7 @@ main(void)
 	RUN(entry_checks_its_host);
 	RUN(counts_and_probes_without_a_context);
 	RUN(absence_is_no_failure);
+	RUN(a_driver_that_does_not_serve_is_a_failure);
 	RUN(open_twice_is_busy);
 	RUN(a_fork_is_refused);
 	RUN(signals_are_blocked_where_threads_start);

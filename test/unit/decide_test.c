@@ -41,7 +41,7 @@ test_no_device(void)
 	CHECK_INT(stage_dispatch(1024, &decision), HY_UNSUPPORTED);
 	CHECK_STR(decision.failure.text, "there is none");
 
-	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed");
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed", true);
 	stage.config.execution = HY_EXECUTION_AUTO;
 	stage_expect(stage_decided(1024), 0, HY_REASON_NO_DEVICE);
 	stage.config.execution = HY_EXECUTION_NAMED;

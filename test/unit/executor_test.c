@@ -14,7 +14,7 @@ test_too_many_devices(void)
 	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_QUOTA);
 	CHECK_INT(stage_logged("3 of 5 devices from scripted are left out"), 1);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	hy_executor_add_missing(stage.executor, "one more", "no room");
+	hy_executor_add_missing(stage.executor, "one more", "no room", false);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
 	hy_executor_device(stage.executor, 7, &state);
 	CHECK_STR(state.backend, "scripted");
@@ -115,7 +115,7 @@ test_a_count_that_fails_keeps_its_number(void)
 		HyStatus status;
 		int32_t native_code;
 		const char *text;
-	} said[] = {{HY_OK, 100, "no device is detected"},
+	} said[] = {{HY_DEVICE_GONE, 803, "unsupported display driver / cuda driver combination"},
 	            {HY_TRANSIENT, 802, "not yet initialized"},
 	            {HY_PROCESS_LOST, 3, "initialization error"},
 	            {HY_NOMEM, 2, "out of memory"},
@@ -162,6 +162,59 @@ test_a_count_that_fails_keeps_its_number(void)
 	}
 }
 
+/* excused_each_time: the same of many calls, as it is decided and as a memo of that has it. */
+static void
+excused_each_time(int32_t native_code, const char *text)
+{
+	int call;
+
+	for (call = 0; call < 20; call++)
+		excused(200, native_code, text);
+}
+
+/* Where nothing is there, and nothing is broken, only who asks for a device is told. */
+static void
+test_a_machine_without_a_card(void)
+{
+	static const char why[] = "no device is detected";
+	static const char line[] = "no device from scripted: no device is detected";
+	HyDecision decision;
+	HyDeviceState state;
+
+	stage_begin(0);
+	CHECK_INT(add_broken(HY_OK, HY_OK, 0, 100, why), HY_OK);
+	excused_each_time(0, "");
+	stage.config.force_cpu = true;
+	CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+	stage.config.force_cpu = false;
+	stage.config.execution = HY_EXECUTION_PREFER_CPU;
+	CHECK_INT(stage_dispatch(200, &decision), HY_OK);
+	CHECK_INT(stage.lines, 0);
+	hy_executor_device(stage.executor, 1, &state);
+	CHECK(state.latched);
+	CHECK_STR(state.why, why);
+	/* each way to ask; one line, however often */
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	excused_each_time(100, why);
+	CHECK_INT(stage_logged(line), 1);
+	stage.config.execution = HY_EXECUTION_SPLIT;
+	excused_each_time(100, why);
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(200, &decision), HY_UNSUPPORTED);
+	CHECK_INT(decision.failure.native_code, 100);
+	CHECK_STR(decision.failure.text, why);
+	stage.config.execution = HY_EXECUTION_AUTO;
+	stage.config.devices = 1;
+	excused_each_time(100, why);
+	/* and no more when it is not asked for */
+	stage.config.devices = 0;
+	excused_each_time(0, "");
+	CHECK_INT(stage.lines, 1);
+	stage_end();
+}
+
 /* What a driver said of its devices is not why the CPU failed, be it decided anew or by a memo. */
 static void
 test_a_cancel_on_the_cpu_has_no_number(void)
@@ -174,7 +227,7 @@ test_a_cancel_on_the_cpu_has_no_number(void)
 		int call;
 
 		stage_begin(0);
-		CHECK_INT(add_broken(HY_OK, HY_OK, 0, 100, "no device is detected"), HY_OK);
+		CHECK_INT(add_broken(HY_BUSY, HY_OK, 0, 46, "busy or unavailable"), HY_BUSY);
 		for (call = 0; call < memos * 20; call++)
 			CHECK_INT(stage_dispatch(20000, &decision), HY_OK);
 		unit_cancel_init(&stage.cancel, 1);
@@ -194,13 +247,23 @@ test_a_missing_plug_in_has_no_number(void)
 	HyDecision decision;
 
 	stage_begin(0);
-	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed");
-	excused(200, 0, "");
-	excused(200, 0, "");
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed", true);
+	excused_each_time(0, "");
+	CHECK_INT(stage.lines, 0);
+	stage.config.execution = HY_EXECUTION_PREFER_GPU;
+	excused_each_time(0, "hybrid_cuda.so is not installed");
+	CHECK_INT(stage_logged("no device from hybrid_cuda: hybrid_cuda.so is not installed"), 1);
 	stage.config.execution = HY_EXECUTION_GPU;
 	CHECK_INT(stage_dispatch(200, &decision), HY_UNSUPPORTED);
 	CHECK_INT(decision.failure.native_code, 0);
 	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
+	stage_end();
+	/* one that was to be there, and is not */
+	stage_begin(0);
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "it is of another ABI", false);
+	CHECK_INT(stage_logged("no device from hybrid_cuda: it is of another ABI"), 1);
+	excused_each_time(0, "");
+	CHECK_INT(stage.lines, 1);
 	stage_end();
 	/* nor is one whose devices the settings leave out */
 	stage_begin(1);
@@ -244,6 +307,7 @@ main(void)
 	UNIT_RUN(test_too_many_devices);
 	UNIT_RUN(test_a_full_table_is_looked_at_again);
 	UNIT_RUN(test_a_count_that_fails_keeps_its_number);
+	UNIT_RUN(test_a_machine_without_a_card);
 	UNIT_RUN(test_a_cancel_on_the_cpu_has_no_number);
 	UNIT_RUN(test_a_missing_plug_in_has_no_number);
 	UNIT_RUN(test_a_device_that_does_not_answer);

@@ -32,6 +32,29 @@ test_without_history(void)
 	stage_end();
 }
 
+/* A side that is not there is told of only where it was asked for. */
+static void
+test_without_a_device(void)
+{
+	HySideCost costs[HY_MAX_DEVICES];
+	HyDecision decision;
+	int32_t count;
+
+	stage_begin(0);
+	hy_executor_add_missing(stage.executor, "hybrid_cuda", "hybrid_cuda.so is not installed", true);
+	CHECK_INT(hy_explain(stage.executor, &shape, &decision, costs, &count), HY_OK);
+	CHECK_INT(count, 1);
+	CHECK_INT(decision.device, 0);
+	CHECK_STR(decision.failure.text, "");
+	stage.config.execution = HY_EXECUTION_GPU;
+	hy_executor_configure(stage.executor, &stage.config);
+	CHECK_INT(hy_explain(stage.executor, &shape, &decision, costs, &count), HY_UNSUPPORTED);
+	CHECK_INT(count, 2);
+	CHECK_INT(costs[1].device, decision.device);
+	CHECK_STR(decision.failure.text, "hybrid_cuda.so is not installed");
+	stage_end();
+}
+
 static void
 test_is_what_happens_then(void)
 {
@@ -255,6 +278,7 @@ int
 main(void)
 {
 	UNIT_RUN(test_without_history);
+	UNIT_RUN(test_without_a_device);
 	UNIT_RUN(test_is_what_happens_then);
 	UNIT_RUN(test_how_far_it_is_from_what_was_seen);
 	UNIT_RUN(test_what_is_split_is_explained_as_split);

@@ -118,7 +118,7 @@ check_cell(const Mode *mode, State state)
 	else
 	{
 		stage_begin(0);
-		hy_executor_add_missing(stage.executor, "hybrid_scripted", "of another ABI");
+		hy_executor_add_missing(stage.executor, "hybrid_scripted", "of another ABI", false);
 	}
 	put_in(state);
 	stage.config.execution = mode->execution;
@@ -265,7 +265,7 @@ a_device_that_is_left_out(void)
 
 		begin();
 		/* of which there is no device to leave out */
-		hy_executor_add_missing(stage.executor, "hybrid_cuda", "no driver");
+		hy_executor_add_missing(stage.executor, "hybrid_cuda", "no driver", false);
 		stage.config.devices = 1 << 5;
 		stage.config.execution = HY_EXECUTION_GPU;
 		if (wishes[i].name != NULL)

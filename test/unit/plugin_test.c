@@ -117,51 +117,6 @@ test_text_file(void)
 	CHECK_MSG(strstr(why, "text.so cannot be loaded: ") == why, "%s", why);
 }
 
-/* an interrupted copy: wherever it ends, a sentence and no signal */
-static void
-test_cut_short(void)
-{
-	char path[256];
-	long whole;
-	long kept;
-	FILE *file;
-
-	build_backend("cut", "");
-	snprintf(path, sizeof(path), "%s/cut.so", directory);
-	file = fopen(path, "r");
-	CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
-	whole = ftell(file);
-	fclose(file);
-	for (kept = whole - 1; kept >= 0; kept = kept > 16 ? kept * 3 / 4 : kept - 1)
-	{
-		CHECK_INT(truncate(path, kept), 0);
-		CHECK(load("cut") == NULL);
-		CHECK_MSG(strstr(why, "cut.so is not complete: ") == why ||
-		              strstr(why, "cut.so cannot be loaded: ") == why,
-		          "%ld of %ld bytes: %s", kept, whole, why);
-	}
-}
-
-/* whole in length, and its last half was never written */
-static void
-test_zeros_at_the_end(void)
-{
-	char path[256];
-	long whole;
-	FILE *file;
-
-	build_backend("zeros", "");
-	snprintf(path, sizeof(path), "%s/zeros.so", directory);
-	file = fopen(path, "r");
-	CHECK(file != NULL && fseek(file, 0, SEEK_END) == 0);
-	whole = ftell(file);
-	fclose(file);
-	CHECK_INT(truncate(path, whole / 2), 0);
-	CHECK_INT(truncate(path, whole), 0);
-	CHECK(load("zeros") == NULL);
-	CHECK_STR(why, "zeros.so is damaged: part of it was overwritten, or never written");
-}
-
 static void
 test_each_function_left_out(void)
 {
@@ -315,8 +270,6 @@ main(void)
 	UNIT_RUN(test_names_that_cannot_be_said);
 	UNIT_RUN(test_missing);
 	UNIT_RUN(test_text_file);
-	UNIT_RUN(test_cut_short);
-	UNIT_RUN(test_zeros_at_the_end);
 	UNIT_RUN(test_unresolved_symbol);
 	UNIT_RUN(test_no_entry);
 	UNIT_RUN(test_refuses_this_host);
