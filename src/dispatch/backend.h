@@ -179,8 +179,10 @@ typedef struct HyLimits
 /* HyTimings: of one task, by the host's clock. */
 typedef struct HyTimings
 {
+	/* submit to done, and before that to where it has last moved on: a part of it has ended, so asking
+	 * again is worth it.  0: it has not, or the CPU says nothing, whose caller has a clock */
+	uint64_t total_ns;
 	/* once done */
-	uint64_t total_ns; /* submit to done; 0 from the CPU, whose caller has a clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	/* while not done */
