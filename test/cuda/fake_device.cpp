@@ -17,7 +17,17 @@
 using hy_device::enter;
 using hy_device::lost;
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, cudaSuccess, 0, 0, 9, 0, 50 << 20};
+static const HyFakeDevice healthy = {1,
+                                     13000,
+                                     (uint64_t) 1 << 30,
+                                     0.01,
+                                     cudaSuccess,
+                                     0,
+                                     0,
+                                     9,
+                                     0,
+                                     50 << 20,
+                                     getenv("HY_FAKE_LATE") != nullptr};
 HyFakeDevice hy_fake = healthy;
 cudaError_t hy_device::lost;
 

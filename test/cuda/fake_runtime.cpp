@@ -38,6 +38,7 @@ struct CUevent_st
 	bool timed;
 	int recorded; /* records queued, and how many of them have happened */
 	int happened;
+	int untold; /* questions until it is told that the last one has */
 	double at_us;
 };
 
@@ -52,6 +53,15 @@ static uint64_t halves;   /* there were at the reset */
 static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
+static uint32_t dice;
+
+/* chance: of a late device, any of 0 .. n - 1. */
+static int
+chance(int n)
+{
+	dice = dice * 1664525 + 1013904223;
+	return hy_fake.late ? (int) ((dice >> 16) % (uint32_t) n) : 0;
+}
 
 /* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
 static bool
@@ -148,6 +158,7 @@ extern "C"
 		kernels = 0;
 		halves = hy_simt::halves();
 		longest_us = 0;
+		dice = 0;
 		contexts = 0;
 		current = 0;
 		allowed.clear();
@@ -398,14 +409,20 @@ extern "C"
 			fatal("copy beyond an allocation of the device");
 		if (kind == cudaMemcpyDeviceToDevice && !hy_memory::holds(to, bytes))
 			fatal("copy beyond an allocation of the device");
-		queue(stream,
-		      [to, from, bytes]()
-		      {
-				  hy_memory::open();
-				  memcpy(to, from, bytes);
-				  now_us += 1;
-				  return true;
-			  });
+		for (int i = 0; i <= hy_fake.late; i++)
+		{
+			const size_t first = hy_fake.late && i == 1 ? bytes / 2 : 0;
+			const size_t end = hy_fake.late && i == 0 ? bytes / 2 : bytes;
+
+			queue(stream,
+			      [to, from, first, end]()
+			      {
+					  hy_memory::open();
+					  memcpy((char *) to + first, (const char *) from + first, end - first);
+					  now_us += 1;
+					  return true;
+				  });
+		}
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
 		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
@@ -448,7 +465,7 @@ extern "C"
 		hy_memory::close();
 		if (lost != cudaSuccess)
 			return lost;
-		return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+		return stream->queue.empty() && chance(4) == 0 ? cudaSuccess : cudaErrorNotReady;
 	}
 
 	cudaError_t
@@ -512,6 +529,7 @@ extern "C"
 		if (event->device != stream->device)
 			return cudaErrorInvalidResourceHandle;
 		event->recorded++;
+		event->untold = chance(6);
 		queue(stream,
 		      [event]()
 		      {
@@ -529,18 +547,21 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (event->happened == event->recorded)
+		if (event->happened == event->recorded && event->untold <= 0)
 			return cudaSuccess;
 		/* time passes, the later a stream was made the faster: none may count on another's pace */
 		for (size_t i = streams.size(); i-- > 0;)
 		{
-			for (size_t turn = 0; turn < 2 * i + 1; turn++)
+			const size_t turns = hy_fake.late ? (size_t) chance(6) : 2 * i + 1;
+
+			for (size_t turn = 0; turn < turns; turn++)
 				step(streams[i]);
 		}
 		hy_memory::close();
 		if (lost != cudaSuccess)
 			return lost;
-		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
+		return event->happened == event->recorded && event->untold-- <= 0 ? cudaSuccess
+		                                                                  : cudaErrorNotReady;
 	}
 
 	cudaError_t
