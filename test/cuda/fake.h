@@ -84,6 +84,9 @@ extern "C"
 	extern double hy_fake_longest_kernel_us(void);
 	extern int hy_fake_kernels(void);
 
+	/* hy_fake_late_loads: kernels that were launched before they were loaded, since the reset. */
+	extern int hy_fake_late_loads(void);
+
 	/* hy_fake_halves: products of fp16 since the reset. */
 	extern uint64_t hy_fake_halves(void);
 

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "fake_device.h"
@@ -45,6 +46,8 @@ struct CUevent_st
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
+static std::set<const void *> loaded;       /* kernels, into the context */
+static int late_loads;                      /* kernels that were not when they were launched */
 static thread_local int current;            /* device of the thread */
 static int resets;
 static int reset_device;
@@ -144,6 +147,12 @@ extern "C"
 		return kernels;
 	}
 
+	int
+	hy_fake_late_loads(void)
+	{
+		return late_loads;
+	}
+
 	uint64_t
 	hy_fake_halves(void)
 	{
@@ -162,6 +171,8 @@ extern "C"
 		contexts = 0;
 		current = 0;
 		allowed.clear();
+		loaded.clear();
+		late_loads = 0;
 		(void) hy_simt::fault();
 		hy_memory::reset();
 	}
@@ -173,19 +184,26 @@ extern "C"
 	}
 
 	cudaError_t
-	hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run)
+	hy_fake_queue_kernel(const void *kernel, cudaStream_t stream, double elements,
+	                     const std::function<bool()> &run)
 	{
 		cudaError_t error = enter("launch");
+		double loading_us = 0;
 
 		if (error != cudaSuccess)
 			return error;
 		/* the stream of a device that is not the thread's */
 		if (stream->device != current)
 			return cudaErrorInvalidResourceHandle;
+		if (kernel != NULL && loaded.insert(kernel).second)
+		{
+			late_loads++;
+			loading_us = HY_FAKE_LOADING_US;
+		}
 		queue(stream,
-		      [elements, run]()
+		      [elements, loading_us, run]()
 		      {
-				  double us = elements * hy_fake.ns_an_element / 1000;
+				  double us = elements * hy_fake.ns_an_element / 1000 + loading_us;
 
 				  kernels++;
 				  lost = hy_device::kernel();
@@ -245,6 +263,19 @@ extern "C"
 	}
 
 	cudaError_t
+	cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
+	{
+		cudaError_t error = enter("cudaFuncGetAttributes");
+
+		hy_device::starts("cudaFuncGetAttributes");
+		if (error != cudaSuccess)
+			return error;
+		memset(attributes, 0, sizeof(*attributes));
+		loaded.insert(kernel);
+		return cudaSuccess;
+	}
+
+	cudaError_t
 	cudaInitDevice(int device, unsigned int, unsigned int)
 	{
 		cudaError_t error = enter("cudaInitDevice");
@@ -279,6 +310,7 @@ extern "C"
 		hy_memory::lose(current);
 		contexts &= ~((uint64_t) 1 << current);
 		allowed.clear();
+		loaded.clear();
 		reset_device = current;
 		resets++;
 		return error;

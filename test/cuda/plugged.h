@@ -71,6 +71,8 @@ close_one(HyDevice *device)
 	CHECK_INT(hy_fake_live(), 0);
 	CHECK_INT(hy_fake_leaked(), 0);
 	CHECK_INT(memory.outstanding, 0);
+	/* whatever it has run was there when it was opened */
+	CHECK_INT(hy_fake_late_loads(), 0);
 	CHECK_MSG(hy_fake_fault() == NULL, "a kernel went wrong");
 }
 

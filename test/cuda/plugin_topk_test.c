@@ -332,6 +332,29 @@ a_cancelled_query_leaves_no_trace(void)
 	close_one(device);
 }
 
+/* The first tasks of a context are no slower than others: all that they need has been loaded. */
+static void
+first_tasks_are_not_taken_for_slow_ones(void)
+{
+	int again;
+
+	for (again = 0; again < 2; again++)
+	{
+		HyDevice *device = open_one(0);
+		uint64_t pace = device->pace[HY_OP_TOPK].work;
+		NearestJob job;
+		Trial trial;
+
+		job_make(&job, HY_METRIC_COSINE, HY_F32, 100, 5, 300, 10, 0);
+		trial = nearest_trial(&job);
+		trial_run(device, &trial);
+		CHECK_MSG(device->longest_us < HY_CUDA_KERNEL_US, "%g us", device->longest_us);
+		CHECK(device->pace[HY_OP_TOPK].work >= pace);
+		nearest_free(&job, device);
+		close_one(device);
+	}
+}
+
 /* in several pieces and groups */
 static void
 each_call_may_fail(void)
@@ -365,6 +388,7 @@ main(void)
 	RUN(operations_take_turns);
 	RUN(a_cancel_stops_between_pieces);
 	RUN(a_cancelled_query_leaves_no_trace);
+	RUN(first_tasks_are_not_taken_for_slow_ones);
 	RUN(each_call_may_fail);
 	return unit_finish();
 }
