@@ -179,8 +179,8 @@ typedef struct HyLimits
 /* HyTimings: of one task, by the host's clock. */
 typedef struct HyTimings
 {
-	/* submit to done, and before that to where it has last moved on: a part of it has ended, so asking
-	 * again is worth it.  0: it has not, or the CPU says nothing, whose caller has a clock */
+	/* submit to done; while not done, submit to when a part of it last ended: whenever this changes the
+	 * caller polls again soon.  0: no part has ended, or the CPU, whose caller has a clock */
 	uint64_t total_ns;
 	/* once done */
 	uint64_t bytes_up;
