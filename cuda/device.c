@@ -16,6 +16,7 @@
 
 #include "cuda/errors.h"
 #include "cuda/filter.h"
+#include "cuda/launch.h"
 #include "cuda/pipeline.h"
 
 /* A device's primary context as the driver's API tells it; the runtime has no such question. */
@@ -297,6 +298,9 @@ open_context(HyDevice *device, const HyLimits *limits)
 		error = cudaFree(NULL);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "opening a context");
+	error = hy_cuda_load_kernels();
+	if (error != cudaSuccess)
+		return hy_cuda_fail(device, error, "loading kernels");
 
 	error = cudaDeviceGetAttribute(&device->multiprocessors, cudaDevAttrMultiProcessorCount,
 	                               device->number);

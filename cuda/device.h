@@ -49,6 +49,7 @@ typedef struct HyCudaSlot
 	char *device_up;
 	void *device_down;
 	bool busy;
+	uint64_t number;   /* of its piece among the task's */
 	bool nothing_down; /* its kernels have written where the host reads */
 	uint64_t work;     /* of its kernels, for the pace */
 	HyCudaPace *pace;
@@ -90,7 +91,10 @@ typedef struct HyCudaTask
 	HyCudaAssignment *assignment;
 	HyCudaScoring scoring;
 	HyCudaFilter *filter;
-	uint64_t started; /* by the host's clock */
+	uint64_t queued;   /* pieces so far, */
+	uint64_t ended;    /* and those of them that have been collected */
+	uint64_t started;  /* by the host's clock */
+	uint64_t moved_ns; /* from there to when pieces were collected last */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyCudaTask;

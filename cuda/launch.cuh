@@ -2,20 +2,61 @@
  * launch.cuh
  *		Which kernel over rows, for whatever an operation does with it.
  *
- * Shared, like the kernels, with the host's tests, which define HY_CUDA_LAUNCH as a loop over the
+ * Shared, like the kernels, with the host's tests, which define HY_CUDA_START as a loop over the
  * blocks: so the choice of kernel and the geometry are tested too.
+ *
+ * CUDA loads a kernel when it is launched first, which would count as the time of its piece.  So every
+ * launch enters its kernel in a list, before main or when the library is loaded, and opening a device
+ * loads all of them.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
 #define HY_CUDA_LAUNCH_CUH
 
 #include "cuda/row_sums.cuh"
 
-#ifndef HY_CUDA_LAUNCH
-#define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
+/* HyKernel: one of the kernels that are launched somewhere. */
+struct HyKernel
+{
+	static inline HyKernel *first;
+
+	const void *address;
+	HyKernel *next;
+
+	explicit HyKernel(const void *kernel) : address(kernel), next(first)
+	{
+		first = this;
+	}
+};
+
+/* HyLaunched: to name the entry of a kernel is to make it. */
+template <auto Kernel> struct HyLaunched
+{
+	static HyKernel entry;
+};
+
+template <auto Kernel> HyKernel HyLaunched<Kernel>::entry((const void *) Kernel);
+
+extern "C" inline __attribute__((used)) cudaError_t
+hy_cuda_load_kernels(void)
+{
+	struct cudaFuncAttributes attributes;
+	cudaError_t error = cudaSuccess;
+
+	for (const HyKernel *kernel = HyKernel::first; kernel != NULL && error == cudaSuccess;
+	     kernel = kernel->next)
+		error = cudaFuncGetAttributes(&attributes, kernel->address);
+	return error;
+}
+
+#ifndef HY_CUDA_START
+#define HY_CUDA_START(kernel, grid, threads, bytes, stream, ...)                                   \
 	(kernel<<<grid, threads, bytes, stream>>>(__VA_ARGS__), cudaGetLastError())
+#endif
+#define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
+	((void) &HyLaunched<kernel>::entry,                                                            \
+	 HY_CUDA_START(kernel, grid, threads, bytes, stream, __VA_ARGS__))
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
 	HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, 0, stream, __VA_ARGS__)
-#endif
 
 /* What a launch may ask for unasked, and what every device that has asynchronous copies grants. */
 #define HY_CUDA_SHARED_UNASKED (48 * 1024)

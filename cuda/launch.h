@@ -71,6 +71,12 @@ extern "C"
 	} HyCudaTopK;
 
 	/*
+ * hy_cuda_load_kernels: loads all kernels of the plug-in into the current context; the driver may start
+ * threads.
+ */
+	extern cudaError_t hy_cuda_load_kernels(void);
+
+	/*
  * hy_cuda_launch_distance: queues the kernel; multiprocessors sizes the grid.  Returns what the
  * launch itself said; errors of the run appear on the stream.
  */

@@ -17,6 +17,7 @@ static const HyCudaOperation *find(HyOp op);
 static HyStatus fill_slots(HyDevice *device);
 static HyStatus queue_piece(HyDevice *device, HyCudaSlot *slot);
 static HyStatus collect(HyDevice *device);
+static HyCudaSlot *oldest(HyDevice *device);
 static void end_task(HyDevice *device);
 
 HyCaps
@@ -138,7 +139,11 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 		return status;
 	}
 	if (!hy_cuda_all_idle(device) || !(current->exhausted || current->stopping))
+	{
+		if (timings != NULL)
+			timings->total_ns = current->moved_ns;
 		return HY_OK;
+	}
 
 	*done = true;
 	end_task(device);
@@ -244,6 +249,7 @@ fill_slots(HyDevice *device)
 			break;
 		}
 		slot->busy = true;
+		slot->number = task->queued++;
 		status = queue_piece(device, slot);
 		if (status != HY_OK)
 			return status;
@@ -278,26 +284,25 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* collect: hands out the pieces that are done, and learns how long their kernels took. */
+/*
+ * collect: hands out the pieces that are done, in their order, and learns how long their kernels took.
+ * Of two that end while they are asked for, the later one alone may be found done.
+ */
 static HyStatus
 collect(HyDevice *device)
 {
 	HyCudaTask *task = &device->task;
-	int i;
+	HyCudaSlot *slot;
 
-	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	while ((slot = oldest(device)) != NULL)
 	{
-		HyCudaSlot *slot = &device->slots[i];
-		cudaError_t error;
+		cudaError_t error = hy_cuda_piece_query(slot);
 		float milliseconds;
 
-		if (!slot->busy)
-			continue;
-		error = hy_cuda_piece_query(slot);
 		if (error == cudaErrorNotReady)
 		{
 			(void) cudaGetLastError();
-			continue;
+			break;
 		}
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "running a kernel");
@@ -307,6 +312,8 @@ collect(HyDevice *device)
 		else
 			task->operation->collect(device, slot);
 		slot->busy = false;
+		task->ended++;
+		task->moved_ns = device->host->clock->now(device->host->clock->arg) - task->started;
 		error = cudaEventElapsedTime(&milliseconds, slot->kernel_start, slot->kernel_end);
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "reading the kernel's time");
@@ -315,6 +322,22 @@ collect(HyDevice *device)
 			device->longest_us = milliseconds * 1000.0;
 	}
 	return HY_OK;
+}
+
+/* oldest: of the slots in flight the one whose piece is collected next, or NULL. */
+static HyCudaSlot *
+oldest(HyDevice *device)
+{
+	int i;
+
+	for (i = 0; i < HY_CUDA_SLOTS; i++)
+	{
+		HyCudaSlot *slot = &device->slots[i];
+
+		if (slot->busy && slot->number == device->task.ended)
+			return slot;
+	}
+	return NULL;
 }
 
 /* end_task: the task is over, however it went. */

@@ -7,7 +7,8 @@
  *
  *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
- * Pieces are queued in their order, up to HY_CUDA_SLOTS of them at a time, and may end in any.
+ * Pieces are queued in their order, up to HY_CUDA_SLOTS of them at a time, may end in any, and are
+ * collected in their order again: one that has ended early waits for those before it.
  */
 #ifndef HY_CUDA_PIPELINE_H
 #define HY_CUDA_PIPELINE_H

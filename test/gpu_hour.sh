@@ -80,7 +80,7 @@ if [ "${HYBRID_GPU_HOUR-}" = small ]; then
 	# whose made-up time an audit can go by
 	plugin=hybrid_emulated
 	# what the bench looks for at run time is the fake device's, too
-	environment+=(LD_LIBRARY_PATH="$work/lib" HYBRID_FAKE_TAKEN="$work/taken")
+	environment+=(LD_LIBRARY_PATH="$work/lib" HY_FAKE_TAKEN="$work/taken")
 fi
 # of the server alone: other programs have their own libraries
 server=(PATH="$work/server/usr/lib/postgresql/15/bin:$PATH"

@@ -179,8 +179,10 @@ typedef struct HyLimits
 /* HyTimings: of one task, by the host's clock. */
 typedef struct HyTimings
 {
+	/* submit to done; while not done, submit to when a part of it last ended: whenever this changes the
+	 * caller polls again soon.  0: no part has ended, or the CPU, whose caller has a clock */
+	uint64_t total_ns;
 	/* once done */
-	uint64_t total_ns; /* submit to done; 0 from the CPU, whose caller has a clock */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	/* while not done */

@@ -3,7 +3,9 @@
  *		Tasks on devices: submit, ask, give up.
  *
  * A flight is one task on one device.  It is started, asked again and again whether it is over, and
- * meanwhile the caller may do other work, or have other flights.  A device that is told to stop may
+ * meanwhile the caller may do other work, or have other flights.  Asking is also what feeds a device
+ * whose tasks go in pieces, so whenever such a task has moved on it is asked again at once, as at the
+ * start; where nothing moves, the waits between two polls grow.  A device that is told to stop may
  * need a moment; nobody waits for that.  What was promised of cancel (backend.h) makes it safe to
  * leave: the ticket stays with the member as a leftover, the device is busy until it is gone, and
  * one that keeps it for GRACE_NS is taken to hang.
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SPINS 64 /* polls before the first wait: many tasks end in microseconds */
+#define SPINS 64 /* polls before the first wait: many tasks, or their pieces, end in microseconds */
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
 #define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
@@ -263,7 +265,13 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 		*status = give_up(executor, flight, HY_CANCELLED);
 		return false;
 	}
-	if (timings->remaining_ns == 0 && ++flight->spins < SPINS)
+	if (timings->total_ns != flight->moved_ns)
+	{
+		flight->moved_ns = timings->total_ns;
+		flight->step_ns = FIRST_WAIT_NS;
+		flight->spins = 0;
+	}
+	else if (timings->remaining_ns == 0 && ++flight->spins < SPINS)
 		return true;
 	if (hy_now(executor) - flight->run.started_ns < flight->limit_ns)
 		return true;

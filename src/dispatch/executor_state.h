@@ -345,8 +345,10 @@ typedef struct HyFlight
 	bool flying;
 	HyDeviceRun run; /* complete when it flies no more */
 	uint64_t limit_ns;
-	uint64_t step_ns; /* the next wait where the device does not say */
-	int spins;
+	/* where the device does not say how long it will take, asking starts anew whenever it moves on */
+	uint64_t moved_ns; /* HyTimings.total_ns, when last asked */
+	uint64_t step_ns;  /* the next wait */
+	int spins;         /* polls without one */
 } HyFlight;
 
 /*

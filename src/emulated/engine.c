@@ -122,6 +122,8 @@ emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	if (now < slot->end_ns)
 	{
 		timings->remaining_ns = slot->end_ns - now;
+		if (now > slot->start_ns)
+			timings->total_ns = now - slot->submitted_ns;
 		timings->may_skip = skips(slot->wait);
 		return HY_OK;
 	}

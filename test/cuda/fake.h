@@ -5,7 +5,9 @@
  * It has its own memory, which the host cannot touch: pages are only accessible while the device
  * works, and every allocation ends at a forbidden page.  Streams are lazy: work queued on them
  * happens when somebody asks an event or waits, one step a question, so staging memory that is
- * used again too early, or an order that was not asked for, gives wrong answers.  Each thread has a
+ * used again too early, or an order that was not asked for, gives wrong answers.  A late device, which
+ * any test runs on where HY_FAKE_LATE is set, lets its streams go on in any order and as far as it
+ * likes, takes copies in two steps, and tells late that something has ended.  Each thread has a
  * device of its own that is the current one, the first to begin with: streams, events and memory are
  * made for that, and kernels and clearing on a stream of another are refused.
  */
@@ -34,6 +36,7 @@ extern "C"
 		int capability;      /* the major number */
 		int capability_minor;
 		int cache; /* bytes of the second-level cache */
+		int late;  /* what has ended is told late, and what ends first is chance */
 	} HyFakeDevice;
 
 	extern HyFakeDevice hy_fake;
@@ -80,6 +83,9 @@ extern "C"
 	/* hy_fake_longest_kernel_us: of those since it was asked last.  hy_fake_kernels: their number. */
 	extern double hy_fake_longest_kernel_us(void);
 	extern int hy_fake_kernels(void);
+
+	/* hy_fake_late_loads: kernels that were launched before they were loaded, since the reset. */
+	extern int hy_fake_late_loads(void);
 
 	/* hy_fake_halves: products of fp16 since the reset. */
 	extern uint64_t hy_fake_halves(void);

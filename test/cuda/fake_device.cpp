@@ -17,16 +17,26 @@
 using hy_device::enter;
 using hy_device::lost;
 
-/* a server's sessions are told by the environment: FAKE_ABSENT=100 is a machine without a card */
+/* A server's sessions are told by the environment: HY_FAKE_ABSENT=100 is a machine without a card. */
 static cudaError_t
 absent()
 {
-	const char *number = getenv("FAKE_ABSENT");
+	const char *number = getenv("HY_FAKE_ABSENT");
 
 	return number != nullptr ? (cudaError_t) atoi(number) : cudaSuccess;
 }
 
-static const HyFakeDevice healthy = {1, 13000, (uint64_t) 1 << 30, 0.01, absent(), 0, 0, 9, 0, 50 << 20};
+static const HyFakeDevice healthy = {1,
+                                     13000,
+                                     (uint64_t) 1 << 30,
+                                     0.01,
+                                     absent(),
+                                     0,
+                                     0,
+                                     9,
+                                     0,
+                                     50 << 20,
+                                     getenv("HY_FAKE_LATE") != nullptr};
 HyFakeDevice hy_fake = healthy;
 cudaError_t hy_device::lost;
 

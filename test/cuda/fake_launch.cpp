@@ -42,12 +42,9 @@ static double hy_elements(const HyCudaAssignFiltered &args, int each);
 #define HY_CUDA_MANY_BLOCKS 2
 
 /* Arguments are copied when the kernel is queued, as CUDA does. */
-#define HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, bytes, stream, ...)                           \
+#define HY_CUDA_START(kernel, grid, threads, bytes, stream, ...)                                   \
 	hy_fake_launch([](auto... copies) { kernel(copies...); }, (const void *) &kernel, grid,        \
 	               threads, bytes, stream, __VA_ARGS__)
-#define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
-	hy_fake_launch([](auto... copies) { kernel(copies...); }, NULL, grid, threads, 0, stream,      \
-	               __VA_ARGS__)
 
 template <class Kernel, class... Arguments>
 static cudaError_t
@@ -59,7 +56,7 @@ hy_fake_launch(Kernel kernel, const void *address, dim3 grid, int threads, size_
 	static_assert((sizeof(Arguments) + ... + 0) <= 4096, "more arguments than a launch takes");
 	if (error != cudaSuccess)
 		return error;
-	return hy_fake_queue_kernel(stream, hy_elements(copies...),
+	return hy_fake_queue_kernel(address, stream, hy_elements(copies...),
 	                            [=]()
 	                            {
 									return hy_simt::launch(

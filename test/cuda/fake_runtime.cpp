@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "fake_device.h"
@@ -39,12 +40,15 @@ struct CUevent_st
 	bool timed;
 	int recorded; /* records queued, and how many of them have happened */
 	int happened;
+	int untold; /* questions until it is told that the last one has */
 	double at_us;
 };
 
 static std::vector<cudaStream_t> streams;
 static std::vector<cudaEvent_t> events;
 static std::map<const void *, int> allowed; /* shared memory, of kernels that asked */
+static std::set<const void *> loaded;       /* kernels, into the context */
+static int late_loads;                      /* kernels that were not when they were launched */
 static thread_local int current;            /* device of the thread */
 static int resets;
 static int reset_device;
@@ -53,6 +57,15 @@ static uint64_t halves;   /* there were at the reset */
 static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
+static uint32_t dice;
+
+/* chance: of a late device, any of 0 .. n - 1. */
+static int
+chance(int n)
+{
+	dice = dice * 1664525 + 1013904223;
+	return hy_fake.late ? (int) ((dice >> 16) % (uint32_t) n) : 0;
+}
 
 /* step: one operation of a stream; whoever called for it closes the memory that it has opened. */
 static bool
@@ -94,12 +107,12 @@ needs_context(const char *function, int device)
 
 /*
  * taken_by_another: whether a living process has all memory of the device, as the file says that
- * HYBRID_FAKE_TAKEN names (test/cuda/fake/hog).
+ * HY_FAKE_TAKEN names (test/cuda/fake/hog).
  */
 static bool
 taken_by_another()
 {
-	const char *path = getenv("HYBRID_FAKE_TAKEN");
+	const char *path = getenv("HY_FAKE_TAKEN");
 	FILE *file = path != nullptr ? fopen(path, "r") : nullptr;
 	int pid = 0;
 
@@ -154,6 +167,12 @@ extern "C"
 		return kernels;
 	}
 
+	int
+	hy_fake_late_loads(void)
+	{
+		return late_loads;
+	}
+
 	uint64_t
 	hy_fake_halves(void)
 	{
@@ -168,9 +187,12 @@ extern "C"
 		kernels = 0;
 		halves = hy_simt::halves();
 		longest_us = 0;
+		dice = 0;
 		contexts = 0;
 		current = 0;
 		allowed.clear();
+		loaded.clear();
+		late_loads = 0;
 		(void) hy_simt::fault();
 		hy_memory::reset();
 	}
@@ -182,19 +204,26 @@ extern "C"
 	}
 
 	cudaError_t
-	hy_fake_queue_kernel(cudaStream_t stream, double elements, const std::function<bool()> &run)
+	hy_fake_queue_kernel(const void *kernel, cudaStream_t stream, double elements,
+	                     const std::function<bool()> &run)
 	{
 		cudaError_t error = enter("launch");
+		double loading_us = 0;
 
 		if (error != cudaSuccess)
 			return error;
 		/* the stream of a device that is not the thread's */
 		if (stream->device != current)
 			return cudaErrorInvalidResourceHandle;
+		if (kernel != NULL && loaded.insert(kernel).second)
+		{
+			late_loads++;
+			loading_us = HY_FAKE_LOADING_US;
+		}
 		queue(stream,
-		      [elements, run]()
+		      [elements, loading_us, run]()
 		      {
-				  double us = elements * hy_fake.ns_an_element / 1000;
+				  double us = elements * hy_fake.ns_an_element / 1000 + loading_us;
 
 				  kernels++;
 				  lost = hy_device::kernel();
@@ -254,6 +283,19 @@ extern "C"
 	}
 
 	cudaError_t
+	cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
+	{
+		cudaError_t error = enter("cudaFuncGetAttributes");
+
+		hy_device::starts("cudaFuncGetAttributes");
+		if (error != cudaSuccess)
+			return error;
+		memset(attributes, 0, sizeof(*attributes));
+		loaded.insert(kernel);
+		return cudaSuccess;
+	}
+
+	cudaError_t
 	cudaInitDevice(int device, unsigned int, unsigned int)
 	{
 		cudaError_t error = enter("cudaInitDevice");
@@ -288,6 +330,7 @@ extern "C"
 		hy_memory::lose(current);
 		contexts &= ~((uint64_t) 1 << current);
 		allowed.clear();
+		loaded.clear();
 		reset_device = current;
 		resets++;
 		return error;
@@ -418,14 +461,20 @@ extern "C"
 			fatal("copy beyond an allocation of the device");
 		if (kind == cudaMemcpyDeviceToDevice && !hy_memory::holds(to, bytes))
 			fatal("copy beyond an allocation of the device");
-		queue(stream,
-		      [to, from, bytes]()
-		      {
-				  hy_memory::open();
-				  memcpy(to, from, bytes);
-				  now_us += 1;
-				  return true;
-			  });
+		for (int i = 0; i <= hy_fake.late; i++)
+		{
+			const size_t first = hy_fake.late && i == 1 ? bytes / 2 : 0;
+			const size_t end = hy_fake.late && i == 0 ? bytes / 2 : bytes;
+
+			queue(stream,
+			      [to, from, first, end]()
+			      {
+					  hy_memory::open();
+					  memcpy((char *) to + first, (const char *) from + first, end - first);
+					  now_us += 1;
+					  return true;
+				  });
+		}
 		/* pageable memory: the driver reads, or has written, all of it before it returns */
 		if (kind != cudaMemcpyDeviceToDevice && !hy_memory::pins(host, bytes))
 			run_all(stream);
@@ -468,7 +517,7 @@ extern "C"
 		hy_memory::close();
 		if (lost != cudaSuccess)
 			return lost;
-		return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+		return stream->queue.empty() && chance(4) == 0 ? cudaSuccess : cudaErrorNotReady;
 	}
 
 	cudaError_t
@@ -532,6 +581,7 @@ extern "C"
 		if (event->device != stream->device)
 			return cudaErrorInvalidResourceHandle;
 		event->recorded++;
+		event->untold = chance(6);
 		queue(stream,
 		      [event]()
 		      {
@@ -549,18 +599,21 @@ extern "C"
 
 		if (error != cudaSuccess)
 			return error;
-		if (event->happened == event->recorded)
+		if (event->happened == event->recorded && event->untold <= 0)
 			return cudaSuccess;
 		/* time passes, the later a stream was made the faster: none may count on another's pace */
 		for (size_t i = streams.size(); i-- > 0;)
 		{
-			for (size_t turn = 0; turn < 2 * i + 1; turn++)
+			const size_t turns = hy_fake.late ? (size_t) chance(6) : 2 * i + 1;
+
+			for (size_t turn = 0; turn < turns; turn++)
 				step(streams[i]);
 		}
 		hy_memory::close();
 		if (lost != cudaSuccess)
 			return lost;
-		return event->happened == event->recorded ? cudaSuccess : cudaErrorNotReady;
+		return event->happened == event->recorded && event->untold-- <= 0 ? cudaSuccess
+		                                                                  : cudaErrorNotReady;
 	}
 
 	cudaError_t

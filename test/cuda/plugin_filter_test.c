@@ -197,6 +197,63 @@ useless_filters_are_given_up(void)
 	close_one(device);
 }
 
+/*
+ * A few queries whose lists overflow in every piece are no reason to give the filter up, however late
+ * and in whatever order the host hears of the pieces.
+ */
+static void
+few_overflows_are_none_too_many(void)
+{
+	const int32_t dims = 32;
+	const int64_t rows = 4000;
+	const int32_t k = 2;
+	NearestJob job;
+	HyTopKTask *t = &job.task.u.topk;
+	HyDevice *device;
+	int task;
+	int i;
+
+	hy_fake.late = 1;
+	job_make(&job, HY_METRIC_L2, HY_F32, dims, 60, rows, k, ROWS_PLAIN);
+	/* too long to have a bound: to these all rows are candidates */
+	for (i = 0; i < 2 * dims; i++)
+		job.queries[i] = 1e16f;
+	CHECK_INT(hy_topk_search(t->metric, &t->queries, &t->targets, k, job.expected,
+	                         job.expected_counts, NULL),
+	          HY_OK);
+	device = open_one(0);
+	for (task = 0; task < 4; task++)
+	{
+		HyTimings timings;
+		HyTicket ticket;
+		bool done = false;
+		int filtered_pieces = 0;
+		int given_up = 0;
+
+		CHECK_INT(cuda->submit(device, &job.task, &ticket), HY_OK);
+		while (!done)
+		{
+			/* many pieces, in all tasks */
+			device->filter_pace.work = hy_cuda_work(dims, 60, 128);
+			CHECK_INT(cuda->poll(device, ticket, &done, &timings), HY_OK);
+			for (i = 0; i < HY_CUDA_SLOTS; i++)
+			{
+				const HyCudaSlot *slot = &device->slots[i];
+
+				if (!slot->busy || slot->chunk.first_row < 256)
+					continue;
+				filtered_pieces += slot->pace == &device->filter_pace;
+				given_up += slot->pace != &device->filter_pace;
+			}
+		}
+		nearest_check(&job);
+		CHECK(filtered_pieces > 20);
+		CHECK_INT(given_up, 0);
+	}
+	nearest_free(&job, device);
+	close_one(device);
+}
+
 static void
 rows_beyond_a_limit_are_left_out(void)
 {
@@ -324,6 +381,7 @@ main(void)
 	RUN(groups_and_pieces);
 	RUN(others_go_the_canonical_way);
 	RUN(useless_filters_are_given_up);
+	RUN(few_overflows_are_none_too_many);
 	RUN(rows_beyond_a_limit_are_left_out);
 	RUN(tasks_take_turns);
 	RUN(no_task_reads_what_another_left);

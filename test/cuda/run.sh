@@ -56,7 +56,10 @@ tell()
 		read -ra words <<<"${started[i]}"
 		program=${words[0]}
 		name=${program##*/}
-		[ "$name" != env ] || name="${words[2]##*/} (thread)"
+		case ${words[1]:-} in
+		TSAN_OPTIONS=*) name="${words[2]##*/} (thread)" ;;
+		HY_FAKE_LATE=*) name="${words[2]##*/} (late)" ;;
+		esac
 		planned=0
 		seen=0
 		while IFS= read -r line; do
@@ -91,6 +94,10 @@ if make -s -j"$processors" cuda-tests >"$work/make" 2>&1; then
 	fi
 	for program in build/cuda/fake/*_test; do
 		[ -f "test/cuda/${program##*/}.c" ] && start "$program"
+	done
+	# on a device whose pieces end in any order, and are told of late
+	for program in build/cuda/fake/plugin_*_test; do
+		[ -f "test/cuda/${program##*/}.c" ] && start env HY_FAKE_LATE=1 "$program"
 	done
 	# the programs for a real device, which would otherwise first run there
 	start test/cuda/hour.sh
@@ -192,6 +199,10 @@ instances=$(grep -cE 'Compiling entry function.*hy_(round|settle|aim|middle|prod
 # metric, two middles, and the products of two precisions
 [ "$instances" = 25 ]
 verdict "every kernel that filters is there: $instances" $? "$log"
+# one that is launched past HY_CUDA_LAUNCH would count as its piece's time what it takes to load it
+entered=$(nm -C build/cuda/cuda/*.cu.o | grep -v 'guard variable' | grep -cE 'HyLaunched<.*::entry$')
+[ "$entered" = "$(grep -cE 'Compiling entry function.* for .sm_90' "$log")" ]
+verdict "every kernel is loaded when a device is opened: $entered" $? "$log"
 grep -E 'bytes (stack|spill)' "$log" | grep -vE ' 0 bytes spill stores, 0 bytes spill loads' >"$work/spills"
 [ "$kernels" -gt 0 ] && grep -q "for .sm_75" "$log" && [ ! -s "$work/spills" ]
 verdict "no kernel of $kernels spills" $? "$work/spills"

@@ -121,7 +121,7 @@ for my $preload ('', 'hybrid')
 		my $there = $node->safe_psql('postgres', "LOAD 'hybrid'; SET hybrid.plugins = 'hybrid_cuda_fake'; $devices LIMIT 1");
 
 		skip 'there is no fake device', 1 if $there =~ /is not installed/;
-		local $ENV{FAKE_ABSENT} = 100;
+		local $ENV{HY_FAKE_ABSENT} = 100;
 		$node->restart;
 		quiet("no card, $where", "LOAD 'hybrid'; SET hybrid.plugins = 'hybrid_cuda_fake'");
 		asked("no card, $where", "LOAD 'hybrid'; SET hybrid.plugins = 'hybrid_cuda_fake'", 100, 'cuda');

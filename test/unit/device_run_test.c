@@ -193,6 +193,82 @@ test_steps_grow_to_a_millisecond(void)
 	stage_end();
 }
 
+/* What feeds a device is asking it: one that goes on in pieces must not wait for the next of them. */
+static void
+test_pieces_are_not_kept_waiting(void)
+{
+	static const uint64_t lasts[] = {20000, 100000, 400000, 1000000, 3000000};
+	size_t i;
+
+	for (i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++)
+	{
+		HyDecision decision;
+		uint64_t start;
+		double worked;
+
+		stage_begin(1);
+		stage.pieces = 1000;
+		stage.piece_ns = lasts[i];
+		stage.poll_ns = 1500;
+		stage.config.timeout_ns = 0;
+		stage.config.execution = HY_EXECUTION_GPU;
+		start = stage.clock.time;
+		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+		CHECK_INT(decision.device, 1);
+		worked = (double) stage.pieces * (double) stage.piece_ns;
+		CHECK_MSG((double) (stage.clock.time - start) <= 1.03 * worked,
+		          "%.1f ms for pieces that take %.1f ms", (double) (stage.clock.time - start) / 1e6,
+		          worked / 1e6);
+		stage_end();
+	}
+}
+
+/* Nor is a core spent on one whose pieces last, or that moves no more. */
+static void
+test_long_pieces_are_slept_through(void)
+{
+	stage_begin(1);
+	stage.pieces = 10;
+	stage.piece_ns = 100000000;
+	stage.poll_ns = 1500;
+	stage.config.timeout_ns = 0;
+	stage.config.execution = HY_EXECUTION_GPU;
+	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
+	/* 20, 40, ... 640 us after each, then 1 ms each */
+	CHECK(stage.clock.waits >= 1000 && stage.clock.waits <= 1060);
+	stage_end();
+}
+
+static HyStatus
+poll_that_never_ends(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
+{
+	HyStatus st = stage_poll(device, ticket, done, timings);
+
+	timings->total_ns = stage.clock.time += 1000;
+	return st;
+}
+
+/* One that claims to move on for ever has no more time than others. */
+static void
+test_timeout_of_what_seems_to_move(void)
+{
+	HyBackend backend = stage_backend;
+	HyDecision decision;
+	uint64_t start;
+
+	stage_begin(1);
+	backend.poll = poll_that_never_ends;
+	stage.executor->member[1].backend = &backend;
+	stage.hang = true;
+	stage.config.timeout_ns = 500000000;
+	start = stage.clock.time;
+	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
+	CHECK_INT(decision.status, HY_TIMEOUT);
+	CHECK(stage.clock.time - start >= 500000000);
+	CHECK(stage.clock.time - start <= 502000000 + 102400);
+	stage_end();
+}
+
 static void
 test_status_out_of_range(void)
 {
@@ -374,6 +450,9 @@ main(void)
 	UNIT_RUN(test_flights);
 	UNIT_RUN(test_cancel_of_a_device_that_does_not_hear);
 	UNIT_RUN(test_steps_grow_to_a_millisecond);
+	UNIT_RUN(test_pieces_are_not_kept_waiting);
+	UNIT_RUN(test_long_pieces_are_slept_through);
+	UNIT_RUN(test_timeout_of_what_seems_to_move);
 	UNIT_RUN(test_status_out_of_range);
 	UNIT_RUN(test_answer_that_names_no_row);
 	UNIT_RUN(test_timings_that_cannot_be);

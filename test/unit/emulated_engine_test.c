@@ -50,8 +50,12 @@ test_waiting(void)
 	CHECK_INT(device_of->submit(device, &task, &ticket), HY_OK);
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
 	CHECK(!done);
-	CHECK(!timings.may_skip); /* waiting is wanted */
-	CHECK(out[0] == 0);       /* nothing is written before it is done */
+	CHECK(!timings.may_skip);       /* waiting is wanted */
+	CHECK_INT(timings.total_ns, 0); /* it has just begun */
+	CHECK(out[0] == 0);             /* nothing is written before it is done */
+	clock_.time += 1000;
+	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
+	CHECK_INT(timings.total_ns, 1000); /* it moves on */
 	clock_.time += timings.remaining_ns;
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
 	CHECK(done);
@@ -135,6 +139,12 @@ test_one_engine(void)
 		CHECK(!done);
 		end[i] = clock_.time + timings.remaining_ns;
 	}
+	clock_.time += 1000;
+	for (i = 0; i < 3; i++)
+	{
+		CHECK_INT(device_of->poll(i == 1 ? second : first, ticket[i], &done, &timings), HY_OK);
+		CHECK_INT(timings.total_ns, i == 0 ? 1000 : 0); /* the others have not begun */
+	}
 	CHECK(end[1] > end[0] + 10 * 20000); /* a context of its own warms up by itself */
 	CHECK(end[2] > end[1] + 20000 * 0.9);
 	clock_.time = end[0];
@@ -178,6 +188,7 @@ test_hang_and_cancel(void)
 	{
 		CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_OK);
 		CHECK(!done);
+		CHECK_INT(timings.total_ns, 0); /* nothing moves */
 	}
 	device_of->cancel(device, ticket);
 	CHECK_INT(device_of->poll(device, ticket, &done, &timings), HY_CANCELLED);

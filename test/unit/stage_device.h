@@ -16,6 +16,7 @@
 #define STAGE_SCRIPT 8
 #define STAGE_TICKETS 128
 #define STAGE_DIMS 16
+#define STAGE_SLOTS 2 /* pieces of a task that a device holds at once */
 
 typedef struct StageTicket
 {
@@ -26,6 +27,11 @@ typedef struct StageTicket
 	uint64_t start_ns;
 	uint64_t end_ns;
 	bool cancelled;
+
+	/* of a task that goes in pieces */
+	int64_t left;                       /* that the device does not hold yet */
+	uint64_t piece_end_ns[STAGE_SLOTS]; /* 0: a free slot */
+	uint64_t moved_ns;                  /* HyTimings.total_ns */
 } StageTicket;
 
 typedef struct Stage
@@ -60,6 +66,10 @@ typedef struct Stage
 	bool always_fail;  /* the first entry of the script for ever */
 	bool hang;         /* until cancelled */
 	bool deaf;         /* not even then */
+	int64_t
+		pieces; /* of every task; only a poll hands the device more of them.  0: it goes whole */
+	uint64_t piece_ns; /* what one takes */
+	uint64_t poll_ns;  /* what a poll of such a task takes */
 
 	int opens, closes, submits, cancels;
 	bool device_open;
@@ -162,6 +172,44 @@ stage_number(const HyDevice *device)
 	return (int32_t) ((const char *) device - stage.handle);
 }
 
+/* stage_fill: the free slots get pieces, which the device takes one after the other. */
+static UNIT_UNUSED void
+stage_fill(StageTicket *slot)
+{
+	uint64_t *busy = &stage.busy_until_ns[slot->device];
+	int i;
+
+	for (i = 0; i < STAGE_SLOTS && slot->left > 0; i++)
+	{
+		if (slot->piece_end_ns[i] != 0)
+			continue;
+		slot->left--;
+		*busy = (*busy > stage.clock.time ? *busy : stage.clock.time) + stage.piece_ns;
+		slot->piece_end_ns[i] = *busy;
+	}
+}
+
+/* stage_move: pieces that have ended make room for others; true: none is left. */
+static UNIT_UNUSED bool
+stage_move(StageTicket *slot)
+{
+	bool none = true;
+	int i;
+
+	stage.clock.time += stage.poll_ns;
+	for (i = 0; i < STAGE_SLOTS; i++)
+	{
+		if (slot->piece_end_ns[i] == 0 || slot->piece_end_ns[i] > stage.clock.time)
+			continue;
+		slot->piece_end_ns[i] = 0;
+		slot->moved_ns = stage.clock.time - slot->start_ns;
+	}
+	stage_fill(slot);
+	for (i = 0; i < STAGE_SLOTS; i++)
+		none = none && slot->piece_end_ns[i] == 0;
+	return none;
+}
+
 static UNIT_UNUSED HyStatus
 stage_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
@@ -195,11 +243,16 @@ stage_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	if (*busy < stage.clock.time)
 		*busy = stage.clock.time;
 	slot->start_ns = *busy;
+	slot->left = stage.pieces;
+	if (stage.pieces > 0)
+		stage_fill(slot);
+	*ticket = slot->number;
+	if (stage.pieces > 0)
+		return HY_OK;
 	*busy += (uint64_t) ((stage.device_launch_ns +
 	                      stage.device_item_ns * (double) hy_shape_items(&shape)) *
 	                     (stage.slowness[number] > 0 ? stage.slowness[number] : 1));
 	slot->end_ns = *busy;
-	*ticket = slot->number;
 	return HY_OK;
 }
 
@@ -242,6 +295,11 @@ stage_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	}
 	if (stage.hang && stuck)
 		return HY_OK;
+	if (stage.pieces > 0 && !stage_move(slot))
+	{
+		timings->total_ns = slot->moved_ns;
+		return HY_OK;
+	}
 	if (stage.clock.time < slot->end_ns)
 	{
 		timings->remaining_ns = slot->end_ns - stage.clock.time;

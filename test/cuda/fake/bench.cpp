@@ -15,7 +15,8 @@ static cudaError_t
 fake_launch(Kernel kernel, dim3 grid, int threads, cudaStream_t stream, Arguments... copies)
 {
 	return hy_fake_queue_kernel(
-		stream, 1, [=]() { return hy_simt::launch(grid, threads, [&]() { kernel(copies...); }); });
+		NULL, stream, 1,
+		[=]() { return hy_simt::launch(grid, threads, [&]() { kernel(copies...); }); });
 }
 
 #include "bench/gpu_loops.cuh"

@@ -124,6 +124,11 @@ extern "C"
 		int multiProcessorCount;
 	};
 
+	struct cudaFuncAttributes
+	{
+		int numRegs;
+	};
+
 	typedef struct CUstream_st *cudaStream_t;
 	typedef struct CUevent_st *cudaEvent_t;
 
@@ -143,6 +148,8 @@ extern "C"
 	                                 enum cudaDriverEntryPointQueryResult *found);
 	extern cudaError_t
 	cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value);
+	extern cudaError_t
+	cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel);
 	extern cudaError_t cudaGetLastError(void);
 	extern const char *cudaGetErrorName(cudaError_t error);
 	extern const char *cudaGetErrorString(cudaError_t error);
