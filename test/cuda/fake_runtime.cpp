@@ -48,7 +48,6 @@ static thread_local int current;            /* device of the thread */
 static int resets;
 static int reset_device;
 static int kernels;
-static uint64_t halves;   /* there were at the reset */
 static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
@@ -134,19 +133,12 @@ extern "C"
 		return kernels;
 	}
 
-	uint64_t
-	hy_fake_halves(void)
-	{
-		return hy_simt::halves() - halves;
-	}
-
 	void
 	hy_fake_reset(void)
 	{
 		hy_device::reset();
 		resets = 0;
 		kernels = 0;
-		halves = hy_simt::halves();
 		longest_us = 0;
 		contexts = 0;
 		current = 0;

@@ -1,7 +1,6 @@
 /*
  * filter_test.c
- *		The kernels that filter, run by fibers: what they find is what the CPU's search finds; in
- *		bfloat16, and in fp16.
+ *		The kernels that filter, run by fibers: what they find is what the CPU's search finds.
  */
 #include "filter_rig.h"
 
