@@ -92,10 +92,14 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 	args.count[row] = args.aim[row].kind == HY_CUDA_BOUNDED ? 0 : HY_CUDA_ASSIGN_LIST + 1;
 }
 
-/* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
+/*
+ * hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows.  Each is the
+ * greatest value less what any of the thread's centroids may take off.
+ */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], HyAssignRows *rows)
+               const HyMost &most, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4],
+               HyAssignRows *rows)
 {
 	float least[HY_CUDA_LEFT * 2];
 
@@ -105,7 +109,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 #pragma unroll
 	for (int j = 0; j < HyTile::right * 2; j++)
 	{
-		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const int centroid = first_centroid + hy_column(j);
 
 		if (centroid >= args.assign.end)
 			continue;
@@ -119,20 +123,15 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
-		{
-			const int row = first_row + i * 8;
-			const float product = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-			float bound = __fmaf_ru(-reach.factor, product, half);
-
-			bound = __fmaf_ru(rows->length[row], reach.reach, bound);
-			bound = __fmaf_ru(rows->rest[row], reach.rough, bound);
-			least[i] = bound < least[i] ? bound : least[i];
-		}
+			least[i] = fminf(least[i],
+			                 __fmaf_ru(-reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], half));
 	}
 #pragma unroll
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
-		uint32_t bits = hy_ascending(least[i]);
+		const int row = first_row + i * 8;
+		uint32_t bits =
+			hy_ascending(hy_most_bound(least[i], rows->length[row], rows->rest[row], most));
 
 		/* the four threads that have products of this row */
 #pragma unroll
@@ -143,35 +142,53 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 			bits = theirs < bits ? theirs : bits;
 		}
 		if (threadIdx.x % 4 == 0)
-			atomicMin(&rows->least[first_row + i * 8], bits);
+			atomicMin(&rows->least[row], bits);
 	}
 }
 
-/* hy_assign_open: which of a thread's products may be that of the nearest. */
+/* hy_assign_open: which of a thread's products may be that of the nearest; in two steps, as hy_test. */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], const HyAssignRows &rows)
+               const HyMost &most, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4],
+               const HyAssignRows &rows)
 {
+	float least[HY_CUDA_LEFT * 2];
+
+#pragma unroll
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+	{
+		const int row = first_row + i * 8;
+
+		least[i] = -hy_most_bound(-rows.threshold[row], rows.length[row], rows.rest[row], most);
+	}
 #pragma unroll
 	for (int j = 0; j < HyTile::right * 2; j++)
 	{
-		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const int centroid = first_centroid + hy_column(j);
+		bool any = false;
 
 		if (centroid >= args.assign.end)
 			continue;
 
 		const HyCudaReach reach = args.reach[centroid];
+		float value[HY_CUDA_LEFT * 2];
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
-			const int row = first_row + i * 8;
-			const float product = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-			float bound = __fmaf_ru(reach.factor, product, reach.shift);
-
-			bound = __fmaf_ru(rows.length[row], reach.reach, bound);
-			bound = __fmaf_ru(rows.rest[row], reach.rough, bound);
+			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
 			/* what is not a number may be near */
+			any |= !(value[i] < least[i]);
+		}
+		if (!any)
+			continue;
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const int row = first_row + i * 8;
+			const HyMost own = {reach.reach, reach.rough};
+			const float bound = hy_most_bound(value[i], rows.length[row], rows.rest[row], own);
+
 			if (!(bound < rows.threshold[row]) && tile + row < args.assign.row_count)
 			{
 				const int at = atomicAdd(&args.count[tile + row], 1);
@@ -197,7 +214,9 @@ __device__ __forceinline__ void
 hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
                const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], HyAssignRows *rows)
 {
-	hy_assign_lift(args, first_row, first_centroid, sum, rows);
+	const HyMost most = hy_most(args.reach, first_centroid, args.assign.end);
+
+	hy_assign_lift(args, first_row, first_centroid, most, sum, rows);
 	__syncthreads();
 	if (threadIdx.x < HY_CUDA_TILE)
 	{
@@ -215,7 +234,7 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		rows->threshold[threadIdx.x] = threshold;
 	}
 	__syncthreads();
-	hy_assign_open(args, tile, first_row, first_centroid, sum, *rows);
+	hy_assign_open(args, tile, first_row, first_centroid, most, sum, *rows);
 	__syncthreads();
 }
 

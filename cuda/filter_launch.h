@@ -42,8 +42,11 @@ extern "C"
  */
 #define HY_CUDA_UNIT_SLACK (2 * 18.0 / 16 / 8388608)
 
-	/* HyCudaReach: f, a, b and v of a row; v is infinite where its bound says nothing. */
-	typedef struct HyCudaReach
+	/*
+     * HyCudaReach: f, a, b and v of a row; v is infinite where its bound says nothing.  a and b are
+     * always finite.  Aligned, so that one read brings all four.
+     */
+	typedef struct __attribute__((aligned(16))) HyCudaReach
 	{
 		float factor;
 		float reach;

@@ -12,7 +12,7 @@
 
 #define HY_CUDA_FILTER_STRIP 8 /* tiles of queries that are multiplied side by side */
 
-/* hy_append: rows of a thread that may be near to a query: bit 2 j + i is first + 8 j + i. */
+/* hy_append: rows of a thread that may be near to a query: bit j is first + hy_column(j). */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 {
@@ -27,39 +27,60 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 		const int bit = __ffs((int) near) - 1;
 
 		if (at < args.list_room)
-			args.found[(int64_t) q * args.list_room + at] = first + bit / 2 * 8 + bit % 2;
+			args.found[(int64_t) q * args.list_room + at] = first + hy_column(bit);
 		at++;
 	}
 }
 
-/* hy_test: which of a thread's products reach a threshold. */
+/*
+ * hy_test: which of a thread's products reach a threshold.  What all rows of the thread's add to a
+ * product of a query at most is taken off its threshold first (least), so that most products are left
+ * after one operation and a comparison; the others are looked at with what their own row adds.
+ */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
         const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
+	const int rows = (int) args.rows.rows;
+	const HyMost most = hy_most(args.reach, first_row, rows);
+	float least[HY_CUDA_LEFT * 2];
 	unsigned near[HY_CUDA_LEFT * 2] = {};
 
 #pragma unroll
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+	{
+		const HyCudaAim &aim = args.aim[first_query + i * 8];
+
+		least[i] = -hy_most_bound(-aim.threshold, aim.length, aim.rest, most);
+	}
+#pragma unroll
 	for (int j = 0; j < HyTile::right * 2; j++)
 	{
-		const int row = first_row + j / 2 * 8 + j % 2;
+		const int row = first_row + hy_column(j);
+		bool any = false;
 
-		if (row >= args.rows.rows)
+		if (row >= rows)
 			continue;
 
 		const HyCudaReach reach = args.reach[row];
+		float value[HY_CUDA_LEFT * 2];
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
-			const int q = first_query + i * 8;
-			const float product = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-			float bound = __fmaf_ru(reach.factor, product, reach.shift);
-
-			bound = __fmaf_ru(args.aim[q].length, reach.reach, bound);
-			bound = __fmaf_ru(args.aim[q].rest, reach.rough, bound);
+			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
 			/* what is not a number may be near */
-			if (!(bound < args.aim[q].threshold))
+			any |= !(value[i] < least[i]);
+		}
+		if (!any)
+			continue;
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const HyCudaAim &aim = args.aim[first_query + i * 8];
+			const HyMost own = {reach.reach, reach.rough};
+
+			if (!(hy_most_bound(value[i], aim.length, aim.rest, own) < aim.threshold))
 				near[i] |= 1u << j;
 		}
 	}
@@ -87,7 +108,7 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 #pragma unroll
 		for (int j = 0; j < HyTile::right * 2; j++)
 		{
-			const int row = first_row + j / 2 * 8 + j % 2;
+			const int row = first_row + hy_column(j);
 
 			if (row < row_room)
 				args.products[(first_query + i * 8) * args.product_stride + row] =

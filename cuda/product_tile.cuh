@@ -283,4 +283,47 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 	}
 }
 
+/* hy_column: which row, from the thread's first on, column j of its sums belongs to. */
+__device__ __forceinline__ int
+hy_column(int j)
+{
+	return j / 2 * 8 + j % 2;
+}
+
+/* HyMost: the largest a and b of the rows of which a thread has products. */
+struct HyMost
+{
+	float reach;
+	float rough;
+};
+
+__device__ __forceinline__ HyMost
+hy_most(const HyCudaReach *reach, int first_row, int rows)
+{
+	HyMost most = {};
+
+#pragma unroll
+	for (int j = 0; j < HyTile::right * 2; j++)
+	{
+		const int row = first_row + hy_column(j);
+
+		if (row < rows)
+		{
+			most.reach = fmaxf(most.reach, reach[row].reach);
+			most.rough = fmaxf(most.rough, reach[row].rough);
+		}
+	}
+	return most;
+}
+
+/*
+ * hy_most_bound: of a value of one of those rows, to which its own a and b would add no more; rounded
+ * up.
+ */
+__device__ __forceinline__ float
+hy_most_bound(float value, float length, float rest, const HyMost &most)
+{
+	return __fmaf_ru(rest, most.rough, __fmaf_ru(length, most.reach, value));
+}
+
 #endif
