@@ -24,12 +24,11 @@ HyStatus
 hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFilter **filter)
 {
 	const HyAssignTask *task = &device->task.task.u.assign;
-	HyCudaPrecision precision;
 	HyCudaAssignPlan plan;
 	HyStatus status;
 
 	*filter = NULL;
-	if (!hy_cuda_filter_precision(device, &precision) ||
+	if (!hy_cuda_filter_can(device) ||
 	    !hy_cuda_assign_filter_suits(task->rows.rows, task->centroids.rows, task->rows.dims,
 	                                 device->filter_least) ||
 	    !hy_cuda_assign_filter_plan(most_rows, task->centroids.rows, task->rows.dims,
@@ -39,7 +38,6 @@ hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFil
 	if (*filter == NULL)
 		return hy_cuda_refuse(device, HY_NOMEM, "out of host memory");
 	(*filter)->plan = plan;
-	(*filter)->precision = precision;
 	status = hy_cuda_take(device, plan.bytes, &(*filter)->block);
 	if (status == HY_OK)
 	{
@@ -73,8 +71,7 @@ hy_cuda_assign_filter_round(HyCudaAssignFilter *filter, const float *centroids, 
 	                  .stride = (int64_t) plan->dims * (int64_t) sizeof(float),
 	                  .rows = plan->centroids,
 	                  .dims = plan->dims};
-	HyCudaRound round = {.precision = filter->precision,
-	                     .rows = centroids + first * plan->dims,
+	HyCudaRound round = {.rows = centroids + first * plan->dims,
 	                     .stride = all.stride,
 	                     .count = count,
 	                     .room = hy_cuda_assign_whole(count),
@@ -115,8 +112,7 @@ hy_cuda_assign_filter_launch(const HyDevice *device, HyCudaAssignFilter *filter,
                              HyCudaAssignRest *rest)
 {
 	int number = (int) (slot - device->slots);
-	HyCudaAssignFiltered args = {.precision = filter->precision,
-	                             .assign = *assign,
+	HyCudaAssignFiltered args = {.assign = *assign,
 	                             .padded = filter->plan.padded,
 	                             .middle = part_of(filter, HY_CUDA_ASSIGN_MIDDLE, 0),
 	                             .centroids = part_of(filter, HY_CUDA_ASSIGN_CENTROIDS, 0),

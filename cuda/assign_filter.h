@@ -12,7 +12,6 @@
 typedef struct HyCudaAssignFilter
 {
 	HyCudaAssignPlan plan;
-	HyCudaPrecision precision;
 	HyCudaBlock *block;
 	char *memory;                /* the block's */
 	bool filters[HY_CUDA_SLOTS]; /* what a slot does */

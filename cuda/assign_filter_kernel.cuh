@@ -44,7 +44,6 @@ struct HyAssignRows
 {
 	float length[HY_CUDA_TILE];
 	float rest[HY_CUDA_TILE];
-	float scale[HY_CUDA_TILE];
 	float threshold[HY_CUDA_TILE];
 	uint32_t least[HY_CUDA_TILE];
 };
@@ -75,6 +74,8 @@ hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFiltered args)
 {
+	hy_needs_bfloat16();
+
 	const int row = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
 
 	if (row == 0)
@@ -91,19 +92,14 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 	args.count[row] = args.aim[row].kind == HY_CUDA_BOUNDED ? 0 : HY_CUDA_ASSIGN_LIST + 1;
 }
 
-/* hy_assign_scaled: a product in which a row's scale is missing; exact, as in hy_test. */
-template <class Precision>
-__device__ __forceinline__ float
-hy_assign_scaled(float product, const HyAssignRows &rows, int row)
-{
-	return Precision::scaled ? __fmul_rn(product, rows.scale[row]) : product;
-}
-
-/* hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows. */
-template <class Precision, int Right>
+/*
+ * hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows.  Each is the
+ * greatest value less what any of the thread's centroids may take off.
+ */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][Right][4], HyAssignRows *rows)
+               const HyMost &most, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4],
+               HyAssignRows *rows)
 {
 	float least[HY_CUDA_LEFT * 2];
 
@@ -111,9 +107,9 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		least[i] = hy_infinity();
 #pragma unroll
-	for (int j = 0; j < Right * 2; j++)
+	for (int j = 0; j < HyTile::right * 2; j++)
 	{
-		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const int centroid = first_centroid + hy_column(j);
 
 		if (centroid >= args.assign.end)
 			continue;
@@ -127,21 +123,15 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
-		{
-			const int row = first_row + i * 8;
-			const float product =
-				hy_assign_scaled<Precision>(sum[i / 2][j / 2][i % 2 * 2 + j % 2], *rows, row);
-			float bound = __fmaf_ru(-reach.factor, product, half);
-
-			bound = __fmaf_ru(rows->length[row], reach.reach, bound);
-			bound = __fmaf_ru(rows->rest[row], reach.rough, bound);
-			least[i] = bound < least[i] ? bound : least[i];
-		}
+			least[i] = fminf(least[i],
+			                 __fmaf_ru(-reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], half));
 	}
 #pragma unroll
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
-		uint32_t bits = hy_ascending(least[i]);
+		const int row = first_row + i * 8;
+		uint32_t bits =
+			hy_ascending(hy_most_bound(least[i], rows->length[row], rows->rest[row], most));
 
 		/* the four threads that have products of this row */
 #pragma unroll
@@ -152,37 +142,53 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 			bits = theirs < bits ? theirs : bits;
 		}
 		if (threadIdx.x % 4 == 0)
-			atomicMin(&rows->least[first_row + i * 8], bits);
+			atomicMin(&rows->least[row], bits);
 	}
 }
 
-/* hy_assign_open: which of a thread's products may be that of the nearest. */
-template <class Precision, int Right>
+/* hy_assign_open: which of a thread's products may be that of the nearest; in two steps, as hy_test. */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][Right][4], const HyAssignRows &rows)
+               const HyMost &most, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4],
+               const HyAssignRows &rows)
 {
+	float least[HY_CUDA_LEFT * 2];
+
 #pragma unroll
-	for (int j = 0; j < Right * 2; j++)
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
-		const int centroid = first_centroid + j / 2 * 8 + j % 2;
+		const int row = first_row + i * 8;
+
+		least[i] = -hy_most_bound(-rows.threshold[row], rows.length[row], rows.rest[row], most);
+	}
+#pragma unroll
+	for (int j = 0; j < HyTile::right * 2; j++)
+	{
+		const int centroid = first_centroid + hy_column(j);
+		bool any = false;
 
 		if (centroid >= args.assign.end)
 			continue;
 
 		const HyCudaReach reach = args.reach[centroid];
+		float value[HY_CUDA_LEFT * 2];
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
-			const int row = first_row + i * 8;
-			const float product =
-				hy_assign_scaled<Precision>(sum[i / 2][j / 2][i % 2 * 2 + j % 2], rows, row);
-			float bound = __fmaf_ru(reach.factor, product, reach.shift);
-
-			bound = __fmaf_ru(rows.length[row], reach.reach, bound);
-			bound = __fmaf_ru(rows.rest[row], reach.rough, bound);
+			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
 			/* what is not a number may be near */
+			any |= !(value[i] < least[i]);
+		}
+		if (!any)
+			continue;
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const int row = first_row + i * 8;
+			const HyMost own = {reach.reach, reach.rough};
+			const float bound = hy_most_bound(value[i], rows.length[row], rows.rest[row], own);
+
 			if (!(bound < rows.threshold[row]) && tile + row < args.assign.row_count)
 			{
 				const int at = atomicAdd(&args.count[tile + row], 1);
@@ -204,12 +210,13 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
  * hy_assign_look: at a warp's sums of the tile of rows that begins with `tile`.  The whole block comes, and
  * what it knows of its rows is not read any more when it goes.
  */
-template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
-               const float (&sum)[HY_CUDA_LEFT][Right][4], HyAssignRows *rows)
+               const float (&sum)[HY_CUDA_LEFT][HyTile::right][4], HyAssignRows *rows)
 {
-	hy_assign_lift<Precision>(args, first_row, first_centroid, sum, rows);
+	const HyMost most = hy_most(args.reach, first_centroid, args.assign.end);
+
+	hy_assign_lift(args, first_row, first_centroid, most, sum, rows);
 	__syncthreads();
 	if (threadIdx.x < HY_CUDA_TILE)
 	{
@@ -227,7 +234,7 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		rows->threshold[threadIdx.x] = threshold;
 	}
 	__syncthreads();
-	hy_assign_open<Precision>(args, tile, first_row, first_centroid, sum, *rows);
+	hy_assign_open(args, tile, first_row, first_centroid, most, sum, *rows);
 	__syncthreads();
 }
 
@@ -239,70 +246,47 @@ hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 		return;
 	rows->length[threadIdx.x] = args.aim[tile + threadIdx.x].length;
 	rows->rest[threadIdx.x] = args.aim[tile + threadIdx.x].rest;
-	rows->scale[threadIdx.x] = args.aim[tile + threadIdx.x].scale;
 	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
 }
 
-/*
- * hy_assign_product_kernel: the tiles of a block: `each` of them, wide ones (hy_turns), or that of column
- * blockIdx.x of rows and row blockIdx.y of centroids.
- */
-template <class Precision>
+/* hy_assign_product_kernel: the tiles of a block, `each` of them (hy_turns). */
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
+__launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
 {
-	typedef HyTile<Precision::asynchronous> Tile;
+	hy_needs_bfloat16();
+
 	__shared__ HyAssignRows rows;
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
 	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
-	const int warp_centroid = warp % HY_CUDA_WIDE * Tile::warp_rows;
+	const int warp_centroid = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int first_row = warp_row + lane / 4;
-
-	if constexpr (Precision::asynchronous)
+	/* of the blocks that run together most have different rows, and few centroids */
+	const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
+	                               HyTile::rows, HY_CUDA_ASSIGN_STRIP, each);
+	auto input_of = [&](unsigned tile)
 	{
-		/* of the blocks that run together most have different rows, and few centroids */
-		const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
-		                               Tile::rows, HY_CUDA_ASSIGN_STRIP, each);
-		auto input_of = [&](unsigned tile)
-		{
-			const HyStrip at = hy_strip(turns, tile);
+		const HyStrip at = hy_strip(turns, tile);
 
-			return hy_tile_input(args.rows, at.across, args.centroids,
-			                     args.assign.first + (int64_t) at.along * Tile::rows,
-			                     args.assign.end, args.padded);
-		};
-		auto feed = hy_begin_feed(turns, input_of);
-		int stage = 0;
+		return hy_tile_input(args.rows, at.across, args.centroids,
+		                     args.assign.first + (int64_t) at.along * HyTile::rows, args.assign.end,
+		                     args.padded);
+	};
+	auto feed = hy_begin_feed(turns, input_of);
+	int stage = 0;
 
-		for (unsigned number = turns.first; number < turns.end; number++)
-		{
-			const HyStrip at = hy_strip(turns, number);
-			const int tile = at.across * HY_CUDA_TILE;
-			float sum[HY_CUDA_LEFT][Tile::right][4] = {};
-
-			hy_assign_known(args, tile, &rows);
-			hy_tile_products<Precision>(&feed, args.padded, &stage, warp_row, warp_centroid, sum);
-			hy_assign_look<Precision>(args, tile, first_row,
-			                          args.assign.first + at.along * Tile::rows + warp_centroid +
-			                              lane % 4 * 2,
-			                          sum, &rows);
-		}
-	}
-	else
+	for (unsigned number = turns.first; number < turns.end; number++)
 	{
-		const int tile = blockIdx.x * HY_CUDA_TILE;
-		const int first = args.assign.first + blockIdx.y * Tile::rows;
-		float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+		const HyStrip at = hy_strip(turns, number);
+		const int tile = at.across * HY_CUDA_TILE;
+		float sum[HY_CUDA_LEFT][HyTile::right][4] = {};
 
-		(void) each;
 		hy_assign_known(args, tile, &rows);
-		hy_tile_products<Precision>(hy_tile_input(args.rows, blockIdx.x, args.centroids, first,
-		                                          args.assign.end, args.padded),
-		                            warp_row, warp_centroid, sum);
-		hy_assign_look<Precision>(args, tile, first_row, first + warp_centroid + lane % 4 * 2, sum,
-		                          &rows);
+		hy_tile_products(&feed, args.padded, &stage, warp_row, warp_centroid, sum);
+		hy_assign_look(args, tile, first_row,
+		               args.assign.first + at.along * HyTile::rows + warp_centroid + lane % 4 * 2,
+		               sum, &rows);
 	}
 }
 
@@ -348,6 +332,8 @@ hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTL
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)
 {
+	hy_needs_bfloat16();
+
 	__shared__ int32_t kept[HY_CUDA_WARPS][HY_CUDA_ASSIGN_LIST];
 	__shared__ int kept_count[HY_CUDA_WARPS];
 	const int lane = threadIdx.x % HY_CUDA_WARP;

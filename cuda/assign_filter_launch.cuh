@@ -16,7 +16,6 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 	HyCudaRound round = {};
 	cudaError_t error;
 
-	round.precision = args->precision;
 	round.rows = assign.rows;
 	round.stride = (int64_t) assign.row_stride * (int64_t) sizeof(float);
 	round.count = assign.row_count;
@@ -30,29 +29,19 @@ hy_cuda_launch_assign_filtered(const HyCudaAssignFiltered *args, cudaStream_t st
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_aim_kernel, hy_blocks(assign.row_count, HY_CUDA_THREADS),
 		                       HY_CUDA_THREADS, stream, *args);
+	static_assert(HyTile::shared + sizeof(HyAssignRows) <= HY_CUDA_SHARED_MOST,
+	              "more shared memory than devices have");
 	if (error == cudaSuccess)
-		error = hy_choose_precision(
-			args->precision,
-			[&](auto precision)
-			{
-				typedef decltype(precision) Precision;
-				typedef HyTile<Precision::asynchronous> Tile;
-				const cudaError_t refused =
-					hy_allow_shared(&hy_assign_product_kernel<Precision>, Tile::shared);
+		error = hy_allow_shared(&hy_assign_product_kernel, HyTile::shared);
+	if (error != cudaSuccess)
+		return error;
+	grid.y = hy_blocks(assign.end - assign.first, HyTile::rows).x;
 
-				static_assert(Tile::shared + sizeof(HyAssignRows) <= HY_CUDA_SHARED_MOST,
-			                  "more shared memory than devices have");
-				if (refused != cudaSuccess)
-					return refused;
-				grid.y = hy_blocks(assign.end - assign.first, Tile::rows).x;
+	const int each = hy_tiles_each(grid);
 
-				const int each = hy_tiles_each(grid);
-
-				if (Precision::asynchronous)
-					grid = hy_blocks((int64_t) grid.x * grid.y, each);
-				return HY_CUDA_LAUNCH_SHARED(hy_assign_product_kernel<Precision>, grid,
-			                                 HY_CUDA_THREADS, Tile::shared, stream, *args, each);
-			});
+	grid = hy_blocks((int64_t) grid.x * grid.y, each);
+	error = HY_CUDA_LAUNCH_SHARED(hy_assign_product_kernel, grid, HY_CUDA_THREADS, HyTile::shared,
+	                              stream, *args, each);
 	if (error == cudaSuccess)
 		error = HY_CUDA_LAUNCH(hy_assign_settle_kernel, hy_blocks(assign.row_count, HY_CUDA_WARPS),
 		                       HY_CUDA_THREADS, stream, *args);

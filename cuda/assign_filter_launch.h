@@ -7,7 +7,7 @@
  * larger the value <q, x> - |x|^2 / 2 is, the nearer to q is x; and with D, what the matrix unit
  * makes of rounded vectors, it lies between
  *
- *		f s D - (|q| a + |q - q~| b) + v (1 + ...)		and		f s D + (|q| a + |q - q~| b) + v
+ *		f D - (|q| a + |q - q~| b) + v (1 + ...)		and		f D + (|q| a + |q - q~| b) + v
  *
  * where v is enlarged, below, by what squares may err by.  So a row keeps the greatest of its lower
  * bounds, and a centroid whose upper bound does not reach that is not the nearest.
@@ -46,7 +46,6 @@ extern "C"
 	/* HyCudaAssignFiltered: some rows, and the centroids that they meet; all pointers are the device's. */
 	typedef struct HyCudaAssignFiltered
 	{
-		HyCudaPrecision precision;
 		HyCudaAssign
 			assign; /* as the canonical kernel has it, without groups; first is of a tile */
 		int32_t padded;

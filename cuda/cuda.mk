@@ -22,11 +22,14 @@ build/cuda/flags: FORCE
 	@echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' | cmp -s - $@ || \
 		echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' >$@
 
-# Machine code for 7.5 and the two server generations; PTX for those after, and for 7.5 and what is between.
-CUDA_ARCH = -gencode arch=compute_75,code=[sm_75,compute_75] -gencode arch=compute_80,code=sm_80 \
+# Machine code for 7.5 and the two server generations.  PTX is compiled by the driver: that for 9.0 on
+# all that came after, that for 8.0 on boards with an integrated GPU, which take no other 8.x's machine code.
+CUDA_ARCH = -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=[sm_80,compute_80] \
 	-gencode arch=compute_90,code=[sm_90,compute_90]
-# The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.
-NVCC_FLAGS = -std=c++17 -O2 -lineinfo -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
+# The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.  Code
+# is compressed as far as it goes, and has no line numbers; for a profiler, or compute-sanitizer, add
+# them: make NVCC_LINES=-lineinfo.
+NVCC_FLAGS = -std=c++17 -O2 $(NVCC_LINES) -compress-mode=size -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
 	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-ffp-contract=off,-Wall
 CUDA_CFLAGS = $(PURE_CFLAGS) -D_GNU_SOURCE -I.
 CUDART = $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \

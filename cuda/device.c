@@ -308,9 +308,6 @@ open_context(HyDevice *device, const HyLimits *limits)
 		return hy_cuda_fail(device, error, "asking for the number of multiprocessors");
 	error = cudaDeviceGetAttribute(&device->capability, cudaDevAttrComputeCapabilityMajor,
 	                               device->number);
-	if (error == cudaSuccess)
-		error = cudaDeviceGetAttribute(&device->capability_minor, cudaDevAttrComputeCapabilityMinor,
-		                               device->number);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for the compute capability");
 	error = cudaDeviceGetAttribute(&device->cache, cudaDevAttrL2CacheSize, device->number);

@@ -105,8 +105,7 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	int capability; /* the major number */
-	int capability_minor;
+	int capability;        /* the major number */
 	int cache;             /* bytes of the second-level cache; 0: not known */
 	uint64_t filter_least; /* work that many queries are filtered for */
 	bool counted;          /* among the open devices of the process */

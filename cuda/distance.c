@@ -52,6 +52,7 @@ distance_begin(HyDevice *device)
 	const HyDistanceTask *task = &device->task.task.u.distance;
 
 	hy_cuda_sweep_begin(device, task->metric, &task->queries, &task->targets, 0, sizeof(double));
+	hy_cuda_sweep_take_norms(device);
 }
 
 static cudaError_t

@@ -18,12 +18,10 @@
 #include "cuda/topk.h"
 
 /*
- * The matrix unit knows bfloat16 from 8 on, and before, on 7.5, fp16.  How it adds up is not
- * documented: of the generations up to 9 it was measured, and of a later one gpucheck_filter has to see
- * it first.
+ * The matrix unit knows bfloat16 from 8 on; before, the canonical kernels go alone.  How it adds up is
+ * not documented: of the generations up to 9 it was measured, and of a later one gpucheck_filter has to
+ * see it first.
  */
-#define HALF_CAPABILITY 7
-#define HALF_MINOR 5
 #define FIRST_CAPABILITY 8
 #define LAST_CAPABILITY 9
 
@@ -33,7 +31,6 @@
 struct HyCudaFilter
 {
 	HyCudaFilterPlan plan;
-	HyCudaPrecision precision;
 	HyCudaBlock *block;
 	char *memory; /* the block's */
 	HyCudaFilterPiece last;
@@ -43,8 +40,7 @@ struct HyCudaFilter
 	uint32_t overflows; /* as the device told last */
 };
 
-static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaPrecision *precision,
-                      HyCudaFilterPlan *plan);
+static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
 static HyCudaNext filter_next(HyDevice *device, HyCudaSlot *slot);
 static HyStatus filter_up(HyDevice *device, HyCudaSlot *slot);
 static HyStatus queries_up(HyDevice *device, HyCudaSlot *slot);
@@ -86,30 +82,21 @@ hy_cuda_filter_least(const HyHost *host)
 }
 
 bool
-hy_cuda_filter_precision(const HyDevice *device, HyCudaPrecision *precision)
+hy_cuda_filter_can(const HyDevice *device)
 {
-	const HyHost *host = device->host;
-	const char *text =
-		host->setting != NULL ? host->setting(host->setting_arg, "cuda_filter_precision") : NULL;
-	bool wanted = text != NULL && strcmp(text, "half") == 0;
-	bool bfloat = device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
-	bool half = device->capability == HALF_CAPABILITY && device->capability_minor >= HALF_MINOR;
-
-	*precision = bfloat && !wanted ? HY_CUDA_BFLOAT16 : HY_CUDA_HALF;
-	return bfloat || half;
+	return device->capability >= FIRST_CAPABILITY && device->capability <= LAST_CAPABILITY;
 }
 
 HyStatus
 hy_cuda_filter_start(HyDevice *device, bool *filtered)
 {
 	HyShape shape = hy_task_shape(&device->task.task);
-	HyCudaPrecision precision;
 	HyCudaFilterPlan plan;
 	HyCudaFilter *filter;
 	HyStatus status;
 
 	*filtered = false;
-	if (!make_plan(device, &shape, &precision, &plan))
+	if (!make_plan(device, &shape, &plan))
 		return HY_OK;
 	filter = hy_alloc_zero(device->host->allocator, sizeof(*filter));
 	if (filter == NULL)
@@ -123,7 +110,6 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	}
 	filter->memory = filter->block->memory;
 	filter->plan = plan;
-	filter->precision = precision;
 	device->task.filter = filter;
 	*filtered = true;
 	return HY_OK;
@@ -132,22 +118,20 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 void
 hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate *estimate)
 {
-	HyCudaPrecision precision;
 	HyCudaFilterPlan plan;
 
-	if (device != NULL && make_plan(device, shape, &precision, &plan))
+	if (device != NULL && make_plan(device, shape, &plan))
 		estimate->bytes_up = hy_cuda_filter_up_bytes(&plan);
 }
 
-/* make_plan: whether this device filters such a shape, with the memory that is left; in what. */
+/* make_plan: whether this device filters such a shape, with the memory that is left. */
 static bool
-make_plan(const HyDevice *device, const HyShape *shape, HyCudaPrecision *precision,
-          HyCudaFilterPlan *plan)
+make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
 {
 	HyCudaWork work = hy_cuda_sweep_work(shape, shape->k * (int32_t) sizeof(HyNeighbor), 0);
 
-	return hy_cuda_filter_precision(device, precision) &&
-	       hy_cuda_filter_suits(*precision, shape->metric, &work, shape->k, device->filter_least) &&
+	return hy_cuda_filter_can(device) &&
+	       hy_cuda_filter_suits(shape->metric, &work, shape->k, device->filter_least) &&
 	       hy_cuda_filter_plan(&work, shape->k, &device->scratch, device->budget - device->used,
 	                           plan);
 }
@@ -271,8 +255,7 @@ begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
 	const HyCudaSweep *sweep = &device->task.sweep;
 	const HyCudaFilter *filter = device->task.filter;
 	HyCudaRows some = *rows;
-	HyCudaRound round = {.precision = filter->precision,
-	                     .rows = rows->queries,
+	HyCudaRound round = {.rows = rows->queries,
 	                     .stride = (int64_t) rows->dims * (int64_t) sizeof(float),
 	                     .count = rows->query_count,
 	                     .room =
@@ -302,8 +285,7 @@ launch_filtered(HyDevice *device, HyCudaSlot *slot)
 	const HyCudaSweep *sweep = &device->task.sweep;
 	const HyCudaFilter *filter = device->task.filter;
 	const HyCudaFilterPlan *plan = &filter->plan;
-	HyCudaFiltered args = {.precision = filter->precision,
-	                       .rows = rows_of(device, slot),
+	HyCudaFiltered args = {.rows = rows_of(device, slot),
 	                       .first_row = slot->chunk.first_row,
 	                       .k = plan->k,
 	                       .padded = plan->padded,
@@ -316,8 +298,7 @@ launch_filtered(HyDevice *device, HyCudaSlot *slot)
 	                       .list_room = plan->list_room,
 	                       .best = device->device_best,
 	                       .overflow = part_of(filter, HY_CUDA_PART_OVERFLOW)};
-	HyCudaRound round = {.precision = filter->precision,
-	                     .rows = args.rows.targets,
+	HyCudaRound round = {.rows = args.rows.targets,
 	                     .stride = args.rows.stride,
 	                     .count = args.rows.rows,
 	                     .room = (args.rows.rows + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE,

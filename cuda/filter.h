@@ -25,10 +25,10 @@ extern void
 hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate *estimate);
 
 /*
- * hy_cuda_filter_precision: in what this device filters; false: in nothing, for it is not known how
- * exact its matrix unit is.  A setting that tests make has fp16 where there is bfloat16, too.
+ * hy_cuda_filter_can: whether this device filters: its matrix unit knows bfloat16, and it is known how
+ * exact it is.
  */
-extern bool hy_cuda_filter_precision(const HyDevice *device, HyCudaPrecision *precision);
+extern bool hy_cuda_filter_can(const HyDevice *device);
 
 /* hy_cuda_filter_least: the least work that is filtered, or as a setting has it that tests make. */
 extern uint64_t hy_cuda_filter_least(const HyHost *host);

@@ -14,7 +14,7 @@
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024
 #endif
-#define HY_CUDA_MOST_EACH 4 /* wide tiles of a block */
+#define HY_CUDA_MOST_EACH 4 /* tiles of a block */
 
 /* hy_choose_filtered: launch(kind) with the HyKind for one query, of a metric that can be filtered. */
 template <class Element, class Launch>
@@ -32,16 +32,6 @@ hy_choose_filtered(HyMetric metric, Launch launch)
 		default:
 			return cudaErrorInvalidValue;
 	}
-}
-
-/* hy_choose_precision: launch(precision) with HyBfloat16 or HyHalf. */
-template <class Launch>
-static cudaError_t
-hy_choose_precision(HyCudaPrecision precision, Launch launch)
-{
-	if (precision == HY_CUDA_HALF)
-		return launch(HyHalf());
-	return launch(HyBfloat16());
 }
 
 /* hy_blocks: a grid of one dimension. */
@@ -67,7 +57,7 @@ hy_cuda_launch_middle(HyDtype dtype, const HyCudaRows *rows, float *middle, cuda
 	return HY_CUDA_LAUNCH(hy_middle_kernel<uint16_t>, grid, HY_CUDA_THREADS, stream, *rows, middle);
 }
 
-template <class Element, class Precision>
+template <class Element>
 static cudaError_t
 hy_launch_round(HyMetric metric, const HyCudaRound *args, cudaStream_t stream)
 {
@@ -79,28 +69,21 @@ hy_launch_round(HyMetric metric, const HyCudaRound *args, cudaStream_t stream)
 										   typedef decltype(kind) Kind;
 
 										   return HY_CUDA_LAUNCH(
-											   (hy_round_kernel<Kind::metric, Element, Precision>),
-											   grid, HY_CUDA_THREADS, stream, *args);
+											   (hy_round_kernel<Kind::metric, Element>), grid,
+											   HY_CUDA_THREADS, stream, *args);
 									   });
 }
 
 extern "C" cudaError_t
 hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cudaStream_t stream)
 {
-	return hy_choose_precision(
-		args->precision,
-		[&](auto precision)
-		{
-			typedef decltype(precision) Precision;
-
-			if (dtype == HY_F32)
-				return hy_launch_round<float, Precision>(metric, args, stream);
-			return hy_launch_round<uint16_t, Precision>(metric, args, stream);
-		});
+	if (dtype == HY_F32)
+		return hy_launch_round<float>(metric, args, stream);
+	return hy_launch_round<uint16_t>(metric, args, stream);
 }
 
 /* hy_tiles_each: tiles of a block, the more the less it waits for, so that blocks are still many. */
-static inline int
+static int
 hy_tiles_each(const dim3 &tiles)
 {
 	const int64_t each = (int64_t) tiles.x * tiles.y / HY_CUDA_MANY_BLOCKS;
@@ -112,7 +95,7 @@ extern "C" cudaError_t
 hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t stream)
 {
 	dim3 grid = hy_blocks(args->rows.query_count, HY_CUDA_THREADS);
-	const cudaError_t error =
+	cudaError_t error =
 		hy_choose_filtered<float>(metric,
 	                              [&](auto kind)
 	                              {
@@ -122,33 +105,19 @@ hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t
 		                                                    HY_CUDA_THREADS, stream, *args);
 								  });
 
+	static_assert(HyTile::shared <= HY_CUDA_SHARED_MOST, "more shared memory than devices have");
+	if (error == cudaSuccess)
+		error = hy_allow_shared(&hy_product_kernel, HyTile::shared);
 	if (error != cudaSuccess)
 		return error;
-	return hy_choose_precision(
-		args->precision,
-		[&](auto precision)
-		{
-			typedef decltype(precision) Precision;
-			typedef HyTile<Precision::asynchronous> Tile;
+	grid = hy_blocks(args->rows.rows, HyTile::rows);
+	grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
 
-			static_assert(Tile::shared <= (Precision::asynchronous ? HY_CUDA_SHARED_MOST
-		                                                           : HY_CUDA_SHARED_UNASKED),
-		                  "more shared memory than devices have");
-			const cudaError_t refused =
-				hy_allow_shared(&hy_product_kernel<Precision>, Tile::shared);
+	const int each = hy_tiles_each(grid);
 
-			if (refused != cudaSuccess)
-				return refused;
-			grid = hy_blocks(args->rows.rows, Tile::rows);
-			grid.y = hy_blocks(args->rows.query_count, HY_CUDA_TILE).x;
-
-			const int each = hy_tiles_each(grid);
-
-			if (Precision::asynchronous)
-				grid = hy_blocks((int64_t) grid.x * grid.y, each);
-			return HY_CUDA_LAUNCH_SHARED(hy_product_kernel<Precision>, grid, HY_CUDA_THREADS,
-		                                 Tile::shared, stream, *args, each);
-		});
+	grid = hy_blocks((int64_t) grid.x * grid.y, each);
+	return HY_CUDA_LAUNCH_SHARED(hy_product_kernel, grid, HY_CUDA_THREADS, HyTile::shared, stream,
+	                             *args, each);
 }
 
 template <class Element>

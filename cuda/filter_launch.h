@@ -5,16 +5,15 @@
  *
  * The inequality is that of core/filter.h.  A row x may be nearer to q than d only if
  *
- *		f s D + |q| a + |q - q~| b + v >= t		D: what the matrix unit makes of q~ / s and x~ / r
+ *		f D + |q| a + |q - q~| b + v >= t		D: what the matrix unit makes of q~ and x~
  *
- * with x~ for x rounded, s and r for powers of two by which q and x are divided so that fp16 holds
- * them, 1 in bfloat16, and for each row
+ * with q~ and x~ for q and x rounded to bfloat16, and for each row
  *
  *		a = |x - x~| + slack (|x| + |x - x~|)		b = (1 + slack) (|x| + |x - x~|)
  *
- *		inner product	f = r			v = 0				t = -d
- *		cosine			f = r / |x|		v = 0, a, b by |x|	t = (1 - d) |q|
- *		L2				f = r			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2, all less the middle
+ *		inner product	f = 1			v = 0				t = -d
+ *		cosine			f = 1 / |x|		v = 0, a, b by |x|	t = (1 - d) |q|
+ *		L2				f = 1			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2, all less the middle
  */
 #ifndef HY_CUDA_FILTER_LAUNCH_H
 #define HY_CUDA_FILTER_LAUNCH_H
@@ -43,22 +42,11 @@ extern "C"
  */
 #define HY_CUDA_UNIT_SLACK (2 * 18.0 / 16 / 8388608)
 
-/*
- * The same for fp16 on 7.5.  Its units add four products at a time, so that more is cut off: 6 units
- * for 4 dims, with no place more than 24 (7.0 has none, 7.5 was seen to have one); this is twice that,
- * which is enough even for one product at a time.
- */
-#define HY_CUDA_HALF_SLACK (2 * 6.0 / 4 / 8388608)
-
-	/* HyCudaPrecision: what rows and queries are rounded to. */
-	typedef enum HyCudaPrecision
-	{
-		HY_CUDA_BFLOAT16 = 0, /* from compute capability 8.0 on */
-		HY_CUDA_HALF          /* fp16 with a scale; from 7.5 on, in code that asks for no more */
-	} HyCudaPrecision;
-
-	/* HyCudaReach: f, a, b and v of a row; v is infinite where its bound says nothing. */
-	typedef struct HyCudaReach
+	/*
+     * HyCudaReach: f, a, b and v of a row; v is infinite where its bound says nothing.  a and b are
+     * always finite.  Aligned, so that one read brings all four.
+     */
+	typedef struct __attribute__((aligned(16))) HyCudaReach
 	{
 		float factor;
 		float reach;
@@ -80,14 +68,12 @@ extern "C"
 		float length;    /* |q|, rounded up */
 		float rest;      /* |q - q~|, rounded up */
 		float threshold; /* t, rounded down */
-		float scale;     /* s */
 		int32_t kind;
 	} HyCudaAim;
 
 	/* HyCudaRound: rows, or queries, that are to be rounded; every pointer is the device's. */
 	typedef struct HyCudaRound
 	{
-		HyCudaPrecision precision;
 		const void *rows;
 		int64_t stride; /* bytes */
 		int64_t count;
@@ -103,7 +89,6 @@ extern "C"
 	/* HyCudaFiltered: rows of a piece that pass before a group's queries. */
 	typedef struct HyCudaFiltered
 	{
-		HyCudaPrecision precision;
 		HyCudaRows rows; /* as they are given: what settles reads */
 		int64_t first_row;
 		int32_t k;

@@ -27,21 +27,12 @@
 
 /*
  * What this way costs, in canonical distances: rounding a row, or a query; a product; and looking
- * at a candidate.  Taken from what instructions and memory are rated at, not measured: those of 8.0;
- * and of a T4, whose unit is 8 times as fast as its other instructions, and its memory, beside those,
- * half as fast.
+ * at a candidate.  Taken from what instructions and memory of 8.0 are rated at, not measured.
  */
-typedef struct Prices
-{
-	double row;
-	double query;
-	double product;
-	double candidate;
-} Prices;
-
-static const Prices prices[] = {
-	[HY_CUDA_BFLOAT16] = {.row = 4, .query = 10, .product = 0.06, .candidate = 3},
-	[HY_CUDA_HALF] = {.row = 8, .query = 20, .product = 0.125, .candidate = 6}};
+#define ROW_PRICE 4
+#define QUERY_PRICE 10
+#define PRODUCT_PRICE 0.06
+#define CANDIDATE_PRICE 3
 
 static uint64_t part_bytes(const HyCudaFilterPlan *plan, int part);
 static uint64_t lay_out(HyCudaFilterPlan *plan);
@@ -51,13 +42,11 @@ static int64_t whole(int64_t count, int64_t of);
 
 /* What is known of candidates: as in hy_filter_suits. */
 bool
-hy_cuda_filter_suits(HyCudaPrecision precision, HyMetric metric, const HyCudaWork *work, int32_t k,
-                     uint64_t least_work)
+hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least_work)
 {
-	const Prices *price = &prices[precision];
 	double q = (double) work->queries;
 	double n = (double) work->rows;
-	double product = price->product;
+	double product = PRODUCT_PRICE;
 	double candidates;
 
 	if (metric == HY_METRIC_L1 || k < 1 || k > HY_CUDA_MAX_K || work->queries == 0 || n < 4.0 * k ||
@@ -66,8 +55,7 @@ hy_cuda_filter_suits(HyCudaPrecision precision, HyMetric metric, const HyCudaWor
 	product *= (double) whole(work->queries, HY_CUDA_TILE) / q *
 	           (double) whole(work->dims, HY_CUDA_TILE_DIMS) / work->dims;
 	candidates = k * (2 + log(n / (2.0 * k)));
-	return q * n * (1 - product) >
-	       n * price->row + q * (price->query + price->candidate * candidates);
+	return q * n * (1 - product) > n * ROW_PRICE + q * (QUERY_PRICE + CANDIDATE_PRICE * candidates);
 }
 
 bool

@@ -60,8 +60,8 @@ typedef struct HyCudaFilterPiece
 } HyCudaFilterPiece;
 
 /* hy_cuda_filter_suits: whether it is the faster way, of work of so much at least. */
-extern bool hy_cuda_filter_suits(HyCudaPrecision precision, HyMetric metric, const HyCudaWork *work,
-                                 int32_t k, uint64_t least);
+extern bool
+hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least);
 
 /* hy_cuda_filter_plan: sizes for which at most half of free_bytes is taken; false: none do. */
 extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,

@@ -12,7 +12,7 @@
 
 #define HY_CUDA_FILTER_STRIP 8 /* tiles of queries that are multiplied side by side */
 
-/* hy_append: rows of a thread that may be near to a query: bit 2 j + i is first + 8 j + i. */
+/* hy_append: rows of a thread that may be near to a query: bit j is first + hy_column(j). */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 {
@@ -27,44 +27,60 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 		const int bit = __ffs((int) near) - 1;
 
 		if (at < args.list_room)
-			args.found[(int64_t) q * args.list_room + at] = first + bit / 2 * 8 + bit % 2;
+			args.found[(int64_t) q * args.list_room + at] = first + hy_column(bit);
 		at++;
 	}
 }
 
-/* hy_test: which of a thread's products reach a threshold. */
-template <class Precision, int Right>
+/*
+ * hy_test: which of a thread's products reach a threshold.  What all rows of the thread's add to a
+ * product of a query at most is taken off its threshold first (least), so that most products are left
+ * after one operation and a comparison; the others are looked at with what their own row adds.
+ */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
-        const float (&sum)[HY_CUDA_LEFT][Right][4])
+        const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
+	const int rows = (int) args.rows.rows;
+	const HyMost most = hy_most(args.reach, first_row, rows);
+	float least[HY_CUDA_LEFT * 2];
 	unsigned near[HY_CUDA_LEFT * 2] = {};
 
 #pragma unroll
-	for (int j = 0; j < Right * 2; j++)
+	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
-		const int row = first_row + j / 2 * 8 + j % 2;
+		const HyCudaAim &aim = args.aim[first_query + i * 8];
 
-		if (row >= args.rows.rows)
+		least[i] = -hy_most_bound(-aim.threshold, aim.length, aim.rest, most);
+	}
+#pragma unroll
+	for (int j = 0; j < HyTile::right * 2; j++)
+	{
+		const int row = first_row + hy_column(j);
+		bool any = false;
+
+		if (row >= rows)
 			continue;
 
 		const HyCudaReach reach = args.reach[row];
+		float value[HY_CUDA_LEFT * 2];
 
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
-			const int q = first_query + i * 8;
-			float product = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
-			float bound;
-
-			/* exact: nothing that has a bound leaves the range */
-			if (Precision::scaled)
-				product = __fmul_rn(product, args.aim[q].scale);
-			bound = __fmaf_ru(reach.factor, product, reach.shift);
-			bound = __fmaf_ru(args.aim[q].length, reach.reach, bound);
-			bound = __fmaf_ru(args.aim[q].rest, reach.rough, bound);
+			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
 			/* what is not a number may be near */
-			if (!(bound < args.aim[q].threshold))
+			any |= !(value[i] < least[i]);
+		}
+		if (!any)
+			continue;
+#pragma unroll
+		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
+		{
+			const HyCudaAim &aim = args.aim[first_query + i * 8];
+			const HyMost own = {reach.reach, reach.rough};
+
+			if (!(hy_most_bound(value[i], aim.length, aim.rest, own) < aim.threshold))
 				near[i] |= 1u << j;
 		}
 	}
@@ -77,23 +93,22 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 }
 
 /* hy_look: at a warp's sums: candidates, or where they are asked for, products. */
-template <class Precision, int Right>
 __device__ __forceinline__ void
 hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
-        const float (&sum)[HY_CUDA_LEFT][Right][4])
+        const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
 	if (args.products == NULL)
 	{
-		hy_test<Precision>(args, first_query, first_row, sum);
+		hy_test(args, first_query, first_row, sum);
 		return;
 	}
 #pragma unroll
 	for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 	{
 #pragma unroll
-		for (int j = 0; j < Right * 2; j++)
+		for (int j = 0; j < HyTile::right * 2; j++)
 		{
-			const int row = first_row + j / 2 * 8 + j % 2;
+			const int row = first_row + hy_column(j);
 
 			if (row < row_room)
 				args.products[(first_query + i * 8) * args.product_stride + row] =
@@ -102,57 +117,38 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 	}
 }
 
-/*
- * hy_product_kernel: the tiles of a block: `each` of them, wide ones (hy_turns), or that of row
- * blockIdx.y of queries and column blockIdx.x of rows.
- */
-template <class Precision>
+/* hy_product_kernel: the tiles of a block, `each` of them (hy_turns). */
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS, HyTile<Precision::asynchronous>::blocks)
+__launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_product_kernel(const HyCudaFiltered args, int each)
 {
-	typedef HyTile<Precision::asynchronous> Tile;
+	hy_needs_bfloat16();
+
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int warp = threadIdx.x / HY_CUDA_WARP;
 	const int warp_query = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
-	const int warp_row = warp % HY_CUDA_WIDE * Tile::warp_rows;
+	const int warp_row = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int row_room = (int) (args.rows.rows + HY_CUDA_TILE - 1) / HY_CUDA_TILE * HY_CUDA_TILE;
-
-	if constexpr (Precision::asynchronous)
+	const HyTurns turns =
+		hy_turns(args.rows.query_count, args.rows.rows, HyTile::rows, HY_CUDA_FILTER_STRIP, each);
+	auto input_of = [&](unsigned tile)
 	{
-		const HyTurns turns =
-			hy_turns(args.rows.query_count, args.rows.rows, Tile::rows, HY_CUDA_FILTER_STRIP, each);
-		auto input_of = [&](unsigned tile)
-		{
-			const HyStrip at = hy_strip(turns, tile);
+		const HyStrip at = hy_strip(turns, tile);
 
-			return hy_tile_input(args.queries, at.across, args.targets,
-			                     (int64_t) at.along * Tile::rows, args.rows.rows, args.padded);
-		};
-		auto feed = hy_begin_feed(turns, input_of);
-		int stage = 0;
+		return hy_tile_input(args.queries, at.across, args.targets,
+		                     (int64_t) at.along * HyTile::rows, args.rows.rows, args.padded);
+	};
+	auto feed = hy_begin_feed(turns, input_of);
+	int stage = 0;
 
-		for (unsigned tile = turns.first; tile < turns.end; tile++)
-		{
-			const HyStrip at = hy_strip(turns, tile);
-			float sum[HY_CUDA_LEFT][Tile::right][4] = {};
-
-			hy_tile_products<Precision>(&feed, args.padded, &stage, warp_query, warp_row, sum);
-			hy_look<Precision>(args, at.across * HY_CUDA_TILE + warp_query + lane / 4,
-			                   at.along * Tile::rows + warp_row + lane % 4 * 2, row_room, sum);
-		}
-	}
-	else
+	for (unsigned tile = turns.first; tile < turns.end; tile++)
 	{
-		const HyTileInput input =
-			hy_tile_input(args.queries, blockIdx.y, args.targets, (int64_t) blockIdx.x * Tile::rows,
-		                  args.rows.rows, args.padded);
-		float sum[HY_CUDA_LEFT][Tile::right][4] = {};
+		const HyStrip at = hy_strip(turns, tile);
+		float sum[HY_CUDA_LEFT][HyTile::right][4] = {};
 
-		(void) each;
-		hy_tile_products<Precision>(input, warp_query, warp_row, sum);
-		hy_look<Precision>(args, blockIdx.y * HY_CUDA_TILE + warp_query + lane / 4,
-		                   blockIdx.x * Tile::rows + warp_row + lane % 4 * 2, row_room, sum);
+		hy_tile_products(&feed, args.padded, &stage, warp_query, warp_row, sum);
+		hy_look(args, at.across * HY_CUDA_TILE + warp_query + lane / 4,
+		        at.along * HyTile::rows + warp_row + lane % 4 * 2, row_room, sum);
 	}
 }
 

@@ -2,15 +2,14 @@
  * filter_round_kernel.cuh
  *		Rounding rows and queries, with what their bounds are made of (filter_launch.h).
  *
- * A warp takes a row, twice where it has to look for the largest element first, of which a scale is
- * made (precision.cuh).  Lengths come from the canonical sum of squares, whose error is known; what
+ * A warp takes a row.  Lengths come from the canonical sum of squares, whose error is known; what
  * rounding took away is exact in fp32 for each element, and its squares are added up rounding up.
  */
 #ifndef HY_CUDA_FILTER_ROUND_KERNEL_CUH
 #define HY_CUDA_FILTER_ROUND_KERNEL_CUH
 
 #include "cuda/filter_launch.h"
-#include "cuda/precision.cuh"
+#include "cuda/matrix.cuh"
 #include "cuda/row_sums.cuh"
 
 /* Squared lengths beyond which fp32 arithmetic on rows or products may leave its range. */
@@ -31,6 +30,17 @@
 static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
               "steps end where a segment does");
 
+/* hy_bfloat16: value rounded to nearest even; what is subnormal becomes 0, whatever the unit thinks. */
+__device__ __forceinline__ uint16_t
+hy_bfloat16(float value)
+{
+	const unsigned bits = __float_as_uint(value);
+
+	if (fabsf(value) < FLT_MIN)
+		return 0;
+	return (uint16_t) ((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 __device__ __forceinline__ float
 hy_infinity()
 {
@@ -42,6 +52,8 @@ template <class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float *middle)
 {
+	hy_needs_bfloat16();
+
 	const int i = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
 	const int64_t step = (args.rows + HY_CUDA_MIDDLE_ROWS - 1) / HY_CUDA_MIDDLE_ROWS;
 	float sum = 0.0f;
@@ -66,7 +78,6 @@ struct HyMeasured
 	HyCudaAimKind kind;
 	double length;
 	double rest;
-	float scale;
 };
 
 /* hy_element: of a row, less the middle. */
@@ -79,34 +90,11 @@ hy_element(const HyCudaRound &args, const Element *x, int at)
 	return args.middle != NULL ? __fsub_rn(value, args.middle[at]) : value;
 }
 
-/* hy_largest: bits of the largest element of a row, without its sign; what is not a number is larger. */
-template <class Element>
-__device__ __forceinline__ unsigned
-hy_largest(const HyCudaRound &args, const Element *x, int lane)
-{
-	unsigned largest = 0;
-
-	for (int at = lane; at < args.dims; at += HY_CUDA_WARP)
-	{
-		const unsigned bits = __float_as_uint(hy_element(args, x, at)) & 0x7fffffffu;
-
-		largest = bits > largest ? bits : largest;
-	}
-#pragma unroll
-	for (int lanes = HY_CUDA_WARP / 2; lanes > 0; lanes /= 2)
-	{
-		const unsigned other = __shfl_xor_sync(HY_CUDA_ALL_THREADS, largest, lanes);
-
-		largest = other > largest ? other : largest;
-	}
-	return largest;
-}
-
 /*
  * hy_round_row: one row into its place, by a warp; those beyond bounds become 0, so that no product
  * leaves the range.
  */
-template <class Precision, class Element>
+template <class Element>
 __device__ __forceinline__ HyMeasured
 hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *rounded, int lane)
 {
@@ -114,12 +102,8 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 	HyTwins rest[1] = {};
 	HyTwins others[1] = {};
 	float rest_sum = 0.0f;
-	HyScale scale = {1.0f, 1.0f};
 	HyMeasured measured = {};
 
-	if (Precision::scaled)
-		scale = hy_scale(hy_largest(args, x, lane));
-	measured.scale = scale.scale;
 	for (int start = 0; start < args.padded; start += HY_CUDA_SEGMENT)
 	{
 		const int left = args.padded - start;
@@ -147,8 +131,8 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 				if (at >= args.padded)
 					continue;
 
-				const uint16_t bits = hy_round_to(Precision(), value[half], scale);
-				const float lost = __fsub_rn(value[half], hy_widen_from(Precision(), bits, scale));
+				const uint16_t bits = hy_bfloat16(value[half]);
+				const float lost = __fsub_rn(value[half], __uint_as_float((unsigned) bits << 16));
 
 				rounded[at] = bits;
 				*sum = __fmaf_rn(value[half], value[half], *sum);
@@ -182,12 +166,12 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 }
 
 /* hy_reach: f, a, b and v. */
-template <int Metric, class Precision>
+template <int Metric>
 __device__ __forceinline__ HyCudaReach
 hy_reach(const HyMeasured &row, int padded)
 {
 	const double whole = row.length + row.rest;
-	const double slack = HY_CUDA_SUM_SLACK + Precision::unit_slack * padded;
+	const double slack = HY_CUDA_SUM_SLACK + HY_CUDA_UNIT_SLACK * padded;
 	const double scale = Metric == HY_METRIC_COSINE && row.length > 0 ? 1 / row.length : 1;
 	HyCudaReach reach = {};
 
@@ -196,7 +180,7 @@ hy_reach(const HyMeasured &row, int padded)
 		reach.shift = row.kind == HY_CUDA_NEVER ? -hy_infinity() : hy_infinity();
 		return reach;
 	}
-	reach.factor = __double2float_rn(scale * row.scale);
+	reach.factor = __double2float_rn(scale);
 	reach.reach = __double2float_ru((row.rest + slack * whole) * scale * HY_CUDA_ROUND_UP);
 	reach.rough = __double2float_ru(whole * (1 + slack) * scale * HY_CUDA_ROUND_UP);
 	if (Metric == HY_METRIC_L2)
@@ -205,10 +189,12 @@ hy_reach(const HyMeasured &row, int padded)
 }
 
 /* hy_round_kernel: a warp takes row, or query, number blockIdx.x * HY_CUDA_ROUNDED_ROWS and on. */
-template <int Metric, class Element, class Precision>
+template <int Metric, class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 {
+	hy_needs_bfloat16();
+
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int64_t row = (int64_t) blockIdx.x * HY_CUDA_ROUNDED_ROWS + threadIdx.x / HY_CUDA_WARP;
 	uint16_t *rounded = args.rounded + row * args.padded;
@@ -220,7 +206,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 	{
 		const Element *x = (const Element *) ((const char *) args.rows + row * args.stride);
 
-		measured = hy_round_row<Precision>(args, Metric == HY_METRIC_COSINE, x, rounded, lane);
+		measured = hy_round_row(args, Metric == HY_METRIC_COSINE, x, rounded, lane);
 	}
 	else
 	{
@@ -232,14 +218,13 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 		return;
 	if (args.reach != NULL)
 	{
-		args.reach[row] = hy_reach<Metric, Precision>(measured, args.padded);
+		args.reach[row] = hy_reach<Metric>(measured, args.padded);
 		return;
 	}
 	args.aim[row].kind = measured.kind;
 	args.aim[row].size = measured.length;
 	args.aim[row].length = __double2float_ru(measured.length * HY_CUDA_ROUND_UP);
 	args.aim[row].rest = __double2float_ru(measured.rest);
-	args.aim[row].scale = measured.scale;
 }
 
 /*
@@ -276,6 +261,8 @@ template <int Metric>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_aim_kernel(const HyCudaFiltered args)
 {
+	hy_needs_bfloat16();
+
 	const int q = blockIdx.x * HY_CUDA_THREADS + threadIdx.x;
 
 	if (q >= args.rows.query_count)

@@ -7,6 +7,7 @@
 
 #include "cuda/best.cuh"
 #include "cuda/filter_launch.h"
+#include "cuda/matrix.cuh"
 
 /*
  * hy_settle_kernel: the list of query number blockIdx.x.  Of a list that was too short it is not
@@ -17,6 +18,8 @@ __global__ void
 __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	hy_settle_kernel(const HyCudaFiltered args)
 {
+	hy_needs_bfloat16();
+
 	__shared__ float query[Kind::queries][HY_CUDA_SEGMENT];
 	__shared__ HyBest best;
 	const int lane = threadIdx.x % HY_CUDA_WARP;

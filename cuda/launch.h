@@ -26,8 +26,13 @@ extern "C"
 	typedef struct HyCudaRows
 	{
 		const void *targets; /* row 0; aligned to its element */
-		int64_t stride;      /* bytes from row to row, a multiple of the element's size */
-		int64_t rows;        /* >= 1 */
+		/*
+	     * canonical sums of squares of the rows; read for cosine and several queries only.  NULL: the
+	     * kernel finds them
+	     */
+		const float *target_norms;
+		int64_t stride; /* bytes from row to row, a multiple of the element's size */
+		int64_t rows;   /* >= 1 */
 		const float *queries;
 		int32_t query_stride;     /* elements from query to query; 0: packed, dims apart */
 		const float *query_norms; /* canonical sums of squares; read for cosine only.  NULL: the

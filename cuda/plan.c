@@ -97,7 +97,13 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
-		rows = least(rows, (int64_t) (scratch->up / ((uint64_t) work->dims * work->element)));
+	{
+		/* what goes up with the rows lies behind all of them, aligned to itself */
+		uint64_t room = scratch->up - (uint64_t) work->row_up;
+
+		rows = least(rows, (int64_t) (room / ((uint64_t) work->dims * (uint64_t) work->element +
+		                                      (uint64_t) work->row_up)));
+	}
 	if (work->pair_down > 0)
 		rows = least(rows, (int64_t) ((scratch->down / (uint64_t) chunk->query_count -
 		                               (uint64_t) work->query_down) /

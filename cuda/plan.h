@@ -39,6 +39,7 @@ typedef struct HyCudaWork
 	int32_t element;    /* bytes of one element of a row */
 	bool resident;      /* the rows are on the device: they need no scratch */
 	int32_t query_up;   /* bytes that go up with a query's elements */
+	int32_t row_up;     /* bytes that go up with a row's elements, where it is not resident */
 	int32_t query_down; /* bytes of results of a query, however many rows */
 	int32_t pair_down;  /* bytes of results of a query and a row */
 } HyCudaWork;

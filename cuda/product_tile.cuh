@@ -3,18 +3,14 @@
  *		A block's tile of products: rounded vectors pass through shared memory, HY_CUDA_TILE_DIMS dims
  *		at a time, on their way to the matrix unit.
  *
- * HyTile<true>, where copies into shared memory go on by themselves: 128 queries by 256 rows, a warp
- * 64 by 64.  What such a tile wants of shared memory for a product is a third less than of one half as
- * wide, of the second-level cache a quarter, and either would otherwise be what it waits for.  Its sums
- * take half of a thread's registers, so that a multiprocessor holds one block, which keeps three stages
- * on their way while a fourth is multiplied: one barrier a stage, since the stage that is filled is the
- * one that all have left.  A block takes several tiles, where there are many, and the next one's stages
- * come while it looks at its sums.  A vector's 64 bytes of a stage are four parts, and where a part lies goes
- * by its vector, so that the same part of eight vectors lies in 32 different banks.
- *
- * HyTile<false>, for 7.5: 128 by 128, a warp 64 by 32.  The next stage waits in registers while one is
- * multiplied, so that there is one, of 20 KiB, and two blocks fit the 64 KiB of a multiprocessor.  A
- * vector is 20 words long there instead of 16, for the same reason.
+ * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  It wants a third less of shared
+ * memory for a product than one half as wide, and a quarter less of the second-level cache, and either
+ * would otherwise be what it waits for.  Its sums take half of a thread's registers, so that a
+ * multiprocessor holds one block, which keeps three stages on their way while a fourth is multiplied.
+ * There is one barrier a stage, since the stage that is filled is the one that all have left.  A block
+ * takes several tiles, where there are many, and the next one's stages come while it looks at its sums.
+ * A vector's 64 bytes of a stage are four parts.  Where a part lies goes by its vector, so that the same
+ * part of eight vectors lies in 32 different banks.
  */
 #ifndef HY_CUDA_PRODUCT_TILE_CUH
 #define HY_CUDA_PRODUCT_TILE_CUH
@@ -25,7 +21,7 @@
 
 #include "cuda/filter_launch.h"
 #include "cuda/launch.cuh"
-#include "cuda/precision.cuh"
+#include "cuda/matrix.cuh"
 #include "cuda/row_sums.cuh"
 
 #ifdef __CUDACC__
@@ -48,7 +44,7 @@ hy_dynamic_shared()
 #define HY_CUDA_LEFT (HY_CUDA_WARP_QUERIES / 16) /* fragments of a warp's queries */
 
 /* HyTile: what a block takes, and how; shared: bytes of shared memory, asked for at the launch. */
-template <bool Asynchronous> struct HyTile
+struct HyTile
 {
 	static const int rows = 256;
 	static const int warp_rows = rows / HY_CUDA_WIDE;
@@ -58,18 +54,6 @@ template <bool Asynchronous> struct HyTile
 	static const int stage_parts = (HY_CUDA_TILE + rows) * HY_CUDA_PARTS_OF_VECTOR;
 	static const int copies = stage_parts / HY_CUDA_THREADS; /* of a thread */
 	static const int shared = stages * stage_parts * HY_CUDA_PART_BYTES;
-};
-
-template <> struct HyTile<false>
-{
-	static const int rows = 128;
-	static const int warp_rows = rows / HY_CUDA_WIDE;
-	static const int right = warp_rows / 8;
-	static const int blocks = 2;
-	static const int stride = HY_CUDA_TILE_DIMS / 2 + 4; /* words of a vector */
-	static const int copies = HY_CUDA_TILE * HY_CUDA_PARTS_OF_VECTOR / HY_CUDA_THREADS;
-	static const int words = (HY_CUDA_TILE + rows) * stride;
-	static const int shared = 0; /* what it has is always there */
 };
 
 /* HyPart: 16 bytes that a thread copies: which of a vector's, and which vector. */
@@ -110,7 +94,7 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 
 	input.queries = queries + (int64_t) query_tile * HY_CUDA_TILE * padded;
 	input.targets = targets + first_row * padded;
-	input.rows = left < HyTile<true>::rows ? (int) left : HyTile<true>::rows;
+	input.rows = left < HyTile::rows ? (int) left : HyTile::rows;
 	input.padded = padded;
 	return input;
 }
@@ -162,7 +146,7 @@ hy_strip(const HyTurns &turns, unsigned tile)
 	return HyStrip{(int) (first + within % tall), (int) (within / tall)};
 }
 
-/* hy_place: where a part of a vector lies in a stage of HyTile<true>, in parts. */
+/* hy_place: where a part of a vector lies in a stage, in parts. */
 __device__ __forceinline__ int
 hy_place(int vector, int part)
 {
@@ -174,7 +158,7 @@ __device__ __forceinline__ void
 hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 {
 #pragma unroll
-	for (int i = 0; i < HyTile<true>::copies; i++)
+	for (int i = 0; i < HyTile::copies; i++)
 	{
 		const HyPart part = hy_part(i);
 		const int offset = start + part.part * HY_CUDA_PART_ELEMENTS;
@@ -194,10 +178,9 @@ hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 }
 
 /* hy_multiply_stage: what a stage adds to a warp's sums. */
-template <class Precision>
 __device__ __forceinline__ void
 hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
-                  float (&sum)[HY_CUDA_LEFT][HyTile<true>::right][4])
+                  float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int matrix = lane / 8;
@@ -209,10 +192,10 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 	for (int step = 0; step < HY_CUDA_TILE_DIMS / HY_CUDA_STEP; step++)
 	{
 		uint32_t a[HY_CUDA_LEFT][4];
-		uint32_t b[HyTile<true>::right / 2][4];
+		uint32_t b[HyTile::right / 2][4];
 
 #pragma unroll
-		for (int j = 0; j < HyTile<true>::right / 2; j++)
+		for (int j = 0; j < HyTile::right / 2; j++)
 			hy_load_matrices(b[j], stage + hy_place(row + j * 16, step * 2 + matrix % 2));
 #pragma unroll
 		for (int i = 0; i < HY_CUDA_LEFT; i++)
@@ -221,11 +204,11 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 		for (int i = 0; i < HY_CUDA_LEFT; i++)
 		{
 #pragma unroll
-			for (int j = 0; j < HyTile<true>::right; j++)
+			for (int j = 0; j < HyTile::right; j++)
 			{
 				const uint32_t right[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
 
-				hy_multiply_in(Precision(), sum[i][j], a[i], right);
+				hy_multiply(sum[i][j], a[i], right);
 			}
 		}
 	}
@@ -271,8 +254,8 @@ hy_begin_feed(const HyTurns &turns, InputOf input_of)
 	HyFeed<InputOf> feed = {input_of, input_of(turns.first), turns.first, turns.end, 0};
 
 #pragma unroll 1
-	for (int i = 0; i < HyTile<true>::stages - 1; i++)
-		hy_feed(&feed, shared + i * HyTile<true>::stage_parts);
+	for (int i = 0; i < HyTile::stages - 1; i++)
+		hy_feed(&feed, shared + i * HyTile::stage_parts);
 	return feed;
 }
 
@@ -280,127 +263,67 @@ hy_begin_feed(const HyTurns &turns, InputOf input_of)
  * hy_tile_products: a warp's sums of the block's next tile, over all dims; *stage: where it begins.  The
  * whole block comes; what it did with shared memory before is seen by all.
  */
-template <class Precision, class InputOf>
+template <class InputOf>
 __device__ __forceinline__ void
 hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, int warp_row,
-                 float (&sum)[HY_CUDA_LEFT][HyTile<true>::right][4])
+                 float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
-	typedef HyTile<true> Tile;
 	uint4 *const shared = (uint4 *) hy_dynamic_shared();
 
 	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
 		/* that which all have left */
-		const int free = (*stage + Tile::stages - 1) % Tile::stages;
+		const int free = (*stage + HyTile::stages - 1) % HyTile::stages;
 
-		__pipeline_wait_prior(Tile::stages - 2);
+		__pipeline_wait_prior(HyTile::stages - 2);
 		__syncthreads();
-		hy_feed(feed, shared + free * Tile::stage_parts);
-		hy_multiply_stage<Precision>(shared + *stage * Tile::stage_parts, warp_query, warp_row,
-		                             sum);
-		*stage = (*stage + 1) % Tile::stages;
+		hy_feed(feed, shared + free * HyTile::stage_parts);
+		hy_multiply_stage(shared + *stage * HyTile::stage_parts, warp_query, warp_row, sum);
+		*stage = (*stage + 1) % HyTile::stages;
 	}
 }
 
-/* HyLoads: a stage of HyTile<false> on its way into shared memory. */
-struct HyLoads
+/* hy_column: which row, from the thread's first on, column j of its sums belongs to. */
+__device__ __forceinline__ int
+hy_column(int j)
 {
-	uint4 queries[HyTile<false>::copies];
-	uint4 targets[HyTile<false>::copies];
+	return j / 2 * 8 + j % 2;
+}
+
+/* HyMost: the largest a and b of the rows of which a thread has products. */
+struct HyMost
+{
+	float reach;
+	float rough;
 };
 
-/* hy_begin_loads: the dims from start on, if there are any. */
-__device__ __forceinline__ void
-hy_begin_loads(HyLoads *loads, const HyTileInput &input, int start)
+__device__ __forceinline__ HyMost
+hy_most(const HyCudaReach *reach, int first_row, int rows)
 {
-	if (start >= input.padded)
-		return;
+	HyMost most = {};
+
 #pragma unroll
-	for (int i = 0; i < HyTile<false>::copies; i++)
+	for (int j = 0; j < HyTile::right * 2; j++)
 	{
-		const HyPart part = hy_part(i);
-		const int element = part.vector * input.padded + start + part.part * HY_CUDA_PART_ELEMENTS;
+		const int row = first_row + hy_column(j);
 
-		loads->queries[i] = *(const uint4 *) (input.queries + element);
-		loads->targets[i] = *(const uint4 *) (input.targets + element);
-	}
-}
-
-/* hy_end_loads: nobody reads the stage any more. */
-__device__ __forceinline__ void
-hy_end_loads(const HyLoads &loads, int padded, int start, uint32_t *stage)
-{
-	if (start >= padded)
-		return;
-#pragma unroll
-	for (int i = 0; i < HyTile<false>::copies; i++)
-	{
-		const HyPart part = hy_part(i);
-		uint32_t *to = stage + part.vector * HyTile<false>::stride + part.part * 4;
-
-		*(uint4 *) to = loads.queries[i];
-		*(uint4 *) (to + HY_CUDA_TILE * HyTile<false>::stride) = loads.targets[i];
-	}
-}
-
-template <class Precision>
-__device__ __forceinline__ void
-hy_multiply_loads(const uint32_t *stage, int warp_query, int warp_row,
-                  float (&sum)[HY_CUDA_LEFT][HyTile<false>::right][4])
-{
-	const int stride = HyTile<false>::stride;
-	const int lane = threadIdx.x % HY_CUDA_WARP;
-
-#pragma unroll
-	for (int step = 0; step < HY_CUDA_TILE_DIMS / HY_CUDA_STEP; step++)
-	{
-		const int word = step * HY_CUDA_STEP / 2 + lane % 4;
-		uint32_t b[HyTile<false>::right][2];
-
-#pragma unroll
-		for (int j = 0; j < HyTile<false>::right; j++)
+		if (row < rows)
 		{
-			const uint32_t *row =
-				stage + (HY_CUDA_TILE + warp_row + j * 8 + lane / 4) * stride + word;
-
-			b[j][0] = row[0];
-			b[j][1] = row[4];
-		}
-#pragma unroll
-		for (int i = 0; i < HY_CUDA_LEFT; i++)
-		{
-			const uint32_t *query = stage + (warp_query + i * 16 + lane / 4) * stride + word;
-			const uint32_t a[4] = {query[0], query[8 * stride], query[4], query[8 * stride + 4]};
-
-#pragma unroll
-			for (int j = 0; j < HyTile<false>::right; j++)
-				hy_multiply_in(Precision(), sum[i][j], a, b[j]);
+			most.reach = fmaxf(most.reach, reach[row].reach);
+			most.rough = fmaxf(most.rough, reach[row].rough);
 		}
 	}
+	return most;
 }
 
-/* hy_tile_products: the same of the narrow tile, of which a block takes one. */
-template <class Precision>
-__device__ __forceinline__ void
-hy_tile_products(const HyTileInput &input, int warp_query, int warp_row,
-                 float (&sum)[HY_CUDA_LEFT][HyTile<false>::right][4])
+/*
+ * hy_most_bound: of a value of one of those rows, to which its own a and b would add no more; rounded
+ * up.
+ */
+__device__ __forceinline__ float
+hy_most_bound(float value, float length, float rest, const HyMost &most)
 {
-	__shared__ __align__(16) uint32_t stage[HyTile<false>::words];
-	HyLoads loads;
-
-	hy_begin_loads(&loads, input, 0);
-	hy_end_loads(loads, input.padded, 0, stage);
-	for (int start = 0; start < input.padded; start += HY_CUDA_TILE_DIMS)
-	{
-		const int next = start + HY_CUDA_TILE_DIMS;
-
-		hy_begin_loads(&loads, input, next);
-		__syncthreads();
-		hy_multiply_loads<Precision>(stage, warp_query, warp_row, sum);
-		/* nobody may fill a stage that is still read */
-		__syncthreads();
-		hy_end_loads(loads, input.padded, next, stage);
-	}
+	return __fmaf_ru(rest, most.rough, __fmaf_ru(length, most.reach, value));
 }
 
 #endif

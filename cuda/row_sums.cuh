@@ -54,6 +54,9 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 
 	/* Steps of 64 elements that are read together: shorter elements, for as many bytes, more. */
 	static const int steps_ahead = Queries == 1 && sizeof(Type) == 2 ? 4 : 2;
+
+	/* Whether norms of rows that somebody gives are used: memory is the limit of a single query. */
+	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };
 
 /* HyInOrder: a block's queries are first and those that follow it. */
@@ -288,7 +291,7 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
  * hy_accumulate: one step of 64 elements, of which count (at most 64) are there.  Absent elements
  * count as +0, which changes no bit (core/distance.h).
  */
-template <class Kind, bool Whole>
+template <class Kind, bool Whole, bool Norms>
 __device__ __forceinline__ void
 hy_accumulate(const typename Kind::Element *const *target, const float (*query)[HY_CUDA_SEGMENT],
               int start, int step, int count, int lane, HyLanes *lanes, HyLanes *norms)
@@ -321,7 +324,7 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 			pair->high = hy_step<Kind::metric>(pair->high, b, high[r]);
 		}
 	}
-	if (Kind::metric == HY_METRIC_COSINE)
+	if (Norms)
 	{
 #pragma unroll
 		for (int r = 0; r < Kind::rows; r++)
@@ -330,6 +333,24 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 			norms[r].high = __fmaf_rn(high[r], high[r], norms[r].high);
 		}
 	}
+}
+
+/* hy_accumulate_segment: all steps of a segment of so many elements that begins at start. */
+template <class Kind, bool Norms>
+__device__ __forceinline__ void
+hy_accumulate_segment(const typename Kind::Element *const *target,
+                      const float (*query)[HY_CUDA_SEGMENT], int start, int length, HyLanes *lanes,
+                      HyLanes *norms)
+{
+	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const int whole = length - length % HY_LANES;
+
+#pragma unroll(Kind::steps_ahead)
+	for (int step = 0; step < whole; step += HY_LANES)
+		hy_accumulate<Kind, true, Norms>(target, query, start, step, HY_LANES, lane, lanes, norms);
+	if (whole < length)
+		hy_accumulate<Kind, false, Norms>(target, query, start, whole, length - whole, lane, lanes,
+		                                  norms);
 }
 
 /* hy_row: where a row lies. */
@@ -342,10 +363,10 @@ hy_row(const HyCudaRows &args, int64_t row)
 
 /*
  * hy_gathered_sums: canonical sums of the warp's rows, wherever they lie, and the block's queries; of
- * cosine the rows' norms too.  A thread gets that of pair number lane * pairs / 32, which is row number
- * pair / queries and query number pair % queries of them; it means nothing where the warp has none
- * (there).  The block's first segment must lie in query where there is but one; where there are more,
- * every thread of the block has to come.
+ * cosine the rows' norms too, unless they are given.  A thread gets that of pair number
+ * lane * pairs / 32, which is row number pair / queries and query number pair % queries of them; it
+ * means nothing where the warp has none (there).  The block's first segment must lie in query where
+ * there is but one; where there are more, every thread of the block has to come.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -354,6 +375,8 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
                  float *norm)
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
+	const bool finds =
+		Kind::metric == HY_METRIC_COSINE && (!Kind::takes_norms || args.target_norms == NULL);
 	HyTwins twins[Kind::pairs] = {};
 	HyTwins norm_twins[Kind::rows] = {};
 
@@ -361,7 +384,6 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 	{
 		const int left = args.dims - start;
 		const int length = left < HY_CUDA_SEGMENT ? left : HY_CUDA_SEGMENT;
-		const int whole = length - length % HY_LANES;
 		HyLanes lanes[Kind::pairs] = {};
 		HyLanes norms[Kind::rows] = {};
 
@@ -373,16 +395,14 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 		}
 		if (!there)
 			continue;
-#pragma unroll(Kind::steps_ahead)
-		for (int step = 0; step < whole; step += HY_LANES)
-			hy_accumulate<Kind, true>(target, query, start, step, HY_LANES, lane, lanes, norms);
-		if (whole < length)
-			hy_accumulate<Kind, false>(target, query, start, whole, length - whole, lane, lanes,
-			                           norms);
+		if (finds)
+			hy_accumulate_segment<Kind, true>(target, query, start, length, lanes, norms);
+		else
+			hy_accumulate_segment<Kind, false>(target, query, start, length, lanes, norms);
 #pragma unroll
 		for (int i = 0; i < Kind::pairs; i++)
 			hy_flush(&lanes[i], &twins[i]);
-		if (Kind::metric == HY_METRIC_COSINE)
+		if (finds)
 		{
 #pragma unroll
 			for (int r = 0; r < Kind::rows; r++)
@@ -392,7 +412,7 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 
 	const float sum = hy_fold(twins, lane);
 
-	if (Kind::metric == HY_METRIC_COSINE)
+	if (finds)
 		*norm = hy_fold(norm_twins, lane);
 	return sum;
 }
@@ -408,6 +428,13 @@ hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
 #pragma unroll
 	for (int r = 0; r < Kind::rows; r++)
 		target[r] = hy_row<Kind>(args, first_row + r < args.rows ? first_row + r : args.rows - 1);
+	if (Kind::takes_norms && args.target_norms != NULL)
+	{
+		const int64_t row =
+			first_row + threadIdx.x % HY_CUDA_WARP * Kind::pairs / HY_CUDA_WARP / Kind::queries;
+
+		*norm = args.target_norms[row < args.rows ? row : args.rows - 1];
+	}
 	return hy_gathered_sums<Kind>(args, which, first_row < args.rows, target, query, norm);
 }
 

@@ -9,6 +9,13 @@
 /* One task has at most this many rows: products with a row's bytes stay far below 2^63. */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
+/*
+ * Elements of all queries that a row meets, from which on its norm goes up: a quarter of them are the
+ * multiplications that it saves, which then take longer than its 4 bytes on the bus.
+ */
+#define NORMS_PAY 16384
+
+static uint64_t norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk);
 static HyStatus upload_group(HyDevice *device, HyCudaSlot *slot);
 static bool needs_norms(const HyDevice *device, const HyCudaSlot *slot);
 static HyStatus tell_others(HyDevice *device, const HyCudaSlot *slot);
@@ -98,6 +105,16 @@ hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatrix *queries,
 	                                   .group = -1};
 }
 
+void
+hy_cuda_sweep_take_norms(HyDevice *device)
+{
+	HyCudaSweep *sweep = &device->task.sweep;
+
+	if (sweep->metric == HY_METRIC_COSINE && sweep->targets.norms != NULL &&
+	    !sweep->work.resident && sweep->work.queries * sweep->work.dims >= NORMS_PAY)
+		sweep->work.row_up = sizeof(float);
+}
+
 HyCudaNext
 hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot)
 {
@@ -136,6 +153,14 @@ hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot)
 		return HY_OK;
 	bytes = (uint64_t) chunk->row_count * (uint64_t) work->dims * (uint64_t) work->element;
 	hy_cuda_stage_rows(&task->sweep.targets, chunk->first_row, chunk->row_count, slot->pinned_up);
+	if (work->row_up > 0)
+	{
+		uint64_t offset = norms_offset(work, chunk);
+
+		bytes = offset + (uint64_t) chunk->row_count * sizeof(float);
+		memcpy(slot->pinned_up + offset, task->sweep.targets.norms + chunk->first_row,
+		       bytes - offset);
+	}
 	error = cudaMemcpyAsync(slot->device_up, slot->pinned_up, bytes, cudaMemcpyHostToDevice,
 	                        slot->stream);
 	if (error != cudaSuccess)
@@ -157,6 +182,10 @@ hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot)
 	                   .query_count = slot->chunk.query_count,
 	                   .dims = sweep->work.dims};
 
+	if (sweep->work.row_up > 0)
+		rows.target_norms =
+			(const float *) (const void *) (slot->device_up +
+		                                    norms_offset(&sweep->work, &slot->chunk));
 	if (sweep->work.resident)
 	{
 		rows.stride = (int64_t) targets->stride;
@@ -195,6 +224,15 @@ needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 
 	return sweep->metric == HY_METRIC_COSINE &&
 	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
+}
+
+/* norms_offset: where norms lie behind a piece's rows. */
+static uint64_t
+norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk)
+{
+	uint64_t bytes = (uint64_t) chunk->row_count * (uint64_t) work->dims * (uint64_t) work->element;
+
+	return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
 
 static HyStatus

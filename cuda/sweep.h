@@ -27,6 +27,12 @@ extern HyStatus hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets);
 extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatrix *queries,
                                 const HyMatrix *targets, int32_t query_down, int32_t pair_down);
 
+/*
+ * hy_cuda_sweep_take_norms: norms of the rows that the task brings go up with them from now on, where
+ * that saves more than it takes; before the first piece.
+ */
+extern void hy_cuda_sweep_take_norms(HyDevice *device);
+
 /* hy_cuda_sweep_next, hy_cuda_sweep_up: what an operation's table needs (pipeline.h). */
 extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);

@@ -92,6 +92,8 @@ topk_start(HyDevice *device)
 
 	if (status == HY_OK && filtered)
 		device->task.operation = &hy_cuda_topk_filter;
+	else
+		hy_cuda_sweep_take_norms(device);
 	return status;
 }
 

@@ -237,9 +237,12 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 	}
 }
 
-/* hy_topk_merge_kernel: the lists of query blockIdx.y. */
+/*
+ * hy_topk_merge_kernel: the lists of query blockIdx.y.  Two blocks, as elsewhere: where no number is
+ * said the compiler spills rather than use registers that nobody else needs.
+ */
 __global__ void
-__launch_bounds__(HY_CUDA_THREADS) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)
+__launch_bounds__(HY_CUDA_THREADS, 2) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)
 {
 	__shared__ HyBest best;
 

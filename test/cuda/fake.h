@@ -87,9 +87,6 @@ extern "C"
 	/* hy_fake_late_loads: kernels that were launched before they were loaded, since the reset. */
 	extern int hy_fake_late_loads(void);
 
-	/* hy_fake_halves: products of fp16 since the reset. */
-	extern uint64_t hy_fake_halves(void);
-
 	/*
  * hy_fake_starts: calls since the reset in which a real driver starts threads, which inherit the
  * caller's mask; hy_fake_unmasked: the first of them that a signal could have come to, or NULL.

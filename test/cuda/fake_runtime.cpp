@@ -53,7 +53,6 @@ static thread_local int current;            /* device of the thread */
 static int resets;
 static int reset_device;
 static int kernels;
-static uint64_t halves;   /* there were at the reset */
 static uint64_t contexts; /* a bit for each device */
 static double now_us;
 static double longest_us;
@@ -173,19 +172,12 @@ extern "C"
 		return late_loads;
 	}
 
-	uint64_t
-	hy_fake_halves(void)
-	{
-		return hy_simt::halves() - halves;
-	}
-
 	void
 	hy_fake_reset(void)
 	{
 		hy_device::reset();
 		resets = 0;
 		kernels = 0;
-		halves = hy_simt::halves();
 		longest_us = 0;
 		dice = 0;
 		contexts = 0;

@@ -155,7 +155,7 @@ many_queries_are_one_group(void)
 	HyCudaScratch scratch;
 
 	CHECK(hy_cuda_scratch_plan(UINT64_C(8) << 30, &scratch));
-	CHECK(hy_cuda_filter_suits(HY_CUDA_BFLOAT16, HY_METRIC_L2, &work, 10, HY_CUDA_FILTER_LEAST));
+	CHECK(hy_cuda_filter_suits(HY_METRIC_L2, &work, 10, HY_CUDA_FILTER_LEAST));
 	CHECK(hy_cuda_filter_plan(&work, 10, &scratch, UINT64_C(8) << 30, &plan));
 	CHECK_INT(plan.group, 10000);
 	CHECK(plan.room > 20000);
@@ -174,55 +174,37 @@ many_queries_are_one_group(void)
 
 /* suits: for cosine. */
 static bool
-suits(HyCudaPrecision precision, const HyCudaWork *work, int32_t k, uint64_t least_work)
+suits(const HyCudaWork *work, int32_t k, uint64_t least_work)
 {
-	return hy_cuda_filter_suits(precision, HY_METRIC_COSINE, work, k, least_work);
+	return hy_cuda_filter_suits(HY_METRIC_COSINE, work, k, least_work);
 }
 
 static void
 few_go_the_canonical_way(void)
 {
 	HyCudaWork work = {.queries = 10000, .rows = 1000000, .dims = 768, .element = 4};
-	int p;
+	HyCudaWork other = work;
 
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		HyCudaPrecision precision = (HyCudaPrecision) p;
-		HyCudaWork other = work;
-
-		CHECK(suits(precision, &work, 10, HY_CUDA_FILTER_LEAST));
-		CHECK(!hy_cuda_filter_suits(precision, HY_METRIC_L1, &work, 10, HY_CUDA_FILTER_LEAST));
-		CHECK(!suits(precision, &work, 129, HY_CUDA_FILTER_LEAST));
-		other.queries = 4;
-		CHECK(!suits(precision, &other, 10, 0));
-		other.queries = 64;
-		CHECK(suits(precision, &other, 10, HY_CUDA_FILTER_LEAST));
-		other.rows = 1000;
-		CHECK(!suits(precision, &other, 10, HY_CUDA_FILTER_LEAST));
-		other = work;
-		other.rows = least(500, work.rows);
-		CHECK(!suits(precision, &other, 128, 0));
-		/* dims that are mostly padding */
-		other = work;
-		other.dims = 1;
-		CHECK(!suits(precision, &other, 10, 0));
-		other.queries = other.rows = 0;
-		CHECK(!suits(precision, &other, 10, 0));
-	}
-}
-
-/* a unit that is less far ahead of the other instructions begins later */
-static void
-fp16_begins_later(void)
-{
-	HyCudaWork work = {.queries = 10, .rows = 1000000, .dims = 768, .element = 4};
-
-	CHECK(!suits(HY_CUDA_BFLOAT16, &work, 10, 0));
-	work.queries = 16;
-	CHECK(suits(HY_CUDA_BFLOAT16, &work, 10, 0));
-	CHECK(!suits(HY_CUDA_HALF, &work, 10, 0));
-	work.queries = 32;
-	CHECK(suits(HY_CUDA_HALF, &work, 10, 0));
+	CHECK(suits(&work, 10, HY_CUDA_FILTER_LEAST));
+	CHECK(!hy_cuda_filter_suits(HY_METRIC_L1, &work, 10, HY_CUDA_FILTER_LEAST));
+	CHECK(!suits(&work, 129, HY_CUDA_FILTER_LEAST));
+	other.queries = 10;
+	CHECK(!suits(&other, 10, 0));
+	other.queries = 16;
+	CHECK(suits(&other, 10, 0));
+	other.queries = 64;
+	CHECK(suits(&other, 10, HY_CUDA_FILTER_LEAST));
+	other.rows = 1000;
+	CHECK(!suits(&other, 10, HY_CUDA_FILTER_LEAST));
+	other = work;
+	other.rows = least(500, work.rows);
+	CHECK(!suits(&other, 128, 0));
+	/* dims that are mostly padding */
+	other = work;
+	other.dims = 1;
+	CHECK(!suits(&other, 10, 0));
+	other.queries = other.rows = 0;
+	CHECK(!suits(&other, 10, 0));
 }
 
 int
@@ -231,6 +213,5 @@ main(void)
 	UNIT_RUN(pieces_cover_a_task_once);
 	UNIT_RUN(many_queries_are_one_group);
 	UNIT_RUN(few_go_the_canonical_way);
-	UNIT_RUN(fp16_begins_later);
 	return unit_finish();
 }

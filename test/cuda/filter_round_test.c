@@ -1,7 +1,6 @@
 /*
  * filter_round_test.c
- *		What rounding takes away is what the kernel says of it: of rows and queries of every magnitude,
- *		in bfloat16, and in fp16, which has a scale.
+ *		What rounding takes away is what the kernel says of it: of rows and queries of every magnitude.
  */
 #include "kinds.h"
 
@@ -15,14 +14,13 @@ typedef enum Form
 	AS_DRAWN, /* by kind */
 	LENGTHS,  /* each vector of a magnitude of its own */
 	EDGES,    /* around powers of two, where rounding goes up to the next */
-	HALFWAY,  /* in the middle between two numbers of a precision */
-	DEEP,     /* over more magnitudes than fp16 has */
+	HALFWAY,  /* in the middle between two numbers that bfloat16 has */
+	DEEP,     /* elements of very different magnitudes */
 	ALONE,    /* one element and zeros */
 	BOUNDS,   /* lengths around the shortest, and the longest, that have a bound */
 	FORMS
 } Form;
 
-static HyCudaPrecision precision;
 static int64_t compared;
 static int64_t bounded;
 
@@ -48,7 +46,7 @@ form_vector(Form form, Kind kind, float *x, int32_t dims)
 				x[i] = sign * size * (unit_random_below(&randomness, 2) ? 0x1.fffffep-1f : 1);
 				break;
 			case HALFWAY:
-				x[i] = sign * size * (1 + (i % 2 ? 0x1p-8f : 0x1p-11f) * (1 + 2 * (float) (i % 5)));
+				x[i] = sign * size * (1 + 0x1p-8f * (1 + 2 * (float) (i % 5)));
 				break;
 			case DEEP:
 				x[i] = value * size * ldexpf(1, -(int) unit_random_below(&randomness, 60));
@@ -66,50 +64,41 @@ form_vector(Form form, Kind kind, float *x, int32_t dims)
 	}
 }
 
-/* element: of a rounded row, in units of its scale. */
+/* element: of a rounded row. */
 static double
 element(uint16_t bits)
 {
 	uint32_t wide = (uint32_t) bits << 16;
 	float value;
 
-	if (precision == HY_CUDA_HALF)
-		return (double) hy_half_to_float(bits);
 	memcpy(&value, &wide, sizeof(value));
 	return (double) value;
 }
 
 /* check_vector: the length of what is missing in rounded; *whole: of x. */
 static double
-check_vector(const float *x, int32_t dims, const uint16_t *rounded, int32_t padded, double scale,
-             double *whole)
+check_vector(const float *x, int32_t dims, const uint16_t *rounded, int32_t padded, double *whole)
 {
 	/* half a place */
-	double off = precision == HY_CUDA_HALF ? 0x1p-11 : 0x1p-8;
-	double least = precision == HY_CUDA_HALF ? 0x1p-14 : 0x1p-126;
-	double largest = 0;
+	double off = 0x1p-8;
+	double least = 0x1p-126;
 	double rest = 0;
 	int32_t i;
 
 	*whole = 0;
 	for (i = 0; i < padded; i++)
 	{
-		double unit = element(rounded[i]);
+		double kept = element(rounded[i]);
 		double value = i < dims ? (double) x[i] : 0;
-		double lost = value - unit * scale;
+		double lost = value - kept;
 
-		CHECK(isfinite(unit) && (unit == 0 || fabs(unit) >= least));
-		CHECK_MSG(fabs(lost) <= (unit == 0 ? least * scale : fabs(value) * off),
-		          "%a became %a times %a", value, unit, scale);
-		largest = fmax(largest, fabs(unit));
+		CHECK(isfinite(kept) && (kept == 0 || fabs(kept) >= least));
+		CHECK_MSG(fabs(lost) <= (kept == 0 ? least : fabs(value) * off), "%a became %a", value,
+		          kept);
 		rest += lost * lost;
 		*whole += value * value;
 		compared++;
 	}
-	if (precision == HY_CUDA_HALF)
-		CHECK(*whole == 0 || (largest >= 0x1p14 && largest <= 0x1p15));
-	else
-		CHECK(scale == 1);
 	*whole = sqrt(*whole);
 	return sqrt(rest);
 }
@@ -125,8 +114,7 @@ check_form(Form form, Kind kind, int32_t dims)
 	uint16_t *rounded = malloc(rounded_bytes);
 	HyCudaAim aim[HY_CUDA_TILE];
 	HyCudaReach reach[HY_CUDA_TILE];
-	HyCudaRound round = {.precision = precision,
-	                     .stride = (int64_t) ((size_t) dims * sizeof(float)),
+	HyCudaRound round = {.stride = (int64_t) ((size_t) dims * sizeof(float)),
 	                     .count = COUNT,
 	                     .room = HY_CUDA_TILE,
 	                     .dims = dims,
@@ -175,15 +163,13 @@ check_form(Form form, Kind kind, int32_t dims)
 		}
 		bounded++;
 		rest = check_vector(x + (size_t) i * (size_t) dims, dims,
-		                    rounded + (size_t) i * (size_t) padded, padded, (double) aim[i].scale,
-		                    &whole);
+		                    rounded + (size_t) i * (size_t) padded, padded, &whole);
 		CHECK_MSG((double) aim[i].rest >= rest &&
 		              (double) aim[i].rest <= rest * 1.0001 + whole * 1e-9,
 		          "form %d, dims %d: %g is missing, said to be %g", (int) form, (int) dims, rest,
 		          (double) aim[i].rest);
 		CHECK((double) aim[i].length >= whole && (double) aim[i].length <= whole * 1.0001);
-		/* a row keeps the scale in its factor */
-		CHECK(reach[i].factor == aim[i].scale);
+		CHECK(reach[i].factor == 1);
 		CHECK((double) reach[i].reach >= rest && (double) reach[i].rough >= whole);
 	}
 	/* what fills the tile up is 0 */
@@ -219,15 +205,8 @@ what_is_missing_is_measured(void)
 int
 main(void)
 {
-	int p;
-
 	hy_fake_reset();
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		precision = (HyCudaPrecision) p;
-		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
-		UNIT_RUN(what_is_missing_is_measured);
-	}
+	UNIT_RUN(what_is_missing_is_measured);
 	printf("# %lld compared, %d left allocated\n", (long long) compared, hy_fake_live());
 	return unit_finish();
 }

@@ -1,7 +1,6 @@
 /*
  * filter_test.c
- *		The kernels that filter, run by fibers: what they find is what the CPU's search finds; in
- *		bfloat16, and in fp16.
+ *		The kernels that filter, run by fibers: what they find is what the CPU's search finds.
  */
 #include "filter_rig.h"
 
@@ -266,6 +265,22 @@ without_the_bound_rows_are_missed(void)
 	(void) finds_all_by_each(c);
 }
 
+/* the rows of a thread differ in length: none may be missed for the sake of the others */
+static void
+lengths_are_uneven(void)
+{
+	Case c = plain;
+
+	c.queries = 60;
+	c.k = 32;
+	/* pieces begin at multiples of 64 */
+	c.rows = 512;
+	c.dims = 64;
+	c.form = OPPOSITE;
+	c.uneven = true;
+	(void) finds_all_by_each(c);
+}
+
 /* most of what is proposed is near: neither the list nor the canonical kernels have much to do */
 static void
 few_are_proposed(void)
@@ -297,6 +312,7 @@ tests(void)
 	UNIT_RUN(extremes);
 	UNIT_RUN(limits_leave_rows_out);
 	UNIT_RUN(without_the_bound_rows_are_missed);
+	UNIT_RUN(lengths_are_uneven);
 	UNIT_RUN(few_are_proposed);
 }
 

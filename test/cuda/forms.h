@@ -1,6 +1,6 @@
 /*
  * forms.h
- *		Vectors that are hard to filter, for the tests of the kernels that do, in either precision.
+ *		Vectors that are hard to filter, for the tests of the kernels that do.
  */
 #ifndef HY_TEST_FORMS_H
 #define HY_TEST_FORMS_H
@@ -12,9 +12,9 @@ typedef enum Form
 {
 	AS_DRAWN,  /* by kind */
 	LENGTHS,   /* each vector of a magnitude of its own, all of them bounded */
-	HALFWAY,   /* elements in the middle between two of the precision, all rounded the same way */
+	HALFWAY,   /* elements in the middle between two that bfloat16 has, all rounded the same way */
 	ABSORBED,  /* one product, and many that the unit cuts off after it */
-	DEEP,      /* magnitudes over more than fp16 has, the largest anywhere */
+	DEEP,      /* elements of very different magnitudes, the largest anywhere */
 	CLUSTERED, /* near to one another, far from the origin */
 	OPPOSITE,  /* two such heaps around the origin, within which rounding leaves no difference */
 	ZEROS,     /* every other vector 0 */
@@ -22,8 +22,6 @@ typedef enum Form
 	FORMS
 } Form;
 
-/* what rows are rounded to */
-static HyCudaPrecision precision;
 static int64_t compared;
 
 /* form_vector: one vector of a form; right: it is what the others are compared with. */
@@ -34,7 +32,6 @@ form_vector(Form form, Kind kind, float *x, int32_t dims, bool right)
 	float size = ldexpf(1, (int) unit_random_below(&randomness, 60) - 30);
 	bool zero = unit_random_below(&randomness, 2) == 0;
 	float sign = unit_random_below(&randomness, 2) ? 1 : -1;
-	bool half = precision == HY_CUDA_HALF;
 	int32_t i;
 
 	for (i = 0; i < dims; i++)
@@ -49,7 +46,7 @@ form_vector(Form form, Kind kind, float *x, int32_t dims, bool right)
 				       ldexpf(1, -(int) unit_random_below(&randomness, 20));
 				break;
 			case HALFWAY:
-				x[i] = sign * (1 + (half ? 0x1p-11f : 0x1p-8f));
+				x[i] = sign * (1 + 0x1p-8f);
 				break;
 			case ABSORBED:
 				x[i] = i == 0 ? 1 : right ? 0x1.fep-12f : 0x1p-12f;
@@ -62,7 +59,7 @@ form_vector(Form form, Kind kind, float *x, int32_t dims, bool right)
 				x[i] = 3 + unit_random_float(&randomness) / 50;
 				break;
 			case OPPOSITE:
-				x[i] = sign * (1 + unit_random_float(&randomness) / (half ? 4096 : 512));
+				x[i] = sign * (1 + unit_random_float(&randomness) / 512);
 				break;
 			case ZEROS:
 				x[i] = zero ? 0 : unit_random_float(&randomness);
@@ -99,23 +96,6 @@ drop_bound(HyCudaReach *on_device, int64_t count, cudaStream_t stream)
 	          cudaSuccess);
 	CHECK_INT(cudaStreamSynchronize(stream), cudaSuccess);
 	free(reach);
-}
-
-/* in_each_precision: on the first device that multiplies it. */
-static void
-in_each_precision(void (*tests)(void))
-{
-	int p;
-
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		precision = (HyCudaPrecision) p;
-		hy_fake.capability = precision == HY_CUDA_HALF ? 7 : 8;
-		hy_fake.capability_minor = precision == HY_CUDA_HALF ? 5 : 0;
-		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
-		tests();
-	}
-	printf("# %lld compared, %d left allocated\n", (long long) compared, hy_fake_live());
 }
 
 #endif

@@ -7,8 +7,8 @@
  *
  * What the unit may err by is nowhere documented, and the filter's answers rest on it
  * (cuda/filter_launch.h): so products of every magnitude and sign try to make it err by more.  The
- * kernels are called directly for that; then hybrid_cuda.so is asked through its vtable.  All of it is
- * done in fp16, and from 8.0 on in bfloat16, too.
+ * kernels are called directly for that, where there is bfloat16; then hybrid_cuda.so is asked through its
+ * vtable.
  *
  * 'small' is what is run under a sanitizer.
  *
@@ -33,7 +33,6 @@ static UnitRandom randomness = {1999};
 static int32_t number;
 static bool small;
 static bool measured; /* of this generation it is known how the unit adds up */
-static HyCudaPrecision precision;
 static double widened[UINT16_MAX + 1];
 static int64_t products;
 static int64_t found;
@@ -149,7 +148,7 @@ download(void *data, const void *from, size_t bytes, cudaStream_t stream)
 	check_cuda(cudaStreamSynchronize(stream), "running a kernel");
 }
 
-/* widen: what each 16 bits stand for, in units of their scale, in which products are, too. */
+/* widen: what each 16 bits stand for. */
 static void
 widen(void)
 {
@@ -161,8 +160,6 @@ widen(void)
 		float value;
 
 		memcpy(&value, &bits, sizeof(value));
-		if (precision == HY_CUDA_HALF)
-			value = hy_half_to_float((uint16_t) i);
 		widened[i] = (double) value;
 	}
 }
@@ -206,15 +203,12 @@ unit_errs(Form form, int32_t dims)
 	                   malloc(rounded / sizeof(uint16_t) * sizeof(double))};
 	double length[2][HY_CUDA_TILE];
 	HyNeighbor *best = calloc(HY_CUDA_TILE, sizeof(HyNeighbor));
-	double slack = precision == HY_CUDA_HALF ? HY_CUDA_HALF_SLACK : HY_CUDA_UNIT_SLACK;
-	HyCudaRound round = {.precision = precision,
-	                     .stride = (int64_t) ((size_t) dims * sizeof(float)),
+	HyCudaRound round = {.stride = (int64_t) ((size_t) dims * sizeof(float)),
 	                     .count = HY_CUDA_TILE,
 	                     .room = HY_CUDA_TILE,
 	                     .dims = dims,
 	                     .padded = padded};
 	HyCudaFiltered args = {
-		.precision = precision,
 		.rows = {.rows = HY_CUDA_TILE, .query_count = HY_CUDA_TILE, .dims = dims},
 		.k = 1,
 		.padded = padded,
@@ -265,11 +259,11 @@ unit_errs(Form form, int32_t dims)
 			long double exact = 0;
 			double part;
 
-			/* of two factors of 11 bits at most the product is exact */
+			/* of two factors of 8 bits the product is exact */
 			for (d = 0; d < padded; d++)
 				exact += left[d] * right[d];
 			part = fabs((double) ((long double) result[i * HY_CUDA_TILE + j] - exact)) /
-			       (slack * padded * length[0][i] * length[1][j]);
+			       (HY_CUDA_UNIT_SLACK * padded * length[0][i] * length[1][j]);
 			/* not a number is beyond every bound, too */
 			CHECK_MSG(part <= 1, "%s, %d dims: %a instead of %La, %g of what is allowed",
 			          form_names[form], (int) dims, (double) result[i * HY_CUDA_TILE + j], exact,
@@ -335,8 +329,6 @@ static const char *
 setting(void *arg, const char *name)
 {
 	(void) arg;
-	if (strcmp(name, "cuda_filter_precision") == 0)
-		return precision == HY_CUDA_HALF ? "half" : NULL;
 	/* whatever there is to do is filtered */
 	return strcmp(name, "cuda_filter_least") == 0 ? "1" : NULL;
 }
@@ -546,7 +538,6 @@ main(int argc, char **argv)
 	HyStatus status;
 	int32_t count = 0;
 	int version;
-	int p;
 	char why[256];
 
 	if (argc < 2)
@@ -575,20 +566,14 @@ main(int argc, char **argv)
 	}
 	/* sm_90: 9.0 */
 	version = atoi(info.architecture + 3);
-	measured = version >= 75 && version < 100;
+	measured = version >= 80 && version < 100;
 	printf("# %s, %s%s\n", info.name, info.architecture, measured ? "" : ", which is not filtered");
 	check_cuda(cudaSetDevice(number), "selecting the device");
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		precision = (HyCudaPrecision) p;
-		if (version < (precision == HY_CUDA_HALF ? 75 : 80))
-			continue;
-		printf("# in %s\n", precision == HY_CUDA_HALF ? "fp16" : "bfloat16");
+	if (version >= 80)
 		UNIT_RUN(the_unit_keeps_its_bound);
-		UNIT_RUN(many_queries);
-		UNIT_RUN(many_centroids);
-		UNIT_RUN(many_queries_are_cancelled);
-	}
+	UNIT_RUN(many_queries);
+	UNIT_RUN(many_centroids);
+	UNIT_RUN(many_queries_are_cancelled);
 	cuda->close(device);
 	printf("# %lld products, %lld of the nearest, %lld assigned rows compared\n",
 	       (long long) products, (long long) found, (long long) assigned);

@@ -31,6 +31,7 @@ typedef struct NearestJob
 	HyNeighbor *expected;
 	int32_t *counts;
 	int32_t *expected_counts;
+	float *norms; /* of nearest_norms */
 	int64_t entries;
 	HyBuffer *buffer; /* of rows that are resident */
 } NearestJob;
@@ -131,6 +132,24 @@ nearest_limits(NearestJob *job, const double *limits)
 	}
 }
 
+/* nearest_norms: norms that come with the rows, larger than theirs, so that answers tell who uses them. */
+static UNIT_UNUSED void
+nearest_norms(NearestJob *job)
+{
+	HyTopKTask *t = &job->task.u.topk;
+	int64_t i;
+
+	job->norms = malloc((size_t) t->targets.rows * sizeof(float));
+	for (i = 0; i < t->targets.rows; i++)
+		job->norms[i] =
+			hy_norm_sq(t->targets.dtype, hy_matrix_row(&t->targets, i), t->targets.dims) *
+			(float) (2 + i % 3);
+	t->targets.norms = job->norms;
+	CHECK_INT(hy_topk_search(t->metric, &t->queries, &t->targets, t->k, job->expected,
+	                         job->expected_counts, NULL),
+	          HY_OK);
+}
+
 static UNIT_UNUSED void
 nearest_check(const void *of)
 {
@@ -165,6 +184,7 @@ nearest_free(NearestJob *job, HyDevice *device)
 	free(job->expected);
 	free(job->counts);
 	free(job->expected_counts);
+	free(job->norms);
 }
 
 #endif

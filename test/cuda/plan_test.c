@@ -63,7 +63,14 @@ check_cover(const HyCudaWork *work, const HyCudaScratch *scratch, const HyCudaPa
 		          (work->query_down + chunk.row_count * work->pair_down) <=
 		      scratch->down);
 		if (!work->resident)
-			CHECK((uint64_t) chunk.row_count * row_bytes <= scratch->up);
+		{
+			uint64_t rows = (uint64_t) chunk.row_count * row_bytes;
+
+			/* what goes up with them is of floats, behind them */
+			if (work->row_up > 0)
+				rows = (rows + 3) / 4 * 4 + (uint64_t) (chunk.row_count * work->row_up);
+			CHECK(rows <= scratch->up);
+		}
 		if (chunk.row_count > 1)
 			CHECK((uint64_t) chunk.query_count * chunk.row_count *
 			          (work->dims > 64 ? work->dims : 64) <=
@@ -99,6 +106,7 @@ pieces_cover_a_task_once(void)
 		work.element = unit_random_below(&randomness, 2) ? 4 : 2;
 		work.resident = unit_random_below(&randomness, 2) != 0;
 		work.query_up = i % 3 == 0 ? 0 : 8;
+		work.row_up = i % 5 == 0 ? 4 : 0;
 		/* distances, the k best, or both */
 		work.query_down = i % 2 == 0 ? 0 : 16 * (1 + (int32_t) unit_random_below(&randomness, 128));
 		work.pair_down = i % 4 == 1 ? 0 : 8;

@@ -124,6 +124,28 @@ many_pieces(void)
 	close_one(device);
 }
 
+/* norms that come with the rows, here larger than theirs, are those of the answer, as on the CPU */
+static void
+given_norms_are_used(void)
+{
+	HyDevice *device = open_one(0);
+	float norms[300];
+	DistanceJob job;
+	HyDistanceTask *task = &job.task.u.distance;
+	int i;
+
+	job_make(&job, HY_METRIC_COSINE, HY_F32, 200, 83, 300, 0);
+	for (i = 0; i < 300; i++)
+		norms[i] = (float) (200 + i);
+	task->targets.norms = norms;
+	CHECK_INT(hy_distance_matrix(task->metric, &task->queries, &task->targets, job.expected, NULL),
+	          HY_OK);
+	CHECK_INT(run(device, &job.task, NULL), HY_OK);
+	distance_check(&job);
+	distance_free(&job);
+	close_one(device);
+}
+
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -385,6 +407,7 @@ main(void)
 	RUN(distances_from_host_memory);
 	RUN(empty_tasks);
 	RUN(many_pieces);
+	RUN(given_norms_are_used);
 	RUN(kernels_keep_to_the_pace);
 	RUN(one_query);
 	RUN(resident_rows);

@@ -52,6 +52,38 @@ caps_and_estimates(void)
 	close_one(device);
 }
 
+/* as on the CPU: of several queries no norm of a row is found that the task brings */
+static void
+given_norms_are_used(void)
+{
+	HyDevice *device = open_one(UINT64_C(1) << 20);
+	int dtype;
+
+	for (dtype = 0; dtype < HY_DTYPE_COUNT; dtype++)
+	{
+		NearestJob job;
+		Trial trial;
+		double first;
+
+		/* pieces that end anywhere, elements that end between two norms; groups of queries */
+		job_make(&job, HY_METRIC_COSINE, (HyDtype) dtype, 301, 160, 555, 7, 0);
+		first = job.expected[0].distance;
+		nearest_norms(&job);
+		CHECK(first != job.expected[0].distance);
+		trial = nearest_trial(&job);
+		trial.up_unknown = true;
+		trial_run(device, &trial);
+		/* no other metric has a use for them */
+		nearest_free(&job, NULL);
+		job_make(&job, HY_METRIC_L2, (HyDtype) dtype, 301, 160, 555, 7, 0);
+		nearest_norms(&job);
+		trial = nearest_trial(&job);
+		(void) trial_counted(device, &trial);
+		nearest_free(&job, NULL);
+	}
+	close_one(device);
+}
+
 /* every kind; what the estimate says of bytes is what a task then reports */
 static void
 nearest_of_rows_anywhere(void)
@@ -379,6 +411,7 @@ main(void)
 		return 1;
 	RUN(caps_and_estimates);
 	RUN(nearest_of_rows_anywhere);
+	RUN(given_norms_are_used);
 	RUN(fewer_rows_than_asked_for);
 	RUN(many_pieces);
 	RUN(one_query);

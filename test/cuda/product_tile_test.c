@@ -11,25 +11,25 @@ static int64_t compared;
 
 /* draw_rounded: element i of a vector, and its bits. */
 static float
-draw_rounded(HyCudaPrecision precision, uint16_t *bits)
+draw_rounded(uint16_t *bits)
 {
 	float value = (float) unit_random_below(&randomness, 15) - 7;
 	uint32_t word;
 
 	memcpy(&word, &value, sizeof(word));
-	*bits = precision == HY_CUDA_HALF ? hy_float_to_half(value) : (uint16_t) (word >> 16);
+	*bits = (uint16_t) (word >> 16);
 	return value;
 }
 
 /* vectors: `count` of them, room for whole tiles; what is missing is 0. */
 static uint16_t *
-vectors(HyCudaPrecision precision, int64_t count, int32_t padded, float *values)
+vectors(int64_t count, int32_t padded, float *values)
 {
 	uint16_t *bits = calloc((size_t) (whole_tiles(count) * padded), sizeof(uint16_t));
 	int64_t i;
 
 	for (i = 0; i < count * padded; i++)
-		values[i] = draw_rounded(precision, &bits[i]);
+		values[i] = draw_rounded(&bits[i]);
 	return bits;
 }
 
@@ -45,15 +45,15 @@ product_of(const float *q, const float *x, int32_t dims)
 }
 
 static void
-check_products(HyCudaPrecision precision, int32_t queries, int64_t rows, int32_t padded)
+check_products(int32_t queries, int64_t rows, int32_t padded)
 {
 	int64_t query_room = whole_tiles(queries);
 	int64_t row_room = whole_tiles(rows);
 	size_t bytes = (size_t) (query_room * row_room) * sizeof(float);
 	float *q = malloc((size_t) (queries * padded) * sizeof(float));
 	float *x = malloc((size_t) (rows * padded) * sizeof(float));
-	uint16_t *q_bits = vectors(precision, queries, padded, q);
-	uint16_t *x_bits = vectors(precision, rows, padded, x);
+	uint16_t *q_bits = vectors(queries, padded, q);
+	uint16_t *x_bits = vectors(rows, padded, x);
 	HyNeighbor *best = calloc((size_t) queries, sizeof(HyNeighbor));
 	float *products = malloc(bytes);
 	void *room = NULL;
@@ -66,8 +66,7 @@ check_products(HyCudaPrecision precision, int32_t queries, int64_t rows, int32_t
 	CHECK_INT(cudaStreamCreateWithFlags(&stream, 0), cudaSuccess);
 	memset(products, 0xff, bytes);
 
-	HyCudaFiltered args = {.precision = precision,
-	                       .rows = {.rows = rows, .query_count = queries, .dims = padded},
+	HyCudaFiltered args = {.rows = {.rows = rows, .query_count = queries, .dims = padded},
 	                       .k = 1,
 	                       .padded = padded,
 	                       .queries = to_device(q_bits, (size_t) (query_room * padded) * 2, stream),
@@ -118,21 +117,14 @@ check_products(HyCudaPrecision precision, int32_t queries, int64_t rows, int32_t
 static void
 every_query_meets_every_row(void)
 {
-	int p;
-
-	for (p = HY_CUDA_BFLOAT16; p <= HY_CUDA_HALF; p++)
-	{
-		HyCudaPrecision precision = (HyCudaPrecision) p;
-
-		check_products(precision, 1, 1, 32);
-		check_products(precision, 128, 256, 64);
-		check_products(precision, 130, 129, 96);
-		check_products(precision, 100, 257, 128);
-		check_products(precision, 5, 700, 160);
-		check_products(precision, 129, 384, 416);
-		/* more tiles of queries than stand side by side */
-		check_products(precision, 1100, 520, 32);
-	}
+	check_products(1, 1, 32);
+	check_products(128, 256, 64);
+	check_products(130, 129, 96);
+	check_products(100, 257, 128);
+	check_products(5, 700, 160);
+	check_products(129, 384, 416);
+	/* more tiles of queries than stand side by side */
+	check_products(1100, 520, 32);
 }
 
 /* what a card of 8.6 has of shared memory is enough; a context that is new is asked anew */
@@ -141,13 +133,9 @@ shared_memory_is_asked_for(void)
 {
 	hy_fake.capability = 8;
 	hy_fake.capability_minor = 6;
-	check_products(HY_CUDA_BFLOAT16, 3, 200, 64);
+	check_products(3, 200, 64);
 	CHECK_INT(cudaDeviceReset(), cudaSuccess);
-	check_products(HY_CUDA_BFLOAT16, 3, 200, 64);
-	hy_fake_reset();
-	hy_fake.capability = 7;
-	hy_fake.capability_minor = 5;
-	check_products(HY_CUDA_HALF, 3, 200, 64);
+	check_products(3, 200, 64);
 	hy_fake_reset();
 }
 

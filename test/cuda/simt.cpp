@@ -19,8 +19,7 @@ namespace
 const int warp_size = 32;
 const size_t stack_size = 128 * 1024;
 const int in_product = -1; /* instead of a shuffle's lanes */
-const int in_half_product = -2;
-const int in_load = -3;
+const int in_load = -2;
 const size_t shared_alignment = 128;
 
 /* A place to go on from, in a function that has not returned: what __builtin_setjmp fills. */
@@ -39,7 +38,7 @@ struct Fiber
 	Place place;
 	/* to the shuffles of even and odd number: a reader may be one behind */
 	uint64_t given[2];
-	int lanes; /* of a shuffle, or one of a product's */
+	int lanes; /* of a shuffle, or one of those above */
 	unsigned shuffles;
 	bool started; /* its place is one to go on from */
 	bool ended;
@@ -86,7 +85,6 @@ const char *first_fault;
 const std::function<void()> *thread_body;
 bool unit_cuts;
 int version = 90;
-uint64_t half_products;
 std::vector<char> shared_room;
 char *shared_memory;
 size_t shared_bytes;
@@ -210,22 +208,6 @@ bfloat(uint32_t pair, int which)
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
-}
-
-/* half: one of the two of fp16. */
-float
-half(uint32_t pair, int which)
-{
-	uint32_t bits = which == 0 ? pair & 0xffffu : pair >> 16;
-	uint32_t wide = (bits & 0x7fffu) << 13;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	/* subnormal ones become normal */
-	value *= 0x1p112f;
-	if ((bits & 0x7c00u) == 0x7c00u)
-		value = bits & 1023u ? NAN : INFINITY;
-	return bits & 0x8000u ? -value : value;
 }
 
 /* power: 2^exponent, where that is a normal number. */
@@ -479,43 +461,6 @@ hy_simt::multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2
 	}
 }
 
-/* Four products and the sum so far at a time: exact, they are rounded once. */
-void
-hy_simt::multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b)
-{
-	const int lane = current % warp_size;
-	Factors &factors = warps[current / warp_size].factors[fibers[current].shuffles % 2];
-
-	if (version < 75)
-		report("fp16 by 16 x 8 before 7.5");
-	half_products++;
-	for (int i = 0; i < 4; i++)
-		factors.left[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2] = half(a[i / 2], i % 2);
-	for (int i = 0; i < 2; i++)
-		factors.right[lane / 4][lane % 4 * 2 + i] = half(b, i);
-	give_way(in_half_product);
-	for (int i = 0; i < 4; i++)
-	{
-		const float *left = factors.left[lane / 4 + i / 2 * 8];
-		const float *right = factors.right[lane % 4 * 2 + i % 2];
-		double addend[9];
-
-		for (int k = 0; k < 8; k++)
-			addend[k] = (double) left[k] * right[k];
-		addend[8] = sum[i];
-		if (!unit_cuts)
-			sum[i] = add_up(addend, 9);
-		else
-		{
-			double last[5] = {addend[4], addend[5], addend[6], addend[7], 0};
-
-			addend[4] = sum[i];
-			last[4] = add_up(addend, 5);
-			sum[i] = add_up(last, 5);
-		}
-	}
-}
-
 void
 hy_simt::load_matrices(uint32_t (&words)[4], const void *row)
 {
@@ -551,12 +496,6 @@ void
 hy_simt::capability(int is)
 {
 	version = is;
-}
-
-uint64_t
-hy_simt::halves()
-{
-	return half_products;
 }
 
 void

@@ -14,7 +14,7 @@
  *
  * The matrix unit multiplies what the threads of a warp hand in, in two ways: exactly, in fp64; or as
  * badly as units were seen to (hy_simt::cut_off), every addend cut off at the last place of the
- * largest, all in the same direction; of fp16 four products at a time.
+ * largest, all in the same direction.
  */
 #ifndef HY_TEST_SIMT_H
 #define HY_TEST_SIMT_H
@@ -69,9 +69,6 @@ extern uint64_t shuffle_xor(unsigned mask, uint64_t bits, int lanes);
 /* multiply: sum += a b, 16 x 8 by steps of 16, in the layout of mma.m16n8k16 for bfloat16. */
 extern void multiply(float (&sum)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 
-/* multiply_half: 16 x 8 by steps of 8, in the layout of mma.m16n8k8 for fp16. */
-extern void multiply_half(float (&sum)[4], const uint32_t (&a)[2], uint32_t b);
-
 /* load_matrices: four of 8 rows by 16 bytes, as ldmatrix has them. */
 extern void load_matrices(uint32_t (&words)[4], const void *row);
 
@@ -83,9 +80,6 @@ extern void cut_off(bool cuts);
 
 /* capability: 75 is 7.5.  An instruction that came later is a fault. */
 extern void capability(int version);
-
-/* halves: products of fp16 since the process began. */
-extern uint64_t halves();
 
 extern void copy_async(void *to, const void *from, size_t bytes);
 extern void copies_commit();
