@@ -116,6 +116,7 @@ my %calls = (
 	'hybrid_index_stats' => [ q{SELECT entries FROM X.hybrid_index_stats('item_v')}, 100 ],
 	'hybrid_index_curve' => [ q{SELECT count(*) FROM X.hybrid_index_curve('item_v')}, 0 ],
 	'hybrid_index_check' => [ q{SELECT X.hybrid_index_check('item_v')}, 100 ],
+	'hybrid_index_measure' => [ q{SELECT count(*), min(recall) FROM X.hybrid_index_measure('item_v', ARRAY['[3,1]', '[50,1]']::X.vector[])}, '3|1' ],
 	'hybrid_last_scan' => [ q{SELECT count(*) FROM X.hybrid_last_scan()}, 0 ],
 	'hybrid_spread' => [ q{SELECT count(*) FROM X.hybrid_spread('SELECT 1, 2', ARRAY[1])}, 2 ],
 	'hybrid_get_devices' => [ q{SELECT count(*) FROM X.hybrid_devices}, 2 ],
