@@ -238,8 +238,10 @@ SELECT name, setting FROM pg_settings WHERE name IN ('hybrid.target_recall', 'hy
 RESET ROLE;
 RESET hybrid.probes;
 RESET enable_indexscan;
+BEGIN;
 SELECT count(*) FROM hybrid_index_measure('item_l2', (SELECT v FROM query));
 SELECT name, setting FROM pg_settings WHERE name IN ('hybrid.target_recall', 'hybrid.probes', 'enable_indexscan', 'enable_seqscan', 'enable_sort') ORDER BY 1;
+COMMIT;
 SET enable_seqscan = off;
 EXPLAIN (COSTS off) SELECT id FROM item ORDER BY v <=> '[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]' LIMIT 5;
 
