@@ -1486,6 +1486,25 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 20;
 COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
 'what a hybrid index has measured on its own rows: for a recall, the threshold up to which searches look into lists, and how many rows that is on average; no rows: not measured, a built-in guess is used; for its owner and members of pg_stat_scan_tables';
 
+CREATE FUNCTION hybrid_last_scan(
+	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
+	OUT rows_scored bigint, OUT rows_rescored bigint, OUT rows_rejected bigint, OUT rows_returned bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'hybrid_last_scan'
+-- a worker has had no scan
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+COMMENT ON FUNCTION hybrid_last_scan() IS
+'what the last scan of a hybrid index in this session did: the index (NULL: it has been dropped), the recall it went for (1: it read all stored vectors), hybrid.probes, searches (one, and one more whenever the rows it found were not enough), lists looked into, rows whose codes were scored, rows whose vectors were read, rows that a filter refused unread, rows returned to the executor; of several scans in a plan, the one that ended or was started again last; also of a scan that an error ended; not of scans in parallel workers; no row: there was none yet';
+
+CREATE FUNCTION hybrid_index_measure(index regclass, queries vector[], k int DEFAULT 10)
+RETURNS TABLE (target float8, recall float8, low_share float8, lists float8, rows_scored float8,
+	p50_ms float8, p99_ms float8)
+AS 'MODULE_PATHNAME', 'hybrid_index_measure'
+-- nobody knows which functions a policy calls
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 4;
+COMMENT ON FUNCTION hybrid_index_measure(regclass, vector[], int) IS
+'the recall of an index on a column of vector or halfvec for the caller''s own queries: for hybrid.target_recall of 0.9, 0.95, 0.99 and its current value, mean recall of ORDER BY ... LIMIT k through this index against hybrid_knn, the share of queries with a recall of 0.5 or less, lists looked into and rows whose codes were scored, means of all queries, and the times of half and of 99% of the queries; a row as near as the k-th nearest counts as found; NULL: no query has a row to find; hybrid.probes is taken to be 0, other settings apply; sees the rows that the caller may see, of a partial index those that meet its condition; raises on an expression index, other types, an empty array, NULL, different dimensions, and missing rights';
+
 CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
 AS 'MODULE_PATHNAME', 'hybrid_index_check'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000;

@@ -28,6 +28,7 @@
 
 #include "index/filter.h"
 #include "index/lookup.h"
+#include "index/measure_queries.h"
 #include "index/settings.h"
 
 #define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
@@ -65,8 +66,12 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	Relation relation;
 	ScanCost cost;
 
-	/* Neither an order nor a condition is nothing that this index can give. */
-	if (path->indexorderbys == NIL && path->indexclauses == NIL)
+	/*
+	 * Neither an order nor a condition is nothing that this index can give. While another index is
+	 * measured, queries are to use that one.
+	 */
+	if ((path->indexorderbys == NIL && path->indexclauses == NIL) ||
+	    (OidIsValid(hybrid_measured_index) && index->indexoid != hybrid_measured_index))
 	{
 		*startup = IMPOSSIBLE;
 		*total = IMPOSSIBLE;

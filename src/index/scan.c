@@ -81,6 +81,9 @@ hybridbeginscan(Relation index, int keys, int orderbys)
 	state->scratch =
 		AllocSetContextCreate(state->scan_context, "hybrid scan batch", ALLOCSET_DEFAULT_SIZES);
 	state->first = true;
+	state->end.func = hybrid_last_scan_end;
+	state->end.arg = &state->done;
+	MemoryContextRegisterResetCallback(state->scan_context, &state->end);
 	if (orderbys > 0)
 	{
 		scan->xs_orderbyvals = palloc0(orderbys * sizeof(Datum));
@@ -107,6 +110,7 @@ hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 
 	(void) nkeys;
 	(void) norderbys;
+	hybrid_last_scan_end(&state->done);
 	MemoryContextReset(state->context);
 	state->batch.rows = 0;
 	memset(&state->candidates, 0, sizeof(state->candidates));
@@ -189,6 +193,7 @@ next_candidate(IndexScanDesc scan)
 	}
 	state->last = state->candidates.items[state->next++];
 	state->bounded = state->ordered;
+	state->done.returned++;
 	return &state->last;
 }
 
@@ -224,14 +229,17 @@ begin_query(IndexScanDesc scan)
 	if (state->ordered && !state->null_query)
 		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
 	take_conditions(scan);
+	state->exact =
+		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
+	state->done.index = RelationGetRelid(scan->indexRelation);
+	state->done.target = state->exact ? 1 : hybrid_target_recall;
+	state->done.probes = state->exact ? 0 : hybrid_probes;
 	if (state->nothing)
 	{
 		state->exhausted = true;
 		return;
 	}
 	state->asked = hybrid_asked_of(scan);
-	state->exact =
-		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
 	/* once a scan: it may be started anew for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
@@ -328,9 +336,12 @@ run_pass(IndexScanDesc scan)
 
 	if (!state->ordered)
 	{
+		/* it goes on in the same round */
+		state->done.rounds = 1;
 		run_stream(scan);
 		return;
 	}
+	state->done.rounds++;
 	if (!state->exact)
 	{
 		hybrid_scan_next_lot(state);
@@ -379,9 +390,12 @@ score_batch(IndexScanDesc scan)
 	int i;
 
 	CHECK_FOR_INTERRUPTS();
+	state->done.work.lists =
+		Max(state->done.work.lists, Min(state->store.list + 1, state->store.count));
 	if (batch->rows == 0)
 		return;
 
+	state->done.work.rescored += batch->rows;
 	if (!state->null_query)
 		measure_batch(state, batch);
 	for (i = 0; i < batch->rows; i++)

@@ -14,6 +14,7 @@
 #include "dispatch/dispatcher.h"
 
 #include "index/filter.h"
+#include "index/last_scan.h"
 #include "index/limit.h"
 #include "index/lookup.h"
 #include "index/read.h"
@@ -31,6 +32,8 @@ typedef struct HybridScan
 {
 	HybridIndex index;
 	MemoryContext scan_context;
+	MemoryContextCallback end; /* of scan_context: notes what was done, after an error, too */
+	HybridScanDone done;
 	MemoryContext context; /* of the query: reset at rescan; a child of that of the scan */
 	MemoryContext scratch; /* of one dispatch */
 	bool first;

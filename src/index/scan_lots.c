@@ -63,7 +63,7 @@ hybrid_scan_next_lot(HybridScan *state)
 	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
 	                   ? state->last.distance
 	                   : -INFINITY;
-	HybridLookupWork work;
+	const HybridLookupWork *work = &state->done.work;
 	int count, i;
 
 	state->pass++;
@@ -77,7 +77,15 @@ hybrid_scan_next_lot(HybridScan *state)
 		hybrid_lookup_judge(state->search, judge, state);
 		state->filtered++;
 	}
-	state->finds = hybrid_lookup_next(state->search, k, after, &count);
+	PG_TRY();
+	{
+		state->finds = hybrid_lookup_next(state->search, k, after, &count);
+	}
+	PG_FINALLY();
+	{
+		state->done.work = hybrid_lookup_work(state->search);
+	}
+	PG_END_TRY();
 	if (state->filtered > 0)
 		hybrid_filter_rest(state->filter);
 	state->exhausted = count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF;
@@ -91,10 +99,9 @@ hybrid_scan_next_lot(HybridScan *state)
 		if (!more)
 			state->limit_reached = HY_SCAN_NO_LIMIT;
 	}
-	work = hybrid_lookup_work(state->search);
 	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
-	     (long long) work.lists, (long long) work.rows, (long long) work.rescored,
-	     (long long) work.rejected);
+	     (long long) work->lists, (long long) work->rows, (long long) work->rescored,
+	     (long long) work->rejected);
 	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
 	for (i = 0; i < count; i++)
 	{

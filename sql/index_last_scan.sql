@@ -1,0 +1,87 @@
+-- What the last scan of an index did. Counts lie in bounds: which rows are scored and read depends on the instruction set.
+SET jit = off;
+SET enable_seqscan = off;
+CREATE TABLE item (id int, v vector(16)) WITH (autovacuum_enabled = off);
+INSERT INTO item SELECT i, (SELECT array_agg(sin(i * (k * k + 0.7)) + i % 20) FROM generate_series(1, 16) k)::vector(16) FROM generate_series(1, 4000) i;
+CREATE INDEX item_v ON item USING hybrid (v) WITH (list_size = 64);
+ANALYZE item;
+SELECT lists FROM hybrid_index_stats('item_v') \gset
+\set q '''[1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0]'''
+
+-- no scan yet: what CREATE INDEX searches for is none
+SELECT count(*) FROM hybrid_last_scan();
+SELECT provolatile, proparallel, proretset FROM pg_proc WHERE proname = 'hybrid_last_scan';
+
+-- by codes
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
+SELECT index, target_recall, probes, rounds BETWEEN 1 AND 3 AS few_rounds, lists BETWEEN 2 AND :lists / 2 AS some_lists, rows_scored BETWEEN lists AND 2000 AS some_rows,
+	rows_rescored BETWEEN 10 AND rows_scored AS few_read, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();
+-- the settings are those that it began with
+BEGIN;
+SET LOCAL hybrid.target_recall = 0.8;
+SET LOCAL hybrid.probes = 3;
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
+COMMIT;
+SELECT target_recall, probes, lists FROM hybrid_last_scan();
+
+-- all stored vectors: for a recall of 1, within a sphere, without codes
+SET hybrid.target_recall = 1;
+SET hybrid.probes = 3;
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
+SELECT target_recall, probes, rounds, lists = :lists AS all_lists, rows_scored, rows_rescored, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();
+RESET hybrid.target_recall;
+RESET hybrid.probes;
+SELECT count(id) > 0 AS any FROM item WHERE v <<->> hybrid_sphere(:q, 10);
+SELECT target_recall, probes, rounds, lists = :lists AS all_lists, rows_scored, rows_rescored, rows_returned BETWEEN 1 AND 3999 AS some FROM hybrid_last_scan();
+CREATE INDEX item_l1 ON item USING hybrid (v vector_l1_ops);
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v <+> :q LIMIT 10) s;
+SELECT index, target_recall, rounds, lists, rows_scored, rows_rescored FROM hybrid_last_scan();
+-- nothing is within a radius that is not a number, and nothing is read
+SELECT count(*) FROM item WHERE v <<->> hybrid_sphere(:q, 'NaN');
+SELECT index, rounds, lists, rows_rescored, rows_returned FROM hybrid_last_scan();
+
+-- rows that a filter refuses before their vectors are read
+SELECT count(id) FROM (SELECT id FROM item WHERE id % 100 = 3 ORDER BY v <-> :q LIMIT 10) s;
+SELECT rows_rejected > 100 AS refused, rows_rescored + rows_rejected <= rows_scored AS of_those_scored, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();
+
+-- a cursor that is read further searches again, and ends when it is closed
+BEGIN;
+DECLARE near CURSOR FOR SELECT id FROM item ORDER BY v <-> :q;
+MOVE 300 FROM near;
+SELECT rows_rejected > 100 AS still_the_one_before FROM hybrid_last_scan();
+CLOSE near;
+SELECT rounds > 1 AS more_rounds, rows_returned BETWEEN 300 AND 400 AS returned, rows_rescored >= rows_returned AS read FROM hybrid_last_scan();
+COMMIT;
+
+-- a join starts the scan again for each row, and the last of them counts
+SELECT count(*) FROM (SELECT v FROM item WHERE id <= 30 ORDER BY id) q, LATERAL (SELECT id FROM item ORDER BY item.v <-> q.v LIMIT 4) n;
+SELECT index, rounds BETWEEN 1 AND 3 AS few_rounds, rows_returned BETWEEN 4 AND 10 AS of_one FROM hybrid_last_scan();
+
+-- of the indexes of partitions the one whose scan ended last
+CREATE TABLE part (id int, v vector(16)) PARTITION BY RANGE (id);
+CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (1000) TO (2000);
+INSERT INTO part SELECT id, v FROM item WHERE id < 2000;
+CREATE INDEX part_v ON part USING hybrid (v);
+SELECT count(id) FROM (SELECT id FROM part ORDER BY v <-> :q LIMIT 10) s;
+SELECT index IN ('part_1_v_idx', 'part_2_v_idx') AS of_a_partition, rows_returned BETWEEN 1 AND 20 AS its_own FROM hybrid_last_scan();
+
+-- scans that an error ends: among the rows that a filter looks at, and among those that were returned
+SELECT id FROM item WHERE 10 / (id % 50 - 7) > 5 ORDER BY v <-> :q LIMIT 100;
+SELECT index, rounds, lists BETWEEN 1 AND :lists AS some_lists, rows_scored > 0 AS scored, rows_returned FROM hybrid_last_scan();
+SELECT 1 / (7 - row_number() OVER ()) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 20) s;
+SELECT index, rows_rejected, rows_returned BETWEEN 7 AND 40 AS returned FROM hybrid_last_scan();
+SELECT 1 / (7 - row_number() OVER ()) FROM (SELECT id FROM item ORDER BY v <+> :q LIMIT 20) s;
+SELECT index, rows_rescored, rows_returned BETWEEN 7 AND 40 AS returned FROM hybrid_last_scan();
+-- one that could not begin is none
+SELECT id FROM item ORDER BY v <-> '[1,2]' LIMIT 1;
+SELECT index FROM hybrid_last_scan();
+
+-- an index that was dropped
+DROP INDEX item_l1;
+SELECT index, rows_rescored FROM hybrid_last_scan();
+-- what a worker scanned its leader has not seen; and no worker is asked
+SET force_parallel_mode = on;
+SELECT rows_rescored FROM hybrid_last_scan();
+RESET force_parallel_mode;
+DROP TABLE item, part;

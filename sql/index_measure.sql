@@ -1,0 +1,254 @@
+-- The recall that an index has for given queries. Figures lie in bounds, or are those of the same searches in SQL.
+\set VERBOSITY terse
+SET jit = off;
+SELECT setseed(0.25);
+CREATE TABLE item AS SELECT i AS id, i % 3 AS kind, CASE WHEN i % 50 > 0 THEN
+	(SELECT array_agg(random() + random() - 0.7 + CASE WHEN i % 5 = 0 THEN i % 7 ELSE 0 END + 0 * g) FROM generate_series(1, 16) g)::vector(16) END AS v
+	FROM generate_series(1, 3000) i;
+ALTER TABLE item SET (autovacuum_enabled = off), ALTER v TYPE vector(16);
+-- the same row again and again, rows without an angle, rows that have gone
+INSERT INTO item SELECT 3000 + i, 1, v FROM item, generate_series(1, 40) i WHERE id = 1;
+INSERT INTO item SELECT 4000 + i, 1, array_fill(0, ARRAY[16])::vector FROM generate_series(1, 5) i;
+DELETE FROM item WHERE id % 9 = 4;
+CREATE INDEX item_l2 ON item USING hybrid (v vector_l2_ops) WITH (list_size = 32);
+CREATE INDEX item_int8 ON item USING hybrid (v vector_l2_ops) WITH (list_size = 32, storage = int8);
+CREATE INDEX item_ip ON item USING hybrid (v vector_ip_ops) WITH (list_size = 32);
+CREATE INDEX item_cosine ON item USING hybrid (v vector_cosine_ops) WITH (list_size = 32, storage = float32);
+DELETE FROM item WHERE id % 11 = 4;
+ANALYZE item;
+CREATE TABLE query AS SELECT array_agg(v) AS v FROM (
+	SELECT (SELECT array_agg(random() * 3 - 0.7) FROM generate_series(1, 16) WHERE i > 0)::vector AS v FROM generate_series(1, 20) i
+	UNION ALL SELECT v FROM item WHERE id IN (1, 2, 3)) s;
+
+-- the same in SQL: distances by the index, and by a sort of all rows
+CREATE TYPE figures AS (target float8, recall float8, low_share float8, lists float8, rows_scored float8);
+CREATE FUNCTION by_sql(tab text, op text, queries vector[], k int, expression text DEFAULT 'v', cond text DEFAULT 'true') RETURNS SETOF figures LANGUAGE plpgsql
+	SET enable_seqscan = off SET enable_sort = off SET hybrid.target_recall = 0.95 AS $$
+DECLARE
+	target float8;
+	query vector;
+	exact float8[];
+	near float8[];
+	answers text[] := '{}';
+	low float8[] := '{}';
+	lists float8[] := '{}';
+	scored float8[] := '{}';
+BEGIN
+	FOREACH query IN ARRAY queries LOOP
+		EXECUTE format('SELECT array_agg(d) FROM (SELECT (%1$s %2$s $1) + 0 AS d FROM %3$s WHERE %4$s AND (%1$s %2$s $1) + 0 <> ''NaN'' ORDER BY 1 LIMIT %5$s) s', expression, op, tab, cond, k) INTO exact USING query;
+		answers := answers || exact::text;
+	END LOOP;
+	FOREACH target IN ARRAY '{0.5, 0.9, 0.95, 0.99}'::float8[] LOOP
+		PERFORM set_config('hybrid.target_recall', target::text, true);
+		low := '{}'; lists := '{}'; scored := '{}';
+		FOR i IN 1 .. cardinality(queries) LOOP
+			EXECUTE format('SELECT array_agg(d) FROM (SELECT %1$s %2$s $1 AS d FROM %3$s WHERE %4$s ORDER BY 1 LIMIT %5$s) s', expression, op, tab, cond, k) INTO near USING queries[i];
+			lists := lists || (SELECT l.lists FROM hybrid_last_scan() l)::float8;
+			scored := scored || (SELECT l.rows_scored FROM hybrid_last_scan() l)::float8;
+			exact := answers[i];
+			low := low || (SELECT count(*) FROM unnest(near) d WHERE d <= exact[cardinality(exact)])::float8 / cardinality(exact);
+		END LOOP;
+		RETURN QUERY SELECT target, (SELECT avg(l) FROM unnest(low) l), (SELECT avg((l <= 0.5)::int)::float8 FROM unnest(low) l),
+			(SELECT avg(l) FROM unnest(lists) l), (SELECT avg(l) FROM unnest(scored) l);
+	END LOOP;
+END $$;
+-- one index at a time, so that SQL takes the one that is measured
+CREATE FUNCTION agrees(index regclass, op text, k int, expression text DEFAULT 'v', cond text DEFAULT 'true', OUT targets bigint, OUT alike bool, OUT not_all bool, OUT times bool, OUT scanned text) LANGUAGE plpgsql
+	SET hybrid.target_recall = 0.5 AS $$
+DECLARE
+	tab text := (SELECT indrelid::regclass::text FROM pg_index WHERE indexrelid = index);
+	queries vector[] := (SELECT v FROM query);
+BEGIN
+	CREATE TEMP TABLE measured ON COMMIT DROP AS SELECT * FROM hybrid_index_measure(index, queries, k);
+	scanned := (SELECT l.index::text FROM hybrid_last_scan() l);
+	UPDATE pg_index SET indisvalid = false WHERE indrelid = tab::regclass AND indexrelid <> index;
+	SELECT count(*), bool_and(abs(m.recall - s.recall) < 1e-9 AND abs(m.low_share - s.low_share) < 1e-9 AND abs(m.lists - s.lists) < 1e-6 AND abs(m.rows_scored - s.rows_scored) < 1e-6),
+		min(m.recall) < 1, bool_and(0 < m.p50_ms AND m.p50_ms <= m.p99_ms)
+		INTO targets, alike, not_all, times FROM measured m JOIN by_sql(tab, op, queries, k, expression, cond) s USING (target);
+	UPDATE pg_index SET indisvalid = true WHERE indrelid = tab::regclass;
+	DROP TABLE measured;
+END $$;
+SELECT * FROM agrees('item_l2', '<->', 10);
+SELECT * FROM agrees('item_int8', '<->', 10);
+SELECT * FROM agrees('item_ip', '<#>', 10);
+SELECT * FROM agrees('item_cosine', '<=>', 10);
+SELECT * FROM agrees('item_l2', '<->', 1);
+SELECT * FROM agrees('item_cosine', '<=>', 100);
+
+-- a row for each target, the session's own one, too; at 1 all stored vectors are read
+SELECT target, recall BETWEEN 0.6 AND 1 AS high, low_share BETWEEN 0 AND 0.6 AS not_most, m.lists BETWEEN 1 AND s.lists AS some_lists, rows_scored BETWEEN 10 AND s.entries AS some_rows
+FROM hybrid_index_measure('item_l2', (SELECT v FROM query)) m, hybrid_index_stats('item_l2') s;
+SET hybrid.target_recall = 1;
+SELECT target, CASE WHEN target = 1 THEN recall END AS recall, CASE WHEN target = 1 THEN low_share END AS low_share, CASE WHEN target = 1 THEN rows_scored END AS rows_scored
+FROM hybrid_index_measure('item_l2', (SELECT v FROM query), 5) m;
+SET hybrid.target_recall = 0.97;
+-- hybrid.probes counts for nothing
+SET hybrid.probes = 1;
+SELECT target, lists > 1 AS by_target FROM hybrid_index_measure('item_l2', (SELECT v FROM query), k => 5) m;
+RESET hybrid.target_recall;
+RESET hybrid.probes;
+-- k beyond the rows
+SELECT target, recall > 0.9 AS nearly_all FROM hybrid_index_measure('item_ip', (SELECT v[1:2] FROM query), 4000);
+-- changes of this transaction
+BEGIN;
+DELETE FROM item WHERE id <> 1;
+SELECT target, recall, low_share FROM hybrid_index_measure('item_l2', (SELECT v FROM query));
+ROLLBACK;
+-- queries with nothing to be found do not count for recall
+SELECT target, recall, low_share, lists > 0 AS searched FROM hybrid_index_measure('item_cosine', ARRAY[array_fill(0, ARRAY[16])::vector]);
+SELECT count(*), bool_and(a.recall = b.recall AND a.low_share = b.low_share) AS alike FROM hybrid_index_measure('item_cosine', (SELECT v FROM query)) a
+	JOIN hybrid_index_measure('item_cosine', (SELECT v || array_fill(0, ARRAY[16])::vector FROM query)) b USING (target);
+CREATE TABLE empty (v vector(16));
+CREATE INDEX empty_v ON empty USING hybrid (v);
+SELECT target, recall, low_share FROM hybrid_index_measure('empty_v', (SELECT v FROM query));
+
+-- halfvec: queries are rounded as the operator does it
+CREATE TABLE half ("h x" halfvec(16), d int);
+INSERT INTO half SELECT v::halfvec, id FROM item;
+CREATE INDEX half_h ON half USING hybrid ("h x" halfvec_l2_ops) WITH (list_size = 32);
+CREATE INDEX half_cosine ON half USING hybrid ("h x" halfvec_cosine_ops) WITH (list_size = 32);
+ANALYZE half;
+SELECT * FROM agrees('half_h', '<->', 10, '"h x"');
+SELECT * FROM agrees('half_cosine', '<=>', 10, '"h x"');
+SELECT count(*) FROM hybrid_index_measure('half_h', (SELECT array_agg("h x") FROM half WHERE d IN (1, 2))::vector[]);
+SELECT * FROM hybrid_index_measure('half_h', ARRAY[array_fill(100000, ARRAY[16])::vector]);
+
+-- a partial index: the rows that it has
+CREATE INDEX item_part ON item USING hybrid (v vector_l2_ops) WITH (list_size = 32) WHERE kind = 1 AND id % 2 = 0;
+SELECT * FROM agrees('item_part', '<->', 10, 'v', 'kind = 1 AND id % 2 = 0');
+-- indexes without codes; a materialised view; a column whose type is a domain
+CREATE INDEX item_l1 ON item USING hybrid (v vector_l1_ops);
+SELECT target, recall, lists, rows_scored FROM hybrid_index_measure('item_l1', (SELECT v FROM query));
+CREATE MATERIALIZED VIEW seen AS SELECT id AS d, v::vector(16) AS s FROM item;
+CREATE INDEX seen_v ON seen USING hybrid (s);
+SELECT * FROM agrees('seen_v', '<->', 10, 's');
+CREATE DOMAIN place AS vector(16);
+CREATE TABLE placed (p place);
+INSERT INTO placed SELECT v FROM item;
+CREATE INDEX placed_p ON placed USING hybrid (p);
+SELECT * FROM agrees('placed_p', '<->', 10, 'p');
+
+-- what somebody might set up to be called instead
+CREATE SCHEMA evil;
+CREATE FUNCTION evil.trap(float8, float8) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE OPERATOR evil.<= (FUNCTION = evil.trap, LEFTARG = float8, RIGHTARG = float8);
+CREATE FUNCTION evil.trap(vector, vector) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE OPERATOR evil.<-> (FUNCTION = evil.trap, LEFTARG = vector, RIGHTARG = vector);
+CREATE FUNCTION evil.hybrid_knn(regclass, name, vector[], int, text, text) RETURNS TABLE (query int, id tid, distance float8) LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE DOMAIN evil.vector AS int;
+CREATE TABLE evil.item (v int);
+BEGIN;
+SET LOCAL search_path = evil, pg_catalog, public;
+SELECT count(*) FROM public.hybrid_index_measure('item_l2', (SELECT v FROM public.query));
+SELECT count(*) FROM public.hybrid_index_measure('item_part', (SELECT v FROM public.query));
+SELECT count(*) FROM public.hybrid_index_measure('half_h', (SELECT v FROM public.query));
+ROLLBACK;
+SET client_min_messages = warning;
+DROP SCHEMA evil CASCADE;
+RESET client_min_messages;
+
+-- what is refused
+SELECT hybrid_index_measure(NULL, (SELECT v FROM query));
+SELECT hybrid_index_measure('item_l2', NULL);
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query), NULL);
+SELECT hybrid_index_measure('item_l2', '{}');
+SELECT hybrid_index_measure('item_l2', ARRAY[NULL]::vector[]);
+SELECT hybrid_index_measure('item_l2', (SELECT v || NULL::vector FROM query));
+SELECT hybrid_index_measure('item_l2', ARRAY[['[1]'], ['[2]']]::vector[]);
+SELECT hybrid_index_measure('item_l2', ARRAY['[1,2]']::vector[]);
+SELECT hybrid_index_measure('item_l2', (SELECT v || '[1,2]'::vector FROM query));
+SELECT hybrid_index_measure('empty_v', ARRAY['[1,2]']::vector[]);
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query), 0);
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query), 2000000000);
+SELECT hybrid_index_measure('item', (SELECT v FROM query));
+SELECT hybrid_index_measure(4294967295::oid, (SELECT v FROM query));
+CREATE INDEX item_id ON item (id);
+SELECT hybrid_index_measure('item_id', (SELECT v FROM query));
+CREATE INDEX item_sum ON item USING hybrid (((v + v)::vector(16)));
+SELECT hybrid_index_measure('item_sum', (SELECT v FROM query));
+CREATE TABLE other (s sparsevec(3), b bit(3));
+CREATE INDEX other_s ON other USING hybrid (s);
+CREATE INDEX other_b ON other USING hybrid (b);
+SELECT hybrid_index_measure('other_s', ARRAY['[1,2,3]']::vector[]);
+SELECT hybrid_index_measure('other_b', ARRAY['[1,2,3]']::vector[]);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'item_ip'::regclass;
+SELECT hybrid_index_measure('item_ip', (SELECT v FROM query));
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'item_ip'::regclass;
+CREATE TABLE parted (id int, v vector(16)) PARTITION BY RANGE (id);
+CREATE TABLE part_0 PARTITION OF parted FOR VALUES FROM (0) TO (10000);
+CREATE INDEX parted_v ON parted USING hybrid (v);
+INSERT INTO parted SELECT id, v FROM item;
+SELECT hybrid_index_measure('parted_v', (SELECT v FROM query));
+SELECT count(*) FROM hybrid_index_measure('part_0_v_idx', (SELECT v FROM query));
+CREATE TABLE child () INHERITS (item);
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query));
+DROP TABLE child;
+-- an index that this transaction may not use, since it does not have the versions that older snapshots see
+CREATE TABLE broken (v vector(16));
+INSERT INTO broken SELECT v FROM item WHERE id < 100;
+BEGIN;
+UPDATE broken SET v = v + v;
+CREATE INDEX broken_v ON broken USING hybrid (v);
+SELECT hybrid_index_measure('broken_v', (SELECT v FROM query));
+ROLLBACK;
+
+-- rights: on the table; on the column, which hybrid_knn needs the ctid with; on none
+CREATE ROLE regress_hybrid_measurer;
+GRANT SELECT ON query TO regress_hybrid_measurer;
+SET ROLE regress_hybrid_measurer;
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query));
+SELECT hybrid_index_measure('item_l2', ARRAY['[1,2]']::vector[]);
+SELECT hybrid_index_measure('item_sum', (SELECT v FROM query));
+RESET ROLE;
+GRANT SELECT (v) ON item TO regress_hybrid_measurer;
+SET ROLE regress_hybrid_measurer;
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query));
+RESET ROLE;
+GRANT SELECT (ctid) ON item TO regress_hybrid_measurer;
+SET ROLE regress_hybrid_measurer;
+SELECT count(*) FROM hybrid_index_measure('item_l2', (SELECT v FROM query));
+RESET ROLE;
+GRANT SELECT ON item TO regress_hybrid_measurer;
+-- row security: the rows that the caller sees
+DROP INDEX item_int8, item_part;
+ALTER TABLE item ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one_kind ON item USING (kind = 2 AND id % 2 = 1);
+SET ROLE regress_hybrid_measurer;
+CREATE TEMP TABLE mine AS SELECT * FROM hybrid_index_measure('item_l2', (SELECT v FROM query));
+CREATE TEMP TABLE same AS SELECT * FROM by_sql('item', '<->', (SELECT v FROM query), 10, 'v', 'true');
+SELECT count(*), bool_and(abs(m.recall - s.recall) < 1e-9) AS alike, min(s.recall) > 0.5 AS found FROM mine m JOIN same s USING (target);
+RESET ROLE;
+
+-- an error in between, and all is as it was: the settings, and which indexes may be used
+CREATE FUNCTION not_so_far(int) RETURNS bool LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	IF current_setting('hybrid.target_recall') = '0.99' THEN RAISE 'that is too far'; END IF;
+	RETURN true;
+END $$;
+CREATE POLICY also_far ON item AS RESTRICTIVE USING (not_so_far(id));
+SET hybrid.probes = 7;
+SET enable_indexscan = off;
+SET ROLE regress_hybrid_measurer;
+DO $$ BEGIN
+	PERFORM hybrid_index_measure('item_l2', (SELECT v FROM query));
+EXCEPTION WHEN raise_exception THEN RAISE NOTICE '%', SQLERRM; END $$;
+SELECT name, setting FROM pg_settings WHERE name IN ('hybrid.target_recall', 'hybrid.probes', 'enable_indexscan', 'enable_seqscan', 'enable_sort') ORDER BY 1;
+SELECT hybrid_index_measure('item_l2', (SELECT v FROM query));
+SELECT name, setting FROM pg_settings WHERE name IN ('hybrid.target_recall', 'hybrid.probes', 'enable_indexscan', 'enable_seqscan', 'enable_sort') ORDER BY 1;
+RESET ROLE;
+RESET hybrid.probes;
+RESET enable_indexscan;
+BEGIN;
+SELECT count(*) FROM hybrid_index_measure('item_l2', (SELECT v FROM query));
+SELECT name, setting FROM pg_settings WHERE name IN ('hybrid.target_recall', 'hybrid.probes', 'enable_indexscan', 'enable_seqscan', 'enable_sort') ORDER BY 1;
+COMMIT;
+SET enable_seqscan = off;
+EXPLAIN (COSTS off) SELECT id FROM item ORDER BY v <=> '[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]' LIMIT 5;
+
+DROP FUNCTION agrees, by_sql;
+DROP TYPE figures;
+DROP MATERIALIZED VIEW seen;
+DROP TABLE item, query, half, empty, other, parted, broken, placed, mine, same;
+DROP DOMAIN place;
+DROP FUNCTION not_so_far;
+DROP ROLE regress_hybrid_measurer;
