@@ -207,6 +207,6 @@ gpucheck:
 gpubench:
 	@bench/gpu.sh $(GPUBENCH)
 
--include $(CUDA_OBJS:.o=.d) $(FAKE_OBJS:.o=.d) $(GPU_PURE_OBJS:.o=.d) $(THREAD_OBJS:.o=.d) $(wildcard build/cuda/fake/test/cuda/*.d build/cuda/fake/bench/*.d) \
-	$(wildcard build/cuda/test/cuda/*.d build/cuda/bench/*.d)
+-include $(wildcard $(addsuffix /*.d,$(foreach of,build/cuda build/cuda/fake build/cuda/thread, \
+	$(addprefix $(of)/,bench cuda src/core src/dispatch test/cuda test/cuda/fake))))
 .PHONY: cuda-tests cuda-thread-tests cuda-driver-tests gpu-programs gpu-bundle gpucheck gpubench
