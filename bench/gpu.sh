@@ -69,8 +69,11 @@ libraries=$(python3 - 2>/dev/null <<-'EOF'
 	found = [os.path.dirname(f) for p in places for f in sorted(glob.glob(p + "/*/lib/libcublas.so.1*"))]
 	print(found[-1] if found else "")
 	EOF
-)
-[ -z "$libraries" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$libraries"
+) || libraries=
+if [ -n "$libraries" ]; then
+	export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$libraries"
+	echo "# python3 has cuBLAS in $libraries" | tee -a "$output"
+fi
 
 # unended: the sections that are still to be run, in the program's order
 unended()
@@ -111,8 +114,12 @@ done
 IFS=, read -ra visible <<<"${CUDA_VISIBLE_DEVICES-}"
 one=${visible[device]:-$device}
 if wanted peers; then
-	CUDA_VISIBLE_DEVICES=$one timeout -k 5 "$limit" python3 bench/gpu_peers.py "${quick[@]}" 2>/dev/null | tee -a "$output"
-	[ "${PIPESTATUS[0]}" = 0 ] || echo "peers,,us,,not available,python3 failed or took too long" | tee -a "$output"
+	CUDA_VISIBLE_DEVICES=$one timeout -k 5 "$limit" python3 bench/gpu_peers.py "${quick[@]}" 2> >(sed -u 's/^/# /' >&2) | tee -a "$output"
+	case ${PIPESTATUS[0]} in
+	0) ;;
+	124 | 137) echo "peers,,us,,not available,python3 took more than $limit s" | tee -a "$output" ;;
+	*) echo "peers,,us,,not available,python3 failed" | tee -a "$output" ;;
+	esac
 fi
 if wanted sql; then
 	CUDA_VISIBLE_DEVICES=$one timeout -k 15 "$limit" bench/gpu_sql.sh hybrid_cuda | tee -a "$output"

@@ -44,7 +44,7 @@ def faiss_search():
     try:
         import faiss
         import numpy
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         not_available(name, "us", f"python3 says: {error}")
         return False
     if not hasattr(faiss, "StandardGpuResources") or faiss.get_num_gpus() < 1:
@@ -78,13 +78,13 @@ def torch_search(torch):
         try:
             rows = (torch.rand(ROWS, DIMS, device="cuda") * 2 - 1).to(kind)
             queries = (torch.rand(QUERIES, DIMS, device="cuda") * 2 - 1).to(kind)
-            norms = (rows.float() ** 2).sum(1)
+            norms = (rows.float() ** 2).sum(1).to(kind)
 
             def search():
                 best = None
                 for first in range(0, ROWS, PART):
                     part = rows[first:first + PART]
-                    near = norms[first:first + PART] - 2 * torch.mm(queries, part.T)
+                    near = torch.addmm(norms[first:first + PART], queries, part.T, alpha=-2)
                     found = torch.topk(near, K, dim=1, largest=False)
                     distances, numbers = found.values, found.indices + first
                     if best is not None:
@@ -114,7 +114,7 @@ def main():
     measure = "torch_matrix_rate_bfloat16"
     try:
         import torch
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         not_available(measure, "TFLOP/s", f"python3 says: {error}")
         return
     if not torch.cuda.is_available():

@@ -39,6 +39,7 @@ static struct
 #define MAX_DEVICES 64
 
 static bool context_is_active(int32_t number);
+static bool loads_all(const HyHost *host);
 static HyStatus open_context(HyDevice *device, const HyLimits *limits);
 static HyFailure *failure_of(HyDevice *device);
 static HyStatus count_failed(cudaError_t error);
@@ -298,7 +299,7 @@ open_context(HyDevice *device, const HyLimits *limits)
 		error = cudaFree(NULL);
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "opening a context");
-	error = hy_cuda_load_kernels();
+	error = loads_all(device->host) ? hy_cuda_load_kernels() : cudaSuccess;
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "loading kernels");
 
@@ -324,6 +325,16 @@ open_context(HyDevice *device, const HyLimits *limits)
 		device->limited = true;
 	}
 	return hy_cuda_scratch_open(device);
+}
+
+/* loads_all: unless a test says that kernels are loaded one by one: a sanitizer takes long for each. */
+static bool
+loads_all(const HyHost *host)
+{
+	const char *text =
+		host->setting != NULL ? host->setting(host->setting_arg, "cuda_loading") : NULL;
+
+	return text == NULL || strcmp(text, "lazy") != 0;
 }
 
 static bool

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dispatch/words.h"
@@ -29,6 +30,7 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	void *symbol;
 	HyPluginEntry entry;
 	const HyBackend *backend;
+	struct stat file;
 	int written;
 
 	if (!bare_name(name))
@@ -41,6 +43,12 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	if (written < 0 || (size_t) written >= sizeof(path))
 	{
 		snprintf(why, length, "the path of %s.so is too long", name);
+		return NULL;
+	}
+	/* dlopen would wait for a writer of a pipe */
+	if (stat(path, &file) == 0 && !S_ISREG(file.st_mode))
+	{
+		snprintf(why, length, "%s.so is no regular file", name);
 		return NULL;
 	}
 	if (access(path, R_OK) != 0)

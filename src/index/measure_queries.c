@@ -143,6 +143,9 @@ check_arguments(FunctionCallInfo fcinfo)
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			                errmsg("%s must not be NULL", names[i])));
 	}
+	if (PG_GETARG_INT32(2) < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("k must be at least 1, not %d", PG_GETARG_INT32(2))));
 }
 
 /* open_relations: the table before the index, as everybody does. */

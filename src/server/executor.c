@@ -304,7 +304,7 @@ load_plugins(char *names)
 		if (backend == NULL)
 			/* the default names a plug-in that most machines rightly do not have */
 			hy_executor_add_missing(executor, name, why,
-			                        strcmp(configured_plugins, HYBRID_DEFAULT_PLUGINS) == 0 &&
+			                        strcmp(name, HYBRID_DEFAULT_PLUGINS) == 0 &&
 			                            !is_installed(name));
 		else
 			(void) hy_executor_add_backend(executor, backend);

@@ -62,6 +62,7 @@ tar -C "$root" --owner=0 --group=0 -cf - . | xz -T0 "-$level" >"$out"
 bytes=$(stat -c %s "$out")
 echo "$out: $bytes bytes, commit $(cat "$root/commit")"
 if [ "$bytes" -gt "$most" ]; then
+	rm "$out"
 	echo "that is more than $most bytes" >&2
 	exit 1
 fi

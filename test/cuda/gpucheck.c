@@ -392,10 +392,18 @@ a_fork_is_refused(void)
 	every_kind(65, 2, 50, PLAIN);
 }
 
+/* setting: of the plug-in: under a sanitizer only kernels that are launched are worth loading. */
+static const char *
+setting(void *arg, const char *name)
+{
+	(void) arg;
+	return small && strcmp(name, "cuda_loading") == 0 ? "lazy" : NULL;
+}
+
 int
 main(int argc, char **argv)
 {
-	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, NULL, NULL};
+	HyHost host = {HY_BACKEND_ABI, &hy_monotonic_clock, &hy_malloc_allocator, setting, NULL};
 	HyDeviceInfo info;
 	HyFailure failure;
 	HyStatus status;

@@ -9,6 +9,8 @@
 #	regress		pg_regress in a server that prefers the device (test/device.sh)
 #	server		sessions on the device, and what can go wrong there (the same)
 #
+# HYBRID_GPUCHECK_ALL: seconds that all of it may take; what has no time left is not run.
+#
 # All of them without any; also after one that failed.  At the end there is a line each: what it came to and how many
 # seconds that took; what could not run for want of something is 'not available', and no failure.  None may take
 # longer than HYBRID_GPUCHECK_LIMIT seconds (600).  A section is ok where its program ends well and all tests that it
@@ -35,6 +37,7 @@ if [ "$built" != build/cuda ]; then
 fi
 all=(ops filter sanitizer regress server)
 limit=${HYBRID_GPUCHECK_LIMIT:-600}
+whole=${HYBRID_GPUCHECK_ALL:-0}
 device=0
 if [[ ${1-} =~ ^[0-9]+$ ]]; then
 	device=$1
@@ -127,11 +130,20 @@ unexamined()
 # part TOOL NAME COMMAND ...: within its time, whatever became of those before; TOOL is the sanitizer's, or '-'
 part()
 {
-	local tool=$1 name=$2 begin=$SECONDS status trouble
+	local tool=$1 name=$2 begin=$SECONDS limit=$limit status trouble
 
 	shift 2
 	echo "# $name"
-	timeout -k 30 "$limit" "$@" 2>&1 | tee "$said"
+	# what is killed after its limit takes five seconds more
+	if [ "$whole" -gt 0 ] && [ $((whole - SECONDS - 5)) -lt "$limit" ]; then
+		limit=$((whole - SECONDS - 5))
+		if [ "$limit" -lt 1 ]; then
+			verdict "$name" "FAILED: not run, the time is over" 0
+			failed=1
+			return
+		fi
+	fi
+	timeout -k 5 "$limit" "$@" 2>&1 | tee "$said"
 	status=${PIPESTATUS[0]}
 	[ "$status" = 0 ] || ! grep -q '^no GPU: ' "$said" || exit 1
 	trouble=$(untested)
@@ -188,7 +200,7 @@ no_server()
 
 if [[ $wanted = *" sanitizer "* ]]; then
 	sanitizer=${SANITIZER:-$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)}
-	for tool in memcheck initcheck racecheck; do
+	for tool in memcheck racecheck initcheck; do
 		options=(--tool "$tool" --error-exitcode 3)
 		# who calls looks at what each call said; the runtime asks drivers for what they may lack, and events that have
 		# not come yet are no error either

@@ -3,10 +3,13 @@
  *		Takes nearly all of a device's memory and keeps it until it is killed: the other process of
  *		test/device.sh.
  *
- *			hog [DEVICE]
+ *			hog [DEVICE [probe|hold]]
+ *
+ *		probe: only says whether there is a device; hold: has a context until it is killed, and no memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -27,6 +30,14 @@ main(int argc, char **argv)
 	{
 		printf("nothing taken: %s\n", cudaGetErrorString(error));
 		return 1;
+	}
+	if (argc > 2)
+	{
+		printf("a device: %zu of %zu bytes are free\n", free_bytes, total_bytes);
+		fflush(stdout);
+		while (strcmp(argv[2], "hold") == 0)
+			pause();
+		return 0;
 	}
 	for (step = free_bytes; step >= LEAST; step /= 2)
 	{

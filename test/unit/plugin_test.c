@@ -6,6 +6,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dispatch/plugin.h"
@@ -107,6 +108,18 @@ test_missing(void)
 {
 	CHECK(load("absent") == NULL);
 	CHECK_STR(why, "absent.so is not installed");
+}
+
+/* dlopen would wait until somebody writes there */
+static void
+test_a_pipe(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/pipe.so", directory);
+	CHECK_INT(mkfifo(path, 0600), 0);
+	CHECK(load("pipe") == NULL);
+	CHECK_STR(why, "pipe.so is no regular file");
 }
 
 static void
@@ -269,6 +282,7 @@ main(void)
 	UNIT_RUN(test_names_with_a_meaning);
 	UNIT_RUN(test_names_that_cannot_be_said);
 	UNIT_RUN(test_missing);
+	UNIT_RUN(test_a_pipe);
 	UNIT_RUN(test_text_file);
 	UNIT_RUN(test_unresolved_symbol);
 	UNIT_RUN(test_no_entry);
