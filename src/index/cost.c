@@ -85,11 +85,11 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
 	get_tablespace_page_costs(index->reltablespace, &random_page, &sequential_page);
-	cost_qual_eval(&distance, path->indexorderbys, root);
+	cost_qual_eval(&distance, path->indexorderbys, NULL);
 	if (path->indexorderbys == NIL)
 		cost_qual_eval_node(&distance,
 		                    (Node *) linitial_node(IndexClause, path->indexclauses)->rinfo->clause,
-		                    root);
+		                    NULL);
 
 	relation = index_open(index->indexoid, NoLock);
 	open = hybrid_index_open(relation);
