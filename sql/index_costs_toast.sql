@@ -69,6 +69,17 @@ ALTER FUNCTION l2_distance(vector, vector) COST 1020;
 SELECT price('v <-> array_fill(1, ARRAY[1536])::vector', 'wide') AS dearer, price('small <-> ''[1,2,3]''', 'wide') AS dearer_in_line;
 ROLLBACK;
 
+-- a partitioned table has no storage, and the price of its columns is that of its partitions
+CREATE TABLE parted (id int, v vector(1536), small vector(3)) PARTITION BY HASH (id);
+CREATE TABLE part0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE part1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE INDEX ON parted USING hybrid (v);
+INSERT INTO parted SELECT id, v, '[1,2,3]' FROM pool;
+SELECT price('v <-> v', 'parted') AS parted, price('small <-> small', 'parted') AS small;
+ANALYZE parted;
+SELECT price('v <-> v', 'parted') AS parted, price('small <-> small', 'parted') AS small;
+EXPLAIN (COSTS OFF) SELECT id FROM parted ORDER BY v <-> (SELECT v FROM pool WHERE id = 1) LIMIT 10;
+
 -- the index has vectors of its own
 CREATE TABLE plain (id int, v vector(1000));
 ALTER TABLE plain ALTER v SET STORAGE plain;
@@ -91,5 +102,5 @@ SELECT startup('out_of_line') / startup('plain') BETWEEN 0.8 AND 1.2 AS by_codes
 SET hybrid.target_recall = 1;
 SELECT startup('out_of_line') / startup('plain') BETWEEN 0.8 AND 1.2 AS exact;
 DROP VIEW expressions;
-DROP TABLE pool, wide, inline, plain, out_of_line;
+DROP TABLE pool, wide, parted, inline, plain, out_of_line;
 DROP FUNCTION numbers, plan, plans, price, startup;

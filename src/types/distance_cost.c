@@ -21,6 +21,7 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
@@ -38,6 +39,7 @@
 
 static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
 static double share_out_of_line(Oid relation, AttrNumber column, double size);
+static bool has_toast_table(Oid relation);
 static Size value_size(Oid type, int32 typmod, const Node *other);
 static Cost price_by_procost(Oid function);
 
@@ -90,7 +92,7 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 		                                   : (Node *) ((const RelabelType *) argument)->arg;
 	column = (const Var *) argument;
 	if (!IsA(argument, Var) || column->varlevelsup > 0 || column->varattno <= 0 ||
-	    IS_SPECIAL_VARNO(column->varno) || column->varno >= root->simple_rel_array_size)
+	    column->varno <= 0 || column->varno >= root->simple_rel_array_size)
 		return 0;
 	table = planner_rt_fetch(column->varno, root);
 	if (table->rtekind != RTE_RELATION)
@@ -113,21 +115,27 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 /*
  * Return how many of a column's values lie in TOAST, from 0 to 1.  The average width in the statistics
  * counts a pointer for each of these.  size is that of a value in bytes, or 0 where it is not known.
+ *
+ * The planner takes the price of a partition's expression from the partitioned table, which has statistics of
+ * all partitions but no TOAST table.
  */
 static double
 share_out_of_line(Oid relation, AttrNumber column, double size)
 {
-	int32 width = get_attavgwidth(relation, column);
+	bool partitioned = get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE;
 	HeapTuple tuple;
-	bool movable, toasted;
+	int32 width = 0;
+	char storage;
 
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	toasted =
-		HeapTupleIsValid(tuple) && OidIsValid(((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid);
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	if (!toasted)
+	if (!partitioned && !has_toast_table(relation))
 		return 0;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation), Int16GetDatum(column),
+	                        BoolGetDatum(partitioned));
+	if (HeapTupleIsValid(tuple))
+	{
+		width = ((Form_pg_statistic) GETSTRUCT(tuple))->stawidth;
+		ReleaseSysCache(tuple);
+	}
 	if (width > 0)
 	{
 		if (size == 0)
@@ -139,10 +147,25 @@ share_out_of_line(Oid relation, AttrNumber column, double size)
 	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(column));
 	if (!HeapTupleIsValid(tuple))
 		return 0;
-	movable = ((Form_pg_attribute) GETSTRUCT(tuple))->attstorage == TYPSTORAGE_EXTERNAL ||
-	          ((Form_pg_attribute) GETSTRUCT(tuple))->attstorage == TYPSTORAGE_EXTENDED;
+	storage = ((Form_pg_attribute) GETSTRUCT(tuple))->attstorage;
 	ReleaseSysCache(tuple);
-	return movable && size + MAXALIGN(SizeofHeapTupleHeader) > TOAST_TUPLE_THRESHOLD ? 1 : 0;
+	return (storage == TYPSTORAGE_EXTERNAL || storage == TYPSTORAGE_EXTENDED) &&
+	               size + MAXALIGN(SizeofHeapTupleHeader) > TOAST_TUPLE_THRESHOLD
+	           ? 1
+	           : 0;
+}
+
+static bool
+has_toast_table(Oid relation)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	bool has;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	has = OidIsValid(((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid);
+	ReleaseSysCache(tuple);
+	return has;
 }
 
 /*
