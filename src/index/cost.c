@@ -45,13 +45,14 @@ typedef struct ScanCost
 
 static void cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path,
                           const HybridIndex *open, const HybridTree *tree, Cost distance);
+static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
 static Cost cost_of_pages(const IndexOptInfo *index, double pages);
 static bool returns_all(const PlannerInfo *root, const IndexPath *path);
 static double wanted_share(const IndexPath *path);
-static void
-cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
-static void
-cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
+static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
+                       Cost distance, double sequential_page);
+static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
+                        Cost distance, double sequential_page);
 
 void
 hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
@@ -98,7 +99,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	index_close(relation, NoLock);
 
 	if (path->indexorderbys == NIL)
-		cost_stream(&cost, path, distance.per_tuple, sequential_page);
+		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 	else if (open.coded && hybrid_target_recall < 1)
 	{
 		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple);
@@ -106,7 +107,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 			cost.all += disable_cost;
 	}
 	else
-		cost_exact(&cost, path, distance.per_tuple, sequential_page);
+		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
@@ -128,7 +129,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
-	double vector_pages = ceil(rows / layout->per_page);
+	double vector_pages = pages_of_vectors(path->indexinfo, layout);
 	double wanted = rows * wanted_share(path);
 	Cost all_codes = rows * distance * CODE_COST, pages_cost, all_pages_cost;
 	QualCost again = {0, 0};
@@ -142,7 +143,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 		inner_pages + leaf_pages * share + Min(Min(RESCORED, wanted), vector_pages) * layout->span;
 	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
 	all_pages_cost = cost_of_pages(path->indexinfo, inner_pages + leaf_pages +
-	                                                    Min(wanted, vector_pages) * layout->span);
+	                                                    Min(wanted * layout->span, vector_pages));
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
 	              Min(RESCORED, wanted) * distance + pages_cost;
 	/* the executor computes distances of what was rounded again, of the table's values */
@@ -164,6 +165,16 @@ cost_of_pages(const IndexOptInfo *index, double pages)
 	get_tablespace_page_costs(index->reltablespace, &random_page, &sequential_page);
 	pages = Min(pages, all);
 	return pages * (random_page - (random_page - sequential_page) * sqrt(pages / all));
+}
+
+/* Return how many pages of an index have vectors; all, where values vary in length. */
+static double
+pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
+{
+	if (layout->packed)
+		return index->pages;
+	return Min(ceil(Max(index->tuples, 1) / layout->per_page) * layout->span,
+	           Max((double) index->pages, 1));
 }
 
 /* wanted_share: of the rows, those whose vectors are read by who reads all that meet the conditions. */
@@ -193,14 +204,16 @@ returns_all(const PlannerInfo *root, const IndexPath *path)
 }
 
 static void
-cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
+           double sequential_page)
 {
 	const IndexOptInfo *index = path->indexinfo;
 	double rows = Max(index->tuples, 0), seen = 0;
 	int passes = 0;
 
 	/* beside the distance, a comparison with the worst candidate kept */
-	cost->first = index->pages * sequential_page + rows * (distance + 0.5 * cpu_operator_cost);
+	cost->first = pages_of_vectors(index, layout) * sequential_page +
+	              rows * (distance + 0.5 * cpu_operator_cost);
 	while (seen < rows && passes < 1000)
 		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES);
 	if (seen < rows)
@@ -212,11 +225,13 @@ cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequenti
 
 /* cost_stream: rows come as they are met. */
 static void
-cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
+            double sequential_page)
 {
 	const IndexOptInfo *index = path->indexinfo;
 
 	cost->first = 0;
-	cost->all = index->pages * sequential_page + Max(index->tuples, 0) * distance;
+	cost->all =
+		pages_of_vectors(index, layout) * sequential_page + Max(index->tuples, 0) * distance;
 	cost->pages = index->pages;
 }
