@@ -20,7 +20,7 @@ test/server.sh up "$server" "autovacuum = off" "shared_buffers = 1GB"
 
 sql()
 {
-	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1 "$@"
+	test/server.sh run "$server" psql -X -q -At -v ON_ERROR_STOP=1
 }
 
 sql <<'SQL'
@@ -56,11 +56,10 @@ for type in $types; do
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS pool;
 CREATE TABLE pool AS SELECT i AS id, (SELECT array_agg(random()) FROM generate_series(1, $dim) WHERE i > 0)::$type($dim) AS v
-FROM generate_series(1, $(printf '%s\n' $rows | sort -n | tail -1)) i;
+FROM generate_series(1, $(tr ' ' '\n' <<<"$rows" | sort -n | tail -1)) i;
 SQL
 		for row in $rows; do
 			for made in built grown; do
-				[ $made = built ] || grown=1
 				sql <<SQL
 SET client_min_messages = warning;
 DROP TABLE IF EXISTS item;
