@@ -92,41 +92,53 @@ COMMENT ON FUNCTION binary_quantize(vector) IS
 
 -- Distances of a pair.  All raise when the dimensions differ.
 
+CREATE FUNCTION hybrid_distance_cost(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'hybrid_distance_cost' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION hybrid_distance_cost(internal) IS
+	'what a distance costs where it detoasts the values of a column; called by the planner only';
+
 CREATE FUNCTION l2_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(vector, vector) IS
 	'Euclidean distance of two vectors; raises when their dimensions differ';
 
 CREATE FUNCTION inner_product(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_vector_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(vector, vector) IS
 	'inner product of two vectors; raises when their dimensions differ';
 
 CREATE FUNCTION vector_negative_inner_product(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_negative_inner_product'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_negative_inner_product(vector, vector) IS
 	'inner product of two vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
 
 CREATE FUNCTION cosine_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_vector_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(vector, vector) IS
 	'1 minus the cosine of the angle between two vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(vector, vector) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_vector_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_vector_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(vector, vector) IS
 	'taxicab distance of two vectors: the sum of the absolute differences; raises when their dimensions differ';
 
 CREATE FUNCTION vector_l2_squared_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_l2_squared_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_l2_squared_distance(vector, vector) IS
 	'the square of the Euclidean distance of two vectors; raises when their dimensions differ';
 
 CREATE FUNCTION vector_spherical_distance(vector, vector) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_vector_spherical_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_spherical_distance(vector, vector) IS
 	'the angle between two vectors of length 1, as a part of the half circle: from 0 to 1; raises when their dimensions differ';
 
@@ -462,40 +474,47 @@ COMMENT ON FUNCTION binary_quantize(halfvec) IS
 -- Distances of a pair.  All raise when the dimensions differ.
 
 CREATE FUNCTION l2_distance(halfvec, halfvec) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(halfvec, halfvec) IS
 	'Euclidean distance of two halfvecs; raises when their dimensions differ';
 
 CREATE FUNCTION inner_product(halfvec, halfvec) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_halfvec_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_inner_product' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(halfvec, halfvec) IS
 	'inner product of two halfvecs; raises when their dimensions differ';
 
 CREATE FUNCTION halfvec_negative_inner_product(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_negative_inner_product'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_negative_inner_product(halfvec, halfvec) IS
 	'inner product of two halfvecs with its sign turned, so that smaller is nearer; raises when their dimensions differ';
 
 CREATE FUNCTION cosine_distance(halfvec, halfvec) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_cosine_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(halfvec, halfvec) IS
 	'1 minus the cosine of the angle between two halfvecs, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(halfvec, halfvec) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l1_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(halfvec, halfvec) IS
 	'taxicab distance of two halfvecs: the sum of the absolute differences; raises when their dimensions differ';
 
 CREATE FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_l2_squared_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_l2_squared_distance(halfvec, halfvec) IS
 	'the square of the Euclidean distance of two halfvecs; raises when their dimensions differ';
 
 CREATE FUNCTION halfvec_spherical_distance(halfvec, halfvec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_halfvec_spherical_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_spherical_distance(halfvec, halfvec) IS
 	'the angle between two halfvecs of length 1, as a part of the half circle: from 0 to 1; raises when their dimensions differ';
 
@@ -783,13 +802,15 @@ COMMENT ON AGGREGATE sum(halfvec) IS
 
 CREATE FUNCTION hamming_distance(bit, bit) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_hamming_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION hamming_distance(bit, bit) IS
 	'number of bits in which two bit strings differ; raises when their lengths differ';
 
 CREATE FUNCTION jaccard_distance(bit, bit) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_jaccard_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 5
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION jaccard_distance(bit, bit) IS
 	'1 minus the bits set in both bit strings over those set in either, from 0 to 1, and 1 when none is set in both; raises when their lengths differ';
 
@@ -870,37 +891,43 @@ COMMENT ON FUNCTION l2_normalize(sparsevec) IS
 
 CREATE FUNCTION l2_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l2_distance(sparsevec, sparsevec) IS
 	'Euclidean distance of two sparse vectors; raises when their dimensions differ';
 
 CREATE FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l2_squared_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION sparsevec_l2_squared_distance(sparsevec, sparsevec) IS
 	'square of the Euclidean distance of two sparse vectors; raises when their dimensions differ';
 
 CREATE FUNCTION inner_product(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_inner_product'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION inner_product(sparsevec, sparsevec) IS
 	'inner product of two sparse vectors; raises when their dimensions differ';
 
 CREATE FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_negative_inner_product'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION sparsevec_negative_inner_product(sparsevec, sparsevec) IS
 	'inner product of two sparse vectors with its sign turned, so that smaller is nearer; raises when their dimensions differ';
 
 CREATE FUNCTION cosine_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_cosine_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION cosine_distance(sparsevec, sparsevec) IS
 	'1 minus the cosine of the angle between two sparse vectors, from 0 to 2, NaN when the squared length of either is 0 or infinite in float4; raises when their dimensions differ';
 
 CREATE FUNCTION l1_distance(sparsevec, sparsevec) RETURNS double precision
 	AS 'MODULE_PATHNAME', 'hybrid_sparsevec_l1_distance'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION l1_distance(sparsevec, sparsevec) IS
 	'taxicab distance of two sparse vectors: the sum of the absolute differences; raises when their dimensions differ';
 
@@ -1268,7 +1295,8 @@ COMMENT ON FUNCTION hybrid_within_selectivity(internal, oid, internal, integer) 
 
 CREATE FUNCTION vector_within_l2(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_l2'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_l2(vector, hybrid_sphere) IS
 'whether the Euclidean distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1280,7 +1308,8 @@ COMMENT ON OPERATOR <<->> (vector, hybrid_sphere) IS 'within a sphere by Euclide
 
 CREATE FUNCTION vector_within_ip(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_ip'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_ip(vector, hybrid_sphere) IS
 'whether the negative inner product of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1292,7 +1321,8 @@ COMMENT ON OPERATOR <<#>> (vector, hybrid_sphere) IS 'within a sphere by negativ
 
 CREATE FUNCTION vector_within_cosine(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_cosine'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_cosine(vector, hybrid_sphere) IS
 'whether the cosine distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1304,7 +1334,8 @@ COMMENT ON OPERATOR <<=>> (vector, hybrid_sphere) IS 'within a sphere by cosine 
 
 CREATE FUNCTION vector_within_l1(vector, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_vector_within_l1'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION vector_within_l1(vector, hybrid_sphere) IS
 'whether the taxicab distance of a vector from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1316,7 +1347,8 @@ COMMENT ON OPERATOR <<+>> (vector, hybrid_sphere) IS 'within a sphere by taxicab
 
 CREATE FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l2'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_l2(halfvec, hybrid_sphere) IS
 'whether the Euclidean distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1328,7 +1360,8 @@ COMMENT ON OPERATOR <<->> (halfvec, hybrid_sphere) IS 'within a sphere by Euclid
 
 CREATE FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_ip'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_ip(halfvec, hybrid_sphere) IS
 'whether the negative inner product of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1340,7 +1373,8 @@ COMMENT ON OPERATOR <<#>> (halfvec, hybrid_sphere) IS 'within a sphere by negati
 
 CREATE FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_cosine'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_cosine(halfvec, hybrid_sphere) IS
 'whether the cosine distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 
@@ -1352,7 +1386,8 @@ COMMENT ON OPERATOR <<=>> (halfvec, hybrid_sphere) IS 'within a sphere by cosine
 
 CREATE FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) RETURNS boolean
 AS 'MODULE_PATHNAME', 'hybrid_halfvec_within_l1'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 20
+	SUPPORT hybrid_distance_cost;
 COMMENT ON FUNCTION halfvec_within_l1(halfvec, hybrid_sphere) IS
 'whether the taxicab distance of a halfvec from the centre of a sphere is at most its radius; false where either is NaN, NULL where a field of the sphere is; raises when the dimensions differ';
 

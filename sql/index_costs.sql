@@ -25,7 +25,7 @@ END $$;
 SET enable_sort = off;
 -- none is left out
 SET hybrid.iterative_scan = relaxed_order;
-SELECT total('thousandth = 7') * 1.5 < total('true') AS few_are_cheaper, total('thousandth = 7') * 1.3 < total('tenth = 7') AS fewer_than_a_tenth,
+SELECT total('thousandth = 7') * 1.5 < total('true') AS few_are_cheaper, total('thousandth = 7') * 1.1 < total('tenth = 7') AS fewer_than_a_tenth,
 	total('thousandth >= 0') > total('true') AS all_are_not;
 RESET enable_sort;
 RESET hybrid.iterative_scan;

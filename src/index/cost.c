@@ -11,9 +11,8 @@
  * vector before the first row.  The heap rows fetched, and the rows a filter throws away, are added by
  * the planner.
  *
- * Long vectors of a table lie in TOAST, whose pages the planner does not charge to a sequential
- * scan although it must read them.  So an exact scan is charged no more pages than the table: what the
- * index holds beyond that is what the other plan would read unseen.
+ * Long vectors of a table lie in TOAST.  The functions of distances charge a sequential scan for
+ * fetching them (types/distance_cost.c), but not a scan of the index, which has vectors of its own.
  */
 #include "postgres.h"
 
@@ -44,21 +43,23 @@ typedef struct ScanCost
 	double pages;
 } ScanCost;
 
-static void cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
-                          const HybridTree *tree, Cost distance, double random_page);
+static void cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path,
+                          const HybridIndex *open, const HybridTree *tree, Cost distance);
+static double pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout);
+static Cost cost_of_pages(const IndexOptInfo *index, double pages);
 static bool returns_all(const PlannerInfo *root, const IndexPath *path);
 static double wanted_share(const IndexPath *path);
-static void
-cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
-static void
-cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page);
+static void cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
+                       Cost distance, double sequential_page);
+static void cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout,
+                        Cost distance, double sequential_page);
 
 void
 hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
                    Cost *total, Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	double random_page, sequential_page;
+	double sequential_page;
 	GenericCosts generic;
 	QualCost distance;
 	HybridIndex open;
@@ -84,12 +85,13 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	/* for the share of the table that a partial index holds */
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
-	get_tablespace_page_costs(index->reltablespace, &random_page, &sequential_page);
-	cost_qual_eval(&distance, path->indexorderbys, root);
+	get_tablespace_page_costs(index->reltablespace, NULL, &sequential_page);
+	/* without root, the price of a distance is without detoasting: see types/distance_cost.c */
+	cost_qual_eval(&distance, path->indexorderbys, NULL);
 	if (path->indexorderbys == NIL)
 		cost_qual_eval_node(&distance,
 		                    (Node *) linitial_node(IndexClause, path->indexclauses)->rinfo->clause,
-		                    root);
+		                    NULL);
 
 	relation = index_open(index->indexoid, NoLock);
 	open = hybrid_index_open(relation);
@@ -97,15 +99,15 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	index_close(relation, NoLock);
 
 	if (path->indexorderbys == NIL)
-		cost_stream(&cost, path, distance.per_tuple, sequential_page);
+		cost_stream(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 	else if (open.coded && hybrid_target_recall < 1)
 	{
-		cost_by_codes(&cost, path, &open, &tree, distance.per_tuple, random_page);
+		cost_by_codes(&cost, root, path, &open, &tree, distance.per_tuple);
 		if (!returns_all(root, path))
 			cost.all += disable_cost;
 	}
 	else
-		cost_exact(&cost, path, distance.per_tuple, sequential_page);
+		cost_exact(&cost, path, &open.layout, distance.per_tuple, sequential_page);
 
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
@@ -120,30 +122,59 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 }
 
 static void
-cost_by_codes(ScanCost *cost, const IndexPath *path, const HybridIndex *open,
-              const HybridTree *tree, Cost distance, double random_page)
+cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const HybridIndex *open,
+              const HybridTree *tree, Cost distance)
 {
 	const HybridLayout *layout = &open->layout;
 	double rows = Max(path->indexinfo->tuples, 1), leaves = Max(tree->leaves, 1), searched, share;
 	double inner_pages = leaves / layout->inner.rows + tree->height;
 	double leaf_pages = rows / layout->leaf.rows + leaves / 2;
-	double vector_pages = Max(path->indexinfo->pages - leaf_pages - inner_pages, 1);
+	double vector_pages = pages_of_vectors(path->indexinfo, layout);
 	double wanted = rows * wanted_share(path);
-	Cost all_codes = rows * distance * CODE_COST;
+	Cost all_codes = rows * distance * CODE_COST, pages_cost, all_pages_cost;
+	QualCost again = {0, 0};
 
 	searched = tree->curve_size > 0 ? hybrid_curve_rows(tree, hybrid_target_recall)
 	                                : rows * SEARCHED + open->list_size;
 	if (hybrid_probes > 0)
 		searched = rows / leaves * hybrid_probes;
 	share = Min(searched / rows, 1);
-	cost->pages = inner_pages + leaf_pages * share + Min(RESCORED, wanted);
+	cost->pages =
+		inner_pages + leaf_pages * share + Min(Min(RESCORED, wanted), vector_pages) * layout->span;
+	pages_cost = cost_of_pages(path->indexinfo, cost->pages);
+	all_pages_cost = cost_of_pages(path->indexinfo, inner_pages + leaf_pages +
+	                                                    Min(wanted * layout->span, vector_pages));
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
-	              Min(RESCORED, wanted) * distance +
-	              Min(cost->pages, path->indexinfo->pages) * random_page;
-	/* distances of what was rounded are computed again by the executor */
-	cost->all = cost->first + (all_codes + leaf_pages * random_page) * (1 - share) +
-	            wanted * distance * (open->lossless ? 1 : 2) +
-	            Min(wanted, vector_pages) * random_page;
+	              Min(RESCORED, wanted) * distance + pages_cost;
+	/* the executor computes distances of what was rounded again, of the table's values */
+	if (!open->lossless)
+		cost_qual_eval(&again, path->indexorderbys, root);
+	cost->all = cost->first + all_codes * (1 - share) + wanted * (distance + again.per_tuple) +
+	            Max(all_pages_cost - pages_cost, 0);
+}
+
+/*
+ * Return the price of reading so many pages of an index.  The more of them are read the more lie side by
+ * side: what the planner expects of a bitmap heap scan (cost_bitmap_heap_scan).
+ */
+static Cost
+cost_of_pages(const IndexOptInfo *index, double pages)
+{
+	double all = Max((double) index->pages, 1), random_page, sequential_page;
+
+	get_tablespace_page_costs(index->reltablespace, &random_page, &sequential_page);
+	pages = Min(pages, all);
+	return pages * (random_page - (random_page - sequential_page) * sqrt(pages / all));
+}
+
+/* Return how many pages of an index have vectors; all, where values vary in length. */
+static double
+pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
+{
+	if (layout->packed)
+		return index->pages;
+	return Min(ceil(Max(index->tuples, 1) / layout->per_page) * layout->span,
+	           Max((double) index->pages, 1));
 }
 
 /* wanted_share: of the rows, those whose vectors are read by who reads all that meet the conditions. */
@@ -173,15 +204,16 @@ returns_all(const PlannerInfo *root, const IndexPath *path)
 }
 
 static void
-cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
+           double sequential_page)
 {
 	const IndexOptInfo *index = path->indexinfo;
 	double rows = Max(index->tuples, 0), seen = 0;
-	double charged = Min((double) index->pages, Max((double) index->rel->pages, 1));
 	int passes = 0;
 
 	/* beside the distance, a comparison with the worst candidate kept */
-	cost->first = charged * sequential_page + rows * (distance + 0.5 * cpu_operator_cost);
+	cost->first = pages_of_vectors(index, layout) * sequential_page +
+	              rows * (distance + 0.5 * cpu_operator_cost);
 	while (seen < rows && passes < 1000)
 		seen += hybrid_scan_candidates(passes++, HYBRID_FIRST_CANDIDATES);
 	if (seen < rows)
@@ -193,12 +225,13 @@ cost_exact(ScanCost *cost, const IndexPath *path, Cost distance, double sequenti
 
 /* cost_stream: rows come as they are met. */
 static void
-cost_stream(ScanCost *cost, const IndexPath *path, Cost distance, double sequential_page)
+cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
+            double sequential_page)
 {
 	const IndexOptInfo *index = path->indexinfo;
-	double charged = Min((double) index->pages, Max((double) index->rel->pages, 1));
 
 	cost->first = 0;
-	cost->all = charged * sequential_page + Max(index->tuples, 0) * distance;
+	cost->all =
+		pages_of_vectors(index, layout) * sequential_page + Max(index->tuples, 0) * distance;
 	cost->pages = index->pages;
 }

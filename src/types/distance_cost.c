@@ -1,0 +1,211 @@
+/*
+ * distance_cost.c
+ *		Tells the planner what a distance costs where a stored value must be detoasted for it.
+ *
+ * The planner charges a sequential scan for the pages of the table alone.  A vector of 500 dimensions
+ * or more lies in the TOAST table, though, and each distance has to fetch it from there.  That takes
+ * ten times as long as the distance itself: a search of the TOAST table's index, the chunks, and their
+ * pages.  Rows mostly lie in the TOAST table in the order of the table, so pages come in sequence.
+ *
+ * An index keeps values of its own, so its price is without detoasting.  Who asks for a price without a
+ * PlannerInfo gets that one (index/cost.c).
+ */
+#include "postgres.h"
+#include "fmgr.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/spccache.h"
+#include "utils/syscache.h"
+#include "utils/varbit.h"
+
+#include "types/dense.h"
+
+#define LEVELS 2           /* of the TOAST table's index */
+#define LEVEL_OPERATORS 50 /* price of one, in operators: as of a btree in selfuncs.c */
+
+static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
+static double share_out_of_line(Oid relation, AttrNumber column, double size);
+static bool has_toast_table(Oid relation);
+static Size value_size(Oid type, int32 typmod, const Node *other);
+static Cost price_by_procost(Oid function);
+
+PG_FUNCTION_INFO_V1(hybrid_distance_cost);
+
+Datum
+hybrid_distance_cost(PG_FUNCTION_ARGS)
+{
+	Node *node = (Node *) PG_GETARG_POINTER(0);
+	SupportRequestCost *request;
+	List *arguments = NIL;
+	Cost detoasting;
+
+	if (!IsA(node, SupportRequestCost))
+		PG_RETURN_POINTER(NULL);
+	request = (SupportRequestCost *) node;
+	if (request->root != NULL && request->node != NULL)
+	{
+		if (IsA(request->node, OpExpr))
+			arguments = ((OpExpr *) request->node)->args;
+		else if (IsA(request->node, FuncExpr))
+			arguments = ((FuncExpr *) request->node)->args;
+	}
+	if (list_length(arguments) != 2)
+		PG_RETURN_POINTER(NULL);
+
+	detoasting = price_of_detoasting(request->root, linitial(arguments), lsecond(arguments)) +
+	             price_of_detoasting(request->root, lsecond(arguments), linitial(arguments));
+	if (detoasting == 0)
+		PG_RETURN_POINTER(NULL);
+	request->startup = 0;
+	request->per_tuple = price_by_procost(request->funcid) + detoasting;
+	PG_RETURN_POINTER(request);
+}
+
+/*
+ * Return the price of detoasting an argument that is a column, or a function such as a cast of one; 0 of
+ * any other.
+ */
+static Cost
+price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
+{
+	const Var *column;
+	const RangeTblEntry *table;
+	double size, share, chunks, sequential_page;
+
+	while ((IsA(argument, FuncExpr) && ((const FuncExpr *) argument)->args != NIL) ||
+	       IsA(argument, RelabelType))
+		argument = IsA(argument, FuncExpr) ? linitial(((const FuncExpr *) argument)->args)
+		                                   : (Node *) ((const RelabelType *) argument)->arg;
+	column = (const Var *) argument;
+	if (!IsA(argument, Var) || column->varlevelsup > 0 || column->varattno <= 0 ||
+	    column->varno <= 0 || column->varno >= root->simple_rel_array_size)
+		return 0;
+	table = planner_rt_fetch(column->varno, root);
+	if (table->rtekind != RTE_RELATION)
+		return 0;
+	size = (double) value_size(column->vartype, column->vartypmod, other);
+	share = share_out_of_line(table->relid, column->varattno, size);
+	if (share <= 0)
+		return 0;
+
+	/* the least that is moved there for its own size */
+	if (size == 0)
+		size = TOAST_TUPLE_TARGET;
+	chunks = ceil(size / TOAST_MAX_CHUNK_SIZE);
+	get_tablespace_page_costs(get_rel_tablespace(table->relid), NULL, &sequential_page);
+	return share * (size / (EXTERN_TUPLES_PER_PAGE * TOAST_MAX_CHUNK_SIZE) * sequential_page +
+	                (LEVELS + 1) * LEVEL_OPERATORS * cpu_operator_cost +
+	                chunks * (cpu_index_tuple_cost + cpu_tuple_cost));
+}
+
+/*
+ * Return how many of a column's values lie in TOAST, from 0 to 1.  The average width in the statistics
+ * counts a pointer for each of these.  size is that of a value in bytes, or 0 where it is not known.
+ *
+ * The planner takes the price of a partition's expression from the partitioned table, which has statistics of
+ * all partitions but no TOAST table.
+ */
+static double
+share_out_of_line(Oid relation, AttrNumber column, double size)
+{
+	bool partitioned = get_rel_relkind(relation) == RELKIND_PARTITIONED_TABLE;
+	HeapTuple tuple;
+	int32 width = 0;
+	char storage;
+
+	if (!partitioned && !has_toast_table(relation))
+		return 0;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation), Int16GetDatum(column),
+	                        BoolGetDatum(partitioned));
+	if (HeapTupleIsValid(tuple))
+	{
+		width = ((Form_pg_statistic) GETSTRUCT(tuple))->stawidth;
+		ReleaseSysCache(tuple);
+	}
+	if (width > 0)
+	{
+		if (size == 0)
+			return width == TOAST_POINTER_SIZE ? 1 : 0;
+		if (size <= 2 * TOAST_POINTER_SIZE)
+			return 0;
+		return Max((size - width) / (size - TOAST_POINTER_SIZE), 0);
+	}
+	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(column));
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	storage = ((Form_pg_attribute) GETSTRUCT(tuple))->attstorage;
+	ReleaseSysCache(tuple);
+	return (storage == TYPSTORAGE_EXTERNAL || storage == TYPSTORAGE_EXTENDED) &&
+	               size + MAXALIGN(SizeofHeapTupleHeader) > TOAST_TUPLE_THRESHOLD
+	           ? 1
+	           : 0;
+}
+
+static bool
+has_toast_table(Oid relation)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	bool has;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	has = OidIsValid(((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid);
+	ReleaseSysCache(tuple);
+	return has;
+}
+
+/*
+ * Return the bytes of a column's values by its type modifier, or else by the constant that they are
+ * compared with; 0 where neither says it.
+ */
+static Size
+value_size(Oid type, int32 typmod, const Node *other)
+{
+	Oid base = getBaseTypeAndTypmod(type, &typmod);
+	HeapTuple tuple;
+	Size size = 0;
+
+	if (typmod > 0 && base == BITOID)
+		return VARBITTOTALLEN(typmod);
+	if (typmod > 0 && HeapTupleIsValid(tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(base))))
+	{
+		const char *name = NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname);
+
+		if (strcmp(name, hybrid_vector_type.name) == 0)
+			size = hybrid_dense_size(&hybrid_vector_type, typmod);
+		else if (strcmp(name, hybrid_halfvec_type.name) == 0)
+			size = hybrid_dense_size(&hybrid_halfvec_type, typmod);
+		ReleaseSysCache(tuple);
+	}
+	if (size == 0 && IsA(other, Const) && ((const Const *) other)->consttype == base &&
+	    !((const Const *) other)->constisnull)
+		size = toast_raw_datum_size(((const Const *) other)->constvalue);
+	return size;
+}
+
+static Cost
+price_by_procost(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Cost price;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	price = ((Form_pg_proc) GETSTRUCT(tuple))->procost * cpu_operator_cost;
+	ReleaseSysCache(tuple);
+	return price;
+}
