@@ -139,7 +139,7 @@ my %called = map { $_ => 1 } qw(hybrid_run_calibration vector_in vector_out vect
 	hybrid_index_l2 hybrid_index_ip hybrid_index_cosine hybrid_index_l1
 	hybrid_index_halfvec_l2 hybrid_index_halfvec_ip hybrid_index_halfvec_cosine hybrid_index_halfvec_l1
 	hybrid_index_sparsevec_l2 hybrid_index_sparsevec_ip hybrid_index_sparsevec_cosine hybrid_index_sparsevec_l1
-	hybrid_index_bit_hamming hybrid_index_bit_jaccard hybrid_within_selectivity);
+	hybrid_index_bit_hamming hybrid_index_bit_jaccard hybrid_within_selectivity hybrid_distance_cost);
 
 sub works
 {
