@@ -152,8 +152,10 @@ class Bench:
             ask("DELETE FROM item WHERE id % 2 = 0")
         ask("VACUUM item" if vacuumed else "ANALYZE item")
 
-    def queries(self, metric, vectors, **_):
+    def queries(self, metric, vectors, type="vector", **_):
         """The table of queries, with the distances of the nearest rows to each."""
+        if type == "halfvec":
+            vectors = vectors.astype("f2").astype("f4")
         path = f"{self.options.server}/tmp/recall"
         write_rows(path, numpy.arange(len(vectors)), vectors)
         self.session.ask(f"""
