@@ -55,7 +55,9 @@ endif
 endif
 
 # Loops over all elements of all rows, which are made vector instructions of; the bits are the same.
-src/core/filter_rows.o src/index/frame.o src/index/storage.o src/index/build_sample.o: CFLAGS += -O3
+src/core/filter_rows.o src/core/tail.o src/index/frontier.o src/index/frame.o src/index/storage.o src/index/build_sample.o: CFLAGS += -O3
+# and these have comparisons besides, which a trap could be set on
+src/core/tail.o src/index/frontier.o: CFLAGS += -fno-trapping-math
 
 -include $(patsubst %.o,%.d,$(OBJS))
 

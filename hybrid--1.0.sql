@@ -1514,22 +1514,23 @@ COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
 'what a hybrid index holds, by reading its lists: live entries, dead ones whose place inserts will use again, dimensions, storage of the vectors; levels of the tree, lists of rows, lists of lists, entries at which a list is split (NULL: there is one list only), least, mean and most entries of a list of rows; pages of the file, by what they hold: meta data, lists with codes, codes too long for these, vectors, lists that were split or merged and wait until nobody reads them, nothing; size in bytes; for its owner and members of pg_stat_scan_tables; raises index_corrupted on a damaged page';
 
 CREATE FUNCTION hybrid_index_curve(index regclass,
-	OUT recall real, OUT threshold real, OUT rows real)
+	OUT recall real, OUT missing real[], OUT rows real)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_index_curve'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 20;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 9;
 COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
-'what a hybrid index has measured on its own rows: for a recall, the threshold up to which searches look into lists, and how many rows that is on average; no rows: not measured, a built-in guess is used; for its owner and members of pg_stat_scan_tables';
+'what a hybrid index has measured on its own rows: for a recall, how many rows a search may expect to miss of each that is wanted, for queries from the most difficult to the easiest (NULL: there were too few so difficult, and 1 - recall is used), and how many rows searches look at on average; no rows: not measured, and 1 - recall is used; for its owner and members of pg_stat_scan_tables';
 
 CREATE FUNCTION hybrid_last_scan(
 	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
-	OUT rows_scored bigint, OUT rows_rescored bigint, OUT rows_rejected bigint, OUT rows_returned bigint)
+	OUT rows_scored bigint, OUT rows_rescored bigint, OUT rows_rejected bigint, OUT rows_returned bigint,
+	OUT expected_recall float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_last_scan'
 -- a worker has had no scan
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION hybrid_last_scan() IS
-'what the last scan of a hybrid index in this session did: the index (NULL: it has been dropped), the recall it went for (1: it read all stored vectors), hybrid.probes, searches (one, and one more whenever the rows it found were not enough), lists looked into, rows whose codes were scored, rows whose vectors were read, rows that a filter refused unread, rows returned to the executor; of several scans in a plan, the one that ended or was started again last; also of a scan that an error ended; not of scans in parallel workers; no row: there was none yet';
+'what the last scan of a hybrid index in this session did: the index (NULL: it has been dropped), the recall it went for (1: it read all stored vectors), hybrid.probes, searches (one, and one more whenever the rows it found were not enough), lists looked into, rows whose codes were scored, rows whose vectors were read, rows that a filter refused unread, rows returned to the executor, and the recall that its last search expects (at least the one it went for where it ended by itself, 1 where it has looked into all lists, NULL where it cannot tell, as with hybrid.probes); of several scans in a plan, the one that ended or was started again last; also of a scan that an error ended; not of scans in parallel workers; no row: there was none yet';
 
 CREATE FUNCTION hybrid_index_measure(index regclass, queries vector[], k int DEFAULT 10)
 RETURNS TABLE (target float8, recall float8, low_share float8, lists float8, rows_scored float8,

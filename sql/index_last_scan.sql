@@ -15,20 +15,21 @@ SELECT provolatile, proparallel, proretset FROM pg_proc WHERE proname = 'hybrid_
 -- by codes
 SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
 SELECT index, target_recall, probes, rounds BETWEEN 1 AND 3 AS few_rounds, lists BETWEEN 2 AND :lists / 2 AS some_lists, rows_scored BETWEEN lists AND 2000 AS some_rows,
-	rows_rescored BETWEEN 10 AND rows_scored AS few_read, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();
+	rows_rescored BETWEEN 10 AND rows_scored AS few_read, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten,
+	expected_recall BETWEEN 0.95 - 1e-6 AND 1 AS expected FROM hybrid_last_scan();
 -- the settings are those that it began with
 BEGIN;
 SET LOCAL hybrid.target_recall = 0.8;
 SET LOCAL hybrid.probes = 3;
 SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
 COMMIT;
-SELECT target_recall, probes, lists FROM hybrid_last_scan();
+SELECT target_recall, probes, lists, expected_recall FROM hybrid_last_scan();
 
 -- all stored vectors: for a recall of 1, within a sphere, without codes
 SET hybrid.target_recall = 1;
 SET hybrid.probes = 3;
 SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
-SELECT target_recall, probes, rounds, lists = :lists AS all_lists, rows_scored, rows_rescored, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();
+SELECT target_recall, probes, rounds, lists = :lists AS all_lists, rows_scored, rows_rescored, rows_rejected, rows_returned BETWEEN 10 AND 20 AS ten, expected_recall FROM hybrid_last_scan();
 RESET hybrid.target_recall;
 RESET hybrid.probes;
 SELECT count(id) > 0 AS any FROM item WHERE v <<->> hybrid_sphere(:q, 10);
@@ -39,6 +40,12 @@ SELECT index, target_recall, rounds, lists, rows_scored, rows_rescored FROM hybr
 -- nothing is within a radius that is not a number, and nothing is read
 SELECT count(*) FROM item WHERE v <<->> hybrid_sphere(:q, 'NaN');
 SELECT index, rounds, lists, rows_rescored, rows_returned FROM hybrid_last_scan();
+
+-- a scan that a limit has ended expects less
+SET hybrid.max_scan_tuples = 1;
+SELECT count(id) > 0 AS some FROM (SELECT id FROM item WHERE id % 1000 = 3 ORDER BY v <-> :q LIMIT 4) s;
+SELECT expected_recall < 0.95 OR expected_recall IS NULL AS less FROM hybrid_last_scan();
+RESET hybrid.max_scan_tuples;
 
 -- rows that a filter refuses before their vectors are read
 SELECT count(id) FROM (SELECT id FROM item WHERE id % 100 = 3 ORDER BY v <-> :q LIMIT 10) s;

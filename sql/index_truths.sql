@@ -23,7 +23,7 @@ SET maintenance_work_mem = '1MB';
 VACUUM several;
 RESET maintenance_work_mem;
 SELECT (pg_temp.tasks() - :before) >= 3 * :one AND :one > 0 AS in_several_lots;
-SELECT count(*) > 1 AS measured, count(*) FILTER (WHERE (threshold, recall, rows) NOT IN (SELECT threshold, recall, rows FROM built)) > 0 AS again
+SELECT count(*) > 1 AS measured, count(*) FILTER (WHERE (missing, recall, rows) NOT IN (SELECT missing, recall, rows FROM built)) > 0 AS again
 	FROM hybrid_index_curve('one_v');
 SELECT count(*) AS different FROM (SELECT * FROM hybrid_index_curve('one_v') EXCEPT SELECT * FROM hybrid_index_curve('several_v')) d;
 SELECT count(*) AS different FROM (SELECT * FROM hybrid_index_curve('several_v') EXCEPT SELECT * FROM hybrid_index_curve('one_v')) d;

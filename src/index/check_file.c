@@ -117,9 +117,15 @@ check_meta(HybridCheck *check)
 	{
 		const HybridCurvePoint *point = &meta->curve[i];
 
-		if (!(point->recall >= least && point->recall <= 1) || isnan(point->threshold) ||
-		    !(point->rows >= 0))
+		int j;
+
+		if (!(point->recall >= least && point->recall < 1) || !(point->rows >= 0))
 			damaged(check, "an impossible curve");
+		for (j = 0; j < HYBRID_DIFFICULTIES; j++)
+		{
+			if (!isfinite(point->missing[j]))
+				damaged(check, "an impossible curve");
+		}
 		least = point->recall;
 	}
 	if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)

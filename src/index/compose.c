@@ -84,7 +84,7 @@ hybrid_compose_list(HybridFrame *frame, HybridSink *sink, int level, const float
 		at = compose_group(&composition, at, rows, left, next, arg);
 	} while (left > 0);
 
-	*radius = count > 0 ? (float) sqrt(composition.spread / count) : 0;
+	*radius = hybrid_radius(count > 0 ? sqrt(composition.spread / count) : 0, count);
 	pfree(composition.rotated);
 	if (composition.rotated_centroid != NULL)
 		pfree(composition.rotated_centroid);

@@ -14,7 +14,6 @@ typedef struct HybridFind
 {
 	double distance; /* at most what the operator returns */
 	float width;     /* which is at most that and this */
-	int32 list;      /* of hybrid_lookup_promise */
 	int64 position;  /* server/position.h */
 } HybridFind;
 

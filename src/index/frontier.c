@@ -2,28 +2,21 @@
  * frontier.c
  *		The lists that a search may look into, in the order in which it would.
  *
- * When a list is looked into is a guess.  Let c be its centroid, d = |q - c|, R the root mean square
- * distance of its rows from c.  A row at distance R from c is nearer than t when the cosine of its angle
- * with q - c is above (d^2 + R^2 - t^2) / (2 d R), which says that how improbable such a row is grows with
+ * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c.  A row at
+ * distance r from c, whose direction from there has the cosine u with that of the query, is at
  *
- *		promise = (d^2 + 3/4 R^2 - t^2) / (R S)			S: the mean R of all lists
+ *		|x - q|^2 = d^2 + r^2 - 2 d r u
  *
- * (With d instead of S in it, lists near the query would be thought worse than they are: their rows do
- * not lie in random directions from q - c.  The form and the 3/4 were found by counting, for texts
- * and for clustered points, the rows of lists above a threshold.)  A list's key is the t where its
- * promise is the threshold.  For inner products, -<q,x> = -<q,c> - |q| r cos a, and
- * promise = (-<q,c> - t) / (|q| R).  Which threshold gives which recall, the index has measured.
+ * so that with m = d^2 + R^2 the rows of a list nearer than t are those with u > (m - t^2) / (2 d R), where u is
+ * not the cosine alone, but has in it what r differs from R.  This u has nearly one distribution in all lists that
+ * a query is not near to, and the rows that a search has scored are a sample of it: lookup.c finds its tail.  (What
+ * r differs by does not go away as d does: the width is 2 R sqrt(d^2 + R^2 / 10).)  For inner products,
+ * -<q,x> = -<q,c> - |q| r u, and m = -<q,c>, of a width of |q| R.
  *
- * The more lists promise as much, the less is true of it: a query that is far from everything sees hundreds
- * of lists at nearly one distance, and finds in hardly any of them what it is promised.  So a search tires: with
- * each doubling of the lists that it has looked into, beyond the first, its threshold is lower by TIRED; by
- * less from ALERT on, where so much is asked that all those lists are what it takes, and by nothing from
- * AWAKE on.  (Counted: for a recall of .95 about half as many rows are looked at, and a fifth by the slowest of
- * a hundred searches.)
- *
- * Lists that nobody has looked at wait as numbers in the order of the inner lists, 32 to a block, and
- * the blocks in a heap, each by its least: most of them are never asked for.  A list that is there has
- * a key that is finite or -INFINITY, also where distances are beyond the range of single precision.
+ * Lists that were not taken are numbers in the order of the inner lists, 32 to a block, and the blocks are in a
+ * heap, each by its least: most lists are never asked for.  How far these are, their codes say; centroids are read of
+ * lists that are taken.  A list that is there has a key that is finite or -INFINITY; where distances are beyond
+ * the range of single precision it is the latter, and is looked into.
  */
 #include "postgres.h"
 
@@ -35,34 +28,24 @@
 
 #include "index/frontier.h"
 
-#define SPREAD 0.75f    /* of the square of a list's radius, in its promise */
-#define NARROWEST 0.02f /* a list's radius, as a share of the mean */
-#define LANES 8         /* keys of a block that are compared at a time */
-#define TIRED 0.2f      /* of the threshold, less with each doubling of lists */
-#define FRESH 8         /* lists that are looked into before that */
-#define ALERT 1.4f      /* thresholds */
-#define AWAKE 2.2f
-#define PRODUCTS                                                                                   \
-	0.35f /* all three are so much for inner products, by their thresholds for the same recall */
+#define LANES 8        /* keys of a block that are compared at a time */
+#define RADIAL 0.1f    /* of the square of a list's radius, in its width */
+#define STEEPEST 1e30f /* inverse width of a list of equal rows */
 
-static int take(HybridFrontier *frontier);
-static void know(HybridFrontier *frontier, const int *which, int count);
-static float list_key(const HybridFrontier *frontier, int which);
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
 static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
 static void put_in_order(HybridFrontier *frontier);
-static void
-make_keys(const HybridFrontier *frontier, const float *restrict radii, float *restrict keys);
+static void make_blocks(HybridFrontier *frontier);
+static void describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at);
+static void describe_lists(const HybridFrontier *frontier, const float *radii, int at);
+static inline float inverse_of(float reach_squared, float radius);
 static void make_comparable(float *keys, int count);
 static float least_of(const float *keys);
-static inline float width_of(const HybridFrontier *frontier, float radius);
-static inline float spread_of(const HybridFrontier *frontier, float radius);
-static float tired(double lists);
-static float unit_of(HyMetric metric);
-static void wake(HybridFrontier *frontier);
-static inline float fresh_key(const HybridFrontier *frontier);
-static int take_from_block(HybridFrontier *frontier);
+static int slot_of(const HybridFrontier *frontier);
+static void know(HybridFrontier *frontier, int slot);
+static int take_slot(HybridFrontier *frontier, int slot);
+static void settle(HybridFrontier *frontier, int slot, float key);
 static int place_of(const float *keys, float least);
 static int add_list(HybridFrontier *frontier);
 static void *room(HybridFrontier *frontier, void *array, int count, Size size);
@@ -86,7 +69,7 @@ hybrid_frontier_clear(HybridFrontier *frontier)
 	frontier->blocks_count = 0;
 	frontier->lists_count = 0;
 	frontier->waiting = 0;
-	frontier->tired = 0;
+	frontier->expecting = false;
 }
 
 void
@@ -101,178 +84,95 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 	put_in_order(frontier);
 }
 
-float
-hybrid_frontier_next(const HybridFrontier *frontier)
+bool
+hybrid_frontier_rest(const HybridFrontier *frontier)
 {
-	float fresh = frontier->blocks_count > 0 ? fresh_key(frontier) : INFINITY;
-	float old = frontier->waiting > 0 ? frontier->order[0].key : INFINITY;
-
-	return Min(fresh, old);
+	return frontier->waiting > 0 ||
+	       (frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY);
 }
 
 void
-hybrid_frontier_put(HybridFrontier *frontier, int which, float key)
+hybrid_frontier_put(HybridFrontier *frontier, int which, float distance)
 {
-	hybrid_order_add(frontier->order, &frontier->waiting, key, which);
+	hybrid_order_add(frontier->order, &frontier->waiting, distance, which);
+}
+
+double
+hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit)
+{
+	HyTailGroups groups = {frontier->middle, frontier->inverse, frontier->doubt, frontier->size,
+	                       frontier->keys_count};
+	double rows = hy_tail_beyond(tail, &groups, limit, frontier->keys);
+
+	frontier->expecting = true;
+	frontier->limit = limit;
+	make_blocks(frontier);
+	return rows;
 }
 
 int
-hybrid_frontier_choose(HybridFrontier *frontier, float limit, int *chosen, int most)
+hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, double enough,
+                     double *expected, int *taken)
 {
-	int count = 0, kept = 0, i;
-
-	while (kept == 0 && hybrid_frontier_next(frontier) < limit)
-	{
-		count = 0;
-		while (count < most && hybrid_frontier_next(frontier) < limit)
-			chosen[count++] = take(frontier);
-		know(frontier, chosen, count);
-		for (i = 0; i < count; i++)
-		{
-			HybridWaiting *list = &frontier->lists[chosen[i]];
-			/* one that was looked into waits at what was seen of it */
-			float key = isinf(list->seen) ? list_key(frontier, chosen[i]) : list->seen;
-
-			if (!(key < limit))
-			{
-				hybrid_frontier_put(frontier, chosen[i], key);
-				continue;
-			}
-			chosen[kept++] = chosen[i];
-		}
-	}
-	return kept;
-}
-
-int
-hybrid_frontier_choose_nearest(HybridFrontier *frontier, int64 looked_into, int *chosen, int most)
-{
-	int64 more = frontier->limits.probes - looked_into;
 	int count = 0;
 
-	while (count < most && hybrid_frontier_next(frontier) < INFINITY)
+	while (count < most && frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY)
 	{
-		int which = take(frontier);
-		HybridWaiting *list = &frontier->lists[which];
+		int slot = slot_of(frontier);
 
-		if (isinf(list->seen) && more <= 0)
+		/* how far it is by its code, at least; how far it is, its centroid says */
+		if (frontier->which[slot] < 0)
+		{
+			CHECK_FOR_INTERRUPTS();
+			know(frontier, slot);
+			continue;
+		}
+		if (tail != NULL && count > 0 && *expected <= enough)
 			break;
-		if (list->known)
-		{
-			chosen[count++] = which;
-			more -= isinf(list->seen) ? 1 : 0;
-		}
-		else
-		{
-			know(frontier, &which, 1);
-			hybrid_frontier_put(frontier, which, list_key(frontier, which));
-		}
+		if (tail != NULL)
+			*expected -= frontier->size[slot] * hy_tail_at(tail, frontier->blocks[0].key);
+		taken[count++] = take_slot(frontier, slot);
 	}
 	return count;
 }
 
+int
+hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken)
+{
+	int count = 0;
+
+	while (count < most && frontier->waiting > 0 && frontier->order[0].key < limit)
+		taken[count++] = hybrid_order_take(frontier->order, &frontier->waiting).which;
+	return count;
+}
+
 void
-hybrid_frontier_tire(HybridFrontier *frontier, double lists)
-{
-	float unit = unit_of(frontier->scorer->open.metric), before = frontier->tired, share;
-
-	if (frontier->limits.probes > 0)
-		return;
-	share = (AWAKE - frontier->limits.threshold / unit) / (AWAKE - ALERT);
-	share = Max(Min(share, 1), 0);
-	frontier->tired = share * tired(lists) * unit * frontier->width;
-	/* beyond the range of single precision nothing short of all lists will do */
-	if (!isfinite(frontier->tired))
-		frontier->tired = 0;
-	if (frontier->tired < before)
-		wake(frontier);
-}
-
-float
-hybrid_frontier_threshold(HyMetric metric, float promise, double lists)
-{
-	float unit = unit_of(metric), steep = tired(lists) / (AWAKE - ALERT);
-
-	promise /= unit;
-	if (promise + tired(lists) <= ALERT)
-		return (promise + tired(lists)) * unit;
-	return Max(promise, (promise + steep * AWAKE) / (1 + steep)) * unit;
-}
-
-float
-hybrid_frontier_awake(HyMetric metric)
-{
-	return AWAKE * unit_of(metric);
-}
-
-float
-hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distance)
+hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse)
 {
 	const HybridWaiting *list = &frontier->lists[which];
 
-	return hybrid_frontier_promise_of(frontier, list->reach.base, list->radius, distance);
-}
-
-float
-hybrid_frontier_promise_of(const HybridFrontier *frontier, float base, float radius, float distance)
-{
-	return (base + spread_of(frontier, radius) - distance) / (width_of(frontier, radius) + FLT_MIN);
+	if (frontier->scorer->open.metric == HY_METRIC_IP)
+	{
+		*middle = list->reach.base;
+		*inverse = 1 / (frontier->scorer->length * list->radius);
+	}
+	else
+	{
+		*middle = list->reach.base + list->radius * list->radius;
+		*inverse = inverse_of(list->reach.base, list->radius);
+	}
+	*middle = *middle <= FLT_MAX ? *middle : -INFINITY;
+	*inverse = *inverse <= STEEPEST ? Max(*inverse, FLT_MIN) : STEEPEST;
 }
 
 Size
 hybrid_frontier_memory(const HybridFrontier *frontier)
 {
-	return frontier->keys_count * sizeof(float) +
+	return frontier->keys_count * (5 * sizeof(float) + sizeof(int)) +
 	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HybridOrdered));
 }
 
-/* take: the next list, which there is: a number in frontier->lists; it waits no more. */
-static int
-take(HybridFrontier *frontier)
-{
-	if (frontier->blocks_count == 0 ||
-	    (frontier->waiting > 0 && frontier->order[0].key <= fresh_key(frontier)))
-		return hybrid_order_take(frontier->order, &frontier->waiting).which;
-	return take_from_block(frontier);
-}
-
-/* know: reads the centroids of those that are known by their codes. */
-static void
-know(HybridFrontier *frontier, const int *which, int count)
-{
-	HybridScorer *scorer = frontier->scorer;
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		HybridWaiting *list = &frontier->lists[which[i]];
-
-		if (i == 0 && !list->known)
-			hybrid_inner_expect(scorer, list->above, list->entry);
-		if (i + 1 < count && !frontier->lists[which[i + 1]].known)
-			hybrid_inner_expect(scorer, frontier->lists[which[i + 1]].above,
-			                    frontier->lists[which[i + 1]].entry);
-		if (list->known)
-			continue;
-		list->reach = hybrid_inner_reach(scorer, list->above, 1, list->entry, NULL);
-		list->known = true;
-	}
-}
-
-/* list_key: of a list that was taken, by what is known of it now. */
-static float
-list_key(const HybridFrontier *frontier, int which)
-{
-	const HybridWaiting *list = &frontier->lists[which];
-	float key = list->reach.base;
-
-	if (frontier->limits.probes == 0)
-		key += spread_of(frontier, list->radius) -
-		       frontier->limits.threshold * width_of(frontier, list->radius) + frontier->tired;
-	return isnan(key) ? -INFINITY : Min(key, FLT_MAX);
-}
-
-/* expand: the bounds of the leaf lists below a list become keys. */
+/* expand: how far the leaf lists below a list are becomes keys. */
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level)
 {
@@ -292,7 +192,6 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		root->link = *list;
 		root->reach = *reach;
 		root->seen = -INFINITY;
-		root->known = true;
 		hybrid_frontier_put(frontier, which, -INFINITY);
 	}
 	else if (level == 1)
@@ -310,48 +209,40 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 	}
 }
 
-/* add_keys: of what is below an inner list; bounds of how far it is, for now. */
+/* add_keys: how far what is below an inner list is, by codes. */
 static void
 add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
 {
 	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS;
-	float *lowers;
 
 	if (count > frontier->keys_allocated)
 	{
 		int allocated = Max(frontier->keys_allocated * 2, count);
 
 		frontier->keys = room(frontier, frontier->keys, allocated, sizeof(float));
+		frontier->middle = room(frontier, frontier->middle, allocated, sizeof(float));
+		frontier->inverse = room(frontier, frontier->inverse, allocated, sizeof(float));
+		frontier->doubt = room(frontier, frontier->doubt, allocated, sizeof(float));
+		frontier->size = room(frontier, frontier->size, allocated, sizeof(float));
+		frontier->which = room(frontier, frontier->which, allocated, sizeof(int));
 		frontier->blocks =
 			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HybridOrdered));
 		frontier->fresh =
 			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridFresh));
 		frontier->keys_allocated = allocated;
 	}
-	lowers = frontier->keys + frontier->keys_count;
-	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps, lowers);
+	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
+	                   frontier->middle + frontier->keys_count,
+	                   frontier->keys + frontier->keys_count);
 	frontier->keys_count = count;
 }
 
-/* put_in_order: bounds become the distances at which lists are looked into, and blocks of them a heap. */
+/* put_in_order: what is known of the lists, and blocks of them. */
 static void
 put_in_order(HybridFrontier *frontier)
 {
-	double radii = 0;
-	int count = 0, list, block;
-	float *key = frontier->keys;
+	int list, block;
 
-	for (list = 0; list < frontier->inner.count; list++)
-	{
-		radii += frontier->inner.items[list]->radii_sum;
-		count += frontier->inner.items[list]->count;
-	}
-	frontier->scale = 1;
-	if (frontier->scorer->open.metric == HY_METRIC_IP)
-		frontier->scale = frontier->scorer->length;
-	else if (radii > 0)
-		frontier->scale = (float) (radii / count);
-	frontier->width = width_of(frontier, (float) (radii / Max(count, 1)));
 	frontier->blocks_count = 0;
 	for (list = 0; list < frontier->inner.count; list++)
 	{
@@ -359,35 +250,84 @@ put_in_order(HybridFrontier *frontier)
 
 		for (block = 0; block < inner->blocks; block++)
 		{
-			HybridOrdered *order = &frontier->blocks[frontier->blocks_count];
-
-			if (frontier->limits.probes == 0)
-				make_keys(frontier, inner->radii + block * HY_CODE_ROWS, key);
-			make_comparable(key, Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS));
-			order->key = least_of(key);
-			order->which = frontier->blocks_count;
+			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
 			frontier->fresh[frontier->blocks_count].inner = inner;
 			frontier->fresh[frontier->blocks_count++].first = block * HY_CODE_ROWS;
-			key += HY_CODE_ROWS;
 		}
+	}
+	make_blocks(frontier);
+}
+
+/* make_blocks: a heap of them, by the least key of each. */
+static void
+make_blocks(HybridFrontier *frontier)
+{
+	int block;
+
+	for (block = 0; block < frontier->blocks_count; block++)
+	{
+		frontier->blocks[block].key = least_of(frontier->keys + block * HY_CODE_ROWS);
+		frontier->blocks[block].which = block;
 	}
 	hybrid_order_make(frontier->blocks, frontier->blocks_count);
 }
 
-/* make_keys: a block of bounds becomes keys, with width_of and spread_of. */
+/* describe: a block of lists, by estimates and lower bounds of their bases in `middle` and `keys`. */
 static void
-make_keys(const HybridFrontier *frontier, const float *restrict radii, float *restrict keys)
+describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 {
-	const float least = NARROWEST * frontier->scale, scale = frontier->scale;
-	const float spread = spread_of(frontier, 1), threshold = frontier->limits.threshold;
-	float width;
+	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), i;
+
+	describe_lists(frontier, inner->radii + block * HY_CODE_ROWS, at);
+	memcpy(frontier->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
+	for (i = 0; i < HY_CODE_ROWS; i++)
+		frontier->which[at + i] = -1;
+	for (i = count; i < HY_CODE_ROWS; i++)
+	{
+		frontier->middle[at + i] = INFINITY;
+		frontier->inverse[at + i] = 1;
+		frontier->doubt[at + i] = 0;
+		frontier->size[at + i] = 0;
+	}
+	make_comparable(frontier->keys + at, count);
+}
+
+/* describe_lists: the arithmetic of it, of all 32. */
+static void
+describe_lists(const HybridFrontier *frontier, const float *radii, int at)
+{
+	const float *restrict keys = frontier->keys + at;
+	float *restrict middle = frontier->middle + at, *restrict inverse = frontier->inverse + at;
+	float *restrict doubt = frontier->doubt + at;
+	const bool products = frontier->scorer->open.metric == HY_METRIC_IP;
+	const float length = frontier->scorer->length, eps = frontier->limits.eps;
+	const float root = sqrtf((float) frontier->scorer->open.layout.dims);
 	int i;
 
 	for (i = 0; i < HY_CODE_ROWS; i++)
 	{
-		width = radii[i] > least ? radii[i] : least;
-		keys[i] += spread * radii[i] * radii[i] - threshold * (width * scale);
+		float base = middle[i], radius = radii[i];
+		float steep = products ? 1 / (length * radius) : inverse_of(base, radius);
+		float error = (base - keys[i]) / eps, most = 1 / (root * error);
+
+		/* what is not known of where a list is makes a narrow one wider */
+		steep = steep < most ? steep : most;
+		inverse[i] = steep <= STEEPEST ? steep : STEEPEST;
+		inverse[i] = inverse[i] >= FLT_MIN ? inverse[i] : FLT_MIN;
+		error *= inverse[i];
+		doubt[i] = error <= FLT_MAX ? error : 0;
+		base = products ? base : base + radius * radius;
+		middle[i] = base <= FLT_MAX ? base : -INFINITY;
 	}
+}
+
+/* inverse_of: of a list whose centroid is so far away. */
+static inline float
+inverse_of(float reach_squared, float radius)
+{
+	float squared = (reach_squared > 0 ? reach_squared : 0) + RADIAL * radius * radius;
+
+	return 1 / (2 * radius * sqrtf(squared));
 }
 
 /* make_comparable: a block of keys of which `count` are lists': what is no number is below all. */
@@ -423,80 +363,59 @@ least_of(const float *keys)
 	return least[0];
 }
 
-/* width_of: what a promise is measured in. */
-static inline float
-width_of(const HybridFrontier *frontier, float radius)
-{
-	float least = NARROWEST * frontier->scale;
-
-	return (radius > least ? radius : least) * frontier->scale;
-}
-
-/* spread_of: what its rows' distances from the centroid add to a list's key. */
-static inline float
-spread_of(const HybridFrontier *frontier, float radius)
-{
-	return frontier->scorer->open.metric == HY_METRIC_IP ? 0 : SPREAD * radius * radius;
-}
-
-/* tired: after so many lists. */
-static float
-tired(double lists)
-{
-	return lists > FRESH ? TIRED * (float) log2(lists / FRESH) : 0;
-}
-
-/* unit_of: of thresholds. */
-static float
-unit_of(HyMetric metric)
-{
-	return metric == HY_METRIC_IP ? PRODUCTS : 1;
-}
-
-/* wake: lists that were put back do not wait longer than it takes by now. */
-static void
-wake(HybridFrontier *frontier)
-{
-	int i;
-
-	for (i = 0; i < frontier->waiting; i++)
-	{
-		HybridOrdered *order = &frontier->order[i];
-		const HybridWaiting *list = &frontier->lists[order->which];
-
-		if (list->known && list->above != NULL && isinf(list->seen))
-			order->key = list_key(frontier, order->which);
-	}
-	hybrid_order_make(frontier->order, frontier->waiting);
-}
-
-/* fresh_key: the least of those that nobody has looked at; infinite when there is none left. */
-static inline float
-fresh_key(const HybridFrontier *frontier)
-{
-	float key = frontier->blocks[0].key;
-
-	return key <= FLT_MAX ? Min(key + frontier->tired, FLT_MAX) : key;
-}
-
-/* take_from_block: the list with the least key of those that were not looked at becomes one that was. */
+/* slot_of: of the list with the least key. */
 static int
-take_from_block(HybridFrontier *frontier)
+slot_of(const HybridFrontier *frontier)
+{
+	const HybridOrdered *block = &frontier->blocks[0];
+
+	return block->which * HY_CODE_ROWS +
+	       place_of(frontier->keys + block->which * HY_CODE_ROWS, block->key);
+}
+
+/* know: reads the centroid of the list with the least key, which is known by its code. */
+static void
+know(HybridFrontier *frontier, int slot)
+{
+	const HybridFresh *fresh = &frontier->fresh[slot / HY_CODE_ROWS];
+	int entry = fresh->first + slot % HY_CODE_ROWS, which = add_list(frontier);
+	HybridWaiting *list = &frontier->lists[which];
+	float key;
+
+	list->radius = fresh->inner->radii[entry];
+	list->rows = fresh->inner->rows[entry];
+	list->seen = -INFINITY;
+	list->link = fresh->inner->below[entry];
+	list->sampled = 0;
+	list->reach = hybrid_inner_reach(frontier->scorer, fresh->inner, 1, entry, NULL);
+	frontier->which[slot] = which;
+	frontier->doubt[slot] = 0;
+	hybrid_frontier_cosines(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);
+	key = frontier->expecting ? (frontier->middle[slot] - frontier->limit) * frontier->inverse[slot]
+	                          : list->reach.base;
+	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
+}
+
+/* take_slot: the list with the least key, which waits no more; its number in frontier->lists. */
+static int
+take_slot(HybridFrontier *frontier, int slot)
+{
+	int which = frontier->which[slot];
+
+	frontier->middle[slot] = INFINITY;
+	settle(frontier, slot, INFINITY);
+	return which;
+}
+
+/* settle: the list with the least key has another one now. */
+static void
+settle(HybridFrontier *frontier, int slot, float key)
 {
 	HybridOrdered *block = &frontier->blocks[0];
-	const HybridFresh *fresh = &frontier->fresh[block->which];
-	float *keys = frontier->keys + block->which * HY_CODE_ROWS;
-	int at = place_of(keys, block->key), which = add_list(frontier);
 
-	keys[at] = INFINITY;
-	block->key = least_of(keys);
+	frontier->keys[slot] = key;
+	block->key = least_of(frontier->keys + block->which * HY_CODE_ROWS);
 	hybrid_order_sink(frontier->blocks, frontier->blocks_count, 0);
-	frontier->lists[which] = (HybridWaiting){.radius = fresh->inner->radii[fresh->first + at],
-	                                         .seen = -INFINITY,
-	                                         .link = fresh->inner->below[fresh->first + at],
-	                                         .above = fresh->inner,
-	                                         .entry = fresh->first + at};
-	return which;
 }
 
 /* place_of: where a block of keys has its least, the first of several. */
@@ -517,7 +436,7 @@ place_of(const float *keys, float least)
 	return HY_CODE_ROWS - most;
 }
 
-/* add_list: room for one that is looked at. */
+/* add_list: room for one that is taken. */
 static int
 add_list(HybridFrontier *frontier)
 {

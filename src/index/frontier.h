@@ -5,23 +5,24 @@
 #ifndef HYBRID_INDEX_FRONTIER_H
 #define HYBRID_INDEX_FRONTIER_H
 
+#include "core/tail.h"
+
 #include "index/inner.h"
 #include "index/lookup.h"
 #include "index/order.h"
 
-/* HybridWaiting: a leaf list that was looked at. */
+/* HybridWaiting: a leaf list whose centroid was read. */
 typedef struct HybridWaiting
 {
-	HybridReach reach; /* known: its own */
-	float radius;      /* root mean square distance of its rows from its centroid */
-	float seen;        /* rows with bounds up to this have been taken from it; -INFINITY: none */
+	HybridReach reach;
+	float radius; /* root mean square distance of its rows from its centroid */
+	float rows;   /* about how many it has */
+	float seen;   /* rows with bounds up to this have been taken from it; -INFINITY: none */
 	HybridLink link;
-	const HybridInner *above; /* the list that has its centroid */
-	int entry;                /* and where */
-	bool known;
+	int sampled; /* blocks that were scored whole when it was looked into first */
 } HybridWaiting;
 
-/* HybridFresh: whose keys a block has: an inner list, and the first of its entries that are there. */
+/* HybridFresh: the first list of a block: an inner list, and one of its entries. */
 typedef struct HybridFresh
 {
 	const HybridInner *inner;
@@ -34,19 +35,24 @@ typedef struct HybridFrontier
 	MemoryContext context;
 	HybridScorer *scorer;
 	HybridLookupLimits limits;
-	float scale; /* S of frontier.c */
-	float width; /* what a promise of 1 is, of a list of the mean radius */
-	float tired; /* is added to keys of lists that nobody has looked into */
-	/* lists that were not looked at */
+	/* all lists, 32 to a block, in the order of the inner lists */
 	HybridInnerSet inner;
 	HybridInnerSet upper; /* and the lists above those */
-	float *keys;          /* of what is below each of them, whole blocks */
+	float *keys;          /* the least is taken next; infinite: it was */
+	float
+		*middle; /* of its rows' distances, in the unit of the estimates; infinite: it was taken */
+	float *inverse; /* 1 / what a cosine of 1 would bring one of its rows nearer by */
+	float *doubt;   /* deviation of middle * inverse, by its code; 0: its centroid was read */
+	float *size;    /* rows */
+	int *which;     /* then, where it is in `lists` */
 	int keys_count;
 	int keys_allocated;
 	HybridOrdered *blocks; /* of keys, by the least of each */
 	HybridFresh *fresh;    /* of each block */
 	int blocks_count;
-	/* those that were, and which of them wait */
+	bool expecting; /* keys are by what is expected, and not by distance */
+	float limit;    /* then: of rows nearer than that */
+	/* those whose centroids were read, and which of them wait to be looked into again */
 	HybridWaiting *lists;
 	int lists_count;
 	int lists_allocated;
@@ -61,49 +67,35 @@ hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryConte
 /* hybrid_frontier_clear: empties it. */
 extern void hybrid_frontier_clear(HybridFrontier *frontier);
 
-/* hybrid_frontier_begin: all leaf lists of the tree, for the scorer's query. */
+/* hybrid_frontier_begin: all leaf lists of the tree, for the scorer's query, the nearest first. */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
-/*
- * hybrid_frontier_next: the key of the next list: the distance, in the unit of the estimates, at which it
- * is looked into; or where limits count lists, how far it is.  Infinite: there is none.
- */
-extern float hybrid_frontier_next(const HybridFrontier *frontier);
+/* hybrid_frontier_rest: whether there is a list that was not taken, or waits to be looked into again. */
+extern bool hybrid_frontier_rest(const HybridFrontier *frontier);
 
 /*
- * hybrid_frontier_choose: of those that wait at less than limit at most so many, the next ones, as numbers in
- * frontier->lists, their centroids read; they wait no more.  0: there are none.
+ * hybrid_frontier_expect: how many rows of lists that were not taken are expected to be nearer than
+ * `limit`, in the unit of the estimates, if cosines have this tail.  The lists that expect most come first from
+ * now on.
  */
-extern int hybrid_frontier_choose(HybridFrontier *frontier, float limit, int *chosen, int most);
+extern double hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit);
 
 /*
- * hybrid_frontier_choose_nearest: the same where limits count lists, of which so many have been looked into: the
- * nearest, as far as the limit allows.
+ * hybrid_frontier_take: at most so many lists, in their order, as numbers in frontier->lists.  With a tail, *expected, of which so much was left, becomes what is expected beyond them, and no more are taken once
+ * that is at most `enough`.
  */
-extern int
-hybrid_frontier_choose_nearest(HybridFrontier *frontier, int64 looked_into, int *chosen, int most);
+extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail,
+                                double enough, double *expected, int *taken);
 
-/* hybrid_frontier_put: one that was chosen waits again, at that key. */
-extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float key);
+/* hybrid_frontier_take_again: lists that wait to be looked into again at less than limit, likewise. */
+extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken);
 
-/* hybrid_frontier_tire: so many lists have been looked into, for each HYBRID_FIRST_NEAREST rows. */
-extern void hybrid_frontier_tire(HybridFrontier *frontier, double lists);
+/* hybrid_frontier_put: one that was taken waits to be looked into again, where a row at that distance is wanted. */
+extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
-/* hybrid_frontier_threshold: from which on a list that promises so much is looked into after so many others. */
-extern float hybrid_frontier_threshold(HyMetric metric, float promise, double lists);
-
-/* hybrid_frontier_awake: the threshold from which on a search does not tire. */
-extern float hybrid_frontier_awake(HyMetric metric);
-
-/*
- * hybrid_frontier_promise: of a known list: the threshold at which its key would be that distance, in
- * the unit of the estimates.
- */
-extern float hybrid_frontier_promise(const HybridFrontier *frontier, int which, float distance);
-
-/* hybrid_frontier_promise_of: the same of any list, by its base and its radius. */
-extern float hybrid_frontier_promise_of(const HybridFrontier *frontier, float base, float radius,
-                                        float distance);
+/* hybrid_frontier_cosines: of a list that was taken, what a distance d says of a cosine: (*middle - d) * *inverse. */
+extern void
+hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse);
 
 /* hybrid_frontier_memory: bytes of what waits. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);

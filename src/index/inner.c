@@ -117,7 +117,7 @@ hybrid_inner_set_clear(HybridInnerSet *set)
 
 void
 hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridReach *reach,
-                   float eps, float *lowers)
+                   float eps, float *estimates, float *lowers)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	HyCodeLimits limits = {reach->base, reach->reach, eps, INFINITY, 0};
@@ -133,23 +133,10 @@ hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridR
 		blocks.factor_stride = sizeof(HyCodeFactors);
 		blocks.count = Min(most, inner->blocks - b);
 		blocks.next = NULL;
-		hy_code_score(&scorer->query, &blocks, &limits, scorer->estimates,
+		hy_code_score(&scorer->query, &blocks, &limits,
+		              estimates != NULL ? estimates + b * HY_CODE_ROWS : scorer->estimates,
 		              lowers + b * HY_CODE_ROWS, scorer->masks);
 	}
-}
-
-void
-hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry)
-{
-	Size stride = scorer->open.layout.stride, i;
-
-	if (inner->centroids == NULL || !inner->kept[entry])
-	{
-		hybrid_scorer_expect(scorer, inner->at[entry]);
-		return;
-	}
-	for (i = 0; i < stride; i += 64)
-		__builtin_prefetch(inner->centroids + entry * stride + i);
 }
 
 HybridReach
@@ -335,10 +322,8 @@ add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 
 	hy_code_put(inner->codes + to / HY_CODE_ROWS * layout->code_bytes,
 	            &inner->factors[to / HY_CODE_ROWS], layout->padded, to % HY_CODE_ROWS,
 	            entries->bits, &code);
-	if (to == 0)
-		inner->radii_sum = 0;
 	inner->radii[to] = hybrid_block_radii(from)[row];
-	inner->radii_sum += inner->radii[to];
+	inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
 	inner->below[to] = hybrid_tid_link(&from->tid[row]);
 	inner->at[to] = hybrid_scorer_place(scorer, page, block, entries->level, slot);
 	inner->count = to + 1;
@@ -358,6 +343,7 @@ grow(Entries *entries)
 	memset(inner->codes, 0, rows / HY_CODE_ROWS * block);
 	inner->factors = MemoryContextAllocZero(context, rows / HY_CODE_ROWS * sizeof(HyCodeFactors));
 	inner->radii = MemoryContextAllocZero(context, rows * sizeof(float));
+	inner->rows = MemoryContextAllocZero(context, rows * sizeof(float));
 	inner->below = MemoryContextAlloc(context, rows * sizeof(HybridLink));
 	inner->at = MemoryContextAlloc(context, rows * sizeof(HybridPlace));
 	entries->allocated = rows;
@@ -366,11 +352,13 @@ grow(Entries *entries)
 	memcpy(inner->codes, old.codes, had / HY_CODE_ROWS * block);
 	memcpy(inner->factors, old.factors, had / HY_CODE_ROWS * sizeof(HyCodeFactors));
 	memcpy(inner->radii, old.radii, had * sizeof(float));
+	memcpy(inner->rows, old.rows, had * sizeof(float));
 	memcpy(inner->below, old.below, had * sizeof(HybridLink));
 	memcpy(inner->at, old.at, had * sizeof(HybridPlace));
 	pfree(old.codes);
 	pfree(old.factors);
 	pfree(old.radii);
+	pfree(old.rows);
 	pfree(old.below);
 	pfree(old.at);
 }

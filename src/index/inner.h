@@ -21,9 +21,9 @@ typedef struct HybridInner
 	uint8 *codes;
 	HyCodeFactors *factors;
 	float *radii;
+	float *rows; /* that the lists below have, about */
 	HybridLink *below;
 	HybridPlace *at; /* of centroids */
-	double radii_sum;
 	/* centroids, as they are stored, of those entries that `kept` says; NULL: none is kept */
 	char *centroids;
 	HybridStored *stored;
@@ -51,14 +51,12 @@ extern const HybridInner *hybrid_inner_set_add(HybridInnerSet *set, const Hybrid
 extern void hybrid_inner_set_clear(HybridInnerSet *set);
 
 /*
- * hybrid_inner_score: lower bounds of the bases of the lists below, of an inner list whose centroid is so
- * far away; lowers has room for blocks * HY_CODE_ROWS.
+ * hybrid_inner_score: estimates and lower bounds of the bases of the lists below, of an inner list whose centroid is
+ * so far away; there is room for blocks * HY_CODE_ROWS of each. estimates NULL: nobody asks for them.
  */
-extern void hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner,
-                               const HybridReach *reach, float eps, float *lowers);
-
-/* hybrid_inner_expect: the centroid of an entry will be asked for soon. */
-extern void hybrid_inner_expect(const HybridScorer *scorer, const HybridInner *inner, int entry);
+extern void
+hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridReach *reach,
+                   float eps, float *estimates, float *lowers);
 
 /*
  * hybrid_inner_reach: how far the centroid of an entry is, of an inner list of this level; copy, unless

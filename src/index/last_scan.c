@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -15,7 +17,7 @@
 
 #include "index/last_scan.h"
 
-#define COLUMNS 9
+#define COLUMNS 10
 
 static HybridLastScan last;
 
@@ -60,6 +62,8 @@ hybrid_last_scan(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum(done->work.rescored);
 	values[i++] = Int64GetDatum(done->work.rejected);
 	values[i++] = Int64GetDatum(done->returned);
+	nulls[i] = isnan(done->expected);
+	values[i++] = Float8GetDatum(done->expected);
 	Assert(i == COLUMNS);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	PG_RETURN_NULL();

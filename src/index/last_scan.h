@@ -17,6 +17,7 @@ typedef struct HybridScanDone
 	int probes;            /* hybrid.probes, 0 where all stored vectors are read */
 	int64 rounds;          /* searches: the first, and one more whenever its rows were not enough */
 	int64 returned;        /* rows handed to the executor */
+	double expected;       /* recall of the last round, as hybrid_lookup_expected_recall */
 	HybridLookupWork work; /* of all rounds */
 } HybridScanDone;
 

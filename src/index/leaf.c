@@ -134,7 +134,8 @@ score_below(HybridLeafSearch *search, const Near *lists, int count, int level)
 	{
 		const HybridInner *inner = search->inner.items[list];
 
-		hybrid_inner_score(&search->scorer, inner, &lists[list].reach, SURE, search->lowers + rows);
+		hybrid_inner_score(&search->scorer, inner, &lists[list].reach, SURE, NULL,
+		                   search->lowers + rows);
 		for (i = 0; i < inner->count; i++)
 		{
 			search->order[found].key = search->lowers[rows + i];

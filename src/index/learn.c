@@ -4,7 +4,7 @@
  *
  * How far a search has to go depends on how many lists there are.  A build measures that, an insert
  * does not: one of them would take seconds.  Until VACUUM comes by, which autovacuum lets happen
- * after inserts, too, an index that grew from nothing goes by a guess, and others by what was.
+ * after inserts, too, searches in an index that grew from nothing go by what each of them expects, and others by what was.
  */
 #include "postgres.h"
 

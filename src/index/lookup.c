@@ -2,17 +2,22 @@
  * lookup.c
  *		The nearest rows by codes, one lot after another.
  *
- * As in distance browsing (G. Hjaltason and H. Samet, "Distance browsing in spatial databases",
- * 1999) lists and rows wait in heaps, by bounds of their distances, and the next of them is looked at
- * until k rows are known that are nearer than all that waits.  So a search resumes where it stopped.
+ * Lists are looked into some at a time, first the nearest, and then those that are expected to have most rows
+ * nearer than the k-th best so far.  Rows wait in a heap by bounds of their distances, which come from their codes;
+ * when its turn comes, a row's stored vector says how near it is.  (As in distance browsing: G. Hjaltason and
+ * H. Samet, "Distance browsing in spatial databases", 1999.)
  *
- * A row's bound comes from its code; when its turn comes its stored vector says how near it is.
+ * When to stop each search judges by what it has seen itself.  The codes of the rows that it has scored are a sample
+ * of u (frontier.c), whose tail (core/tail.h) says how many rows each of the other lists has that are nearer than the
+ * k-th.  How many it has found in lists beside how many it expected there sets that right.  It stops when
+ * fewer are expected to be missing than may be.  So a query that is unlike the rows is not taken for one
+ * that is like them.  (A recall estimated for each query while it is searched for: J. Mohoney et al., "Quake: adaptive
+ * indexing for vector search", 2025; M. Chatzakis et al., "DARTH: declarative recall through early
+ * termination", 2025.)  EVIDENCE, FEW and INSIDE were chosen by bench/recall.sh: with other random numbers, and for LIMIT
+ * 1, 10 and 100, recall stays within the target's tolerance on the shapes that it has.
  *
- * A list's bound is a guess, see frontier.c.
- *
- * Lists are looked into some at a time, so that the memory they need is fetched meanwhile.  Of a list
- * that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
- * again, at the distance up to which its rows have been seen.
+ * Of a list that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
+ * again, at the distance up to which its rows have been seen.  So a search resumes where it stopped.
  */
 #include "postgres.h"
 
@@ -34,16 +39,25 @@
 #include "index/lookup.h"
 #include "index/tree.h"
 
-#define FIRST 2           /* lists that are looked into at a time, at first */
-#define MOST 64           /* and later */
-#define SORTED 16         /* from which on they come in the order of the file */
-#define AHEAD 16          /* lists whose first pages are fetched together */
-#define HEADER 128        /* bytes of a page that are needed before its codes */
-#define FEW_ROWS 4        /* that are looked at between two looks at the worst, at first */
-#define MOST_ROWS 32      /* and later */
+#define FIRST 2     /* lists that are looked into at a time, at first */
+#define MORE 6      /* when it is known what to expect, at least */
+#define SHARE 2     /* and one in so many of those that have been */
+#define MOST 256    /* and at most */
+#define SAMPLED 64  /* rows of a list that are sampled */
+#define SAMPLE 4096 /* and of all lists */
+#define EVIDENCE 5  /* rows that count as expected and as found before there are any */
+#define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
+#define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
+#define INSIDE                                                                                     \
+	0.75 /* squared distance of the first centroids, over squared radius: no row has less */
+#define NARROW 1e-3f /* radius of a list, over its distance: below that its rows are not sampled */
+#define SORTED 16    /* from which on they come in the order of the file */
+#define AHEAD 16     /* lists whose first pages are fetched together */
+#define HEADER 128   /* bytes of a page that are needed before its codes */
+#define FEW_ROWS 4   /* that are looked at between two looks at the worst, at first */
+#define MOST_ROWS 32 /* and later */
 #define JUDGED_FIRST 8    /* rows that are judged at a time, at first */
 #define JUDGED 64         /* and later */
-#define EARLY 128         /* that are judged before their turn */
 #define EXPECTED 4096     /* bytes of vectors that are fetched ahead */
 #define SPARE_LISTS 65536 /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
@@ -72,6 +86,25 @@ struct HybridLookup
 	HybridJudge judge;
 	void *judge_arg;
 	bool enough; /* it said so */
+	/* what is expected of lists */
+	float *sample; /* of u */
+	int sampled;
+	double noise;    /* sum of what the codes add to the variance of each */
+	double expected; /* of lists that were taken: rows nearer than the k-th best afterwards */
+	double found;    /* and how many there were */
+	int taken[MOST]; /* the lists that were taken last */
+	int taken_count;
+	int finds_before; /* that there were then */
+	double rest;      /* in lists that were not taken */
+	bool judged;      /* that is known */
+	bool ended;       /* and is so little that the search ended */
+	/* sums over the first lists, of middle * inverse, and of inverse (frontier.h) */
+	int near;
+	double near_middle;
+	double near_inverse;
+	/* and of the squares of how far they are, and of their radii */
+	double near_reach;
+	double near_radius;
 };
 
 /* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
@@ -80,14 +113,21 @@ static HybridLookup *spare = NULL;
 static void begin_nearest(HybridLookup *search, int k);
 static float worst(const HybridLookup *search);
 static void look_again(HybridLookup *search);
+static void go_on(HybridLookup *search, double after);
 static void look_at_rows(HybridLookup *search, double after);
 static void look_at_wanted(HybridLookup *search, double after);
-static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list);
+static int choose_rows(HybridLookup *search, HybridOrdered *chosen, int most);
 static void look_at(HybridLookup *search, const Row *row, double after);
 static double likely_distance(const HybridFind *find);
-static bool look_into_lists(HybridLookup *search, int most);
-static double lists_of_a_lot(const HybridLookup *search);
+static bool look_into_lists(HybridLookup *search);
+static int choose_lists(HybridLookup *search, int *chosen);
+static void compare(HybridLookup *search, const HyTail *tail, float limit);
+static double share_of(const HybridLookup *search);
+static double missing(const HybridLookup *search, double expected);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
+static void note_near(HybridLookup *search, int which);
+static void
+sample_rows(HybridLookup *search, int which, const HybridBlock *block, const float *estimates);
 static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
 static void *room(HybridLookup *search, void *array, int count, Size size);
 
@@ -116,6 +156,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	hybrid_scorer_init(&search->scorer, index, open);
 	search->scorer.snapshot = snapshot;
 	hybrid_frontier_init(&search->frontier, &search->scorer, context);
+	search->sample = palloc(SAMPLE * sizeof(float));
 	MemoryContextSwitchTo(old);
 	return search;
 }
@@ -150,6 +191,17 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	hybrid_finds_clear(&search->finds);
 	search->judge = NULL;
 	search->enough = false;
+	search->sampled = 0;
+	search->noise = 0;
+	search->expected = 0;
+	search->found = 0;
+	search->taken_count = 0;
+	search->judged = search->ended = false;
+	search->near = 0;
+	search->near_middle = 0;
+	search->near_inverse = 0;
+	search->near_reach = 0;
+	search->near_radius = 0;
 }
 
 const HybridTree *
@@ -174,30 +226,47 @@ hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *arg)
 const HybridFind *
 hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 {
-	int at_a_time = FIRST, i;
+	int i;
 
 	hybrid_finds_leave(&search->finds);
+	search->taken_count = 0;
 	begin_nearest(search, k);
-	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
 	look_again(search);
 	for (i = 0; i < search->finds.count; i++)
 		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds.items[i]),
 		                    search->finds.items[i].position);
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		look_at_rows(search, after);
-		at_a_time = Min(at_a_time * 2, MOST);
-	} while (!search->enough && (look_into_lists(search, at_a_time / 2) ||
-	                             hybrid_lazy_least(&search->rows_order) < worst(search)));
-
+	go_on(search, after);
 	return hybrid_finds_return(&search->finds, &search->nearest, count);
+}
+
+const HybridFind *
+hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count)
+{
+	search->frontier.limits = *limits;
+	go_on(search, -INFINITY);
+	return hybrid_finds_return(&search->finds, &search->nearest, count);
+}
+
+double
+hybrid_lookup_expected_recall(const HybridLookup *search)
+{
+	double share;
+
+	if (!hybrid_frontier_rest(&search->frontier))
+		return 1;
+	if (!search->judged)
+		return NAN;
+	share = missing(search, search->rest) / search->nearest.k;
+	/* where it may miss more by itself, rows that were searched for say that it does not */
+	if (search->ended)
+		share = Min(share, search->frontier.limits.other);
+	return 1 - Min(share, 1);
 }
 
 const HybridFind *
 hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
 {
-	*more = search->rows_order.count > 0 || hybrid_frontier_next(&search->frontier) < INFINITY;
+	*more = search->rows_order.count > 0 || hybrid_frontier_rest(&search->frontier);
 	return hybrid_finds_return(&search->finds, NULL, count);
 }
 
@@ -205,6 +274,22 @@ HybridLookupWork
 hybrid_lookup_work(const HybridLookup *search)
 {
 	return search->work;
+}
+
+int
+hybrid_lookup_difficulty(const HybridLookup *search)
+{
+	/* of the cosine that the k-th row has in a list as near as the first ones */
+	static const float edges[HYBRID_DIFFICULTIES - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
+	float limit = worst(search), cosine;
+	int difficulty = 0;
+
+	if (isinf(limit) || search->near == 0 || search->near_reach < INSIDE * search->near_radius)
+		return -1;
+	cosine = (float) ((search->near_middle - limit * search->near_inverse) / search->near);
+	while (difficulty < HYBRID_DIFFICULTIES - 1 && cosine > edges[difficulty])
+		difficulty++;
+	return difficulty;
 }
 
 Size
@@ -219,13 +304,6 @@ double
 hybrid_lookup_memory_of_all(double rows, double wanted)
 {
 	return rows * (sizeof(Row) + sizeof(HybridOrdered)) + wanted * sizeof(HybridFind);
-}
-
-float
-hybrid_lookup_promise(const HybridLookup *search, int list, double distance)
-{
-	return hybrid_frontier_promise(&search->frontier, list,
-	                               hybrid_scorer_unit(&search->scorer, distance));
 }
 
 /* begin_nearest: room for the k nearest of a lot. */
@@ -267,11 +345,22 @@ worst(const HybridLookup *search)
 	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
 }
 
-/* look_at_rows: those that come before the next list; and while there are fewer than k, any. */
+/* go_on: until not more is expected to be missing than may be. */
+static void
+go_on(HybridLookup *search, double after)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_at_rows(search, after);
+	} while (!search->enough &&
+	         (look_into_lists(search) || hybrid_lazy_least(&search->rows_order) < worst(search)));
+}
+
+/* look_at_rows: those that may be among the k nearest; and while there are fewer than k, any. */
 static void
 look_at_rows(HybridLookup *search, double after)
 {
-	float list = hybrid_frontier_next(&search->frontier);
 	int most = FEW_ROWS, count;
 	HybridOrdered chosen[MOST_ROWS];
 
@@ -280,7 +369,7 @@ look_at_rows(HybridLookup *search, double after)
 		look_at_wanted(search, after);
 		return;
 	}
-	while ((count = choose_rows(search, chosen, most, list)) > 0)
+	while ((count = choose_rows(search, chosen, most)) > 0)
 	{
 		int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), i;
 
@@ -307,8 +396,7 @@ look_at_rows(HybridLookup *search, double after)
 static void
 look_at_wanted(HybridLookup *search, double after)
 {
-	float list = hybrid_frontier_next(&search->frontier);
-	int at_a_time = JUDGED_FIRST, early = EARLY, i;
+	int at_a_time = JUDGED_FIRST, i;
 
 	while (search->rows_order.count > 0 && !search->enough)
 	{
@@ -321,7 +409,7 @@ look_at_wanted(HybridLookup *search, double after)
 		{
 			float key = hybrid_lazy_least(&search->rows_order);
 
-			if (!isinf(limit) && (!(key < limit) || (key > list && early-- <= 0)))
+			if (!isinf(limit) && !(key < limit))
 				break;
 			chosen[count] = hybrid_lazy_take(&search->rows_order).which;
 			__builtin_prefetch(&search->rows[chosen[count++]]);
@@ -344,9 +432,9 @@ look_at_wanted(HybridLookup *search, double after)
 	}
 }
 
-/* choose_rows: the next rows that come before that distance; they wait no more. */
+/* choose_rows: the next rows; they wait no more. */
 static int
-choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list)
+choose_rows(HybridLookup *search, HybridOrdered *chosen, int most)
 {
 	float limit = worst(search);
 	int missing = search->nearest.k - search->nearest.count, count = 0;
@@ -357,7 +445,7 @@ choose_rows(HybridLookup *search, HybridOrdered *chosen, int most, float list)
 	{
 		float key = hybrid_lazy_least(&search->rows_order);
 
-		if (!isinf(limit) && (!(key < limit) || key > list))
+		if (!isinf(limit) && !(key < limit))
 			break;
 		chosen[count++] = hybrid_lazy_take(&search->rows_order);
 	}
@@ -372,7 +460,6 @@ look_at(HybridLookup *search, const Row *row, double after)
 
 	find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
 	                                  row->at, &find.width);
-	find.list = row->list;
 	find.position = row->position;
 	search->work.rescored++;
 	/* what has no distance comes last, as in a sort */
@@ -399,29 +486,24 @@ likely_distance(const HybridFind *find)
 
 /* look_into_lists: some of those that may have nearer rows; false: there are none. */
 static bool
-look_into_lists(HybridLookup *search, int most)
+look_into_lists(HybridLookup *search)
 {
 	BlockNumber heads[MOST + 1];
-	int chosen[MOST], count, i, j;
+	int chosen[MOST], count = choose_lists(search, chosen), i, j;
 
-	hybrid_frontier_tire(&search->frontier, lists_of_a_lot(search));
-	count =
-		search->frontier.limits.probes > 0
-			? hybrid_frontier_choose_nearest(&search->frontier, search->work.lists, chosen, most)
-			: hybrid_frontier_choose(&search->frontier, worst(search), chosen, most);
 	if (count >= SORTED)
 	{
 		HybridOrdered order[MOST];
+		int rest = count;
 
 		for (i = 0; i < count; i++)
 		{
 			order[i].key = (float) search->frontier.lists[chosen[i]].link.head;
 			order[i].which = chosen[i];
 		}
-		hybrid_order_make(order, count);
-		for (i = 0; i < most && count > 0; i++)
-			chosen[i] = hybrid_order_take(order, &count).which;
-		count = i;
+		hybrid_order_make(order, rest);
+		for (i = 0; i < count; i++)
+			chosen[i] = hybrid_order_take(order, &rest).which;
 	}
 	for (i = 0; i < count; i++)
 		heads[i] = search->frontier.lists[chosen[i]].link.head;
@@ -437,18 +519,91 @@ look_into_lists(HybridLookup *search, int most)
 }
 
 /*
- * lists_of_a_lot: those that have been looked into, for as many rows as the curve was measured for.  Where more are
- * wanted more lists have some of them, and so it is where few rows are wanted of those that are near.
+ * choose_lists: those that are looked into next; at most MOST.  While fewer than k rows are known all lists may have
+ * some, and the nearest come first.
  */
+static int
+choose_lists(HybridLookup *search, int *chosen)
+{
+	HybridFrontier *frontier = &search->frontier;
+	const HybridLookupWork *work = &search->work;
+	int64 share = Max(Min(work->lists / SHARE, MOST), FIRST);
+	float limit = frontier->limits.probes > 0 ? INFINITY : worst(search);
+	double enough, left;
+	HyTail tail;
+	int count, difficulty;
+
+	search->judged = search->ended = false;
+	hy_tail_fit(&tail, search->sample, search->sampled,
+	            (float) (search->noise / Max(search->sampled, 1)),
+	            1.0f / search->scorer.open.layout.dims);
+	compare(search, &tail, limit);
+	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
+	if (count > 0)
+		return count;
+	if (frontier->limits.probes > 0)
+		share = Min(share, Max(frontier->limits.probes - work->lists, 0));
+	if (isinf(limit))
+		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
+	search->rest = hybrid_frontier_expect(frontier, &tail, limit);
+	search->judged = true;
+	difficulty = hybrid_lookup_difficulty(search);
+	enough = difficulty < 0 ? frontier->limits.other : frontier->limits.missing[difficulty];
+	enough = (enough < 0 ? frontier->limits.other : enough) * search->nearest.k;
+	/* the more has been looked at, the less there is to be saved by a guess at the rest */
+	left = 1 - (double) work->lists / search->scorer.tree.leaves;
+	enough *= Max(left, 0) * Max(left, 0);
+	search->ended = missing(search, search->rest) <= enough;
+	if (search->ended)
+		return 0;
+	enough *= search->rest / missing(search, search->rest);
+	left = search->rest;
+	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &tail, enough, &left, chosen);
+	memcpy(search->taken, chosen, count * sizeof(int));
+	search->taken_count = count;
+	search->finds_before = search->finds.count;
+	return count;
+}
+
+/* compare: what the lists that were taken last had, with what is expected of such lists. */
+static void
+compare(HybridLookup *search, const HyTail *tail, float limit)
+{
+	double expected = 0;
+	float middle, inverse;
+	int i;
+
+	for (i = 0; i < search->taken_count; i++)
+	{
+		hybrid_frontier_cosines(&search->frontier, search->taken[i], &middle, &inverse);
+		expected += search->frontier.lists[search->taken[i]].rows *
+		            hy_tail_at(tail, (middle - limit) * inverse);
+	}
+	for (i = search->finds_before; search->taken_count > 0 && i < search->finds.count; i++)
+		search->found +=
+			hybrid_scorer_unit(&search->scorer, likely_distance(&search->finds.items[i])) <= limit;
+	/* there cannot be more than k */
+	search->expected += Min(expected, search->nearest.k);
+	search->taken_count = 0;
+}
+
+/* share_of: of the rows that were looked at, that are wanted. */
 static double
-lists_of_a_lot(const HybridLookup *search)
+share_of(const HybridLookup *search)
 {
 	const HybridLookupWork *work = &search->work;
-	double wanted = (double) search->finds.returned_before + search->nearest.k, share = 1;
 
-	if (work->rejected > 0)
-		share = (double) work->rescored / (work->rescored + work->rejected);
-	return work->lists * share * Min(HYBRID_FIRST_NEAREST / wanted, 1);
+	return work->rejected > 0 ? (double) work->rescored / (work->rescored + work->rejected) : 1;
+}
+
+/* missing: where so many rows are expected, how many there will be, by what there was where others were. */
+static double
+missing(const HybridLookup *search, double expected)
+{
+	double share = share_of(search);
+
+	return expected * share * (search->found + EVIDENCE) / (search->expected * share + EVIDENCE) *
+	       (1 + FEW / Max(search->work.lists, 1));
 }
 
 /*
@@ -467,11 +622,19 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	bool again = !isinf(list->seen);
 	HybridAim aim, before;
 	uint32 pages = 0;
-	int rows = 0;
+	int rows = 0, sampled;
 
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
 		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
+	else if (search->frontier.limits.probes == 0 && list->radius > NARROW * list->reach.reach)
+	{
+		if (search->sampled + SAMPLED <= SAMPLE)
+			list->sampled = SAMPLED / HY_CODE_ROWS;
+		if (search->near < NEAR)
+			note_near(search, which);
+	}
+	sampled = list->sampled;
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
@@ -483,6 +646,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
 		/* which rows were taken then, it says again */
+		aim.whole = before.whole = Min(sampled, blocks);
 		if (again)
 		{
 			hybrid_scorer_page(scorer, page, &list->link, &before, InvalidBlockNumber);
@@ -490,6 +654,10 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		}
 		hybrid_scorer_page(scorer, page, &list->link, &aim,
 		                   BlockNumberIsValid(content->next) ? content->next : following);
+		for (b = 0; b < aim.whole && !again; b++)
+			sample_rows(search, which, hybrid_block(&layout->leaf, page, b),
+			            scorer->estimates + b * HY_CODE_ROWS);
+		sampled -= aim.whole;
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
 		{
@@ -519,6 +687,47 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/* note_near: one of the first lists. */
+static void
+note_near(HybridLookup *search, int which)
+{
+	const HybridWaiting *list = &search->frontier.lists[which];
+	float middle, inverse;
+
+	hybrid_frontier_cosines(&search->frontier, which, &middle, &inverse);
+	if (!isfinite(middle * inverse))
+		return;
+	search->near++;
+	search->near_middle += (double) middle * inverse;
+	search->near_inverse += inverse;
+	search->near_reach += (double) list->reach.reach * list->reach.reach;
+	search->near_radius += (double) list->radius * list->radius;
+}
+
+/* sample_rows: what the rows of a block say of u. */
+static void
+sample_rows(HybridLookup *search, int which, const HybridBlock *block, const float *estimates)
+{
+	const HybridFrontier *frontier = &search->frontier;
+	float middle, inverse, reach = frontier->lists[which].reach.reach;
+	float slack = search->scorer.query.slack;
+	uint32 live = block->live;
+
+	hybrid_frontier_cosines(frontier, which, &middle, &inverse);
+	for (; live != 0; live &= live - 1)
+	{
+		int i = pg_rightmost_one_pos32(live);
+		float u = (middle - estimates[i]) * inverse;
+		float code = block->factors.error[i] * reach * inverse;
+		float tables = block->factors.rescale[i] * slack * inverse;
+
+		if (!isfinite(u) || !isfinite(code))
+			continue;
+		search->sample[search->sampled++] = u;
+		search->noise += code * code + tables * tables;
+	}
 }
 
 /* add_row: one that waits. */

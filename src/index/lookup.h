@@ -8,12 +8,17 @@
 #include "index/finds.h"
 #include "index/index.h"
 
-/* HybridLookupLimits: how far a search goes. */
+/*
+ * HybridLookupLimits: how far a search goes.  What it is expected to miss, by itself, is set right by what searches for
+ * rows of the index that were as difficult have missed.
+ */
 typedef struct HybridLookupLimits
 {
-	float threshold; /* of the promise of lists; see frontier.c */
-	float eps;       /* deviations allowed to the estimates of codes */
-	int probes;      /* leaf lists, the nearest ones, whatever the threshold; 0: by the threshold */
+	float missing
+		[HYBRID_DIFFICULTIES]; /* rows that it is expected to miss, at most, for each that is wanted */
+	float other;               /* the same for a query of whose difficulty nothing is known */
+	float eps;                 /* deviations allowed to the estimates of codes */
+	int probes; /* leaf lists, the nearest ones, whatever is missing; 0: as many as it takes */
 } HybridLookupLimits;
 
 /* HybridLookupWork: what a search has done so far. */
@@ -69,10 +74,30 @@ extern void hybrid_lookup_judge(HybridLookup *search, HybridJudge judge, void *a
 extern const HybridFind *hybrid_lookup_next(HybridLookup *search, int k, double after, int *count);
 
 /*
+ * hybrid_lookup_further: what the last call returned, once the search has gone on to limits that are not less.
+ */
+extern const HybridFind *
+hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count);
+
+/*
  * hybrid_lookup_rest: all that were found and have not been returned, likewise; none is looked for.  *more:
  * whether there may be others.
  */
 extern const HybridFind *hybrid_lookup_rest(HybridLookup *search, int *count, bool *more);
+
+/*
+ * hybrid_lookup_expected_recall: what the search expects to have found of the rows that the last call asked for: at least
+ * the recall that was asked for where it ended by itself, 1 where it has looked into all lists, NaN where it cannot
+ * tell.
+ */
+extern double hybrid_lookup_expected_recall(const HybridLookup *search);
+
+/*
+ * hybrid_lookup_difficulty: of the query, by the k-th row so far, 0 .. HYBRID_DIFFICULTIES - 1: where it is about
+ * as far from that row as rows of one list are from each other it is difficult, and easy where it is much nearer;
+ * -1: fewer than k rows are known, or the query is nearer to centroids than rows are.
+ */
+extern int hybrid_lookup_difficulty(const HybridLookup *search);
 
 /* hybrid_lookup_work: of this search. */
 extern HybridLookupWork hybrid_lookup_work(const HybridLookup *search);
@@ -83,18 +108,12 @@ extern Size hybrid_lookup_memory(const HybridLookup *search);
 /* hybrid_lookup_memory_of_all: the same once it has returned all of so many rows that are wanted. */
 extern double hybrid_lookup_memory_of_all(double rows, double wanted);
 
-/*
- * hybrid_lookup_promise: of the list of a find: the threshold from which on it would be looked into, if
- * the k-th row were at that distance.
- */
-extern float hybrid_lookup_promise(const HybridLookup *search, int list, double distance);
-
 /* hybrid_lookup_eps: deviations to allow for where that recall is asked for. */
 extern float hybrid_lookup_eps(double recall);
 
 /* hybrid_lookup_limits: for that recall, 0.5 .. 1, by what the index has measured. */
-extern void hybrid_lookup_limits(const HybridTree *tree, HyMetric metric, double recall, int probes,
-                                 HybridLookupLimits *limits);
+extern void
+hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLookupLimits *limits);
 
 /* hybrid_curve_rows: how many rows are looked at for that recall, by a curve that has points. */
 extern double hybrid_curve_rows(const HybridTree *tree, double recall);

@@ -2,17 +2,15 @@
  * measure.c
  *		How far a search in this index has to go for which recall.
  *
- * Rows of the index, each excluding itself, are searched for in all lists.  Every one of their true
- * neighbours then has a list, and that list a promise (frontier.c) by the distance of the farthest row
- * that a scan for so many looks for: the threshold from which on the neighbour is expected to be found.
- * Quantiles of these are tried: queries are searched for again, as a scan would, and what they find of
- * their neighbours, and how many rows they look at, is the curve.
+ * Rows of the index, each excluding itself, are searched for in all lists, and then as a scan would, by searches that
+ * may miss less and less (levels).  Of these it is noted, by how difficult the queries were, what they have found of
+ * the true neighbours and how many rows they have looked at: so for each recall it is known what a search
+ * for a query so difficult may expect to miss.
  *
- * Some of the queries say what a threshold costs; where that is much, fewer of the others are searched for,
- * and what those that are find is set right by what was expected of all (a control variate, by linear
- * regression).  What a curve says of queries that are yet to come is uncertain by the deviation of its
- * means; a point has that much less than was found, lest more be promised than is kept, but less and less
- * of it where hardly any recall is left above.  And it has a little less again, since a row lies nearer to the
+ * One search goes from one level to the next.  Where levels are dear, only some of the queries go there, and what they
+ * find is not told apart by difficulty.  What a curve says of queries that are yet to come is uncertain by the
+ * deviation of its means; a level has that much less than was found, lest more be promised than is kept, but less and
+ * less of it where hardly any recall is left above.  And it has a little less again, since a row lies nearer to the
  * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
  * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).
  *
@@ -28,7 +26,6 @@
 #include "server/memory.h"
 
 #include "index/build.h"
-#include "index/frontier.h"
 #include "index/lookup.h"
 #include "index/truths.h"
 
@@ -41,42 +38,45 @@
 #define QUERIES_AT_LEAST 100
 #define MEMORY_SHARE 8 /* of the memory, that queries may take */
 
-#define OWN 0.06     /* of what rows miss, that other queries miss more */
+#define OWN 7        /* of what rows miss, that other queries miss more, for each row of a list */
 #define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
-#define FIRST_STEP 8 /* one of so many queries is searched for, at first */
-#define TRIED 0.12   /* rows that are looked at for a threshold, as a share of those for truths */
-#define ROWS_A_SEARCH 2000 /* that a search takes as long as, beside those that it looks at */
-#define ROWS_A_POINT 8e6   /* that may be looked at for a threshold in any case, */
-#define ROWS_A_LIST 64.0   /* a list counting as these beside its own */
+#define FIRST_STEP 8 /* one of so many queries goes through all levels */
+#define TRIED 0.12   /* of the rows, that a level of the others looks at */
+#define TRIED_LEAST 2000
+#define KNOWN 16 /* queries, from which on something is known of those that are as difficult */
 
-/* shares: of the neighbours, whose thresholds are tried; so dense that recall between two of them is on a line (curve.c). */
-static const float shares[] = {0.3f,  0.4f, 0.5f,  0.6f,  0.65f, 0.7f,  0.75f,  0.8f,   0.835f,
-                               0.87f, 0.9f, 0.92f, 0.94f, 0.96f, 0.98f, 0.991f, 0.998f, 1};
+/* levels: what searches are expected to miss of each row that is wanted. */
+static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
+                               0.15f, 0.1f, 0.06f, 0.04f, 0.025f, 0.015f, 0.008f, 0.004f, 0.0015f};
 
-/* Sums: of a share's searches. */
+/* recalls: for which the curve says something. */
+static const float recalls[HYBRID_CURVE_POINTS] = {0.7f,  0.8f,   0.9f,   0.95f,  0.975f,
+                                                   0.99f, 0.995f, 0.998f, 0.9995f};
+
+#define LEVELS ((int) lengthof(levels))
+#define ALL HYBRID_DIFFICULTIES /* of them together */
+
+/* Sums: of the searches that stopped at a level. */
 typedef struct Sums
 {
 	pg_atomic_uint64 tried;
-	pg_atomic_uint64 rows;
-	pg_atomic_uint64 found; /* neighbours */
-	pg_atomic_uint64 found_found;
-	pg_atomic_uint64 expected;
-	pg_atomic_uint64 expected_expected;
-	pg_atomic_uint64 found_expected;
+	pg_atomic_uint64 rows;   /* looked at */
+	pg_atomic_uint64 wanted; /* neighbours that there are */
+	pg_atomic_uint64 found;
+	pg_atomic_uint64 missed_missed; /* sum of squares */
 } Sums;
 
-/* Truth: the neighbours of a query, by their positions, and the thresholds that find them. */
+/* Truth: the neighbours of a query, by their positions. */
 typedef struct Truth
 {
 	int count;
 	int64 positions[WANTED];
-	float thresholds[WANTED];
 } Truth;
 
 /* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
 typedef struct Measured
 {
-	Sums sums[lengthof(shares)];
+	Sums sums[HYBRID_DIFFICULTIES + 1][lengthof(levels)];
 	Truth truths[FLEXIBLE_ARRAY_MEMBER];
 } Measured;
 
@@ -91,22 +91,23 @@ typedef struct Measuring
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
-	float *thresholds; /* of all neighbours of all queries, ascending */
-	int neighbours;
 } Measuring;
 
 static void find_truths(Measuring *measuring, Relation index);
 static int64 place_query(const Measuring *measuring, int query, float *x);
 static int64 ask(Measuring *measuring, int query);
-static void gather_thresholds(Measuring *measuring);
-static float threshold_of(const Measuring *measuring, int point);
-static void try_thresholds(Measuring *measuring);
-static void try_threshold(Measuring *measuring, int query, int point);
-static int step_of(const Measuring *measuring, int point);
-static int expected_of(const Truth *truth, float threshold);
+static void search_all(Measuring *measuring);
+static int last_level(const Measuring *measuring);
+static void search_for(Measuring *measuring, int query, int last);
+static void note(Sums *sums, const Truth *truth, int found, int64 rows);
+static int found_of(const Truth *truth, const HybridFind *finds, int count, int64 self);
 static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
-static HybridCurvePoint point_of(const Measuring *measuring, int at);
-static int compare_floats(const void *a, const void *b);
+static float missing_for(const Sums *sums, const Sums *all, double recall, double own);
+static const Sums *known(const Sums *sums, const Sums *all, int level);
+static double recall_of(const Sums *sums, double own);
+static double rows_for(const Sums *all, double recall, double own);
+static double mean_of(const pg_atomic_uint64 *sum, const Sums *sums);
+static double tried_of(const Sums *sums);
 
 Size
 hybrid_measured_bytes(int queries)
@@ -130,17 +131,15 @@ hybrid_measure_begin(HybridTeam *team)
 	Measured *measured = (Measured *) team->measured;
 	int i;
 
-	for (i = 0; i < (int) lengthof(shares); i++)
+	for (i = 0; i < (HYBRID_DIFFICULTIES + 1) * LEVELS; i++)
 	{
-		Sums *sums = &measured->sums[i];
+		Sums *sums = &measured->sums[i / LEVELS][i % LEVELS];
 
 		pg_atomic_init_u64(&sums->tried, 0);
 		pg_atomic_init_u64(&sums->rows, 0);
+		pg_atomic_init_u64(&sums->wanted, 0);
 		pg_atomic_init_u64(&sums->found, 0);
-		pg_atomic_init_u64(&sums->found_found, 0);
-		pg_atomic_init_u64(&sums->expected, 0);
-		pg_atomic_init_u64(&sums->expected_expected, 0);
-		pg_atomic_init_u64(&sums->found_expected, 0);
+		pg_atomic_init_u64(&sums->missed_missed, 0);
 	}
 }
 
@@ -149,9 +148,8 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
                const HybridQueries *queries, double rows)
 {
 	Measuring measuring;
-	int points;
+	int size;
 
-	StaticAssertStmt(lengthof(shares) <= HYBRID_CURVE_POINTS, "the curve fits the meta page");
 	if (queries->count < 1)
 		return 0;
 	memset(&measuring, 0, sizeof(measuring));
@@ -162,18 +160,14 @@ hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	measuring.thresholds = palloc(queries->count * WANTED * sizeof(float));
 	/* truths take about as long as all that is tried */
 	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring, index);
-	gather_thresholds(&measuring);
-	if (measuring.neighbours > 0)
-		try_thresholds(&measuring);
-	points = make_curve(&measuring, curve);
+	search_all(&measuring);
+	size = make_curve(&measuring, curve);
 	hybrid_lookup_end(measuring.search);
-	pfree(measuring.thresholds);
 	pfree(measuring.x);
-	return points;
+	return size;
 }
 
 /* find_truths: in all lists, for some queries at a time. */
@@ -200,11 +194,7 @@ find_truths(Measuring *measuring, Relation index)
 
 			truth->count = Min(counts[q], WANTED);
 			for (i = 0; i < truth->count; i++)
-			{
 				truth->positions[i] = truths[i].position;
-				/* beyond the range of single precision nothing short of all lists will do */
-				truth->thresholds[i] = isnan(truths[i].threshold) ? INFINITY : truths[i].threshold;
-			}
 		}
 		hybrid_team_done(measuring->team, some);
 	}
@@ -239,189 +229,196 @@ ask(Measuring *measuring, int query)
 	return self;
 }
 
-/* gather_thresholds: everybody has them all. */
+/* search_all: some of the queries through all levels, and then the others as far as that is cheap. */
 static void
-gather_thresholds(Measuring *measuring)
-{
-	int query;
-
-	for (query = 0; query < measuring->queries->count; query++)
-	{
-		const Truth *truth = &measuring->measured->truths[query];
-
-		memcpy(measuring->thresholds + measuring->neighbours, truth->thresholds,
-		       truth->count * sizeof(float));
-		measuring->neighbours += truth->count;
-	}
-	qsort(measuring->thresholds, measuring->neighbours, sizeof(float), compare_floats);
-}
-
-static float
-threshold_of(const Measuring *measuring, int point)
-{
-	int at = Min((int) ceil(shares[point] * measuring->neighbours), measuring->neighbours) - 1;
-
-	/* the last finds all of them, however many lists come before, since by that no search tires */
-	if (shares[point] >= 1)
-		return Max(measuring->thresholds[Max(at, 0)],
-		           hybrid_frontier_awake(measuring->open->metric));
-	return measuring->thresholds[Max(at, 0)];
-}
-
-static void
-try_thresholds(Measuring *measuring)
+search_all(Measuring *measuring)
 {
 	int64 query;
-	int point, steps[lengthof(shares)];
+	int last;
 
 	while ((query = hybrid_team_next(measuring->team) * FIRST_STEP) < measuring->queries->count)
 	{
-		for (point = 0; point < (int) lengthof(shares); point++)
-			try_threshold(measuring, (int) query, point);
+		search_for(measuring, (int) query, LEVELS - 1);
 		hybrid_team_done(measuring->team, 1);
 	}
 	hybrid_team_meet(measuring->team);
-	for (point = 0; point < (int) lengthof(shares); point++)
-		steps[point] = step_of(measuring, point);
+	last = last_level(measuring);
 	/* nobody adds to the sums before all have read them */
 	hybrid_team_meet(measuring->team);
 	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
 	{
-		for (point = 0; point < (int) lengthof(shares) && query % FIRST_STEP != 0; point++)
-		{
-			if (query % steps[point] == 0)
-				try_threshold(measuring, (int) query, point);
-		}
+		if (query % FIRST_STEP != 0)
+			search_for(measuring, (int) query, last);
 		hybrid_team_done(measuring->team, 1);
 	}
 	hybrid_team_meet(measuring->team);
 }
 
-/* step_of: one query of so many is searched for, at a point, by what the first of them took. */
+/* last_level: which is cheap, by the searches so far. */
 static int
-step_of(const Measuring *measuring, int point)
+last_level(const Measuring *measuring)
 {
-	Sums *sums = &measuring->measured->sums[point];
-	double each = (double) pg_atomic_read_u64(&sums->rows) / pg_atomic_read_u64(&sums->tried);
-	int queries = measuring->queries->count;
-	int step = 1;
+	const Sums *all = measuring->measured->sums[ALL];
+	double most = Max(TRIED * measuring->rows, TRIED_LEAST);
+	int level = 0;
 
-	while (step < FIRST_STEP && each + ROWS_A_SEARCH > step * TRIED * measuring->rows &&
-	       (each * (1 + ROWS_A_LIST / measuring->open->list_size) + ROWS_A_SEARCH) * queries >
-	           step * ROWS_A_POINT)
-		step *= 2;
-	return step;
+	while (level + 1 < LEVELS && mean_of(&all[level + 1].rows, &all[level + 1]) <= most)
+		level++;
+	return level;
 }
 
-/* try_threshold: what a search with this threshold finds and costs. */
+/* search_for: one query, level by level. */
 static void
-try_threshold(Measuring *measuring, int query, int point)
+search_for(Measuring *measuring, int query, int last)
 {
-	HybridLookupLimits limits = {threshold_of(measuring, point), hybrid_lookup_eps(shares[point]),
-	                             0};
-	Sums *sums = &measuring->measured->sums[point];
 	const Truth *truth = &measuring->measured->truths[query];
 	int64 self = ask(measuring, query);
-	const HybridFind *finds;
-	int count, found = 0, expected, i, j;
+	int level, i;
 
-	hybrid_lookup_limit(measuring->search, &limits);
-	finds = hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+	for (level = 0; level <= last; level++)
+	{
+		HybridLookupLimits limits;
+		const HybridFind *finds;
+		int count, found, difficulty;
+		int64 rows;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
+			limits.missing[i] = levels[level];
+		limits.other = levels[level];
+		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
+		limits.probes = 0;
+		if (level == 0)
+		{
+			hybrid_lookup_limit(measuring->search, &limits);
+			finds =
+				hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+		}
+		else
+			finds = hybrid_lookup_further(measuring->search, &limits, &count);
+		found = found_of(truth, finds, count, self);
+		rows = hybrid_lookup_work(measuring->search).rows;
+		difficulty = hybrid_lookup_difficulty(measuring->search);
+		note(&measuring->measured->sums[ALL][level], truth, found, rows);
+		if (difficulty >= 0)
+			note(&measuring->measured->sums[difficulty][level], truth, found, rows);
+	}
+}
+
+/* note: a search that has stopped there. */
+static void
+note(Sums *sums, const Truth *truth, int found, int64 rows)
+{
+	int missed = truth->count - found;
+
+	pg_atomic_fetch_add_u64(&sums->tried, 1);
+	pg_atomic_fetch_add_u64(&sums->rows, rows);
+	pg_atomic_fetch_add_u64(&sums->wanted, truth->count);
+	pg_atomic_fetch_add_u64(&sums->found, found);
+	pg_atomic_fetch_add_u64(&sums->missed_missed, missed * missed);
+}
+
+/* found_of: how many of the neighbours are among the finds. */
+static int
+found_of(const Truth *truth, const HybridFind *finds, int count, int64 self)
+{
+	int found = 0, i, j;
+
 	for (i = 0; i < count; i++)
 	{
 		for (j = 0; j < truth->count && finds[i].position != self; j++)
 			found += finds[i].position == truth->positions[j];
 	}
-	expected = expected_of(truth, limits.threshold);
-	pg_atomic_fetch_add_u64(&sums->tried, 1);
-	pg_atomic_fetch_add_u64(&sums->rows, hybrid_lookup_work(measuring->search).rows);
-	pg_atomic_fetch_add_u64(&sums->found, found);
-	pg_atomic_fetch_add_u64(&sums->found_found, found * found);
-	pg_atomic_fetch_add_u64(&sums->expected, expected);
-	pg_atomic_fetch_add_u64(&sums->expected_expected, expected * expected);
-	pg_atomic_fetch_add_u64(&sums->found_expected, found * expected);
+	return found;
 }
 
-/* expected_of: the neighbours that a search with this threshold is expected to find. */
-static int
-expected_of(const Truth *truth, float threshold)
-{
-	int expected = 0, i;
-
-	for (i = 0; i < truth->count; i++)
-		expected += truth->thresholds[i] <= threshold;
-	return expected;
-}
-
-/* make_curve: of points that find more and more. */
+/* make_curve: its points; none of an index whose rows have no neighbours. */
 static int
 make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 {
-	HybridCurvePoint found[lengthof(shares)];
-	int points = 0, i;
+	const Sums *all = measuring->measured->sums[ALL];
+	double leaves = hybrid_lookup_tree(measuring->search)->leaves;
+	double own = Min(OWN * leaves / measuring->rows, 1);
+	int point, i;
 
-	if (measuring->neighbours == 0)
+	if (pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &all[0].wanted)) == 0)
 		return 0;
-	/* a higher threshold finds no less, whatever it looks like by a few queries */
-	for (i = (int) lengthof(shares) - 1; i >= 0; i--)
+	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
 	{
-		found[i] = point_of(measuring, i);
-		/* what was asked of the farthest neighbour gives all of them */
-		found[i].recall =
-			i + 1 < (int) lengthof(shares) ? Min(found[i].recall, found[i + 1].recall) : 1;
+		curve[point].recall = recalls[point];
+		curve[point].rows = (float) rows_for(all, recalls[point], own);
+		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
+			curve[point].missing[i] =
+				missing_for(measuring->measured->sums[i], all, recalls[point], own);
 	}
-	for (i = 0; i < (int) lengthof(shares); i++)
-	{
-		if (points == 0 || (found[i].recall > curve[points - 1].recall &&
-		                    found[i].threshold > curve[points - 1].threshold))
-			curve[points++] = found[i];
-	}
-	return points;
+	return HYBRID_CURVE_POINTS;
 }
 
-/* point_of: what is known of a threshold. */
-static HybridCurvePoint
-point_of(const Measuring *measuring, int at)
+/* missing_for: at which level that recall is found, of all levels or of those that so difficult queries went to. */
+static float
+missing_for(const Sums *sums, const Sums *all, double recall, double own)
 {
-	Sums *sums = &measuring->measured->sums[at];
-	double tried = (double) pg_atomic_read_u64(&sums->tried);
-	double found = (double) pg_atomic_read_u64(&sums->found) / tried;
-	double found_found = (double) pg_atomic_read_u64(&sums->found_found) / tried - found * found;
-	double expected = (double) pg_atomic_read_u64(&sums->expected) / tried;
-	double expected_expected =
-		(double) pg_atomic_read_u64(&sums->expected_expected) / tried - expected * expected;
-	double found_expected =
-		(double) pg_atomic_read_u64(&sums->found_expected) / tried - found * expected;
-	double slope = expected_expected > 0 ? found_expected / expected_expected : 0;
-	int queries = measuring->queries->count, query;
-	double all = 0, all_all = 0, variance, deviation;
-	HybridCurvePoint point;
+	double before = 0, now;
+	int level;
 
-	point.threshold = threshold_of(measuring, at);
-	for (query = 0; query < queries; query++)
+	if (tried_of(&sums[0]) < KNOWN)
+		return -1;
+	for (level = 0; level < LEVELS; level++)
 	{
-		int each = expected_of(&measuring->measured->truths[query], point.threshold);
-
-		all += each;
-		all_all += (double) each * each;
+		now = recall_of(known(sums, all, level), own);
+		if (now >= recall)
+			break;
+		before = Max(before, now);
 	}
-	all /= queries;
-	variance = (found_found - slope * found_expected) / tried +
-	           slope * slope * (all_all / queries - all * all) / queries;
-	found = (found + slope * (all - expected)) * queries / measuring->neighbours;
-	deviation = sqrt(Max(variance, 0)) * queries / measuring->neighbours;
+	if (level == 0)
+		return levels[0];
+	if (level == LEVELS)
+		return (float) (levels[LEVELS - 1] * (1 - recall) / (1 - before));
+	return (float) (levels[level - 1] *
+	                pow(levels[level] / levels[level - 1], (recall - before) / (now - before)));
+}
+
+/* known: what is known of a level. */
+static const Sums *
+known(const Sums *sums, const Sums *all, int level)
+{
+	return tried_of(&sums[level]) < KNOWN ? &all[level] : &sums[level];
+}
+
+/* recall_of: what is known of searches. */
+static double
+recall_of(const Sums *sums, double own)
+{
+	double tried = tried_of(sums);
+	double wanted = mean_of(&sums->wanted, sums), missed, variance, deviation;
+
 	/* nothing else is known to find all */
-	found = Min(found, 1 - 1 / (tried * WANTED));
-	found -= deviation * Max(Min((1 - found) / ROOM, 1), 0) + OWN * (1 - found);
-	point.recall = (float) Max(found, 0);
-	point.rows = (float) ((double) pg_atomic_read_u64(&sums->rows) / tried);
-	return point;
+	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
+	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
+	deviation = sqrt(Max(variance, 0) / tried);
+	return Max(1 - missed - deviation * Min(missed / ROOM, 1) - own * missed, 0);
 }
 
-static int
-compare_floats(const void *a, const void *b)
+/* rows_for: looked at for that recall, on average. */
+static double
+rows_for(const Sums *all, double recall, double own)
 {
-	float x = *(const float *) a, y = *(const float *) b;
+	int level = 0;
 
-	return (x > y) - (x < y);
+	while (level + 1 < LEVELS && recall_of(&all[level], own) < recall)
+		level++;
+	return mean_of(&all[level].rows, &all[level]);
+}
+
+static double
+mean_of(const pg_atomic_uint64 *sum, const Sums *sums)
+{
+	return (double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, sum)) /
+	       Max(tried_of(sums), 1);
+}
+
+static double
+tried_of(const Sums *sums)
+{
+	return (double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &sums->tried));
 }

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "storage/bufmgr.h"
 
 #include "index/page.h"
@@ -193,6 +195,28 @@ hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink *list)
 	special = hybrid_special(page);
 	return special->kind == kind && special->list == list->head &&
 	       special->generation == list->generation;
+}
+
+float
+hybrid_radius(double radius, int64 rows)
+{
+	float made = (float) radius;
+	uint32 bits;
+	double steps = rint(log2((double) Max(rows, 1)) * HYBRID_ROWS_STEPS);
+
+	memcpy(&bits, &made, sizeof(bits));
+	bits = (bits & ~(uint32) HYBRID_ROWS_BITS) | (uint32) Min(steps, HYBRID_ROWS_BITS);
+	memcpy(&made, &bits, sizeof(made));
+	return made;
+}
+
+float
+hybrid_radius_rows(float radius)
+{
+	uint32 bits;
+
+	memcpy(&bits, &radius, sizeof(bits));
+	return exp2f((float) (bits & HYBRID_ROWS_BITS) / HYBRID_ROWS_STEPS);
 }
 
 void

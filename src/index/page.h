@@ -45,7 +45,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 5
+#define HYBRID_INDEX_FORMAT 6
 #define HYBRID_PAGE_ID 0xFFA7 /* last two bytes of a page: tells dump tools whose it is */
 
 typedef enum HybridPageKind
@@ -85,15 +85,18 @@ typedef struct HybridPageSpecial
 
 StaticAssertDecl(sizeof(HybridPageSpecial) == 16, "the special space is 16 bytes on disk");
 
-/* HybridCurvePoint: how much is found, and at what cost, when lists are visited up to a threshold. */
+#define HYBRID_DIFFICULTIES 6
+
+/* HybridCurvePoint: what searches may miss for a recall, by how difficult their queries are, and what that costs. */
 typedef struct HybridCurvePoint
 {
-	float threshold; /* of HybridLookup */
-	float recall;    /* 0 .. 1 */
-	float rows;      /* looked at, on average */
+	float rows;   /* looked at, on average */
+	float recall; /* 0 .. 1 */
+	/* of HybridLookupLimits; negative: of queries so difficult nothing is known */
+	float missing[HYBRID_DIFFICULTIES];
 } HybridCurvePoint;
 
-#define HYBRID_CURVE_POINTS 24
+#define HYBRID_CURVE_POINTS 9
 
 /* HybridMovedList: a list that was copied elsewhere and is read only by those who came before. */
 typedef struct HybridMovedList
@@ -348,6 +351,19 @@ hybrid_block(const HybridListLayout *list, Page page, int i)
 {
 	return (HybridBlock *) ((char *) page + list->first_block + i * list->block_bytes);
 }
+
+/*
+ * A radius as an inner list has it is that of the list below, and in its last eight bits how many rows the list had when
+ * it was written, in sixteenths of an octave: for who only wants the radius, it is off by less than 1 in 30,000.
+ */
+#define HYBRID_ROWS_BITS 0xFF
+#define HYBRID_ROWS_STEPS 16
+
+/* hybrid_radius: with so many rows, 1 at least. */
+extern float hybrid_radius(double radius, int64 rows);
+
+/* hybrid_radius_rows: about how many they were. */
+extern float hybrid_radius_rows(float radius);
 
 /* hybrid_block_radii: of an inner list's block. */
 static inline float *

@@ -234,6 +234,7 @@ begin_query(IndexScanDesc scan)
 	state->done.index = RelationGetRelid(scan->indexRelation);
 	state->done.target = state->exact ? 1 : hybrid_target_recall;
 	state->done.probes = state->exact ? 0 : hybrid_probes;
+	state->done.expected = state->exact ? 1 : NAN;
 	if (state->nothing)
 	{
 		state->exhausted = true;
@@ -259,8 +260,8 @@ begin_query(IndexScanDesc scan)
 		HybridLookupLimits limits;
 
 		hybrid_lookup_query(state->search, &state->query);
-		hybrid_lookup_limits(hybrid_lookup_tree(state->search), index->metric, hybrid_target_recall,
-		                     hybrid_probes, &limits);
+		hybrid_lookup_limits(hybrid_lookup_tree(state->search), hybrid_target_recall, hybrid_probes,
+		                     &limits);
 		hybrid_lookup_limit(state->search, &limits);
 	}
 }

@@ -84,6 +84,7 @@ hybrid_scan_next_lot(HybridScan *state)
 	PG_FINALLY();
 	{
 		state->done.work = hybrid_lookup_work(state->search);
+		state->done.expected = hybrid_lookup_expected_recall(state->search);
 	}
 	PG_END_TRY();
 	if (state->filtered > 0)

@@ -21,6 +21,7 @@
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
                           HybridStored *stored, const void **view, HyDtype *dtype);
+static void score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks);
 static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
 
 void
@@ -104,6 +105,7 @@ hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, flo
 	aim->limits.threshold = threshold;
 	aim->limits.early = isfinite(threshold) ? Max(eps, EARLY) : 0;
 	hy_code_meet(&aim->meeting, &scorer->query, &aim->limits);
+	aim->whole = 0;
 }
 
 void
@@ -129,7 +131,10 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 		blocks.next = fetched == NULL
 		                  ? NULL
 		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
-		hy_code_score_met(&aim->meeting, &blocks, scorer->estimates, scorer->lowers, scorer->masks);
+		if (aim->whole > 0)
+			score_whole(scorer, aim, &blocks);
+		hy_code_score_met(&aim->meeting, &blocks, scorer->estimates + aim->whole * HY_CODE_ROWS,
+		                  scorer->lowers + aim->whole * HY_CODE_ROWS, scorer->masks + aim->whole);
 		return;
 	}
 	memset(sums, 0, sizeof(sums));
@@ -146,6 +151,22 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	}
 	scorer->masks[0] = hy_code_bounds(&scorer->query, sums, &first->factors, &aim->limits,
 	                                  scorer->estimates, scorer->lowers);
+}
+
+/* score_whole: the blocks that are not given up early; the others are left. */
+static void
+score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks)
+{
+	HyCodeMeeting meeting = aim->meeting;
+	HyCodeBlocks first = *blocks;
+
+	meeting.early.count = meeting.count;
+	first.count = aim->whole;
+	blocks->codes += aim->whole * blocks->code_stride;
+	blocks->factors =
+		(const void *) ((const char *) blocks->factors + aim->whole * blocks->factor_stride);
+	blocks->count -= aim->whole;
+	hy_code_score_met(&meeting, &first, scorer->estimates, scorer->lowers, scorer->masks);
 }
 
 HybridPlace

@@ -26,6 +26,7 @@ typedef struct HybridAim
 {
 	HyCodeLimits limits;
 	HyCodeMeeting meeting;
+	int whole; /* the first blocks of a page, whose estimates are by all of their codes, however far they are */
 } HybridAim;
 
 /* HybridScorer: of one query at a time; the arrays belong to the memory context it was made in. */

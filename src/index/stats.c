@@ -13,10 +13,12 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
@@ -91,12 +93,20 @@ hybrid_index_curve(PG_FUNCTION_ARGS)
 	hybrid_tree_read(index, &tree);
 	for (i = 0; i < tree.curve_size; i++)
 	{
-		Datum values[3];
-		bool nulls[3] = {false};
+		const HybridCurvePoint *point = &tree.curve[i];
+		Datum missing[HYBRID_DIFFICULTIES], values[3];
+		bool unknown[HYBRID_DIFFICULTIES], nulls[3] = {false};
+		int dims[] = {HYBRID_DIFFICULTIES}, first[] = {1}, j;
 
-		values[0] = Float4GetDatum(tree.curve[i].recall);
-		values[1] = Float4GetDatum(tree.curve[i].threshold);
-		values[2] = Float4GetDatum(tree.curve[i].rows);
+		for (j = 0; j < HYBRID_DIFFICULTIES; j++)
+		{
+			missing[j] = Float4GetDatum(point->missing[j]);
+			unknown[j] = point->missing[j] < 0;
+		}
+		values[0] = Float4GetDatum(point->recall);
+		values[1] = PointerGetDatum(construct_md_array(missing, unknown, 1, dims, first, FLOAT4OID,
+		                                               sizeof(float4), true, TYPALIGN_INT));
+		values[2] = Float4GetDatum(point->rows);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	relation_close(index, AccessShareLock);

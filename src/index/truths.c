@@ -20,8 +20,7 @@
 #include "index/tree.h"
 #include "index/truths_state.h"
 
-#define SOME_LEAVES 1024 /* that are remembered of a query */
-#define LOOKED_AT 16     /* rows whose vectors are fetched together */
+#define LOOKED_AT 16 /* rows whose vectors are fetched together */
 
 /* Row: whose vector is looked at next. */
 typedef struct Row
@@ -41,11 +40,6 @@ static void find_places(Search *search, const HyNeighbor *kept, int count, Row *
 static void look_at(Search *search, int query, const Row *row);
 static float worst(const Search *search, int query);
 static int compare_finds(const void *a, const void *b);
-static void
-note_thresholds(Search *search, int query, int leaf, double farthest, HybridTruth *truth);
-static float promise_of(Search *search, int query, int leaf, float unit);
-static double lists_before(Search *search, int query, float promise, float unit);
-static float radius_of(const Leaf *leaf);
 static void look_up(Search *search, int query);
 
 void
@@ -120,7 +114,7 @@ begin_queries(Search *search, const float *x)
 static void
 list_leaves(Search *search)
 {
-	HybridLookupLimits limits = {0, HYBRID_TRUTHS_SURE, 0};
+	HybridLookupLimits limits = {.eps = HYBRID_TRUTHS_SURE};
 	HybridFrontier *frontier = &search->frontier;
 	int count = frontier->scorer->tree.height == 0, i, j;
 
@@ -142,9 +136,6 @@ list_leaves(Search *search)
 			leaf->entry = j;
 		}
 	}
-	search->step = Max((search->leaves_count + SOME_LEAVES - 1) / SOME_LEAVES, 1);
-	search->some = (search->leaves_count + search->step - 1) / search->step;
-	search->bases = palloc0((Size) search->queries * search->some * sizeof(float));
 }
 
 static Leaf *
@@ -161,21 +152,14 @@ add_leaf(Search *search, const HybridLink *link)
 static int
 answer(Search *search, int query, int64 self, HybridTruth *truths)
 {
-	double farthest = 0;
 	int count = 0, i;
 
 	CHECK_FOR_INTERRUPTS();
-	search->by_lookup = !look_at_kept(search, query);
-	if (search->by_lookup)
+	if (!look_at_kept(search, query))
 		look_up(search, query);
 	else
 		qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
 	search->finds_count = Min(search->finds_count, search->k);
-	for (i = 0; i < search->finds_count; i++)
-	{
-		if (search->finds[i].position != self)
-			farthest = search->finds[i].distance;
-	}
 	for (i = 0; i < search->finds_count && count < search->k - 1; i++)
 	{
 		const Find *find = &search->finds[i];
@@ -183,8 +167,7 @@ answer(Search *search, int query, int64 self, HybridTruth *truths)
 		if (find->position == self)
 			continue;
 		truths[count].position = find->position;
-		truths[count].distance = find->distance;
-		note_thresholds(search, query, find->leaf, farthest, &truths[count++]);
+		truths[count++].distance = find->distance;
 	}
 	return count;
 }
@@ -261,7 +244,6 @@ look_at(Search *search, int query, const Row *row)
 	if (isfinite(width))
 		search->widest = Max(search->widest, width);
 	find->position = row->position;
-	find->leaf = row->leaf;
 	(void) hy_topk_push(&search->nearest, find->distance, find->position);
 }
 
@@ -288,70 +270,11 @@ compare_finds(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-/* note_thresholds: for the leaf of a find, where all finds are not beyond `farthest`. */
-static void
-note_thresholds(Search *search, int query, int leaf, double farthest, HybridTruth *truth)
-{
-	HybridScorer *scorer = &search->scorers[query];
-	float unit = hybrid_scorer_unit(scorer, farthest), promise;
-	double before;
-
-	if (search->by_lookup)
-	{
-		/* it looked into lists in this order, the nearest first */
-		promise = hybrid_lookup_promise(search->lookup, leaf, farthest);
-		before = leaf;
-	}
-	else
-	{
-		promise = promise_of(search, query, leaf, unit);
-		before = lists_before(search, query, promise, unit);
-	}
-	truth->threshold = hybrid_frontier_threshold(search->open->metric, promise, before);
-}
-
-static float
-promise_of(Search *search, int query, int leaf, float unit)
-{
-	HybridScorer *scorer = &search->scorers[query];
-	const HybridInner *above = search->leaves[leaf].above;
-	HybridReach reach;
-
-	if (search->open->metric == HY_METRIC_IP)
-		search->frontier.scale = scorer->length;
-	if (above == NULL)
-		reach = hybrid_scorer_reach_place(scorer, search->centroid);
-	else
-		reach = hybrid_inner_reach(scorer, above, 1, search->leaves[leaf].entry, NULL);
-	return hybrid_frontier_promise_of(&search->frontier, reach.base,
-	                                  radius_of(&search->leaves[leaf]), unit);
-}
-
-/* lists_before: which promise more than that, by some of all. */
-static double
-lists_before(Search *search, int query, float promise, float unit)
-{
-	const float *bases = search->bases + (Size) query * search->some;
-	int before = 0, i;
-
-	for (i = 0; i < search->some; i++)
-		before += hybrid_frontier_promise_of(&search->frontier, bases[i],
-		                                     radius_of(&search->leaves[i * search->step]),
-		                                     unit) < promise;
-	return (double) before * search->leaves_count / search->some;
-}
-
-static float
-radius_of(const Leaf *leaf)
-{
-	return leaf->above == NULL ? 0 : leaf->above->radii[leaf->entry];
-}
-
 /* look_up: finds, list by list, in order. */
 static void
 look_up(Search *search, int query)
 {
-	HybridLookupLimits limits = {0, HYBRID_TRUTHS_SURE, INT_MAX};
+	HybridLookupLimits limits = {.eps = HYBRID_TRUTHS_SURE, .probes = INT_MAX};
 	const HybridFind *found;
 	int count, i;
 
@@ -365,6 +288,5 @@ look_up(Search *search, int query)
 	{
 		search->finds[i].distance = found[i].distance;
 		search->finds[i].position = found[i].position;
-		search->finds[i].leaf = found[i].list;
 	}
 }

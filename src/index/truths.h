@@ -12,8 +12,6 @@ typedef struct HybridTruth
 {
 	int64 position; /* server/position.h */
 	double distance;
-	/* of its list: the threshold from which on a search for all of these looks there */
-	float threshold;
 } HybridTruth;
 
 /*

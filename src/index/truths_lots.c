@@ -111,8 +111,6 @@ begin_list(Search *search, int which)
 
 		lot->reach[(Size) i * lot->most_lists + lot->lists] =
 			(HyScoreReach){reach.base, reach.reach};
-		if (which % search->step == 0)
-			search->bases[(Size) i * search->some + which / search->step] = reach.base;
 	}
 	lot->begin[lot->lists++] = lot->blocks;
 }

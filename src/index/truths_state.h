@@ -36,7 +36,6 @@ typedef struct Find
 {
 	double distance;
 	int64 position;
-	int leaf;
 } Find;
 
 /* Lot: codes of some lists. */
@@ -67,10 +66,6 @@ typedef struct Search
 	HybridFrontier frontier; /* which knows all lists */
 	Leaf *leaves;
 	int leaves_count;
-	/* how far some of the leaves are, each `step`-th, from each query: to tell how many come before one */
-	int step;
-	int some;
-	float *bases;    /* queries * some */
 	float *centroid; /* room for one */
 	Lot lot;
 	Gathered *gathered; /* all blocks so far */
@@ -80,12 +75,11 @@ typedef struct Search
 	HyTopK nearest;
 	Find *finds;
 	int finds_count;
-	bool by_lookup; /* they are of the lookup, and so are the numbers of their leaves */
-	float widest;   /* by which the distance of a find may be more than it says */
+	float widest; /* by which the distance of a find may be more than it says */
 	HybridLookup *lookup;
 } Search;
 
-/* hybrid_truths_gather: all queries meet the codes of all leaves, lot by lot; `kept`, `gathered` and `bases`. */
+/* hybrid_truths_gather: all queries meet the codes of all leaves, lot by lot; `kept` and `gathered`. */
 extern void hybrid_truths_gather(Search *search);
 
 #endif

@@ -159,7 +159,7 @@ sub says { my ($what) = @_; return qr/XX002: index "\w+_v" $what/; }
 my $none = pack('L', 0xFFFFFFFF);
 
 # the meta page
-damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 5\n.*HINT:  REINDEX it/s,
+damage('unknown format', 'item', [ $meta{format}, pack('L', 99) ], qr/0A000: index "\w+_v" has format version 99, this library reads 6\n.*HINT:  REINDEX it/s,
 	$query{item}, $check, $stats);
 damage('other magic', 'item', [ $meta{magic}, 'HELP' ], says('is not a hybrid index'), $query{item}, $check);
 damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], says('has a damaged meta page'), $query{item}, $check);

@@ -1,0 +1,66 @@
+-- The recall that was asked for, for queries that are unlike the rows.  What the rows say of themselves misled all of these.
+SET jit = off;
+SET enable_seqscan = off;
+SELECT setseed(0.25);
+
+-- about normal numbers
+CREATE FUNCTION cloud(dims int) RETURNS float8[] LANGUAGE sql VOLATILE AS $$
+	SELECT array_agg((random() + random() + random() + random() - 2) * 1.7) FROM generate_series(1, dims)
+$$;
+CREATE TABLE item (id int, v vector);
+CREATE TABLE asked (id int, v vector);
+
+-- of 10 rows each, how many are as near as the tenth in truth
+CREATE FUNCTION recall(op text, target float8) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	q record;
+	far float8;
+	found int;
+	total int := 0;
+	queries int := 0;
+BEGIN
+	PERFORM set_config('hybrid.target_recall', target::text, true);
+	FOR q IN SELECT v FROM asked LOOP
+		EXECUTE format('SELECT max(d) FROM (SELECT v %s $1 AS d FROM item ORDER BY (v %s $1) + 0 LIMIT 10) s', op, op) INTO far USING q.v;
+		EXECUTE format('SELECT count(*) FROM (SELECT v %s $1 AS d FROM item ORDER BY v %s $1 LIMIT 10) s WHERE d <= $2 + 1e-6 * abs($2)', op, op)
+			INTO found USING q.v, far;
+		total := total + found;
+		queries := queries + 1;
+	END LOOP;
+	RETURN total / (10.0 * queries);
+END $$;
+
+-- rows of a cone, queries from everywhere
+INSERT INTO item SELECT i, (SELECT array_agg(x + CASE WHEN n = 1 THEN 25 ELSE 0 END ORDER BY n) FROM unnest(cloud(32)) WITH ORDINALITY AS u(x, n) WHERE i > 0)::vector
+	FROM generate_series(1, 4000) i;
+ALTER TABLE item ALTER v TYPE vector(32);
+INSERT INTO asked SELECT i, (SELECT cloud(32) WHERE i > 0)::vector FROM generate_series(1, 40) i;
+CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
+SELECT target, recall('<=>', target) >= target - 0.03 AS kept FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
+DROP INDEX item_v;
+
+-- rows of a sphere, queries far outside
+UPDATE item SET v = (SELECT l2_normalize(cloud(32)::vector(32)) WHERE id > 0);
+UPDATE asked SET v = (SELECT (SELECT array_agg(3 * x) FROM unnest(cloud(32)) x) WHERE id > 0)::vector;
+CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
+SELECT target, recall('<->', target) >= target - 0.03 AS kept FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
+DROP INDEX item_v;
+
+-- most rows many times each: with one of them all its copies are found or missed, so the mean of 40 queries varies by .05
+UPDATE item SET v = o.v FROM item o WHERE o.id = 1 + item.id % 100 AND item.id > 400;
+UPDATE asked SET v = (SELECT l2_normalize(cloud(32)::vector(32)) WHERE id > 0);
+CREATE INDEX item_v ON item USING hybrid (v vector_l2_ops);
+SELECT target, recall('<->', target) >= target - 0.05 AS kept FROM unnest(ARRAY[0.9, 0.95, 0.99]) target;
+
+-- three dimensions, in an index that grew from nothing and that nobody has measured yet
+DROP TABLE item, asked;
+CREATE TABLE item (id int, v vector(3)) WITH (autovacuum_enabled = off);
+CREATE TABLE asked AS SELECT i AS id, ARRAY[random(), random(), random()]::vector(3) AS v FROM generate_series(1, 40) i;
+CREATE INDEX item_l2 ON item USING hybrid (v vector_l2_ops);
+CREATE INDEX item_ip ON item USING hybrid (v vector_ip_ops);
+INSERT INTO item SELECT i, ARRAY[random() * random(), random() * random(), random() * random()]::vector FROM generate_series(1, 4000) i;
+SELECT count(*) AS measured FROM hybrid_index_curve('item_ip');
+SELECT op, target, recall(op, target) >= target - 0.03 AS kept FROM unnest(ARRAY['<->', '<#>']) op, unnest(ARRAY[0.9, 0.95, 0.99]) target;
+
+DROP TABLE item, asked;
+DROP FUNCTION recall, cloud;
