@@ -137,3 +137,16 @@ END $$;
 SELECT rows, (lists_of(rows)).* FROM unnest(ARRAY[1200, 1201, 1799, 1800, 1801, 2400]) rows;
 DROP TABLE few;
 DROP FUNCTION lists_of;
+
+-- as many lists as there are rows for, whatever the statistics of the table say: there are none yet, or of more rows
+CREATE TABLE loaded (id int, v vector(64));
+INSERT INTO loaded SELECT i, (SELECT array_agg(sin(i * j)) FROM generate_series(1, 64) j)::vector FROM generate_series(1, 5000) i;
+CREATE INDEX loaded_v ON loaded USING hybrid (v);
+CREATE INDEX loaded_part ON loaded USING hybrid (v) WHERE id % 4 = 0;
+SELECT lists AS lists_before, bytes AS bytes_before FROM hybrid_index_stats('loaded_v') \gset
+ANALYZE loaded;
+REINDEX INDEX loaded_v;
+SELECT :lists_before BETWEEN lists * 0.6 AND lists * 1.6 AS lists, :bytes_before BETWEEN bytes * 0.6 AND bytes * 1.6 AS bytes,
+	(SELECT lists FROM hybrid_index_stats('loaded_part')) BETWEEN lists * 0.08 AND lists * 0.4 AS part
+FROM hybrid_index_stats('loaded_v');
+DROP TABLE loaded;

@@ -4,11 +4,11 @@ SET jit = off;
 SELECT setseed(0.25);
 CREATE TABLE item AS SELECT i AS id, i % 3 AS kind, CASE WHEN i % 50 > 0 THEN
 	(SELECT array_agg(random() + random() - 0.7 + CASE WHEN i % 5 = 0 THEN i % 7 ELSE 0 END + 0 * g) FROM generate_series(1, 16) g)::vector(16) END AS v
-	FROM generate_series(1, 3000) i;
+	FROM generate_series(1, 9000) i;
 ALTER TABLE item SET (autovacuum_enabled = off), ALTER v TYPE vector(16);
 -- the same row again and again, rows without an angle, rows that have gone
-INSERT INTO item SELECT 3000 + i, 1, v FROM item, generate_series(1, 40) i WHERE id = 1;
-INSERT INTO item SELECT 4000 + i, 1, array_fill(0, ARRAY[16])::vector FROM generate_series(1, 5) i;
+INSERT INTO item SELECT 9000 + i, 1, v FROM item, generate_series(1, 40) i WHERE id = 1;
+INSERT INTO item SELECT 10000 + i, 1, array_fill(0, ARRAY[16])::vector FROM generate_series(1, 5) i;
 DELETE FROM item WHERE id % 9 = 4;
 CREATE INDEX item_l2 ON item USING hybrid (v vector_l2_ops) WITH (list_size = 32);
 CREATE INDEX item_int8 ON item USING hybrid (v vector_l2_ops) WITH (list_size = 32, storage = int8);
@@ -175,7 +175,7 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'item_ip'::regclass;
 SELECT hybrid_index_measure('item_ip', (SELECT v FROM query));
 UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'item_ip'::regclass;
 CREATE TABLE parted (id int, v vector(16)) PARTITION BY RANGE (id);
-CREATE TABLE part_0 PARTITION OF parted FOR VALUES FROM (0) TO (10000);
+CREATE TABLE part_0 PARTITION OF parted FOR VALUES FROM (0) TO (20000);
 CREATE INDEX parted_v ON parted USING hybrid (v);
 INSERT INTO parted SELECT id, v FROM item;
 SELECT hybrid_index_measure('parted_v', (SELECT v FROM query));

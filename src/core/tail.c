@@ -20,7 +20,7 @@
 #define COMPLETED 2     /* peaks of a normal distribution that complete a sample */
 #define LEAST (-126.0f) /* 2 to that is the least normal number */
 #define LOG2_E 1.44269504f
-#define LANES 8 /* of sums over a sample */
+#define LANES HY_TAIL_LANES
 
 /* Peaks: of a sample, what lies above a threshold. */
 typedef struct Peaks
@@ -31,21 +31,25 @@ typedef struct Peaks
 
 #define LOOPS static inline __attribute__((always_inline))
 
-/* exp2_of: 2 to the power of x, at most 1; what is below the range of normal numbers is about 0, and so is no number. */
+/* in_range: an exponent that power_of takes: 2 to what is below the range of normal numbers is about 0, and so is no number. */
 LOOPS float
-exp2_of(float x)
+in_range(float x)
+{
+	x = x > LEAST ? x : LEAST;
+	return x < 0 ? x : 0;
+}
+
+/* power_of: 2 to the power of x, LEAST .. 0. */
+LOOPS float
+power_of(float x)
 {
 	/* 2^f, f in -1 .. 0: the series of e^(f log 2) */
 	static const float c1 = 0.69314718f, c2 = 0.24022651f, c3 = 0.05550411f, c4 = 0.00961813f,
 					   c5 = 0.00133336f, c6 = 0.00015403f;
-	float f, power;
-	int32_t whole;
+	int32_t whole = (int32_t) x;
+	float f = x - (float) whole;
+	float power = 1 + f * (c1 + f * (c2 + f * (c3 + f * (c4 + f * (c5 + f * c6)))));
 
-	x = x > LEAST ? x : LEAST;
-	x = x < 0 ? x : 0;
-	whole = (int32_t) x;
-	f = x - (float) whole;
-	power = 1 + f * (c1 + f * (c2 + f * (c3 + f * (c4 + f * (c5 + f * c6)))));
 	whole = (whole + 127) * (1 << 23);
 	memcpy(&f, &whole, sizeof(f));
 	return power * f;
@@ -53,54 +57,63 @@ exp2_of(float x)
 
 /* sum_of: of (x - from)^power, power 1 or 2. */
 LOOPS double
-sum_of(const float *sample, int count, double from, int power)
+sum_of(const float *sample, int count, float from, int power)
 {
 	double sums[LANES] = {0}, sum = 0;
 	int i, j;
 
 	for (i = 0; i + LANES <= count; i += LANES)
 	{
+		const float *restrict some = sample + i;
+
 		for (j = 0; j < LANES; j++)
 		{
-			double x = sample[i + j] - from;
+			double x = some[j] - from;
 
 			sums[j] += power == 1 ? x : x * x;
 		}
 	}
-	for (; i < count; i++)
-		sum += power == 1 ? sample[i] - from : (sample[i] - from) * (sample[i] - from);
+	for (j = 0; i < count; i++, j++)
+	{
+		double x = sample[i] - from;
+
+		sums[j] += power == 1 ? x : x * x;
+	}
 	for (j = 0; j < LANES; j++)
 		sum += sums[j];
 	return sum;
 }
 
 LOOPS Peaks
-peaks_of(const float *sample, int count, double begin)
+peaks_of(const float *sample, int count, float begin)
 {
-	double excess[LANES] = {0}, number[LANES] = {0};
+	float excess[LANES] = {0}, number[LANES] = {0};
 	Peaks peaks = {0, 0};
 	int i, j;
 
 	for (i = 0; i + LANES <= count; i += LANES)
 	{
+		const float *restrict some = sample + i;
+
 		for (j = 0; j < LANES; j++)
 		{
-			double over = sample[i + j] - begin;
+			float over = some[j] - begin;
 
-			excess[j] += over > 0 ? over : 0;
-			number[j] += over > 0 ? 1 : 0;
+			/* without a branch: two of one condition compilers make a jump of */
+			excess[j] += over + fabsf(over);
+			number[j] += over > 0 ? 1.0f : 0.0f;
 		}
 	}
-	for (; i < count; i++)
+	for (j = 0; i < count; i++, j++)
 	{
-		double over = sample[i] - begin;
+		float over = sample[i] - begin;
 
-		peaks.excess += over > 0 ? over : 0;
-		peaks.count += over > 0 ? 1 : 0;
+		excess[j] += over + fabsf(over);
+		number[j] += over > 0 ? 1.0f : 0.0f;
 	}
 	for (j = 0; j < LANES; j++)
 	{
-		peaks.excess += excess[j];
+		peaks.excess += excess[j] / 2;
 		peaks.count += number[j];
 	}
 	return peaks;
@@ -110,9 +123,10 @@ LOOPS void
 fit(HyTail *tail, const float *sample, int count, float noise, float prior)
 {
 	double all = count + HY_TAIL_PRIOR, mean = sum_of(sample, count, 0, 1) / all;
-	double variance = (sum_of(sample, count, mean, 2) + HY_TAIL_PRIOR * (prior + noise)) / all;
+	double variance =
+		(sum_of(sample, count, (float) mean, 2) + HY_TAIL_PRIOR * (prior + noise)) / all;
 	double deviation = sqrt(variance), shrink = 1, scale;
-	Peaks peaks = peaks_of(sample, count, mean + HY_TAIL_BEGIN * deviation);
+	Peaks peaks = peaks_of(sample, count, (float) (mean + HY_TAIL_BEGIN * deviation));
 
 	/* where it is mostly noise, the prior says more of the rest than the difference does */
 	if (variance > 0)
@@ -136,7 +150,7 @@ beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float 
 {
 	const float steepness = tail->steepness * LOG2_E, top = tail->top, half = tail->steepness / 2;
 	const float most = 1 / (2 * tail->steepness);
-	float sums[HY_TAIL_LANES] = {0}, beyond[HY_TAIL_LANES];
+	float sums[HY_TAIL_LANES] = {0}, exponents[HY_TAIL_LANES];
 	double sum = 0;
 	int i, j;
 
@@ -152,10 +166,13 @@ beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float 
 
 			keys[i + j] = a - doubt[j];
 			taken_out = taken_out < most ? taken_out : most;
-			beyond[j] = size[j] * exp2_of((top - (a + taken_out)) * steepness);
+			exponents[j] = (top - (a + taken_out)) * steepness;
 		}
+		/* loops of their own, since compilers make jumps of a limit whose power they know */
 		for (j = 0; j < HY_TAIL_LANES; j++)
-			sums[j] += beyond[j];
+			exponents[j] = in_range(exponents[j]);
+		for (j = 0; j < HY_TAIL_LANES; j++)
+			sums[j] += size[j] * power_of(exponents[j]);
 	}
 	for (j = 0; j < HY_TAIL_LANES; j++)
 		sum += sums[j];
@@ -213,5 +230,5 @@ hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, floa
 float
 hy_tail_at(const HyTail *tail, float a)
 {
-	return exp2_of((tail->top - a) * (tail->steepness * LOG2_E));
+	return power_of(in_range((tail->top - a) * (tail->steepness * LOG2_E)));
 }

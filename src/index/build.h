@@ -39,8 +39,9 @@ typedef struct HybridSample
 	float *places;    /* rows * dims: relative to the centre */
 	int64 *positions; /* rows: server/position.h */
 	int64 rows;
-	int64 total; /* rows, of all processes */
-	double grid; /* for sums of places */
+	int64 total;   /* rows, of all processes */
+	double tuples; /* of the table, by these: its statistics may be of another table, or none */
+	double grid;   /* for sums of places */
 	HybridSampleChunk *chunk;
 	int chunks;
 	int chunks_allocated;

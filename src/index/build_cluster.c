@@ -77,7 +77,7 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	HybridTeam *team = build->team;
 	HybridTeamShared *shared = team->shared;
 	int list_size = build->definition.list_size, chunk = 0, i;
-	double rows = Max(shared->plan.tuples, (double) sample->total);
+	double rows = Max(sample->tuples, (double) sample->total);
 	double wanted = rows * HYBRID_LISTS_A_LIST / list_size;
 	int count = (int) Min(Max(wanted, 2), Min((double) sample->total, shared->plan.lists));
 	Size dims = build->definition.layout.dims;
@@ -122,7 +122,6 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	HybridSample sample;
 	HybridBuild build;
 
-	plan->tuples = tuples;
 	plan->lists = (int) Min(ceil(Max(tuples, rows) * HYBRID_LISTS_A_LIST / open->list_size), rows);
 	lists = plan->lists = Max(plan->lists, 2);
 	plan->window =
@@ -138,6 +137,7 @@ hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *
 	sample.places = places;
 	sample.rows = rows;
 	sample.total = rows;
+	sample.tuples = tuples;
 	sample.grid = hy_kmeans_grid(hybrid_sample_largest(&sample, dims), rows);
 	sample.chunk = &whole;
 	sample.chunks = 1;

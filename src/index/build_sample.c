@@ -130,6 +130,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 		hybrid_team_meet(team);
 	}
 	sample->total = total;
+	sample->tuples = total / Min(sampling.share, 1) * plan->blocks / Max(plan->sampled, 1);
 	MemoryContextDelete(sampling.row_context);
 	number_chunks(build, sample);
 	take_centre(build, sample);

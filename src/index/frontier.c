@@ -355,8 +355,10 @@ least_of(const float *keys)
 	memcpy(least, keys, sizeof(least));
 	for (i = LANES; i < HY_CODE_ROWS; i += LANES)
 	{
+		const float *some = keys + i;
+
 		for (j = 0; j < LANES; j++)
-			least[j] = keys[i + j] < least[j] ? keys[i + j] : least[j];
+			least[j] = some[j] < least[j] ? some[j] : least[j];
 	}
 	for (j = 1; j < LANES; j++)
 		least[0] = least[j] < least[0] ? least[j] : least[0];
@@ -422,18 +424,15 @@ settle(HybridFrontier *frontier, int slot, float key)
 static int
 place_of(const float *keys, float least)
 {
-	int before[LANES], most = 1, i, j;
+	int place = HY_CODE_ROWS - 1, i;
 
-	for (j = 0; j < LANES; j++)
-		before[j] = 1;
-	for (i = HY_CODE_ROWS - LANES; i >= 0; i -= LANES)
+	for (i = 0; i < HY_CODE_ROWS; i++)
 	{
-		for (j = 0; j < LANES; j++)
-			before[j] = keys[i + j] == least ? HY_CODE_ROWS - i - j : before[j];
+		int here = keys[i] == least ? i : HY_CODE_ROWS - 1;
+
+		place = here < place ? here : place;
 	}
-	for (j = 0; j < LANES; j++)
-		most = before[j] > most ? before[j] : most;
-	return HY_CODE_ROWS - most;
+	return place;
 }
 
 /* add_list: room for one that is taken. */

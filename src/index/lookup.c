@@ -13,7 +13,7 @@
  * fewer are expected to be missing than may be.  So a query that is unlike the rows is not taken for one
  * that is like them.  (A recall estimated for each query while it is searched for: J. Mohoney et al., "Quake: adaptive
  * indexing for vector search", 2025; M. Chatzakis et al., "DARTH: declarative recall through early
- * termination", 2025.)  EVIDENCE, FEW and INSIDE were chosen by bench/recall.sh: with other random numbers, and for LIMIT
+ * termination", 2025.)  EVIDENCE, FEW, INSIDE and CLEAR were chosen by bench/recall.sh: with other random numbers, and for LIMIT
  * 1, 10 and 100, recall stays within the target's tolerance on the shapes that it has.
  *
  * Of a list that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
@@ -47,6 +47,8 @@
 #define SAMPLE 4096 /* and of all lists */
 #define EVIDENCE 5  /* rows that count as expected and as found before there are any */
 #define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
+#define CLEAR 16.0  /* dimensions: in fewer of them exactness is nearly free */
+#define NEARLY 0.01 /* of the rows that are wanted may be missing then */
 #define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
 #define INSIDE                                                                                     \
 	0.75 /* squared distance of the first centroids, over squared radius: no row has less */
@@ -284,7 +286,9 @@ hybrid_lookup_difficulty(const HybridLookup *search)
 	float limit = worst(search), cosine;
 	int difficulty = 0;
 
-	if (isinf(limit) || search->near == 0 || search->near_reach < INSIDE * search->near_radius)
+	if (isinf(limit) || search->near == 0 ||
+	    (search->scorer.open.metric != HY_METRIC_IP &&
+	     search->near_reach < INSIDE * search->near_radius))
 		return -1;
 	cosine = (float) ((search->near_middle - limit * search->near_inverse) / search->near);
 	while (difficulty < HYBRID_DIFFICULTIES - 1 && cosine > edges[difficulty])
@@ -549,7 +553,10 @@ choose_lists(HybridLookup *search, int *chosen)
 	search->judged = true;
 	difficulty = hybrid_lookup_difficulty(search);
 	enough = difficulty < 0 ? frontier->limits.other : frontier->limits.missing[difficulty];
-	enough = (enough < 0 ? frontier->limits.other : enough) * search->nearest.k;
+	enough = enough < 0 ? frontier->limits.other : enough;
+	/* in few dimensions it is clear which lists have what is near */
+	enough = Min(enough, Max(enough * search->scorer.open.layout.dims / CLEAR, NEARLY));
+	enough *= search->nearest.k;
 	/* the more has been looked at, the less there is to be saved by a guess at the rest */
 	left = 1 - (double) work->lists / search->scorer.tree.leaves;
 	enough *= Max(left, 0) * Max(left, 0);
@@ -713,7 +720,10 @@ sample_rows(HybridLookup *search, int which, const HybridBlock *block, const flo
 	const HybridFrontier *frontier = &search->frontier;
 	float middle, inverse, reach = frontier->lists[which].reach.reach;
 	float slack = search->scorer.query.slack;
+	float *sample = search->sample + search->sampled;
+	double noise = 0;
 	uint32 live = block->live;
+	int count = 0;
 
 	hybrid_frontier_cosines(frontier, which, &middle, &inverse);
 	for (; live != 0; live &= live - 1)
@@ -725,9 +735,11 @@ sample_rows(HybridLookup *search, int which, const HybridBlock *block, const flo
 
 		if (!isfinite(u) || !isfinite(code))
 			continue;
-		search->sample[search->sampled++] = u;
-		search->noise += code * code + tables * tables;
+		sample[count++] = u;
+		noise += code * code + tables * tables;
 	}
+	search->sampled += count;
+	search->noise += noise;
 }
 
 /* add_row: one that waits. */

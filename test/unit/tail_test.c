@@ -302,7 +302,8 @@ test_prior_counts_as_numbers(void)
 			sample[i] = i % 2 == 0 ? 0.04f : -0.04f;
 		hy_tail_fit(&tail, sample, count, 0, 0.0036f);
 		hy_tail_fit(&same, NULL, 0, 0, (float) variance);
-		CHECK_CLOSE(tail.steepness, same.steepness, 1e-6);
+		/* sums are of single precision */
+		CHECK_CLOSE(tail.steepness, same.steepness, 2e-5);
 		CHECK_CLOSE(hy_tail_at(&tail, 0.2f), hy_tail_at(&same, 0.2f) * HY_TAIL_PRIOR / all, 1e-4);
 
 		/* the mean is that of all, and the prior's is 0 */
