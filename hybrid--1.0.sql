@@ -1507,11 +1507,11 @@ CREATE FUNCTION hybrid_index_stats(index regclass,
 	OUT lists bigint, OUT inner_lists bigint, OUT list_size int, OUT list_min bigint,
 	OUT list_mean float8, OUT list_max bigint, OUT pages bigint, OUT meta_pages bigint,
 	OUT list_pages bigint, OUT code_pages bigint, OUT vector_pages bigint, OUT moved_pages bigint,
-	OUT free_pages bigint, OUT bytes bigint)
+	OUT free_pages bigint, OUT bytes bigint, OUT measured_by text)
 AS 'MODULE_PATHNAME', 'hybrid_index_stats'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION hybrid_index_stats(regclass) IS
-'what a hybrid index holds, by reading its lists: live entries, dead ones whose place inserts will use again, dimensions, storage of the vectors; levels of the tree, lists of rows, lists of lists, entries at which a list is split (NULL: there is one list only), least, mean and most entries of a list of rows; pages of the file, by what they hold: meta data, lists with codes, codes too long for these, vectors, lists that were split or merged and wait until nobody reads them, nothing; size in bytes; for its owner and members of pg_stat_scan_tables; raises index_corrupted on a damaged page';
+'what a hybrid index holds, by reading its lists: live entries, dead ones whose place inserts will use again, dimensions, storage of the vectors; levels of the tree, lists of rows, lists of lists, entries at which a list is split (NULL: there is one list only), least, mean and most entries of a list of rows; pages of the file, by what they hold: meta data, lists with codes, codes too long for these, vectors, lists that were split or merged and wait until nobody reads them, nothing; size in bytes; what hybrid_index_curve() was measured on: ''rows'' of the index, or ''queries'' that hybrid_index_measure() kept (NULL: it is not measured); for its owner and members of pg_stat_scan_tables; raises index_corrupted on a damaged page';
 
 CREATE FUNCTION hybrid_index_curve(index regclass,
 	OUT recall real, OUT missing real[], OUT rows real)
@@ -1519,7 +1519,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'hybrid_index_curve'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100 ROWS 9;
 COMMENT ON FUNCTION hybrid_index_curve(regclass) IS
-'what a hybrid index has measured on its own rows: for a recall, how many rows a search may expect to miss of each that is wanted, for queries from the most difficult to the easiest (NULL: there were too few so difficult, and 1 - recall is used), and how many rows searches look at on average; no rows: not measured, and 1 - recall is used; for its owner and members of pg_stat_scan_tables';
+'what a hybrid index has measured on its own rows, or on queries that hybrid_index_measure() kept: for a recall, how many rows a search may expect to miss of each that is wanted, for queries from the most difficult to the easiest (NULL: there were too few so difficult, and 1 - recall is used), and how many rows searches look at on average; no rows: not measured, and 1 - recall is used; for its owner and members of pg_stat_scan_tables';
 
 CREATE FUNCTION hybrid_last_scan(
 	OUT index regclass, OUT target_recall float8, OUT probes int, OUT rounds bigint, OUT lists bigint,
@@ -1532,14 +1532,14 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION hybrid_last_scan() IS
 'what the last scan of a hybrid index in this session did: the index (NULL: it has been dropped), the recall it went for (1: it read all stored vectors), hybrid.probes, searches (one, and one more whenever the rows it found were not enough), lists looked into, rows whose codes were scored, rows whose vectors were read, rows that a filter refused unread, rows returned to the executor, and the recall that its last search expects (at least the one it went for where it ended by itself, 1 where it has looked into all lists, NULL where it cannot tell, as with hybrid.probes); of several scans in a plan, the one that ended or was started again last; also of a scan that an error ended; not of scans in parallel workers; no row: there was none yet';
 
-CREATE FUNCTION hybrid_index_measure(index regclass, queries vector[], k int DEFAULT 10)
+CREATE FUNCTION hybrid_index_measure(index regclass, queries vector[], k int DEFAULT 10, keep bool DEFAULT false)
 RETURNS TABLE (target float8, recall float8, low_share float8, lists float8, rows_scored float8,
 	p50_ms float8, p99_ms float8)
 AS 'MODULE_PATHNAME', 'hybrid_index_measure'
 -- nobody knows which functions a policy calls
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 4;
-COMMENT ON FUNCTION hybrid_index_measure(regclass, vector[], int) IS
-'the recall of an index on a column of vector or halfvec for the caller''s own queries: for hybrid.target_recall of 0.9, 0.95, 0.99 and its current value, mean recall of ORDER BY ... LIMIT k through this index against hybrid_knn, the share of queries with a recall of 0.5 or less, lists looked into and rows whose codes were scored, means of all queries, and the times of half and of 99% of the queries; a row as near as the k-th nearest counts as found; NULL: no query has a row to find; hybrid.probes is taken to be 0, other settings apply; sees the rows that the caller may see, of a partial index those that meet its condition; raises on an expression index, other types, an empty array, NULL, different dimensions, and missing rights';
+COMMENT ON FUNCTION hybrid_index_measure(regclass, vector[], int, bool) IS
+'the recall of an index on a column of vector or halfvec for the caller''s own queries: for hybrid.target_recall of 0.9, 0.95, 0.99 and its current value, mean recall of ORDER BY ... LIMIT k through this index against hybrid_knn, the share of queries with a recall of 0.5 or less, lists looked into and rows whose codes were scored, means of all queries, and the times of half and of 99% of the queries; a row as near as the k-th nearest counts as found; NULL: no query has a row to find; hybrid.probes is taken to be 0, other settings apply; sees the rows that the caller may see, of a partial index those that meet its condition; keep: the index is first calibrated by these queries in the place of its own rows, each counted once, until VACUUM, which finds twice as many lists or a third of them gone, or REINDEX measures on rows again; a ROLLBACK does not undo that; the result is then that of the searches from now on; a notice where searches read all rows, and nothing is kept; raises on an expression index, other types, an empty array, NULL, different dimensions, and missing rights; with keep also unless the caller owns the index, in a read-only transaction, on a standby, and on fewer than 100 different queries';
 
 CREATE FUNCTION hybrid_index_check(index regclass) RETURNS bigint
 AS 'MODULE_PATHNAME', 'hybrid_index_check'

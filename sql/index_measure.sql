@@ -245,10 +245,133 @@ COMMIT;
 SET enable_seqscan = off;
 EXPLAIN (COSTS off) SELECT id FROM item ORDER BY v <=> '[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]' LIMIT 5;
 
+RESET enable_seqscan;
+
+-- keep: rows in clusters, queries between the clusters
+SELECT setseed(0.75);
+CREATE TABLE spot AS SELECT c, array_agg(random()) AS x FROM generate_series(1, 60) c, generate_series(1, 24) d GROUP BY c;
+CREATE TABLE doc (id int, v vector(24)) WITH (autovacuum_enabled = off);
+INSERT INTO doc SELECT i, (SELECT array_agg(e - 0.4 + 0.5 * random() ORDER BY n) FROM unnest(x) WITH ORDINALITY AS u(e, n) WHERE i > 0)::vector
+	FROM generate_series(1, 6000) i JOIN spot ON c = 1 + i % 60;
+CREATE TABLE rounded AS SELECT id, v::halfvec(24) AS h FROM doc;
+CREATE TABLE asked AS SELECT a.id, (SELECT avg(x) FROM (VALUES (a.v), (b.v)) AS u(x)) AS v FROM doc a JOIN doc b ON b.id = 1 + a.id * 7 % 5987 WHERE a.id <= 800;
+CREATE INDEX doc_l2 ON doc USING hybrid (v vector_l2_ops) WITH (list_size = 32);
+CREATE INDEX doc_ip ON doc USING hybrid (v vector_ip_ops) WITH (list_size = 32, storage = int8);
+CREATE INDEX doc_cosine ON doc USING hybrid (v vector_cosine_ops) WITH (list_size = 32, storage = float32);
+CREATE INDEX rounded_h ON rounded USING hybrid (h halfvec_l2_ops) WITH (list_size = 32);
+CREATE INDEX doc_part ON doc USING hybrid (v vector_cosine_ops) WITH (list_size = 32) WHERE id % 2 = 0;
+CREATE INDEX doc_l1 ON doc USING hybrid (v vector_l1_ops);
+CREATE TABLE few (v vector(24));
+CREATE INDEX few_v ON few USING hybrid (v);
+INSERT INTO few SELECT v FROM doc WHERE id <= 20;
+ANALYZE doc, rounded;
+CREATE FUNCTION vectors(first int, last int) RETURNS vector[] LANGUAGE sql AS $$ SELECT array_agg(v ORDER BY id) FROM asked WHERE id BETWEEN first AND last $$;
+CREATE FUNCTION curve(index regclass) RETURNS text LANGUAGE sql AS $$ SELECT string_agg(c::text, ' ') FROM hybrid_index_curve(index) c $$;
+-- the recall that is asked for, by another amount of work; the table says what comes of it; other queries of the kind get as much
+CREATE FUNCTION keeps(index regclass, OUT before text, OUT other_work bool, OUT enough bool, OUT others bool, OUT same_again bool, OUT whole bool, OUT after text) LANGUAGE plpgsql AS $$
+BEGIN
+	SELECT measured_by INTO before FROM hybrid_index_stats(index);
+	CREATE TEMP TABLE rows_kept ON COMMIT DROP AS SELECT * FROM hybrid_index_measure(index, vectors(1, 400));
+	CREATE TEMP TABLE queries_kept ON COMMIT DROP AS SELECT * FROM hybrid_index_measure(index, vectors(1, 400), keep => true);
+	SELECT sum(q.rows_scored) <> sum(r.rows_scored), bool_and(q.recall > q.target - 0.02) INTO other_work, enough FROM rows_kept r JOIN queries_kept q USING (target);
+	SELECT bool_and(recall > target - 0.03) INTO others FROM hybrid_index_measure(index, vectors(401, 800));
+	SELECT bool_and(m.recall = q.recall AND m.rows_scored = q.rows_scored) INTO same_again FROM hybrid_index_measure(index, vectors(1, 400)) m JOIN queries_kept q USING (target);
+	SELECT measured_by, hybrid_index_check(index) = entries INTO after, whole FROM hybrid_index_stats(index);
+	DROP TABLE rows_kept, queries_kept;
+END $$;
+SELECT i AS index, k.* FROM unnest('{doc_l2,doc_ip,doc_cosine,rounded_h,doc_part}'::regclass[]) i, keeps(i) k;
+-- neither the order of the queries nor how often one is given matters, nor under cosine how long it is
+SELECT curve('doc_l2') AS kept_l2, curve('doc_cosine') AS kept_cosine \gset
+SELECT count(*) FROM hybrid_index_measure('doc_l2', (SELECT array_agg(v ORDER BY id DESC) FROM asked WHERE id <= 400) || vectors(1, 50) || vectors(1, 50), keep => true);
+SELECT curve('doc_l2') = :'kept_l2' AS same;
+SELECT count(*) FROM hybrid_index_measure('doc_cosine', (SELECT array_agg((v + v) + (v + v)) FROM asked WHERE id <= 400) || array_fill(0, ARRAY[24])::vector, keep => true);
+SELECT curve('doc_cosine') = :'kept_cosine' AS same;
+-- more queries than are searched for
+SELECT count(*) FROM hybrid_index_measure('doc_ip', vectors(1, 800), keep => true);
+-- the lock that VACUUM needs is not kept, and a ROLLBACK undoes nothing
+BEGIN;
+SELECT count(*) FROM hybrid_index_measure('doc_l2', vectors(1, 100), keep => true);
+SELECT mode FROM pg_locks WHERE relation = 'doc'::regclass AND pid = pg_backend_pid();
+ROLLBACK;
+SELECT curve('doc_l2') <> :'kept_l2' AS another;
+-- queries that are rows find themselves
+SELECT count(*), bool_and(recall > target - 0.02) AS enough FROM hybrid_index_measure('doc_l2', (SELECT array_agg(v) FROM doc WHERE id % 20 = 0), keep => true);
+-- VACUUM keeps the curve while there are about as many lists; then it measures on rows, and REINDEX does at once
+SELECT curve('doc_l2') AS kept_l2 \gset
+DELETE FROM doc WHERE id % 10 = 0;
+VACUUM doc;
+SELECT measured_by, curve('doc_l2') = :'kept_l2' AS same FROM hybrid_index_stats('doc_l2');
+DROP INDEX doc_ip, doc_part, doc_l1;
+INSERT INTO doc SELECT id, v + f FROM doc, (SELECT v AS f FROM asked WHERE id <= 2) s;
+SELECT measured_by, curve('doc_l2') = :'kept_l2' AS same FROM hybrid_index_stats('doc_l2');
+VACUUM doc;
+SELECT i, measured_by FROM unnest('{doc_l2,doc_cosine}'::regclass[]) i, hybrid_index_stats(i) ORDER BY 1;
+SELECT count(*) FROM hybrid_index_measure('doc_l2', vectors(1, 400), keep => true);
+SELECT measured_by FROM hybrid_index_stats('doc_l2');
+REINDEX INDEX doc_l2;
+SELECT measured_by FROM hybrid_index_stats('doc_l2');
+-- where searches read all rows
+SELECT count(*), min(recall) FROM hybrid_index_measure('few_v', vectors(1, 100), keep => true);
+SELECT measured_by FROM hybrid_index_stats('few_v');
+CREATE INDEX few_l1 ON few USING hybrid (v vector_l1_ops);
+SELECT count(*), min(recall) FROM hybrid_index_measure('few_l1', vectors(1, 100), keep => true);
+SELECT measured_by FROM hybrid_index_stats('few_l1');
+TRUNCATE few;
+SELECT count(*), min(recall) FROM hybrid_index_measure('few_v', vectors(1, 100), keep => true);
+-- an index that is left without entries forgets it
+INSERT INTO few SELECT v FROM doc WHERE id <= 1000;
+DROP INDEX few_l1;
+SELECT count(*) FROM hybrid_index_measure('few_v', vectors(1, 100), keep => true);
+SELECT measured_by FROM hybrid_index_stats('few_v');
+DELETE FROM few;
+VACUUM few;
+SELECT measured_by, hybrid_index_check('few_v') FROM hybrid_index_stats('few_v');
+-- a temporary table; a partition
+CREATE TEMP TABLE brief AS SELECT v FROM doc;
+CREATE INDEX brief_v ON brief USING hybrid (v);
+SELECT count(*) FROM hybrid_index_measure('brief_v', vectors(1, 100), keep => true);
+SELECT measured_by FROM hybrid_index_stats('brief_v');
+SELECT hybrid_index_measure('parted_v', vectors(1, 100), keep => true);
+SELECT count(*) FROM hybrid_index_measure('part_0_v_idx', (SELECT array_agg(subvector(v, 1, 16)) FROM asked), keep => true);
+SELECT measured_by FROM hybrid_index_stats('part_0_v_idx');
+-- what is refused, and nothing is kept then
+CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN 'done';
+EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), keep => NULL)$$);
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 99), keep => true)$$);
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 99) || vectors(1, 99), keep => true)$$);
+SELECT refused($$SELECT hybrid_index_measure('doc_cosine', vectors(1, 99) || array_fill(0, ARRAY[24])::vector, keep => true)$$);
+SELECT hybrid_index_measure('doc_cosine', vectors(1, 3), keep => true);
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), k => 2000000000, keep => true)$$);
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400) || NULL::vector, keep => true)$$);
+SELECT refused($$SELECT hybrid_index_measure('doc', vectors(1, 400), keep => true)$$);
+BEGIN READ ONLY;
+SELECT count(*) FROM hybrid_index_measure('doc_l2', vectors(1, 10));
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), keep => true)$$);
+COMMIT;
+GRANT SELECT ON doc, asked TO regress_hybrid_measurer;
+SET ROLE regress_hybrid_measurer;
+SELECT count(*) FROM hybrid_index_measure('doc_l2', vectors(1, 10), keep => false);
+SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), keep => true)$$);
+RESET ROLE;
+SELECT i, measured_by FROM unnest('{doc_l2,doc_cosine}'::regclass[]) i, hybrid_index_stats(i) ORDER BY 1;
+-- who owns the table owns its indexes
+ALTER TABLE doc OWNER TO regress_hybrid_measurer;
+SET ROLE regress_hybrid_measurer;
+SELECT count(*) FROM hybrid_index_measure('doc_cosine', vectors(1, 400), keep => true);
+SELECT measured_by FROM hybrid_index_stats('doc_cosine');
+RESET ROLE;
+ALTER TABLE doc OWNER TO CURRENT_USER;
+
 DROP FUNCTION agrees, by_sql;
 DROP TYPE figures;
 DROP MATERIALIZED VIEW seen;
-DROP TABLE item, query, half, empty, other, parted, broken, placed, mine, same;
+DROP TABLE item, query, half, empty, other, parted, broken, placed, mine, same, spot, doc, rounded, asked, few, brief;
+DROP FUNCTION vectors, curve, keeps, refused;
 DROP DOMAIN place;
 DROP FUNCTION not_so_far;
 DROP ROLE regress_hybrid_measurer;

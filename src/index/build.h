@@ -123,14 +123,16 @@ typedef struct HybridRowSort
 	bytea *payload;
 } HybridRowSort;
 
-/* HybridQueries: rows of an index that are searched for in it. */
+#define HYBRID_QUERIES_LEAST 100 /* that recall is measured by, where there are so many */
+
+/* HybridQueries: rows of an index, or queries of a user, that are searched for in it. */
 typedef struct HybridQueries
 {
 	int kept;
 	int count;           /* of them that are searched for, evenly spaced */
 	const float *centre; /* that places are relative to */
 	float *places;       /* kept * dims */
-	int64 *positions;
+	int64 *positions;    /* of the rows; NULL: these are not rows of the index */
 } HybridQueries;
 
 /* HybridBuild: an index being built, by whoever scans the table for it. */
@@ -391,8 +393,8 @@ extern Size hybrid_measured_bytes(int queries);
 extern void hybrid_measure_begin(HybridTeam *team);
 
 /*
- * hybrid_measure: the curve of an index that is written and has so many rows, by searching for these rows in it, by all of the
- * team.  Returns how many points it has, 0: too few rows to learn from.
+ * hybrid_measure: the curve of an index that is written and has so many rows, by searching for these rows or queries in it, by
+ * all of the team.  Returns how many points it has, 0: too few rows to learn from.
  */
 extern int hybrid_measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
                           HybridTeam *team, const HybridQueries *queries, double rows);

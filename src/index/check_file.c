@@ -113,6 +113,8 @@ check_meta(HybridCheck *check)
 
 	if (meta->curve_size > HYBRID_CURVE_POINTS)
 		damaged(check, "a curve that is too long");
+	if (meta->curve_by_queries > 1 || (meta->curve_by_queries == 1 && meta->curve_size == 0))
+		damaged(check, "a curve that nothing was measured for");
 	for (i = 0; i < meta->curve_size; i++)
 	{
 		const HybridCurvePoint *point = &meta->curve[i];

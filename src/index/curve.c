@@ -41,8 +41,9 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 	if (tree->curve_size > 0)
 	{
 		point = between(tree->curve, tree->curve_size, recall);
+		/* what was measured on a user's own queries holds for them as it is */
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
-			limits->missing[i] = point.missing[i] > limits->other
+			limits->missing[i] = point.missing[i] > limits->other && !tree->curve_by_queries
 			                         ? Max(point.missing[i] / CAUTION, limits->other)
 			                         : point.missing[i];
 	}

@@ -57,6 +57,7 @@ typedef struct HybridTree
 	uint32 leaves;
 	int curve_size;
 	uint32 curve_leaves;   /* that there were when the curve was measured */
+	bool curve_by_queries; /* it was measured on a user's queries, not on rows */
 	uint32 regroup_leaves; /* from so many on VACUUM makes another tree */
 	bool noting;           /* it is at it: notes.h */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];

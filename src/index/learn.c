@@ -1,14 +1,18 @@
 /*
  * learn.c
- *		VACUUM measures the recall curve again when the index has become another.
+ *		VACUUM measures the recall curve again when the index has become another; and a user's queries measure it.
  *
  * How far a search has to go depends on how many lists there are.  A build measures that, an insert
  * does not: one of them would take seconds.  Until VACUUM comes by, which autovacuum lets happen
  * after inserts, too, searches in an index that grew from nothing go by what each of them expects, and others by what was.
+ *
+ * hybrid_index_measure has the curve measured on queries that its caller gives, in the same way.  That curve stays until
+ * it is due to be measured again, on rows.
  */
 #include "postgres.h"
 
 #include "common/pg_prng.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
@@ -28,7 +32,13 @@ static void sample_list(HybridQueries *sample, Relation index, const HybridIndex
                         const HybridFrame *frame, HybridLink list, pg_prng_state *random);
 static void take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
                      const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid);
-static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves);
+static double count_rows(Relation index, const HybridIndex *open, const HybridTree *tree);
+static void take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values,
+                        int count, int most);
+static int measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
+                   const HybridQueries *sample, double rows);
+static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves,
+                        bool by_queries);
 
 bool
 hybrid_learn_due(Relation index, const HybridIndex *open)
@@ -59,8 +69,6 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQ
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
 	{
-		HybridTeam *team = hybrid_team_alone();
-
 		hybrid_frame_open(&frame, index, open, tree.centre);
 		/* of an index that was nearly empty when these were taken they say too little */
 		if (queries != NULL && queries->count > 0 && 2.0 * queries->count >= Min(wanted, rows))
@@ -69,15 +77,43 @@ hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQ
 			sample_index(&sample, index, open, &tree, &frame, wanted);
 		sample.centre =
 			frame.centre != NULL ? frame.centre : palloc0(open->layout.dims * sizeof(float));
-		team->measured = palloc(hybrid_measured_bytes(sample.count));
-		hybrid_measure_begin(team);
-		size = hybrid_measure(curve, index, open, team, &sample, rows);
+		size = measure(curve, index, open, &sample, rows);
 	}
 	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)
-		write_curve(index, curve, size, tree.leaves);
+		write_curve(index, curve, size, tree.leaves, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+bool
+hybrid_learn_queries(Relation index, const HybridIndex *open, const void *const *values, int count)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	HybridTree tree;
+	int size = 0;
+
+	/* Searches without a snapshot, as those of VACUUM: lists that they are on their way to are not freed meanwhile. */
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_tree_read(index, &tree);
+	if (open->coded && tree.height > 0)
+	{
+		double rows = count_rows(index, open, &tree);
+		HybridQueries sample;
+
+		take_values(&sample, open, values, count,
+		            hybrid_measure_queries(rows, open->layout.dims, count));
+		size = measure(curve, index, open, &sample, rows);
+	}
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+	if (size > 0)
+		write_curve(index, curve, size, tree.leaves, true);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return size > 0;
 }
 
 /* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
@@ -149,8 +185,61 @@ take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
 	pfree(widened);
 }
 
+/* count_rows: of the index, by the heads of its leaves. */
+static double
+count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
+{
+	int count, i;
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
+	double rows = 0;
+
+	for (i = 0; i < count; i++)
+	{
+		Buffer buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		buffer = hybrid_list_read(index, &open->layout, &lists[i], 0, lists[i].head, NULL);
+		rows += hybrid_list_page(BufferGetPage(buffer))->total;
+		UnlockReleaseBuffer(buffer);
+	}
+	pfree(lists);
+	return rows;
+}
+
+/* take_values: `most` of the values, evenly spaced, as a scan takes them: relative to the origin. */
 static void
-write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves)
+take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
+            int most)
+{
+	int dims = open->layout.dims, i;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->kept = sample->count = most;
+	sample->centre = palloc0(dims * sizeof(float));
+	sample->places = palloc((Size) sample->count * dims * sizeof(float));
+	for (i = 0; i < sample->count; i++)
+	{
+		const void *value = values[(int64) i * count / sample->count];
+
+		memcpy(sample->places + (Size) i * dims, hybrid_type_floats(open->opclass->type, value),
+		       dims * sizeof(float));
+	}
+}
+
+/* measure: the curve on these queries; returns how many points it has. */
+static int
+measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
+        const HybridQueries *sample, double rows)
+{
+	HybridTeam *team = hybrid_team_alone();
+
+	team->measured = palloc(hybrid_measured_bytes(sample->count));
+	hybrid_measure_begin(team);
+	return hybrid_measure(curve, index, open, team, sample, rows);
+}
+
+static void
+write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves, bool by_queries)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
@@ -158,6 +247,7 @@ write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leav
 	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
+	meta->curve_by_queries = by_queries;
 	/* one that shrank has not to become what it was */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
 	hybrid_meta_end(&change);

@@ -12,7 +12,8 @@
  * deviation of its means; a level has that much less than was found, lest more be promised than is kept, but less and
  * less of it where hardly any recall is left above.  And it has a little less again, since a row lies nearer to the
  * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
- * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).
+ * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).  Queries that a user gives
+ * are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
  *
  * Queries are shared among the team.
  */
@@ -30,13 +31,13 @@
 #include "index/truths.h"
 
 #define WANTED 10   /* neighbours that are to be found */
+#define NO_ROW (-1) /* the position of none */
 #define TOGETHER 64 /* queries whose neighbours are looked for at a time */
 /* queries: many where rows are many, since what there is to be gained is more, as far as that is affordable */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
 #define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
-#define QUERIES_AT_LEAST 100
-#define MEMORY_SHARE 8 /* of the memory, that queries may take */
+#define MEMORY_SHARE 8  /* of the memory, that queries may take */
 
 #define OWN 7        /* of what rows miss, that other queries miss more, for each row of a list */
 #define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
@@ -122,7 +123,7 @@ hybrid_measure_queries(double rows, int dims, int64 most)
 	double memory = (double) hybrid_maintenance_memory() * 1024 / MEMORY_SHARE;
 
 	queries = Min(queries, memory / (dims * sizeof(float)));
-	return (int) Min(most, Max(queries, QUERIES_AT_LEAST));
+	return (int) Min(most, Max(queries, HYBRID_QUERIES_LEAST));
 }
 
 void
@@ -203,7 +204,7 @@ find_truths(Measuring *measuring, Relation index)
 	pfree(x);
 }
 
-/* place_query: where a query is; the position of its own row. */
+/* place_query: where a query is; the position of its own row, or NO_ROW. */
 static int64
 place_query(const Measuring *measuring, int query, float *x)
 {
@@ -213,10 +214,10 @@ place_query(const Measuring *measuring, int query, float *x)
 
 	for (j = 0; j < dims; j++)
 		x[j] = queries->places[row * dims + j] + queries->centre[j];
-	return queries->positions[row];
+	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
 }
 
-/* ask: the search begins for this query; returns the position of its own row. */
+/* ask: the search begins for this query; returns the position of its own row, or NO_ROW. */
 static int64
 ask(Measuring *measuring, int query)
 {
@@ -290,9 +291,11 @@ search_for(Measuring *measuring, int query, int last)
 		limits.probes = 0;
 		if (level == 0)
 		{
+			/* as many as a scan asks for, and the query's own row */
 			hybrid_lookup_limit(measuring->search, &limits);
-			finds =
-				hybrid_lookup_next(measuring->search, HYBRID_FIRST_NEAREST + 1, -INFINITY, &count);
+			finds = hybrid_lookup_next(measuring->search,
+			                           HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0), -INFINITY,
+			                           &count);
 		}
 		else
 			finds = hybrid_lookup_further(measuring->search, &limits, &count);
@@ -338,7 +341,7 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 {
 	const Sums *all = measuring->measured->sums[ALL];
 	double leaves = hybrid_lookup_tree(measuring->search)->leaves;
-	double own = Min(OWN * leaves / measuring->rows, 1);
+	double own = measuring->queries->positions != NULL ? Min(OWN * leaves / measuring->rows, 1) : 0;
 	int point, i;
 
 	if (pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &all[0].wanted)) == 0)

@@ -1,6 +1,6 @@
 /*
  * measure_queries.c
- *		hybrid_index_measure(): the recall that an index has for the caller's own queries.
+ *		hybrid_index_measure(): the recall that an index has for the caller's own queries, and an index that goes by them.
  *
  * The exact answers come from hybrid_knn. Each query then goes through the planner and the executor, once for each
  * target, as a statement of the caller would:
@@ -15,6 +15,15 @@
  *
  * Of the exact answer only the number of rows and the largest distance are kept. A row that is as near as that counts
  * as found, whichever of several rows at this distance the exact answer has.
+ *
+ * With keep, the recall curve of the index is first measured on these queries (learn.c).  They count once each,
+ * however often they are given: copies say nothing of queries that are yet to come.  What the caller may see does
+ * not matter there: all entries of the index do, as in VACUUM.
+ *
+ * Who keeps holds the table's lock in the mode that VACUUM holds it in, from before the index is opened to when the
+ * curve is written.  So VACUUM, which would measure a curve, too, or make another tree while this one is measured,
+ * comes before or after, and so does anybody else who keeps.  Inserts and their splits go on.  The lock is given up
+ * then: the measuring that follows changes nothing, and VACUUM need not wait for it.
  */
 #include "postgres.h"
 
@@ -22,6 +31,7 @@
 
 #include "access/genam.h"
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
@@ -32,6 +42,8 @@
 #include "nodes/makefuncs.h"
 #include "lib/qunique.h"
 #include "portability/instr_time.h"
+#include "storage/lmgr.h"
+#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -42,8 +54,11 @@
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
-#include "index/index.h"
+#include "core/distance.h"
+
+#include "index/build.h"
 #include "index/last_scan.h"
+#include "index/learn.h"
 #include "index/measure_queries.h"
 #include "index/settings.h"
 
@@ -70,6 +85,9 @@ typedef struct Measure
 	Datum *queries; /* its elements */
 	int count;
 	int32 k;
+	bool keep;
+	const void **kept; /* queries, detoasted: each once, and without those that have no distances */
+	int kept_count;
 	Nearest *nearest; /* of each query */
 	SPIPlanPtr plan;  /* $1: a query, $2: the largest distance of its exact answer */
 } Measure;
@@ -87,12 +105,16 @@ typedef struct Sums
 Oid hybrid_measured_index = InvalidOid;
 
 static void check_arguments(FunctionCallInfo fcinfo);
+static void check_keeper(Oid oid);
 static void open_relations(Measure *measure, Oid oid);
 static void check_index(const Measure *measure);
 static const char *condition_of(const Measure *measure);
 static void take_queries(Measure *measure, Datum array);
 static void cast_queries(Measure *measure, Oid type);
 static int elements_of(const Measure *measure, Datum **elements, bool **nulls);
+static void choose_kept(Measure *measure);
+static bool has_distances(const Measure *measure, const void *query);
+static void keep(const Measure *measure);
 static void find_nearest(Measure *measure);
 static void measure_targets(Measure *measure, ReturnSetInfo *result);
 static void prepare(Measure *measure);
@@ -100,6 +122,7 @@ static void measure_target(const Measure *measure, double target, ReturnSetInfo 
 static int64 search(const Measure *measure, int query, double *ms);
 static void set_locally(const char *name, const char *value);
 static int compare_doubles(const void *a, const void *b);
+static int compare_values(const void *a, const void *b);
 
 PG_FUNCTION_INFO_V1(hybrid_index_measure);
 Datum
@@ -109,6 +132,9 @@ hybrid_index_measure(PG_FUNCTION_ARGS)
 
 	memset(&measure, 0, sizeof(measure));
 	check_arguments(fcinfo);
+	measure.keep = PG_GETARG_BOOL(3);
+	if (measure.keep)
+		check_keeper(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 	open_relations(&measure, PG_GETARG_OID(0));
 	/* all that is allocated from here on goes with SPI_finish */
@@ -123,7 +149,11 @@ hybrid_index_measure(PG_FUNCTION_ARGS)
 	             condition_of(&measure));
 	measure.k = PG_GETARG_INT32(2);
 	take_queries(&measure, PG_GETARG_DATUM(1));
+	if (measure.keep)
+		choose_kept(&measure);
 	find_nearest(&measure);
+	if (measure.keep)
+		keep(&measure);
 	measure_targets(&measure, (ReturnSetInfo *) fcinfo->resultinfo);
 	SPI_finish();
 	relation_close(measure.index, NoLock);
@@ -134,7 +164,7 @@ hybrid_index_measure(PG_FUNCTION_ARGS)
 static void
 check_arguments(FunctionCallInfo fcinfo)
 {
-	static const char *const names[] = {"index", "queries", "k"};
+	static const char *const names[] = {"index", "queries", "k", "keep"};
 	int i;
 
 	for (i = 0; i < (int) lengthof(names); i++)
@@ -148,12 +178,25 @@ check_arguments(FunctionCallInfo fcinfo)
 		                errmsg("k must be at least 1, not %d", PG_GETARG_INT32(2))));
 }
 
+/* check_keeper: raises unless the caller owns the index and may write to it now. */
+static void
+check_keeper(Oid oid)
+{
+	PreventCommandDuringRecovery("hybrid_index_measure(keep => true)");
+	PreventCommandIfReadOnly("hybrid_index_measure(keep => true)");
+	/* what is no index is refused when it is opened */
+	if (OidIsValid(IndexGetRelation(oid, true)) && !pg_class_ownercheck(oid, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
+}
+
 /* open_relations: the table before the index, as everybody does. */
 static void
 open_relations(Measure *measure, Oid oid)
 {
 	Oid table = IndexGetRelation(oid, true);
 
+	if (OidIsValid(table) && measure->keep)
+		LockRelationOid(table, ShareUpdateExclusiveLock);
 	if (OidIsValid(table))
 		measure->table = relation_open(table, AccessShareLock);
 	measure->index = hybrid_open_index(oid, AccessShareLock);
@@ -268,6 +311,63 @@ elements_of(const Measure *measure, Datum **elements, bool **nulls)
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, alignment, elements, nulls,
 	                  &count);
 	return count;
+}
+
+/* choose_kept: raises where the queries are too few. */
+static void
+choose_kept(Measure *measure)
+{
+	int i;
+
+	measure->kept = MemoryContextAllocHuge(CurrentMemoryContext, measure->count * sizeof(void *));
+	for (i = 0; i < measure->count; i++)
+	{
+		const void *query = PG_DETOAST_DATUM(measure->queries[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (has_distances(measure, query))
+			measure->kept[measure->kept_count++] = query;
+	}
+	qsort(measure->kept, measure->kept_count, sizeof(void *), compare_values);
+	measure->kept_count =
+		(int) qunique(measure->kept, measure->kept_count, sizeof(void *), compare_values);
+	if (measure->kept_count < HYBRID_QUERIES_LEAST)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		         errmsg("at least %d different queries are needed to keep what they say, not %d",
+		                HYBRID_QUERIES_LEAST, measure->kept_count),
+		         measure->open.metric == HY_METRIC_COSINE
+		             ? errdetail("Queries without a direction do not count under cosine distance.")
+		             : 0));
+}
+
+/* has_distances: from anything; under cosine a query without a direction has none. */
+static bool
+has_distances(const Measure *measure, const void *query)
+{
+	const float *x;
+	bool directed;
+
+	if (measure->open.metric != HY_METRIC_COSINE)
+		return true;
+	x = hybrid_type_floats(measure->open.opclass->type, query);
+	directed = hy_norm_sq(HY_F32, x, measure->open.layout.dims) > 0;
+	if (measure->open.opclass->type->dtype != HY_F32)
+		pfree(unconstify(float *, x));
+	return directed;
+}
+
+/* keep: the index goes by these queries from now on. */
+static void
+keep(const Measure *measure)
+{
+	if (hybrid_learn_queries(measure->index, &measure->open, measure->kept, measure->kept_count))
+		/* The commit of a transaction with an ID waits until the log is on disk, and on a synchronous standby. */
+		(void) GetTopTransactionId();
+	else
+		ereport(NOTICE, (errmsg("nothing is kept, since searches in index \"%s\" read all rows",
+		                        RelationGetRelationName(measure->index))));
+	UnlockRelationOid(RelationGetRelid(measure->table), ShareUpdateExclusiveLock);
 }
 
 /* find_nearest: hybrid_knn's answers. */
@@ -453,4 +553,13 @@ compare_doubles(const void *a, const void *b)
 	double x = *(const double *) a, y = *(const double *) b;
 
 	return x < y ? -1 : x > y;
+}
+
+/* compare_values: of two queries, byte by byte: only whether they differ matters, and the order is the same for the same queries. */
+static int
+compare_values(const void *a, const void *b)
+{
+	const void *x = *(const void *const *) a, *y = *(const void *const *) b;
+
+	return memcmp(x, y, Min(VARSIZE(x), VARSIZE(y)));
 }

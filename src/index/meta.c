@@ -158,6 +158,7 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->leaves = meta->leaves;
 	tree->curve_size = (int) Min(meta->curve_size, HYBRID_CURVE_POINTS);
 	tree->curve_leaves = meta->curve_leaves;
+	tree->curve_by_queries = meta->curve_by_queries != 0;
 	tree->regroup_leaves = meta->regroup_leaves;
 	tree->noting = meta->noting != 0;
 	memcpy(tree->curve, meta->curve, sizeof(tree->curve));

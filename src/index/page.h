@@ -131,10 +131,10 @@ typedef struct HybridMeta
 	uint32 moved_first; /* of the ring */
 	uint32 moved_count;
 	HybridMovedList moved[HYBRID_MOVED_LISTS];
-	uint32 curve_leaves;   /* how many there were when the curve was measured */
-	uint32 regroup_leaves; /* from so many on VACUUM makes another tree; 0: always */
-	uint32 noting;         /* it is at it: who adds an entry notes the leaf */
-	uint32 unused;
+	uint32 curve_leaves;     /* how many there were when the curve was measured */
+	uint32 regroup_leaves;   /* from so many on VACUUM makes another tree; 0: always */
+	uint32 noting;           /* it is at it: who adds an entry notes the leaf */
+	uint32 curve_by_queries; /* 1: it was measured on a user's queries; 0: on rows, or not at all */
 	uint8 notes[HYBRID_NOTES_BYTES]; /* notes.h */
 } HybridMeta;
 

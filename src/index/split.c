@@ -324,7 +324,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 		meta->centre = *centre;
 	/* what was measured says nothing of an index that is another */
 	if (centre != NULL && !BlockNumberIsValid(*centre))
-		meta->curve_size = meta->curve_leaves = meta->regroup_leaves = 0;
+		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
 	GenericXLogFinish(record);
 	for (i = 0; i <= count; i++)
 		UnlockReleaseBuffer(buffers[i]);

@@ -308,8 +308,8 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	const HybridLayout *layout = &open->layout;
 	Size per_page = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HybridPageSpecial));
 	int64 centre = 0, named;
-	Datum values[19];
-	bool nulls[19] = {false};
+	Datum values[20];
+	bool nulls[20] = {false};
 	int i = 0;
 
 	if (BlockNumberIsValid(tree->centre))
@@ -338,6 +338,8 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int64GetDatum(tally->moved_pages);
 	values[i++] = Int64GetDatum(Max(blocks - named, 0));
 	values[i++] = Int64GetDatum(blocks * BLCKSZ);
+	nulls[i] = tree->curve_size == 0;
+	values[i++] = CStringGetTextDatum(tree->curve_by_queries ? "queries" : "rows");
 	Assert(i == descriptor->natts);
 	return HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
 }

@@ -112,5 +112,21 @@ $node->safe_psql('postgres', "INSERT INTO fast SELECT i, ARRAY[i, i, i]::vector 
 is($node->safe_psql('postgres', "SET enable_seqscan = off; SELECT id FROM fast ORDER BY v <-> '[77,77,77]' LIMIT 1"), '77', 'and usable');
 is($node->safe_psql('postgres', "SELECT hybrid_index_check('fast_v')"), '500', 'and whole');
 
+# queries that were kept are on disk when the statement ends
+$node->safe_psql('postgres', q{
+	CREATE TABLE calm (v vector(20));
+	INSERT INTO calm SELECT (SELECT array_agg((i * j) % 101 + 1)::real[] FROM generate_series(1, 20) j)::vector FROM generate_series(1, 500) i;
+	CREATE INDEX calm_v ON calm USING hybrid (v) WITH (list_size = 32);
+	SELECT pg_switch_wal();
+});
+my $curve = q{SELECT measured_by, hybrid_index_check('calm_v'), (SELECT string_agg(c::text, ' ') FROM hybrid_index_curve('calm_v') c) FROM hybrid_index_stats('calm_v')};
+$node->safe_psql('postgres', q{SELECT hybrid_index_measure('calm_v', (SELECT array_agg(array_fill(i, ARRAY[20])::vector) FROM generate_series(1, 120) i), keep => true)});
+$node->stop('immediate');
+$node->start;
+my $kept = $node->safe_psql('postgres', $curve);
+like($kept, qr/^queries\|500\|/, 'kept queries survive a crash');
+$node->safe_psql('postgres', 'VACUUM calm');
+is($node->safe_psql('postgres', $curve), $kept, 'and VACUUM');
+
 $node->stop;
 done_testing();

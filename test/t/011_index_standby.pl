@@ -130,6 +130,30 @@ $primary->safe_psql('postgres', "INSERT INTO $_ SELECT i, ${_}_of(i) FROM genera
 $primary->safe_psql('postgres', "REINDEX INDEX narrow_l2; REINDEX INDEX wide_ip");
 compare('filled again');
 
+# a curve that was measured on a user's queries goes with the log; on a standby nobody measures another
+my $asked = '(SELECT array_agg(array_fill(i, ARRAY[12])::vector) FROM generate_series(1, 120) i)';
+my $curve = q{SELECT measured_by, (SELECT string_agg(c::text, ' ') FROM hybrid_index_curve('narrow_l2') c) FROM hybrid_index_stats('narrow_l2')};
+my $of_rows = $primary->safe_psql('postgres', $curve);
+like($of_rows, qr/^rows\|/, 'a curve of rows');
+is($primary->safe_psql('postgres', "SELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked, keep => true)"), '3', 'queries are kept');
+like($primary->safe_psql('postgres', $curve), qr/^queries\|/, 'a curve of queries');
+compare('calibrated by queries');
+is($standby->safe_psql('postgres', $curve), $primary->safe_psql('postgres', $curve), 'a curve of queries is replayed');
+is($standby->safe_psql('postgres', "SELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked)"), '3', 'recall is measured on a standby');
+my ($code, $unused, $refusal) = $standby->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked, keep => true)");
+like($refusal, qr/25006: cannot execute hybrid_index_measure\(keep => true\) during recovery/, 'but nothing is kept there');
+
+# who keeps waits for VACUUM, and measuring alone does not
+session_on($primary);
+my $vacuum = session();
+ask($vacuum, 'BEGIN');
+ask($vacuum, 'LOCK TABLE narrow IN SHARE UPDATE EXCLUSIVE MODE');
+is($primary->safe_psql('postgres', "SET lock_timeout = '200ms'; SELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked)"), '3', 'measured beside a VACUUM');
+($code, $unused, $refusal) = $primary->psql('postgres', "SET lock_timeout = '200ms'; SELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked, keep => true)");
+like($refusal, qr/canceling statement due to lock timeout/, 'who keeps queries waits for it');
+ask($vacuum, 'COMMIT');
+finish($vacuum);
+
 my ($rc, $out, $err) = $standby->psql('postgres', 'SET enable_seqscan = off; SELECT * FROM fast ORDER BY v <-> \'[1,2]\'');
 like($err, qr/cannot access temporary or unlogged relations during recovery/, 'an unlogged index is not there');
 ($rc, $out, $err) = $standby->psql('postgres', q{SELECT * FROM hybrid_knn('fast', 'v', ARRAY['[1,2]']::vector[])});
@@ -166,6 +190,8 @@ $standby->start;
 $standby->promote;
 $standby->safe_psql('postgres', "INSERT INTO narrow SELECT i, narrow_of(i) FROM generate_series(300, 320) i");
 is($standby->safe_psql('postgres', "SELECT hybrid_index_check('narrow_l2') >= (SELECT count(*) FROM narrow)"), 't', 'promoted and written to');
+like($standby->safe_psql('postgres', $curve), qr/^queries\|/, 'with the curve of queries');
+is($standby->safe_psql('postgres', "SELECT count(*) FROM hybrid_index_measure('narrow_l2', $asked, keep => true)"), '3', 'queries are kept there now');
 is($standby->safe_psql('postgres', "INSERT INTO fast VALUES ('[1,2]'); SELECT hybrid_index_check('fast_v')"), '1', 'the unlogged index too');
 
 $standby->stop;

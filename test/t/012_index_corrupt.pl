@@ -59,7 +59,8 @@ sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$k
 
 # meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, centre, root ...
 my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, centre => 52, root => 56, generation => 60,
-	height => 62, curve_size => 68, curve => 72, moved_first => 360, moved_count => 364, moved => 368);
+	height => 62, curve_size => 68, curve => 72, moved_first => 360, moved_count => 364, moved => 368,
+	curve_by_queries => 6524);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
 my %list = (next => 24, used => 28, live => 30, tail => 32, pages => 36, total => 40, level => 44, state => 46, changes => 48, forward => 56,
 	directory => 80);
@@ -176,6 +177,9 @@ damage('other centre', 'item', [ at($centre, 24), pack('f', 1e9) ], says('has (a
 damage('short centre', 'item', [ at($centre, 12), pack('S', 24) ], says("has a damaged centre at block $centre"), $check, $query{item});
 damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check);
 damage('curve upside down', 'item', [ $meta{curve} + 4, pack('f', 0.9999) ], says('has a meta page with an impossible curve'), $check);
+damage('another curve', 'item', [ $meta{curve_by_queries}, pack('L', 2) ], says('has a meta page with a curve that nothing was measured for'), $check);
+damage('no curve of queries', 'item', [ [ $meta{curve_size}, pack('L', 0) ], [ $meta{curve_by_queries}, pack('L', 1) ] ],
+	says('has a meta page with a curve that nothing was measured for'), $check);
 damage('impossible ring', 'item', [ $meta{moved_count}, pack('L', 100000) ], says('has a meta page with an impossible number of moved lists'), $check);
 damage('a live list in the ring', 'item', [ [ $meta{moved_count}, pack('L', 1) ], [ $meta{moved}, pack('QLS', 3, $leaf, 1) ] ],
 	says('has a meta page with a moved list that is none'), $check);
