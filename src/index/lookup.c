@@ -49,9 +49,8 @@
 #define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
 #define CLEAR 16.0  /* dimensions: in fewer of them exactness is nearly free */
 #define NEARLY 0.01 /* of the rows that are wanted may be missing then */
-#define NEAREST                                                                                    \
-	5          /* lists that come first however wide they are: their rows are not all sampled yet */
-#define NEAR 8 /* lists, the first ones, by which it is said how difficult a query is */
+#define NEAREST 5   /* lists that come first, however wide they are */
+#define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
 #define INSIDE                                                                                     \
 	0.75 /* squared distance of the first centroids, over squared radius: no row has less */
 #define NARROW 1e-3f /* radius of a list, over its distance: below that its rows are not sampled */
