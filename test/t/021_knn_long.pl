@@ -26,7 +26,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE small AS SELECT id, v FROM item WHERE id <= 2000;
 	CREATE VIEW shown AS SELECT ctid, v FROM small;
 	CREATE INDEX item_v ON item USING hybrid (v vector_cosine_ops);
-	CREATE INDEX small_v ON small USING hybrid (v);
+	CREATE INDEX small_v ON small USING hybrid (v) WITH (list_size = 32);
 	VACUUM ANALYZE;
 });
 session_on($node);
