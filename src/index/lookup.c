@@ -39,7 +39,7 @@
 #include "index/lookup.h"
 #include "index/tree.h"
 
-#define FIRST 2     /* lists that are looked into at a time, at first */
+#define FIRST 4     /* lists that are looked into at a time, at first */
 #define MORE 6      /* when it is known what to expect, at least */
 #define SHARE 2     /* and one in so many of those that have been */
 #define MOST 256    /* and at most */
@@ -49,7 +49,6 @@
 #define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
 #define CLEAR 16.0  /* dimensions: in fewer of them exactness is nearly free */
 #define NEARLY 0.01 /* of the rows that are wanted may be missing then */
-#define NEAREST 5   /* lists that come first, however wide they are */
 #define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
 #define INSIDE                                                                                     \
 	0.75 /* squared distance of the first centroids, over squared radius: no row has less */
@@ -525,8 +524,7 @@ look_into_lists(HybridLookup *search)
 
 /*
  * choose_lists: those that are looked into next; at most MOST.  While fewer than k rows are known all lists may have
- * some, and the nearest come first; and so they do until there is a sample to go by (rows beside clusters of unequal
- * widths: twice the smallest cost for the same recall, and eight times without that).  Of products a list's distance says less.
+ * some, and the nearest come first.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -549,7 +547,7 @@ choose_lists(HybridLookup *search, int *chosen)
 		return count;
 	if (frontier->limits.probes > 0)
 		share = Min(share, Max(frontier->limits.probes - work->lists, 0));
-	if (isinf(limit) || (work->lists < NEAREST && search->scorer.open.metric != HY_METRIC_IP))
+	if (isinf(limit))
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
 	search->rest = hybrid_frontier_expect(frontier, &tail, limit);
 	search->judged = true;

@@ -7,10 +7,10 @@
  * the true neighbours and how many rows they have looked at: so for each recall it is known what a search
  * for a query so difficult may expect to miss.
  *
- * One search goes from one level to the next.  Where levels are dear, only some of the queries go there, and what they
- * find is not told apart by difficulty.  What a curve says of queries that are yet to come is uncertain by the
+ * One search goes from one level to the next.  What a curve says of queries that are yet to come is uncertain by the
  * deviation of its means; a level has that much less than was found, lest more be promised than is kept, but less and
- * less of it where hardly any recall is left above.  And it has a little less again, since a row lies nearer to the
+ * less of it where hardly any recall is left above.  A mean does not say that some queries find next to nothing; so of
+ * what may be missed only one part in LOW may be the share of queries that find half or less.  And it has a little less again, since a row lies nearer to the
  * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
  * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).  Queries that a user gives
  * are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
@@ -41,10 +41,8 @@
 
 #define OWN 7        /* of what rows miss, that other queries miss more, for each row of a list */
 #define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
-#define FIRST_STEP 8 /* one of so many queries goes through all levels */
-#define TRIED 0.12   /* of the rows, that a level of the others looks at */
-#define TRIED_LEAST 2000
-#define KNOWN 16 /* queries, from which on something is known of those that are as difficult */
+#define LOW 5        /* a search that finds half or less counts as if so many had found nothing, and all others all */
+#define KNOWN 16     /* queries, from which on something is known of those that are as difficult */
 
 /* levels: what searches are expected to miss of each row that is wanted. */
 static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
@@ -65,6 +63,7 @@ typedef struct Sums
 	pg_atomic_uint64 wanted; /* neighbours that there are */
 	pg_atomic_uint64 found;
 	pg_atomic_uint64 missed_missed; /* sum of squares */
+	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
 /* Truth: the neighbours of a query, by their positions. */
@@ -98,8 +97,7 @@ static void find_truths(Measuring *measuring, Relation index);
 static int64 place_query(const Measuring *measuring, int query, float *x);
 static int64 ask(Measuring *measuring, int query);
 static void search_all(Measuring *measuring);
-static int last_level(const Measuring *measuring);
-static void search_for(Measuring *measuring, int query, int last);
+static void search_for(Measuring *measuring, int query);
 static void note(Sums *sums, const Truth *truth, int found, int64 rows);
 static int found_of(const Truth *truth, const HybridFind *finds, int count, int64 self);
 static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
@@ -141,6 +139,7 @@ hybrid_measure_begin(HybridTeam *team)
 		pg_atomic_init_u64(&sums->wanted, 0);
 		pg_atomic_init_u64(&sums->found, 0);
 		pg_atomic_init_u64(&sums->missed_missed, 0);
+		pg_atomic_init_u64(&sums->low, 0);
 	}
 }
 
@@ -230,53 +229,29 @@ ask(Measuring *measuring, int query)
 	return self;
 }
 
-/* search_all: some of the queries through all levels, and then the others as far as that is cheap. */
+/* search_all: all queries through all levels. */
 static void
 search_all(Measuring *measuring)
 {
 	int64 query;
-	int last;
 
-	while ((query = hybrid_team_next(measuring->team) * FIRST_STEP) < measuring->queries->count)
-	{
-		search_for(measuring, (int) query, LEVELS - 1);
-		hybrid_team_done(measuring->team, 1);
-	}
-	hybrid_team_meet(measuring->team);
-	last = last_level(measuring);
-	/* nobody adds to the sums before all have read them */
-	hybrid_team_meet(measuring->team);
 	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
 	{
-		if (query % FIRST_STEP != 0)
-			search_for(measuring, (int) query, last);
+		search_for(measuring, (int) query);
 		hybrid_team_done(measuring->team, 1);
 	}
 	hybrid_team_meet(measuring->team);
-}
-
-/* last_level: which is cheap, by the searches so far. */
-static int
-last_level(const Measuring *measuring)
-{
-	const Sums *all = measuring->measured->sums[ALL];
-	double most = Max(TRIED * measuring->rows, TRIED_LEAST);
-	int level = 0;
-
-	while (level + 1 < LEVELS && mean_of(&all[level + 1].rows, &all[level + 1]) <= most)
-		level++;
-	return level;
 }
 
 /* search_for: one query, level by level. */
 static void
-search_for(Measuring *measuring, int query, int last)
+search_for(Measuring *measuring, int query)
 {
 	const Truth *truth = &measuring->measured->truths[query];
 	int64 self = ask(measuring, query);
 	int level, i;
 
-	for (level = 0; level <= last; level++)
+	for (level = 0; level < LEVELS; level++)
 	{
 		HybridLookupLimits limits;
 		const HybridFind *finds;
@@ -319,6 +294,7 @@ note(Sums *sums, const Truth *truth, int found, int64 rows)
 	pg_atomic_fetch_add_u64(&sums->wanted, truth->count);
 	pg_atomic_fetch_add_u64(&sums->found, found);
 	pg_atomic_fetch_add_u64(&sums->missed_missed, missed * missed);
+	pg_atomic_fetch_add_u64(&sums->low, truth->count > 0 && found * 2 <= truth->count);
 }
 
 /* found_of: how many of the neighbours are among the finds. */
@@ -357,7 +333,7 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 	return HYBRID_CURVE_POINTS;
 }
 
-/* missing_for: at which level that recall is found, of all levels or of those that so difficult queries went to. */
+/* missing_for: at which level that recall is found. */
 static float
 missing_for(const Sums *sums, const Sums *all, double recall, double own)
 {
@@ -381,14 +357,14 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 	                pow(levels[level] / levels[level - 1], (recall - before) / (now - before)));
 }
 
-/* known: what is known of a level. */
+/* known: what is known of a level; a query that is looked at further may become a more difficult one. */
 static const Sums *
 known(const Sums *sums, const Sums *all, int level)
 {
 	return tried_of(&sums[level]) < KNOWN ? &all[level] : &sums[level];
 }
 
-/* recall_of: what is known of searches. */
+/* recall_of: what searches find, as far as that is certain; less where many find half or less. */
 static double
 recall_of(const Sums *sums, double own)
 {
@@ -399,7 +375,8 @@ recall_of(const Sums *sums, double own)
 	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
 	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
 	deviation = sqrt(Max(variance, 0) / tried);
-	return Max(1 - missed - deviation * Min(missed / ROOM, 1) - own * missed, 0);
+	missed += deviation * Min(missed / ROOM, 1) + own * missed;
+	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
 }
 
 /* rows_for: looked at for that recall, on average. */
