@@ -39,10 +39,11 @@
 #define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
 #define MEMORY_SHARE 8  /* of the memory, that queries may take */
 
-#define OWN 7        /* of what rows miss, that other queries miss more, for each row of a list */
-#define ROOM 0.1     /* of recall above a point, that is wide beside deviations */
-#define LOW 5        /* a search that finds half or less counts as if so many had found nothing, and all others all */
-#define KNOWN 16     /* queries, from which on something is known of those that are as difficult */
+#define OWN 7    /* of what rows miss, that other queries miss more, for each row of a list */
+#define ROOM 0.1 /* of recall above a point, that is wide beside deviations */
+#define LOW                                                                                        \
+	5 /* a search that finds half or less counts as if so many had found nothing, and all others all */
+#define KNOWN 16 /* queries, from which on something is known of those that are as difficult */
 
 /* levels: what searches are expected to miss of each row that is wanted. */
 static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
