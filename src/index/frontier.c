@@ -2,7 +2,8 @@
  * frontier.c
  *		The lists that a search may look into, in the order in which it would.
  *
- * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c (compose.c says of which).  A row at
+ * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance from c of its rows, but for some
+ * that are far outside (compose.c).  A row at
  * distance r from c, whose direction from there has the cosine u with that of the query, is at
  *
  *		|x - q|^2 = d^2 + r^2 - 2 d r u

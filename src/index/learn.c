@@ -52,42 +52,9 @@ hybrid_learn_due(Relation index, const HybridIndex *open)
 	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
 }
 
-void
-hybrid_learn(Relation index, const HybridIndex *open, double rows, const HybridQueries *queries)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
-	HybridQueries sample;
-	HybridFrame frame;
-	HybridTree tree;
-	int size = 0, wanted = hybrid_measure_queries(rows, open->layout.dims, PG_INT32_MAX);
-
-	/* VACUUM's own snapshot holds up nobody: so that no list is taken to pieces while it is read */
-	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
-	hybrid_tree_read(index, &tree);
-	if (open->coded && tree.height > 0)
-	{
-		hybrid_frame_open(&frame, index, open, tree.centre);
-		/* of an index that was nearly empty when these were taken they say too little */
-		if (queries != NULL && queries->count > 0 && 2.0 * queries->count >= Min(wanted, rows))
-			sample = *queries;
-		else
-			sample_index(&sample, index, open, &tree, &frame, wanted);
-		sample.centre =
-			frame.centre != NULL ? frame.centre : palloc0(open->layout.dims * sizeof(float));
-		size = measure(curve, index, open, &sample, rows);
-	}
-	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
-	if (size > 0)
-		write_curve(index, curve, size, tree.leaves, false);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
 bool
-hybrid_learn_queries(Relation index, const HybridIndex *open, const void *const *values, int count)
+hybrid_learn(Relation index, const HybridIndex *open, const HybridQueries *kept,
+             const void *const *values, int count)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
@@ -96,21 +63,34 @@ hybrid_learn_queries(Relation index, const HybridIndex *open, const void *const 
 	HybridTree tree;
 	int size = 0;
 
-	/* Searches without a snapshot, as those of VACUUM: lists that they are on their way to are not freed meanwhile. */
+	/* Searches without a snapshot: lists that they are on their way to are not freed meanwhile. */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
 	{
 		double rows = count_rows(index, open, &tree);
-		HybridQueries sample;
+		int wanted =
+			hybrid_measure_queries(rows, open->layout.dims, values != NULL ? count : PG_INT32_MAX);
+		HybridQueries queries;
+		HybridFrame frame;
 
-		take_values(&sample, open, values, count,
-		            hybrid_measure_queries(rows, open->layout.dims, count));
-		size = measure(curve, index, open, &sample, rows);
+		hybrid_frame_open(&frame, index, open, tree.centre);
+		if (values != NULL)
+			take_values(&queries, open, values, count, wanted);
+		/* of an index that was nearly empty when these were taken they say too little */
+		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
+			queries = *kept;
+		else
+			sample_index(&queries, index, open, &tree, &frame, wanted);
+		if (values == NULL && frame.centre != NULL)
+			queries.centre = frame.centre;
+		else
+			queries.centre = palloc0(open->layout.dims * sizeof(float));
+		size = measure(curve, index, open, &queries, rows);
 	}
 	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
 	if (size > 0)
-		write_curve(index, curve, size, tree.leaves, true);
+		write_curve(index, curve, size, tree.leaves, values != NULL);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return size > 0;
@@ -215,7 +195,6 @@ take_values(HybridQueries *sample, const HybridIndex *open, const void *const *v
 
 	memset(sample, 0, sizeof(*sample));
 	sample->kept = sample->count = most;
-	sample->centre = palloc0(dims * sizeof(float));
 	sample->places = palloc((Size) sample->count * dims * sizeof(float));
 	for (i = 0; i < sample->count; i++)
 	{

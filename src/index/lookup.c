@@ -7,14 +7,7 @@
  * when its turn comes, a row's stored vector says how near it is.  (As in distance browsing: G. Hjaltason and
  * H. Samet, "Distance browsing in spatial databases", 1999.)
  *
- * When to stop each search judges by what it has seen itself.  The codes of the rows that it has scored are a sample
- * of u (frontier.c), whose tail (core/tail.h) says how many rows each of the other lists has that are nearer than the
- * k-th.  How many it has found in lists beside how many it expected there sets that right.  It stops when
- * fewer are expected to be missing than may be.  So a query that is unlike the rows is not taken for one
- * that is like them.  (A recall estimated for each query while it is searched for: J. Mohoney et al., "Quake: adaptive
- * indexing for vector search", 2025; M. Chatzakis et al., "DARTH: declarative recall through early
- * termination", 2025.)  EVIDENCE, FEW, INSIDE and CLEAR were chosen by bench/recall.sh: with other random numbers, and for LIMIT
- * 1, 10 and 100, recall stays within the target's tolerance on the shapes that it has.
+ * When to stop, stopping.c says, for each search by what it has seen itself.
  *
  * Of a list that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
  * again, at the distance up to which its rows have been seen.  So a search resumes where it stopped.
@@ -37,31 +30,22 @@
 #include "index/frontier.h"
 #include "index/lazy_order.h"
 #include "index/lookup.h"
+#include "index/stopping.h"
 #include "index/tree.h"
 
-#define FIRST 4     /* lists that are looked into at a time, at first */
-#define MORE 6      /* when it is known what to expect, at least */
-#define SHARE 2     /* and one in so many of those that have been */
-#define MOST 256    /* and at most */
-#define SAMPLED 64  /* rows of a list that are sampled */
-#define SAMPLE 4096 /* and of all lists */
-#define EVIDENCE 5  /* rows that count as expected and as found before there are any */
-#define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
-#define CLEAR 16.0  /* dimensions: in fewer of them exactness is nearly free */
-#define NEARLY 0.01 /* of the rows that are wanted may be missing then */
-#define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
-#define INSIDE                                                                                     \
-	0.75 /* squared distance of the first centroids, over squared radius: no row has less */
-#define NARROW 1e-3f /* radius of a list, over its distance: below that its rows are not sampled */
-#define SORTED 16    /* from which on they come in the order of the file */
-#define AHEAD 16     /* lists whose first pages are fetched together */
-#define HEADER 128   /* bytes of a page that are needed before its codes */
-#define FEW_ROWS 4   /* that are looked at between two looks at the worst, at first */
-#define MOST_ROWS 32 /* and later */
-#define JUDGED_FIRST 8    /* rows that are judged at a time, at first */
-#define JUDGED 64         /* and later */
-#define EXPECTED 4096     /* bytes of vectors that are fetched ahead */
-#define SPARE_LISTS 65536 /* of a search whose memory is kept */
+#define FIRST 4                /* lists that are looked into at a time, at first */
+#define MORE 6                 /* when it is known what to expect, at least */
+#define SHARE 2                /* and one in so many of those that have been */
+#define MOST HYBRID_LISTS_MOST /* and at most */
+#define SORTED 16              /* from which on they come in the order of the file */
+#define AHEAD 16               /* lists whose first pages are fetched together */
+#define HEADER 128             /* bytes of a page that are needed before its codes */
+#define FEW_ROWS 4             /* that are looked at between two looks at the worst, at first */
+#define MOST_ROWS 32           /* and later */
+#define JUDGED_FIRST 8         /* rows that are judged at a time, at first */
+#define JUDGED 64              /* and later */
+#define EXPECTED 4096          /* bytes of vectors that are fetched ahead */
+#define SPARE_LISTS 65536      /* of a search whose memory is kept */
 #define SPARE_ROWS 65536
 
 /* Row: its bound is low enough for its vector to be looked at, some day. */
@@ -88,25 +72,8 @@ struct HybridLookup
 	HybridJudge judge;
 	void *judge_arg;
 	bool enough; /* it said so */
-	/* what is expected of lists */
-	float *sample; /* of u */
-	int sampled;
-	double noise;    /* sum of what the codes add to the variance of each */
-	double expected; /* of lists that were taken: rows nearer than the k-th best afterwards */
-	double found;    /* and how many there were */
-	int taken[MOST]; /* the lists that were taken last */
-	int taken_count;
-	int finds_before; /* that there were then */
-	double rest;      /* in lists that were not taken */
-	bool judged;      /* that is known */
-	bool ended;       /* and is so little that the search ended */
-	/* sums over the first lists, of middle * inverse, and of inverse (frontier.h) */
-	int near;
-	double near_middle;
-	double near_inverse;
-	/* and of the squares of how far they are, and of their radii */
-	double near_reach;
-	double near_radius;
+	HybridStopping stopping;
+	int finds_before; /* that there were before the last lists were looked into */
 };
 
 /* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
@@ -123,13 +90,8 @@ static void look_at(HybridLookup *search, const Row *row, double after);
 static double likely_distance(const HybridFind *find);
 static bool look_into_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
-static void compare(HybridLookup *search, const HyTail *tail, float limit);
-static double share_of(const HybridLookup *search);
-static double missing(const HybridLookup *search, double expected);
+static void compare(HybridLookup *search, float limit);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
-static void note_near(HybridLookup *search, int which);
-static void
-sample_rows(HybridLookup *search, int which, const HybridBlock *block, const float *estimates);
 static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
 static void *room(HybridLookup *search, void *array, int count, Size size);
 
@@ -158,7 +120,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	hybrid_scorer_init(&search->scorer, index, open);
 	search->scorer.snapshot = snapshot;
 	hybrid_frontier_init(&search->frontier, &search->scorer, context);
-	search->sample = palloc(SAMPLE * sizeof(float));
+	hybrid_stopping_init(&search->stopping);
 	MemoryContextSwitchTo(old);
 	return search;
 }
@@ -193,17 +155,7 @@ hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
 	hybrid_finds_clear(&search->finds);
 	search->judge = NULL;
 	search->enough = false;
-	search->sampled = 0;
-	search->noise = 0;
-	search->expected = 0;
-	search->found = 0;
-	search->taken_count = 0;
-	search->judged = search->ended = false;
-	search->near = 0;
-	search->near_middle = 0;
-	search->near_inverse = 0;
-	search->near_reach = 0;
-	search->near_radius = 0;
+	hybrid_stopping_clear(&search->stopping);
 }
 
 const HybridTree *
@@ -231,7 +183,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	int i;
 
 	hybrid_finds_leave(&search->finds);
-	search->taken_count = 0;
+	search->stopping.taken_count = 0;
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < search->finds.count; i++)
@@ -256,11 +208,11 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 
 	if (!hybrid_frontier_rest(&search->frontier))
 		return 1;
-	if (!search->judged)
+	if (!search->stopping.judged)
 		return NAN;
-	share = missing(search, search->rest) / search->nearest.k;
+	share = hybrid_stopping_missing(&search->stopping, &search->work) / search->nearest.k;
 	/* where it may miss more by itself, rows that were searched for say that it does not */
-	if (search->ended)
+	if (search->stopping.ended)
 		share = Min(share, search->frontier.limits.other);
 	return 1 - Min(share, 1);
 }
@@ -281,19 +233,7 @@ hybrid_lookup_work(const HybridLookup *search)
 int
 hybrid_lookup_difficulty(const HybridLookup *search)
 {
-	/* of the cosine that the k-th row has in a list as near as the first ones */
-	static const float edges[HYBRID_DIFFICULTIES - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
-	float limit = worst(search), cosine;
-	int difficulty = 0;
-
-	if (isinf(limit) || search->near == 0 ||
-	    (search->scorer.open.metric != HY_METRIC_IP &&
-	     search->near_reach < INSIDE * search->near_radius))
-		return -1;
-	cosine = (float) ((search->near_middle - limit * search->near_inverse) / search->near);
-	while (difficulty < HYBRID_DIFFICULTIES - 1 && cosine > edges[difficulty])
-		difficulty++;
-	return difficulty;
+	return hybrid_stopping_difficulty(&search->stopping, &search->frontier, worst(search));
 }
 
 Size
@@ -530,87 +470,43 @@ static int
 choose_lists(HybridLookup *search, int *chosen)
 {
 	HybridFrontier *frontier = &search->frontier;
-	const HybridLookupWork *work = &search->work;
-	int64 share = Max(Min(work->lists / SHARE, MOST), FIRST);
+	HybridStopping *stopping = &search->stopping;
+	int64 share = Max(Min(search->work.lists / SHARE, MOST), FIRST);
 	float limit = frontier->limits.probes > 0 ? INFINITY : worst(search);
-	double enough, left;
-	HyTail tail;
-	int count, difficulty;
+	double beyond, left;
+	int count;
 
-	search->judged = search->ended = false;
-	hy_tail_fit(&tail, search->sample, search->sampled,
-	            (float) (search->noise / Max(search->sampled, 1)),
-	            1.0f / search->scorer.open.layout.dims);
-	compare(search, &tail, limit);
+	stopping->judged = stopping->ended = false;
+	if (!isinf(limit))
+		compare(search, limit);
 	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
 	if (count > 0)
 		return count;
 	if (frontier->limits.probes > 0)
-		share = Min(share, Max(frontier->limits.probes - work->lists, 0));
+		share = Min(share, Max(frontier->limits.probes - search->work.lists, 0));
 	if (isinf(limit))
 		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
-	search->rest = hybrid_frontier_expect(frontier, &tail, limit);
-	search->judged = true;
-	difficulty = hybrid_lookup_difficulty(search);
-	enough = difficulty < 0 ? frontier->limits.other : frontier->limits.missing[difficulty];
-	enough = enough < 0 ? frontier->limits.other : enough;
-	/* in few dimensions it is clear which lists have what is near */
-	enough = Min(enough, Max(enough * search->scorer.open.layout.dims / CLEAR, NEARLY));
-	enough *= search->nearest.k;
-	/* the more has been looked at, the less there is to be saved by a guess at the rest */
-	left = 1 - (double) work->lists / search->scorer.tree.leaves;
-	enough *= Max(left, 0) * Max(left, 0);
-	search->ended = missing(search, search->rest) <= enough;
-	if (search->ended)
+	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, &search->work,
+	                           &beyond))
 		return 0;
-	enough *= search->rest / missing(search, search->rest);
-	left = search->rest;
-	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &tail, enough, &left, chosen);
-	memcpy(search->taken, chosen, count * sizeof(int));
-	search->taken_count = count;
+	left = stopping->rest;
+	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
+	                             chosen);
+	hybrid_stopping_took(stopping, chosen, count);
 	search->finds_before = search->finds.count;
 	return count;
 }
 
-/* compare: what the lists that were taken last had, with what is expected of such lists. */
+/* compare: what the lists that were looked into last had, with what was expected of them. */
 static void
-compare(HybridLookup *search, const HyTail *tail, float limit)
+compare(HybridLookup *search, float limit)
 {
-	double expected = 0;
-	float middle, inverse;
-	int i;
+	int found = 0, i;
 
-	for (i = 0; i < search->taken_count; i++)
-	{
-		hybrid_frontier_cosines(&search->frontier, search->taken[i], &middle, &inverse);
-		expected += search->frontier.lists[search->taken[i]].rows *
-		            hy_tail_at(tail, (middle - limit) * inverse);
-	}
-	for (i = search->finds_before; search->taken_count > 0 && i < search->finds.count; i++)
-		search->found +=
+	for (i = search->finds_before; search->stopping.taken_count > 0 && i < search->finds.count; i++)
+		found +=
 			hybrid_scorer_unit(&search->scorer, likely_distance(&search->finds.items[i])) <= limit;
-	/* there cannot be more than k */
-	search->expected += Min(expected, search->nearest.k);
-	search->taken_count = 0;
-}
-
-/* share_of: of the rows that were looked at, that are wanted. */
-static double
-share_of(const HybridLookup *search)
-{
-	const HybridLookupWork *work = &search->work;
-
-	return work->rejected > 0 ? (double) work->rescored / (work->rescored + work->rejected) : 1;
-}
-
-/* missing: where so many rows are expected, how many there will be, by what there was where others were. */
-static double
-missing(const HybridLookup *search, double expected)
-{
-	double share = share_of(search);
-
-	return expected * share * (search->found + EVIDENCE) / (search->expected * share + EVIDENCE) *
-	       (1 + FEW / Max(search->work.lists, 1));
+	hybrid_stopping_compare(&search->stopping, &search->frontier, limit, search->nearest.k, found);
 }
 
 /*
@@ -634,13 +530,8 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
 		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
-	else if (search->frontier.limits.probes == 0 && list->radius > NARROW * list->reach.reach)
-	{
-		if (search->sampled + SAMPLED <= SAMPLE)
-			list->sampled = SAMPLED / HY_CODE_ROWS;
-		if (search->near < NEAR)
-			note_near(search, which);
-	}
+	else if (search->frontier.limits.probes == 0)
+		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
 	sampled = list->sampled;
 	do
 	{
@@ -662,8 +553,9 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		hybrid_scorer_page(scorer, page, &list->link, &aim,
 		                   BlockNumberIsValid(content->next) ? content->next : following);
 		for (b = 0; b < aim.whole && !again; b++)
-			sample_rows(search, which, hybrid_block(&layout->leaf, page, b),
-			            scorer->estimates + b * HY_CODE_ROWS);
+			hybrid_stopping_rows(&search->stopping, &search->frontier, which,
+			                     hybrid_block(&layout->leaf, page, b),
+			                     scorer->estimates + b * HY_CODE_ROWS);
 		sampled -= aim.whole;
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
@@ -694,52 +586,6 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
-}
-
-/* note_near: one of the first lists. */
-static void
-note_near(HybridLookup *search, int which)
-{
-	const HybridWaiting *list = &search->frontier.lists[which];
-	float middle, inverse;
-
-	hybrid_frontier_cosines(&search->frontier, which, &middle, &inverse);
-	if (!isfinite(middle * inverse))
-		return;
-	search->near++;
-	search->near_middle += (double) middle * inverse;
-	search->near_inverse += inverse;
-	search->near_reach += (double) list->reach.reach * list->reach.reach;
-	search->near_radius += (double) list->radius * list->radius;
-}
-
-/* sample_rows: what the rows of a block say of u. */
-static void
-sample_rows(HybridLookup *search, int which, const HybridBlock *block, const float *estimates)
-{
-	const HybridFrontier *frontier = &search->frontier;
-	float middle, inverse, reach = frontier->lists[which].reach.reach;
-	float slack = search->scorer.query.slack;
-	float *sample = search->sample + search->sampled;
-	double noise = 0;
-	uint32 live = block->live;
-	int count = 0;
-
-	hybrid_frontier_cosines(frontier, which, &middle, &inverse);
-	for (; live != 0; live &= live - 1)
-	{
-		int i = pg_rightmost_one_pos32(live);
-		float u = (middle - estimates[i]) * inverse;
-		float code = block->factors.error[i] * reach * inverse;
-		float tables = block->factors.rescale[i] * slack * inverse;
-
-		if (!isfinite(u) || !isfinite(code))
-			continue;
-		sample[count++] = u;
-		noise += code * code + tables * tables;
-	}
-	search->sampled += count;
-	search->noise += noise;
 }
 
 /* add_row: one that waits. */

@@ -361,7 +361,7 @@ has_distances(const Measure *measure, const void *query)
 static void
 keep(const Measure *measure)
 {
-	if (hybrid_learn_queries(measure->index, &measure->open, measure->kept, measure->kept_count))
+	if (hybrid_learn(measure->index, &measure->open, NULL, measure->kept, measure->kept_count))
 		/* The commit of a transaction with an ID waits until the log is on disk, and on a synchronous standby. */
 		(void) GetTopTransactionId();
 	else

@@ -82,7 +82,7 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		hybrid_notes_end(info->index);
 	if (regrouped || hybrid_learn_due(info->index, &open))
 	{
-		hybrid_learn(info->index, &open, stats->num_index_tuples, regrouped ? &queries : NULL);
+		(void) hybrid_learn(info->index, &open, regrouped ? &queries : NULL, NULL, 0);
 		stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	}
 	if (queries.places != NULL)
