@@ -16,7 +16,7 @@ DATA = hybrid--1.0.sql
 PGFILEDESC = "hybrid - vectors and graphs with a dispatcher between CPU and GPU"
 
 PURE_DIRS = src/core src/dispatch
-SERVER_DIRS = src/server src/types src/knn src/index src/graph src/telemetry
+SERVER_DIRS = src/server src/types src/knn src/index $(addprefix src/index/,page tree scan write build vacuum check) src/graph src/telemetry
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(addsuffix /*.c,$(PURE_DIRS) $(SERVER_DIRS)))))
 
 # Those that end in _emulated need the emulated device, which only `make check` installs.
@@ -55,9 +55,9 @@ endif
 endif
 
 # Loops over all elements of all rows, which are made vector instructions of; the bits are the same.
-src/core/filter_rows.o src/core/tail.o src/index/frontier.o src/index/frame.o src/index/storage.o src/index/build_sample.o: CFLAGS += -O3
+src/core/prefilter_rows.o src/core/tail.o src/index/scan/frontier.o src/index/page/frame.o src/index/page/storage.o src/index/build/build_sample.o: CFLAGS += -O3
 # and these have comparisons besides, which a trap could be set on
-src/core/tail.o src/index/frontier.o: CFLAGS += -fno-trapping-math
+src/core/tail.o src/index/scan/frontier.o: CFLAGS += -fno-trapping-math
 
 -include $(patsubst %.o,%.d,$(OBJS))
 

@@ -1,6 +1,6 @@
 /*
  * filter.c
- *		Whether hy_filter_suits is right: searches small and large, by the filter and by the canonical
+ *		Whether hy_prefilter_suits is right: searches small and large, by the filter and by the canonical
  *		kernels alone, in turn.
  *
  *		filter [-v] [MILLISECONDS]
@@ -22,7 +22,7 @@
 
 #include "rounds.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/topk.h"
 
 #define MOST_QUERIES 64
@@ -133,7 +133,7 @@ try_shapes(HyMetric metric, HyDtype dtype, double seconds, bool verbose)
 		              .stride = (size_t) dims * hy_dtype_size(dtype),
 		              .data = dtype == HY_F32 ? (const void *) targets : (const void *) halves};
 		double gain = ratio(metric, &q, &t, k, seconds);
-		bool filtered = hy_filter_suits(metric, count, rows, dims, k);
+		bool filtered = hy_prefilter_suits(metric, count, rows, dims, k);
 		double by_filter = gain < 1 ? 1 / gain - 1 : 0;
 		double by_canonical = gain > 1 ? gain - 1 : 0;
 
@@ -170,7 +170,7 @@ ratio(HyMetric metric, const HyMatrix *q, const HyMatrix *t, int32_t k, double s
 
 		hy_topk_search(metric, q, t, k, out, counts, NULL);
 		between = now();
-		hy_filter_search(metric, q, t, k, NULL, &hy_malloc_allocator, out, counts, NULL);
+		hy_prefilter_search(metric, q, t, k, NULL, &hy_malloc_allocator, out, counts, NULL);
 		ratios[n++] = (between - start) / (now() - between);
 	}
 	return median(ratios, n);

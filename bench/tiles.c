@@ -8,7 +8,7 @@
  * 'dots': products of one panel of queries with as many panels of targets as the search keeps in the
  * second-level cache.  Beside them is the rate of bare fp32 multiply-adds in registers of the same
  * level, measured in the same run and interleaved: what no exact kernel can exceed.  'search': all of
- * hy_filter_search over ROWS (16384) targets beside hy_topk_search of the same, L2, 10 nearest, of
+ * hy_prefilter_search over ROWS (16384) targets beside hy_topk_search of the same, L2, 10 nearest, of
  * normally distributed vectors without any structure, which leave a filter least to go by.  Medians
  * over at least 5 rounds, in processor time.
  *
@@ -23,7 +23,7 @@
 
 #include "rounds.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/tile.h"
 #include "core/topk.h"
 
@@ -176,7 +176,7 @@ search_rate(bool filtered, int count, int dims)
 	HyStatus status;
 
 	if (filtered)
-		status = hy_filter_search(HY_METRIC_L2, &left, &right, K, NULL, &hy_malloc_allocator, out,
+		status = hy_prefilter_search(HY_METRIC_L2, &left, &right, K, NULL, &hy_malloc_allocator, out,
 		                          counts, NULL);
 	else
 		status = hy_topk_search(HY_METRIC_L2, &left, &right, K, out, counts, NULL);

@@ -3,7 +3,7 @@
  *		What the host side asks of the kernels that filter: rounded products propose, canonical
  *		distances decide.  C on one side, CUDA C++ on the other.
  *
- * The inequality is that of core/filter.h.  A row x may be nearer to q than d only if
+ * The inequality is that of core/prefilter.h.  A row x may be nearer to q than d only if
  *
  *		f D + |q| a + |q - q~| b + v >= t		D: what the matrix unit makes of q~ and x~
  *

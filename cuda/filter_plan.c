@@ -40,7 +40,7 @@ static void take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece);
 static int64_t least(int64_t a, int64_t b);
 static int64_t whole(int64_t count, int64_t of);
 
-/* What is known of candidates: as in hy_filter_suits. */
+/* What is known of candidates: as in hy_prefilter_suits. */
 bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least_work)
 {

@@ -18,7 +18,7 @@
 
 /*
  * What canonical sums and a subtraction of the middle may err by, as parts of the product of the
- * lengths, and of squared lengths where those are subtracted (core/filter.c).
+ * lengths, and of squared lengths where those are subtracted (core/prefilter.c).
  */
 #define HY_CUDA_SUM_SLACK 4e-6
 #define HY_CUDA_SQUARE_SLACK 4e-6

@@ -2,6 +2,7 @@
 # Who may include whom, and that the pure folders know no PostgreSQL.
 #
 #	core <- dispatch <- { types knn index graph telemetry } <- server/module.c
+#	index: page <- tree <- scan, write <- build <- vacuum <- check <- the files of index/ itself
 #
 # A feature folder includes no other feature folder, the layouts of types aside; a plug-in sees core
 # and dispatch/backend.h only, that of CUDA also how a library's file is looked at.  One `ok` line a rule.
@@ -64,12 +65,25 @@ ours=$(IFS='|'; echo "${folders[*]}")
 for folder in "${features[@]}"; do
 	[ -d "src/$folder" ] || continue
 	includes "src/$folder" | grep -E " ($ours)/" |
-		grep -vE " ((core|dispatch|server|$folder)/[a-z0-9_]+|types/(vector|sparsevec|sphere))\.h\$" >"$work/offences"
+		grep -vE " ((core|dispatch|server|$folder(/[a-z]+)?)/[a-z0-9_]+|types/(vector|sparsevec|sphere))\.h\$" >"$work/offences"
 	verdict "$folder includes no other feature" "$work/offences"
 done
 includes src/server | grep -v '^src/server/module\.c:' | grep -E " ($ours)/" |
 	grep -vE ' ((core|dispatch|server)/[a-z0-9_]+|types/vector)\.h$' >"$work/offences"
 verdict "server, module.c aside, includes no feature" "$work/offences"
+
+# The rooms of index: each includes itself and those before it.
+below=page
+for room in page tree scan write build vacuum check; do
+	case $room in
+	scan) below='page|tree|scan' ;;
+	write) below='page|tree|write' ;;
+	build) below='page|tree|scan|write|build' ;;
+	*) [ "$room" = page ] || below="$below|$room" ;;
+	esac
+	includes "src/index/$room" | grep -E ' index/' | grep -vE " index/($below)/[a-z0-9_]+\.h\$" >"$work/offences"
+	verdict "index/$room includes itself and lower rooms only" "$work/offences"
+done
 
 # Every quoted path that starts with one of our folders is a file; headers are found by folder.
 includes src | while read -r where path; do

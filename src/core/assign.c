@@ -17,7 +17,7 @@
 
 #include "core/assign_state.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/topk.h"
 
 #define CHUNK_ROWS 8192
@@ -72,11 +72,11 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 		assignment.groups = groups;
 		assignment.probes = groups->probes;
 	}
-	if (!hy_filter_allowed() || rows->rows < FEW_ROWS ||
+	if (!hy_prefilter_allowed() || rows->rows < FEW_ROWS ||
 	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
 		return assign_exactly(&assignment, 0, rows->rows, nearest);
 	if (assignment.groups == NULL && centroids->rows >= MANY_TARGETS &&
-	    hy_filter_suits(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
+	    hy_prefilter_suits(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
 		return assign_by_filter(&assignment, allocator, nearest);
 	status = begin(&assignment, allocator);
 	for (first = 0; status == HY_OK && first < rows->rows; first += assignment.chunk)
@@ -160,8 +160,8 @@ assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *
 
 		some.data = hy_matrix_row(rows, first);
 		some.rows = rows->rows - first < most ? rows->rows - first : most;
-		status = hy_filter_search(HY_METRIC_L2, &some, assignment->centroids, 1, NULL, allocator,
-		                          found, counts, assignment->cancel);
+		status = hy_prefilter_search(HY_METRIC_L2, &some, assignment->centroids, 1, NULL, allocator,
+		                             found, counts, assignment->cancel);
 		for (i = 0; i < some.rows && status == HY_OK; i++)
 			nearest[first + i] = counts[i] > 0 ? (int32_t) found[i].row : 0;
 	}

@@ -6,7 +6,7 @@
  * is computed of nearly all pairs is an inner product in whatever order is fast, which bounds the
  * difference of two distances; canonical distances decide only between centroids that these
  * bounds leave undecided.  Where a row meets many centroids at once, the product is one of integers, and
- * all is left to filter.h.
+ * all is left to prefilter.h.
  *
  * Thousands of centroids come in groups: a row meets the centroids of the groups whose centers are
  * nearest to it, and no others.  What it finds is then nearly always the nearest of all.

@@ -1,6 +1,6 @@
 /*
  * tile.h
- *		Many dot products at once, of vectors rounded to small integers: the fast half of filter.h.
+ *		Many dot products at once, of vectors rounded to small integers: the fast half of prefilter.h.
  *
  * A vector x is held as integers X with a scale s, so that s X is near x.  The length of X is at
  * most HY_TILE_LENGTH and no element above HY_TILE_ELEMENT: by Cauchy and Schwarz no partial sum of
@@ -31,7 +31,7 @@
 /* HyTileRows: what reaching needs of the targets of a panel. */
 typedef struct HyTileRows
 {
-	const float *factor; /* f, u and v of filter.h; of the targets of one panel */
+	const float *factor; /* f, u and v of prefilter.h; of the targets of one panel */
 	const float *reach;
 	const float *shift;
 } HyTileRows;
@@ -57,7 +57,7 @@ typedef struct HyTileKernels
 
 	/*
 	 * bit j: factor[j] * dots[j] + reach[j] + shift[j] * weight >= threshold, of one query's row of
-	 * dots.  Contracted or not as the level pleases: filter.h allows for the rounding.
+	 * dots.  Contracted or not as the level pleases: prefilter.h allows for the rounding.
 	 */
 	uint32_t (*reaching)(const float *dots, const HyTileRows *rows, float weight, float threshold);
 

@@ -47,7 +47,7 @@
 #define RUN 32 /* units of two bytes of a row of a tile */
 
 /*
- * 2^-23 (1 + 2^-8)^2, times 1.002 for its powers up to 16,000: the lengths that filter.c multiplies
+ * 2^-23 (1 + 2^-8)^2, times 1.002 for its powers up to 16,000: the lengths that prefilter.c multiplies
  * this by are those before rounding.
  */
 #define SLACK 1.25e-7

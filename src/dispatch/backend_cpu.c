@@ -18,7 +18,7 @@
 
 #include "core/cpu_features.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/spread.h"
 
 #define TICKETS 64
@@ -89,7 +89,7 @@ cpu_probe(int32_t device, HyDeviceInfo *info)
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "CPU");
 	snprintf(info->architecture, sizeof(info->architecture), "%s%s",
-	         hy_simd_name(hy_kernels()->level), hy_filter_allowed() ? "" : " exact");
+	         hy_simd_name(hy_kernels()->level), hy_prefilter_allowed() ? "" : " exact");
 	info->cores = cores > 0 ? (int32_t) cores : 1;
 	if (pages > 0 && page > 0)
 		info->memory_total = (uint64_t) pages * (uint64_t) page;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/spread.h"
 
 static HyStatus assign(const HyDevice *device, const HyTask *task);

@@ -7,7 +7,7 @@
  * asks for (the index has measured how many rows these are), and reads the vectors of some tens of
  * rows.  Who wants more rows than it found has it go on: in the end all codes have been scored, and
  * all vectors read, in an order that is not that of the file.  Where few rows meet the conditions, only
- * the vectors of these are (filter.c).  An exact scan, or one of an index without codes, reads every
+ * the vectors of these are (scan_quals.c).  An exact scan, or one of an index without codes, reads every
  * vector before the first row.  The heap rows fetched, and the rows a filter throws away, are added by
  * the planner.
  *
@@ -25,10 +25,11 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
-#include "index/filter.h"
-#include "index/lookup.h"
-#include "index/measure_queries.h"
-#include "index/settings.h"
+#include "index/scan/scan_quals.h"
+#include "index/scan/lookup.h"
+#include "index/check/index_measure.h"
+#include "index/scan/settings.h"
+#include "index/handler.h"
 
 #define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
 #define CODE_COST 0.1    /* of a code, in distances */

@@ -7,7 +7,12 @@
 #include "commands/vacuum.h"
 #include "fmgr.h"
 
-#include "index/index.h"
+#include "index/page/index.h"
+#include "index/handler.h"
+#include "index/build/build.h"
+#include "index/scan/scan.h"
+#include "index/vacuum/vacuum.h"
+#include "index/write/insert.h"
 
 PG_FUNCTION_INFO_V1(hybrid_handler);
 Datum

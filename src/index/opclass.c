@@ -8,7 +8,7 @@
 
 #include "fmgr.h"
 
-#include "index/index.h"
+#include "index/page/index.h"
 
 #define SUPPORT(name, ...)                                                                         \
 	Datum hybrid_index_##name(PG_FUNCTION_ARGS)                                                    \

@@ -22,9 +22,11 @@
 #include "utils/snapmgr.h"
 
 #include "index/handler.h"
-#include "index/index.h"
-#include "index/limit.h"
-#include "index/unread.h"
+#include "index/page/index.h"
+#include "index/scan/plan_limit.h"
+#include "index/scan/unread_distance.h"
+#include "index/build/build.h"
+#include "index/tree/read.h"
 
 static relopt_kind kind;
 static object_access_hook_type next_access = NULL;
@@ -42,7 +44,8 @@ static relopt_enum_elt_def storages[] = {
 void
 hybrid_index_init(void)
 {
-	hybrid_limit_init();
+	hybrid_index_register(hybridbuild);
+	hybrid_plan_limit_init();
 	hybrid_unread_init();
 	next_access = object_access_hook;
 	object_access_hook = accessed;
@@ -88,7 +91,7 @@ tell_if_changed(Oid oid)
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	if (index->rd_indam->ambuild != hybridbuild)
+	if (!hybrid_is_our_index(index))
 	{
 		index_close(index, NoLock);
 		return;

@@ -4,7 +4,8 @@
  */
 #include "postgres.h"
 
-#include "index/index.h"
+#include "index/page/index.h"
+#include "index/handler.h"
 
 bool
 hybridproperty(Oid index, int attno, IndexAMProperty property, const char *name, bool *result,

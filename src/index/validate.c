@@ -17,7 +17,8 @@
 #include "utils/regproc.h"
 #include "utils/syscache.h"
 
-#include "index/index.h"
+#include "index/page/index.h"
+#include "index/handler.h"
 
 static bool validate_operators(CatCList *operators, const char *family, Oid type, bool *found);
 static bool validate_condition(Form_pg_amop amop, const char *family, const char *which);

@@ -118,7 +118,7 @@ static bool
 may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
         HybridStoreShape *shape)
 {
-	const HybridFilter *filter = hybrid_rows_filter(rows);
+	const HybridTidSet *filter = hybrid_rows_filter(rows);
 	Form_pg_index form = index->rd_index;
 
 	if (!form->indisvalid || !form->indisready || !form->indislive)
@@ -153,7 +153,7 @@ is_better(const HybridStoreShape *a, const HybridStoreShape *b)
 int64
 hybrid_candidates_first(const HybridCandidates *candidates)
 {
-	const HybridFilter *filter = hybrid_rows_filter(candidates->rows);
+	const HybridTidSet *filter = hybrid_rows_filter(candidates->rows);
 	int64 k = candidates->k;
 	int64 first = candidates->shape.lossless ? k + k / 8 + 4 : k + k / 2 + 16;
 

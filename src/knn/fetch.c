@@ -17,7 +17,7 @@
 struct HybridFetch
 {
 	AttrNumber attnum;
-	const HybridFilter *filter;
+	const HybridTidSet *filter;
 	Snapshot snapshot;
 	struct IndexFetchTableData *scan;
 	TupleTableSlot *slot;
@@ -25,7 +25,7 @@ struct HybridFetch
 };
 
 HybridFetch *
-hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridFilter *filter)
+hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter)
 {
 	HybridFetch *fetch = palloc(sizeof(HybridFetch));
 
@@ -53,7 +53,7 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense 
 	/* no second version can follow: the snapshot is an MVCC one */
 	if (!table_index_fetch_tuple(fetch->scan, &tid, fetch->snapshot, fetch->slot, &more, NULL))
 		return false;
-	if (fetch->filter != NULL && !hybrid_filter_allows(fetch->filter, &fetch->slot->tts_tid))
+	if (fetch->filter != NULL && !hybrid_tid_set_allows(fetch->filter, &fetch->slot->tts_tid))
 		return false;
 	*position = hybrid_position(&fetch->slot->tts_tid);
 	if (vector == NULL)

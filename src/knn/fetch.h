@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "knn/filter.h"
+#include "knn/tid_set.h"
 #include "types/vector.h"
 #include "utils/relcache.h"
 
@@ -18,7 +18,7 @@ typedef struct HybridFetch HybridFetch;
  * NULL, lets through; attnum is the column of their vectors.  In the current memory context.
  */
 extern HybridFetch *
-hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridFilter *filter);
+hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter);
 
 /*
  * hybrid_fetch: the version of the row rooted at position root that the snapshot sees: its own

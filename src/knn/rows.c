@@ -43,7 +43,7 @@ struct HybridRows
 	HyDtype dtype;
 	char *text;     /* the query that the rows come from; NULL: from the table itself */
 	char *ids_text; /* the same for (tid, id) */
-	HybridFilter *filter;
+	HybridTidSet *filter;
 
 	/* how far a read is */
 	BlockNumber blocks;
@@ -111,7 +111,7 @@ hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types, 
 			rows->ids_text = make_query(rows, id_column, NULL);
 	}
 	if (filter != NULL)
-		rows->filter = hybrid_filter_read(filter);
+		rows->filter = hybrid_tid_set_read(filter);
 	return rows;
 }
 
@@ -192,7 +192,7 @@ hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum)
 	return rows->text == NULL ? rows->relation : NULL;
 }
 
-const HybridFilter *
+const HybridTidSet *
 hybrid_rows_filter(const HybridRows *rows)
 {
 	return rows->filter;
@@ -432,7 +432,7 @@ take_row(void *arg, TupleTableSlot *slot)
 
 	get_ctid(rows, slot, &row.tid);
 	if (slot->tts_isnull[1] ||
-	    (rows->filter != NULL && !hybrid_filter_allows(rows->filter, &row.tid)))
+	    (rows->filter != NULL && !hybrid_tid_set_allows(rows->filter, &row.tid)))
 		return true;
 	rows->block = Max(rows->block, ItemPointerGetBlockNumberNoCheck(&row.tid));
 	row.id = 0;

@@ -9,7 +9,7 @@
 
 #include "core/batch.h"
 #include "knn/arguments.h"
-#include "knn/filter.h"
+#include "knn/tid_set.h"
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
 
@@ -63,7 +63,7 @@ extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 coun
 extern Relation hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum);
 
 /* hybrid_rows_filter: what else keeps rows out; NULL: nothing. */
-extern const HybridFilter *hybrid_rows_filter(const HybridRows *rows);
+extern const HybridTidSet *hybrid_rows_filter(const HybridRows *rows);
 
 extern void hybrid_rows_close(HybridRows *rows);
 

@@ -17,7 +17,7 @@
 #include "nodes/pg_list.h"
 #include "core/clock.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "dispatch/plugin.h"
 #include "server/executor.h"
 #include "server/forced.h"
@@ -87,7 +87,7 @@ hybrid_executor(void)
 
 	if (executor != NULL &&
 	    (strcmp(configured_plugins, hybrid_plugins) != 0 ||
-	     configured_simd != hy_kernels()->level || configured_filter != hy_filter_allowed()))
+	     configured_simd != hy_kernels()->level || configured_filter != hy_prefilter_allowed()))
 		drop_executor();
 	if (executor != NULL && listed_generation != hybrid_device_generation &&
 	    !hy_executor_look_again(executor))
@@ -202,7 +202,7 @@ create_executor(void)
 	/* what can raise comes before there is an executor that would pass for a whole one */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
-	configured_filter = hy_filter_allowed();
+	configured_filter = hy_prefilter_allowed();
 	names = MemoryContextStrdup(executor_context, configured_plugins);
 	hybrid_check(hy_executor_create(&executor_allocator, hybrid_clock(), &executor_log, &executor),
 	             "start the dispatcher");

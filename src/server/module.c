@@ -9,7 +9,7 @@
 
 #include "fmgr.h"
 #include "index/handler.h"
-#include "index/settings.h"
+#include "index/scan/settings.h"
 #include "server/compat.h"
 #include "server/settings.h"
 #include "server/shared.h"

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "dispatch/plugin.h"
 #include "dispatch/queue.h"
 #include "dispatch/words.h"
@@ -492,7 +492,7 @@ static void
 assign_precision(int newval, void *extra)
 {
 	(void) extra;
-	hy_filter_allow(newval == PRECISION_AUTO);
+	hy_prefilter_allow(newval == PRECISION_AUTO);
 	hybrid_settings_generation++;
 }
 

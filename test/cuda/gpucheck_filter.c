@@ -19,7 +19,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/topk.h"
 #include "cuda/filter_launch.h"
 #include "dispatch/plugin.h"

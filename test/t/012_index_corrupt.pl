@@ -49,7 +49,7 @@ for my $table (keys %operator)
 $node->stop;
 $good{$_} = slurp_file($file{$_}) for keys %query;
 
-# The format, as src/index/page.h has it.
+# The format, as src/index/page/page.h has it.
 my $page = 8192;
 my %kind = (META => 1, CENTRE => 2, LIST => 3, CODES => 4, VECTORS => 5, TAIL => 6, FREE => 7, VALUES => 9);
 sub number { my ($table, $at, $format) = @_; return unpack($format, substr($good{$table}, $at, 8)); }

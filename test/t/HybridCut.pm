@@ -86,7 +86,7 @@ sub lost
 }
 
 # kinds NODE, INDEX [, FIRST, PAGES]: how many pages of each kind there are on disk: of all, or from block FIRST on of so many
-my %kind = (LIST => 3, VECTORS => 5, FREE => 7, TAKEN => 8);    # as index/page.h has them
+my %kind = (LIST => 3, VECTORS => 5, FREE => 7, TAKEN => 8);    # as index/page/page.h has them
 sub kinds
 {
 	my ($node, $index, $first, $pages) = @_;

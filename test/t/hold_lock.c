@@ -1,6 +1,6 @@
 /*
  * hold_lock.c
- *		For tests: a lock that src/index/lock.h names, held by a session to the end of its transaction.
+ *		For tests: a lock that src/index/page/lock.h names, held by a session to the end of its transaction.
  *
  *			CREATE FUNCTION hold_lock(index regclass, block bigint) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
  *			CREATE FUNCTION hold_lock_alone(index regclass, block bigint) RETURNS void LANGUAGE c STRICT AS '.../hold_lock'
@@ -19,7 +19,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
-#include "index/lock.h"
+#include "index/page/lock.h"
 
 PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(hold_lock);

@@ -6,7 +6,7 @@
 
 #include "core/assign.h"
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 #include "core/topk.h"
 #include "rows.h"
 
@@ -330,10 +330,10 @@ test_without_the_filter(void)
 	int32_t begin[5] = {0, 10, 30, 30, 70};
 	HyGroups groups = {.centers = matrix(values, 4, 32), .begin = begin, .probes = 2};
 
-	hy_filter_allow(false);
+	hy_prefilter_allow(false);
 	CHECK_INT(differences(&rows, &centroids, NULL), 0);
 	CHECK_INT(differences(&rows, &centroids, &groups), 0);
-	hy_filter_allow(true);
+	hy_prefilter_allow(true);
 	free(values);
 }
 

@@ -5,7 +5,7 @@
 #include "kmeans_stage.h"
 
 #include "core/distance.h"
-#include "core/filter.h"
+#include "core/prefilter.h"
 
 static HyKmeans
 clustering(const HyMatrix *rows, int32_t k, uint64_t seed)
@@ -246,7 +246,7 @@ test_same_everywhere(void)
 	{
 		if (other < HY_SIMD_COUNT && hy_kernels_force((HySimd) other) != HY_OK)
 			continue;
-		hy_filter_allow(other != HY_SIMD_COUNT);
+		hy_prefilter_allow(other != HY_SIMD_COUNT);
 		if (other == HY_SIMD_COUNT + 1)
 		{
 			task.assign = assign_for;
@@ -257,7 +257,7 @@ test_same_everywhere(void)
 		CHECK(memcmp(centroids[0], centroids[1], sizeof(centroids[0])) == 0);
 		CHECK(memcmp(nearest[0], nearest[1], sizeof(nearest[0])) == 0);
 		CHECK_INT(hy_kernels_force(level), HY_OK);
-		hy_filter_allow(true);
+		hy_prefilter_allow(true);
 	}
 	CHECK(caller.calls > 1 && caller.calls <= HY_KMEANS_ITERATIONS + 1);
 	/* nearest is not wanted; another seed is another clustering */

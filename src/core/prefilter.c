@@ -1,0 +1,556 @@
+/*
+ * prefilter.c
+ *		The search of prefilter.h: panels of queries against blocks of targets.
+ *
+ * A block of targets is rounded once and stays in the second-level cache while all queries of a
+ * group pass over it, a panel at a time.  What reaches a query's threshold in a block is settled
+ * before the next block: best bound first, so that the threshold soon passes the rest by.
+ */
+#include "core/prefilter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/distance.h"
+#include "core/distance_blocks.h"
+#include "core/prefilter_rows.h"
+#include "core/tile.h"
+#include "core/topk.h"
+
+#define BLOCK_BYTES (256 * 1024)
+#define BLOCK_ROWS 1024
+#define GROUP_BYTES (8 * 1024 * 1024)
+#define MIDDLE_ROWS 256
+#define POLL_ELEMENTS (4 << 20)
+#define SETTLED_ELEMENTS 8 /* of a tile, in the time that one of a canonical distance takes */
+
+/*
+ * What this way costs, in canonical distances (bench/filter.sh): rounding a target, a query; a
+ * product; and looking again at the rows that were among the k nearest of those before them.
+ */
+#define QUERY_PRICE 25.0
+#define PRODUCT_PRICE 0.15
+#define CANDIDATE_PRICE 1.1
+#define FEW_DIMS 8
+
+static const double target_price[HY_METRIC_COUNT] = {
+	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
+
+/*
+ * What canonical sums and the arithmetic of the test may err by, as parts of the product of the
+ * lengths, and of squared lengths where those are subtracted.
+ */
+#define SUM_SLACK 4e-6
+#define SQUARE_SLACK 4e-6
+#define ROUND_UP 1.00001
+
+/* Candidate: a row whose bound reaches the threshold there was. */
+typedef struct Candidate
+{
+	float bound;
+	int32_t row; /* of the block */
+} Candidate;
+
+typedef struct Search
+{
+	HyMetric metric;
+	const HyMatrix *queries;
+	const HyMatrix *targets;
+	int32_t k;
+	const double *limits;
+	HyNeighbor *out;
+	int32_t *counts;
+	const HyPairKernels *pair;
+	const HyTileKernels *tiles;
+	int group; /* queries that are rounded at a time, whole panels */
+	int block; /* targets of a block, whole panels */
+
+	float *middle;
+	HyPrefilterRows *query;
+	float *weight;    /* of a query of the group: w of prefilter.h */
+	float *threshold; /* t */
+	double longest;   /* the largest |q| / s of the group */
+	double roughest;  /* the largest |q - q~| / s */
+
+	HyPrefilterRows *target;
+	float *factor; /* of a target of the block: f, u, v */
+	float *reach;
+	float *shift;
+
+	float *dots;      /* of a tile */
+	Candidate *found; /* a list of `block` for each query of a panel */
+	int *found_count;
+} Search;
+
+static bool filter_allowed = true;
+
+static HyStatus begin(Search *search, const HyAllocator *allocator);
+static void end(Search *search, const HyAllocator *allocator);
+static int first_block(const Search *search);
+static void find_middle(Search *search);
+static void load_queries(Search *search, int64_t first, int count);
+static void set_threshold(Search *search, int64_t query, int i);
+static void load_targets(Search *search, int64_t first, int n);
+static HyStatus search_block(Search *search, int64_t group, int queries, int64_t first, int n,
+                             int64_t *work, const HyCancel *cancel);
+static void propose(Search *search, int panel, int queries, int n);
+static void settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n);
+static void sift_down(Candidate *found, int n, int hole);
+static double
+canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row);
+
+void
+hy_prefilter_allow(bool allowed)
+{
+	filter_allowed = allowed;
+}
+
+bool
+hy_prefilter_allowed(void)
+{
+	return filter_allowed;
+}
+
+/*
+ * Of rows in any order the n-th is among the k nearest so far with a chance of k / n: of the first
+ * block, 2 k rows, all may be, and of the others k ln(targets / 2 k) are.
+ */
+bool
+hy_prefilter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
+{
+	double q = (double) queries;
+	double n = (double) targets;
+	double candidates;
+
+	if (!filter_allowed || metric == HY_METRIC_L1 || dims < FEW_DIMS || n < 2.0 * k)
+		return false;
+	candidates = k * (2 + log(n / (2.0 * k)));
+	return q * n * (1 - PRODUCT_PRICE) >
+	       n * target_price[metric] + q * (QUERY_PRICE + CANDIDATE_PRICE * candidates);
+}
+
+HyStatus
+hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+                    const double *limits, const HyAllocator *allocator, HyNeighbor *out,
+                    int32_t *counts, const HyCancel *cancel)
+{
+	Search search = {.metric = metric,
+	                 .queries = queries,
+	                 .targets = targets,
+	                 .k = k,
+	                 .limits = limits,
+	                 .out = out,
+	                 .counts = counts};
+	HyStatus status;
+	int64_t work = 0;
+	int64_t group;
+	int64_t q;
+
+	if (metric == HY_METRIC_L1)
+		return HY_UNSUPPORTED;
+	if (k < 1 || !hy_shapes_agree(metric, queries, targets))
+		return HY_INVALID;
+	for (q = 0; q < queries->rows; q++)
+		counts[q] = 0;
+	if (queries->rows == 0 || targets->rows == 0)
+		return HY_OK;
+
+	status = begin(&search, allocator);
+	for (group = 0; status == HY_OK && group < queries->rows; group += search.group)
+	{
+		int64_t left = queries->rows - group;
+		int count = left < search.group ? (int) left : search.group;
+		int block = first_block(&search);
+		int64_t first = 0;
+
+		load_queries(&search, group, count);
+		while (status == HY_OK && first < targets->rows)
+		{
+			int64_t rest = targets->rows - first;
+			int n = rest < block ? (int) rest : block;
+
+			load_targets(&search, first, n);
+			status = search_block(&search, group, count, first, n, &work, cancel);
+			first += n;
+			block = 2 * block < search.block ? 2 * block : search.block;
+		}
+	}
+	end(&search, allocator);
+	if (status != HY_OK)
+		return status;
+
+	for (q = 0; q < queries->rows; q++)
+	{
+		HyTopK topk = {out + q * k, k, counts[q]};
+
+		/* a sort of many takes long */
+		if (hy_cancelled(cancel))
+			return HY_CANCELLED;
+		hy_topk_sort(&topk);
+	}
+	return HY_OK;
+}
+
+HyStatus
+hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
+                  const double *limits, const HyAllocator *allocator, HyNeighbor *out,
+                  int32_t *counts, const HyCancel *cancel)
+{
+	HyStatus status = HY_NOMEM;
+
+	if (allocator != NULL &&
+	    hy_prefilter_suits(metric, queries->rows, targets->rows, targets->dims, k))
+		status = hy_prefilter_search(metric, queries, targets, k, limits, allocator, out, counts,
+		                             cancel);
+	if (status == HY_NOMEM)
+		status = hy_topk_search(metric, queries, targets, k, out, counts, cancel);
+	return status;
+}
+
+static HyStatus
+begin(Search *search, const HyAllocator *allocator)
+{
+	const HyTileKernels *tiles = hy_tile_kernels();
+	int dims = search->queries->dims;
+	int64_t group = GROUP_BYTES / ((int64_t) dims * 2) / tiles->queries;
+	int64_t block = BLOCK_BYTES / ((int64_t) dims * 2) / tiles->targets;
+	int64_t panels = (search->queries->rows + tiles->queries - 1) / tiles->queries;
+	int64_t rows = (search->targets->rows + tiles->targets - 1) / tiles->targets;
+
+	search->pair = &hy_kernels()->pair[search->targets->dtype];
+	search->tiles = tiles;
+	if (group > panels)
+		group = panels;
+	if (block > BLOCK_ROWS / tiles->targets)
+		block = BLOCK_ROWS / tiles->targets;
+	if (block > rows)
+		block = rows;
+	search->group = (int) (group > 0 ? group : 1) * tiles->queries;
+	search->block = (int) (block > 0 ? block : 1) * tiles->targets;
+
+	search->query = hy_prefilter_rows_create(allocator, search->metric, tiles, dims,
+	                                         HY_PANEL_QUERIES, search->group);
+	search->weight = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
+	search->threshold = hy_alloc_array(allocator, (size_t) search->group, sizeof(float));
+	search->target = hy_prefilter_rows_create(allocator, search->metric, tiles, dims,
+	                                          HY_PANEL_TARGETS, search->block);
+	search->factor = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->reach = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->shift = hy_alloc_array(allocator, (size_t) search->block, sizeof(float));
+	search->dots =
+		hy_alloc_array(allocator, (size_t) tiles->queries, (size_t) tiles->targets * sizeof(float));
+	search->found = hy_alloc_array(allocator, (size_t) tiles->queries,
+	                               (size_t) search->block * sizeof(Candidate));
+	search->found_count = hy_alloc_array(allocator, (size_t) tiles->queries, sizeof(int));
+	if (search->query == NULL || search->weight == NULL || search->threshold == NULL ||
+	    search->target == NULL || search->factor == NULL || search->reach == NULL ||
+	    search->shift == NULL || search->dots == NULL || search->found == NULL ||
+	    search->found_count == NULL)
+		return HY_NOMEM;
+	if (search->metric == HY_METRIC_L2)
+	{
+		search->middle = hy_alloc_array(allocator, (size_t) dims, sizeof(float));
+		if (search->middle == NULL)
+			return HY_NOMEM;
+		find_middle(search);
+		search->query->middle = search->middle;
+		search->target->middle = search->middle;
+	}
+	return HY_OK;
+}
+
+static void
+end(Search *search, const HyAllocator *allocator)
+{
+	hy_prefilter_rows_free(allocator, search->query);
+	hy_prefilter_rows_free(allocator, search->target);
+	hy_free(allocator, search->middle);
+	hy_free(allocator, search->weight);
+	hy_free(allocator, search->threshold);
+	hy_free(allocator, search->factor);
+	hy_free(allocator, search->reach);
+	hy_free(allocator, search->shift);
+	hy_free(allocator, search->dots);
+	hy_free(allocator, search->found);
+	hy_free(allocator, search->found_count);
+}
+
+/*
+ * first_block: as many rows as it takes to know k distances.  Before that, every row is a candidate:
+ * blocks that double keep the lists short.
+ */
+static int
+first_block(const Search *search)
+{
+	int width = search->tiles->targets;
+	int64_t rows = (2 * (int64_t) search->k + width - 1) / width * width;
+
+	return rows < search->block ? (int) rows : search->block;
+}
+
+/*
+ * find_middle: the mean of some of the targets, evenly spread.  Any point would do; the nearer it
+ * is to all, the shorter the vectors, and so the bounds.
+ */
+static void
+find_middle(Search *search)
+{
+	const HyMatrix *targets = search->targets;
+	int64_t step = (targets->rows + MIDDLE_ROWS - 1) / MIDDLE_ROWS;
+	float *row = search->target->row;
+	int dims = targets->dims;
+	int64_t t;
+	int taken = 0;
+	int i;
+
+	memset(search->middle, 0, (size_t) dims * sizeof(float));
+	for (t = 0; t < targets->rows; t += step)
+	{
+		const float *x = hy_matrix_row(targets, t);
+
+		if (targets->dtype != HY_F32)
+		{
+			hy_kernels()->widen_f16(row, hy_matrix_row(targets, t), dims);
+			x = row;
+		}
+		hy_add_scaled(search->middle, search->middle, x, 1, dims);
+		taken++;
+	}
+	for (i = 0; i < dims; i++)
+	{
+		search->middle[i] /= (float) taken;
+		if (!isfinite(search->middle[i]))
+			search->middle[i] = 0.0f;
+	}
+}
+
+static void
+load_queries(Search *search, int64_t first, int count)
+{
+	HyPrefilterRows *query = search->query;
+	int i;
+
+	hy_prefilter_rows_load(query, search->queries, first, count);
+	search->longest = 0;
+	search->roughest = 0;
+	for (i = 0; i < count; i++)
+	{
+		search->weight[i] = 0.0f;
+		if (query->kind[i] == HY_ROW_BOUNDED && query->length[i] > 0)
+		{
+			double scale = query->scale[i];
+
+			search->longest = fmax(search->longest, query->length[i] / scale);
+			search->roughest = fmax(search->roughest, query->rest[i] / scale);
+			if (search->metric == HY_METRIC_L2)
+				search->weight[i] = (float) (1 / scale);
+		}
+		set_threshold(search, first + i, i);
+	}
+}
+
+/* set_threshold: t of prefilter.h by the worst distance that still counts, rounded down. */
+static void
+set_threshold(Search *search, int64_t query, int i)
+{
+	const HyPrefilterRows *rows = search->query;
+	double scale = rows->scale[i];
+	double length = rows->length[i];
+	double limit = search->limits != NULL ? search->limits[query] : INFINITY;
+	double t;
+
+	if (search->counts[query] == search->k && search->out[query * search->k].distance < limit)
+		limit = search->out[query * search->k].distance;
+	if (rows->kind[i] == HY_ROW_NEVER)
+		t = INFINITY;
+	else if (rows->kind[i] == HY_ROW_UNBOUNDED || !(length > 0) || !(limit < INFINITY))
+		t = -INFINITY;
+	else if (search->metric == HY_METRIC_IP)
+		t = -limit / scale;
+	else if (search->metric == HY_METRIC_COSINE)
+		t = (1 - limit) / scale;
+	else
+		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
+		    (2 * scale);
+	/* an infinity stays one: rows as far as a k-th at -infinity still count, the first of them first */
+	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
+}
+
+static void
+load_targets(Search *search, int64_t first, int n)
+{
+	HyPrefilterRows *target = search->target;
+	int width = search->tiles->targets;
+	double slack = SUM_SLACK + search->tiles->slack * search->targets->dims;
+	int i;
+
+	hy_prefilter_rows_load(target, search->targets, first, n);
+	for (i = 0; i < n; i++)
+	{
+		double length = target->length[i];
+		double rest = target->rest[i];
+
+		search->factor[i] = target->scale[i];
+		search->reach[i] = (float) ((search->longest * (rest + slack * length) +
+		                             search->roughest * (length + rest)) *
+		                            ROUND_UP);
+		search->shift[i] = 0.0f;
+		if (search->metric == HY_METRIC_L2)
+			search->shift[i] = (float) (-length * length / 2 * (1 - SQUARE_SLACK));
+		if (target->kind[i] == HY_ROW_UNBOUNDED)
+			search->reach[i] = INFINITY;
+		else if (target->kind[i] == HY_ROW_NEVER)
+			search->reach[i] = -INFINITY;
+	}
+	for (; i % width != 0; i++)
+	{
+		search->factor[i] = 0.0f;
+		search->shift[i] = 0.0f;
+		search->reach[i] = -INFINITY;
+	}
+}
+
+static HyStatus
+search_block(Search *search, int64_t group, int queries, int64_t first, int n, int64_t *work,
+             const HyCancel *cancel)
+{
+	int wide = search->tiles->queries;
+	int panel;
+
+	for (panel = 0; panel < queries; panel += wide)
+	{
+		int count = queries - panel < wide ? queries - panel : wide;
+		int i;
+
+		propose(search, panel, count, n);
+		for (i = 0; i < count; i++)
+		{
+			if (search->found_count[i] > 0)
+				settle(search, group + panel + i, panel + i, first,
+				       search->found + (size_t) i * (size_t) search->block, search->found_count[i]);
+			*work += (int64_t) search->found_count[i] * search->targets->dims * SETTLED_ELEMENTS;
+		}
+		*work += (int64_t) n * search->targets->dims * wide;
+		if (*work >= POLL_ELEMENTS)
+		{
+			if (hy_cancelled(cancel))
+				return HY_CANCELLED;
+			*work = 0;
+		}
+	}
+	return HY_OK;
+}
+
+/* propose: the rows of the block, of which n are there, that reach the thresholds of a panel. */
+static void
+propose(Search *search, int panel, int queries, int n)
+{
+	const HyTileKernels *tiles = search->tiles;
+	const int16_t *left = hy_prefilter_rows_panel(search->query, panel);
+	int pairs = search->query->padded / 2;
+	int width = tiles->targets;
+	int t;
+	int i;
+
+	for (i = 0; i < queries; i++)
+		search->found_count[i] = 0;
+	if (tiles->begin != NULL)
+		tiles->begin();
+	for (t = 0; t < n; t += width)
+	{
+		HyTileRows rows = {search->factor + t, search->reach + t, search->shift + t};
+		uint32_t there = n - t < width ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
+
+		tiles->dots(left, hy_prefilter_rows_panel(search->target, t), pairs, search->dots);
+		for (i = 0; i < queries; i++)
+		{
+			const float *dots = search->dots + i * width;
+			float weight = search->weight[panel + i];
+			uint32_t bits =
+				tiles->reaching(dots, &rows, weight, search->threshold[panel + i]) & there;
+
+			while (bits != 0)
+			{
+				int j = __builtin_ctz(bits);
+				Candidate *candidate =
+					search->found + (size_t) i * (size_t) search->block + search->found_count[i]++;
+
+				candidate->row = t + j;
+				candidate->bound =
+					rows.factor[j] * dots[j] + rows.reach[j] + rows.shift[j] * weight;
+				bits &= bits - 1;
+			}
+		}
+	}
+	if (tiles->end != NULL)
+		tiles->end();
+}
+
+/* settle: canonical distances for one query's candidates of a block that begins at row first. */
+static void
+settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
+{
+	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
+	int hole;
+
+	/* a heap: of many candidates few are taken before the threshold has passed the rest by */
+	for (hole = n / 2 - 1; hole >= 0; hole--)
+		sift_down(found, n, hole);
+	while (n > 0 && found[0].bound >= search->threshold[i])
+	{
+		int32_t row = found[0].row;
+		double distance = canonical_distance(search, query, i, first, row);
+
+		if (hy_topk_push(&topk, distance, first + row))
+		{
+			search->counts[query] = topk.count;
+			set_threshold(search, query, i);
+		}
+		found[0] = found[--n];
+		sift_down(found, n, 0);
+	}
+}
+
+/* sift_down: makes a heap, largest bound first, of the n candidates whose heaps below hole are ones. */
+static void
+sift_down(Candidate *found, int n, int hole)
+{
+	Candidate item = found[hole];
+
+	for (;;)
+	{
+		int child = 2 * hole + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && found[child + 1].bound > found[child].bound)
+			child++;
+		if (!(found[child].bound > item.bound))
+			break;
+		found[hole] = found[child];
+		hole = child;
+	}
+	found[hole] = item;
+}
+
+static double
+canonical_distance(const Search *search, int64_t query, int i, int64_t first, int32_t row)
+{
+	const float *a = hy_matrix_row(search->queries, query);
+	const void *b = hy_matrix_row(search->targets, first + row);
+	int dims = search->queries->dims;
+	float aa = 0.0f;
+	float bb = 0.0f;
+	float sum;
+
+	if (search->metric == HY_METRIC_L2)
+		sum = search->pair->l2sq(a, b, dims);
+	else
+		sum = search->pair->ip(a, b, dims);
+	if (search->metric == HY_METRIC_COSINE)
+	{
+		aa = search->query->norm[i];
+		bb = search->target->norm[row];
+	}
+	return hy_distance_from_sums(search->metric, sum, aa, bb);
+}

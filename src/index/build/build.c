@@ -1,0 +1,341 @@
+/*
+ * build.c
+ *		CREATE INDEX: a sample says where the lists are, every row goes to the nearest, rows sorted by
+ *		list are written list by list, and above them, level by level, the lists of lists.
+ *
+ * Nobody else can see the file yet: its pages are written without WAL and logged as a whole at the
+ * end.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/tableam.h"
+#include "access/xloginsert.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/build/build.h"
+#include "index/tree/read.h"
+
+static void prepare_lists(HybridBuild *build);
+static void place_rows(HybridBuild *build, HybridMeta *meta);
+static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
+static void begin_measuring(HybridBuild *build);
+static void measure(HybridBuild *build, HybridMeta *meta);
+static void write_meta(HybridBuild *build, Page meta);
+static void write_centre(HybridBuild *build, Page meta);
+static double expected_blocks(const HybridBuild *build);
+
+IndexBuildResult *
+hybridbuild(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
+	PGAlignedBlock meta;
+	HybridBuildPlan plan;
+	HybridBuild build;
+
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	hybrid_units_forget();
+
+	memset(&build, 0, sizeof(build));
+	build.heap = heap;
+	build.index = index;
+	build.info = info;
+	hybrid_index_define(index, &build.definition);
+	hybrid_appender_init(&build.appender, index, expected_blocks(&build));
+	hybrid_meta_init((Page) meta.data, &build.definition);
+	hybrid_appender_put(&build.appender, HYBRID_PAGE_META, (Page) meta.data);
+
+	build.widened = palloc(build.definition.layout.floats * sizeof(float));
+	hybrid_sample_plan(&build, &plan);
+	hybrid_keep_plan(&build, &plan);
+	build.team = hybrid_team_begin(&build, &plan);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_READ);
+	build.kept = hybrid_keep_rows(&build);
+	prepare_lists(&build);
+	write_centre(&build, (Page) meta.data);
+	build.team->shared->first = build.appender.reserved;
+	place_rows(&build, hybrid_meta((Page) meta.data));
+	hybrid_appender_finish(&build.appender);
+	result->heap_tuples = build.heap_tuples;
+	result->index_tuples = build.stored;
+
+	write_meta(&build, (Page) meta.data);
+	begin_measuring(&build);
+	/* which also brings it into memory in the order of the file, as searches like it */
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
+	if (RelationNeedsWAL(index))
+		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_MEASURE);
+	measure(&build, hybrid_meta((Page) meta.data));
+	hybrid_team_end(build.team);
+	if (build.queries.count > 0)
+	{
+		write_meta(&build, (Page) meta.data);
+		if (RelationNeedsWAL(index))
+			log_newpage_range(index, MAIN_FORKNUM, HYBRID_META_BLOCK, HYBRID_META_BLOCK + 1, true);
+	}
+
+	return result;
+}
+
+void
+hybrid_build_help(HybridBuild *build)
+{
+	build->widened = palloc(build->definition.layout.floats * sizeof(float));
+	hybrid_appender_init(&build->appender, build->index, expected_blocks(build));
+	build->kept = hybrid_keep_rows(build);
+	prepare_lists(build);
+	place_rows(build, NULL);
+	begin_measuring(build);
+	measure(build, NULL);
+}
+
+char *
+hybridbuildphasename(int64 phase)
+{
+	switch (phase)
+	{
+		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+			return "initializing";
+		case HYBRID_PHASE_READ:
+			return "reading the table";
+		case HYBRID_PHASE_SAMPLE:
+			return "sampling the table";
+		case HYBRID_PHASE_CLUSTER:
+			return "placing lists";
+		case HYBRID_PHASE_ASSIGN:
+			return "assigning rows to lists";
+		case HYBRID_PHASE_SORT:
+			return "sorting rows by list";
+		case HYBRID_PHASE_WRITE:
+			return "writing lists";
+		case HYBRID_PHASE_MEASURE:
+			return "measuring recall";
+		case HYBRID_PHASE_LOG:
+			return "writing WAL";
+		default:
+			return NULL;
+	}
+}
+
+/* prepare_lists: the centre, and the centroids that rows are assigned to; none: one list. */
+static void
+prepare_lists(HybridBuild *build)
+{
+	const HybridIndex *definition = &build->definition;
+	Size row = definition->layout.dims * sizeof(float);
+	HybridSample sample;
+	MemoryContext context, old;
+
+	memset(&build->centroids, 0, sizeof(build->centroids));
+	if (!definition->coded)
+	{
+		hybrid_frame_init(&build->frame, definition, NULL);
+		build->list_rows = palloc0(sizeof(int64));
+		return;
+	}
+	context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid build lists", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_SAMPLE);
+	hybrid_sample_table(build, &sample);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_CLUSTER);
+	if (sample.total > definition->list_size)
+	{
+		float *centre = MemoryContextAlloc(old, row);
+
+		memcpy(centre, sample.centre, row);
+		keep_queries(build, &sample, centre);
+		hybrid_cluster(build, &sample);
+		MemoryContextSwitchTo(old);
+		hybrid_frame_init(&build->frame, definition, centre);
+	}
+	else
+	{
+		MemoryContextSwitchTo(old);
+		hybrid_frame_init(&build->frame, definition, NULL);
+	}
+	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
+	MemoryContextDelete(context);
+	hybrid_team_give_back();
+}
+
+/* place_rows: all rows come to their lists, and these into the file; meta is the leader's, else NULL. */
+static void
+place_rows(HybridBuild *build, HybridMeta *meta)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
+	if (build->kept)
+	{
+		hybrid_keep_assign(build);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
+		if (hybrid_build_lay(build, meta))
+		{
+			hybrid_keep_end(build);
+			hybrid_team_give_back();
+			return;
+		}
+		hybrid_keep_give_up(build);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
+	}
+	hybrid_build_scan(build);
+	/* the leader writes, the others wait to measure */
+	if (meta != NULL)
+	{
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
+		hybrid_build_write(build, meta);
+		hybrid_build_scan_end(build);
+		hybrid_team_give_back();
+	}
+}
+
+/* keep_queries: some rows of the sample, evenly spaced, outlive it; everybody brings his own. */
+static void
+keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre)
+{
+	HybridTeam *team = build->team;
+	HybridQueries *queries = &build->queries;
+	Size dims = build->definition.layout.dims;
+	int chunk = 0, i;
+
+	queries->kept = (int) Min(sample->total, team->shared->plan.queries);
+	queries->count = queries->kept;
+	queries->centre = centre;
+	queries->places = team->queries;
+	queries->positions = team->positions;
+	for (i = 0; i < queries->kept; i++)
+	{
+		int64 row =
+			hybrid_sample_find(sample, hybrid_sample_query(sample, queries->kept, i), &chunk);
+
+		if (row < 0)
+			continue;
+		memcpy(queries->places + i * dims, sample->places + row * dims, dims * sizeof(float));
+		queries->positions[i] = sample->positions[row];
+	}
+}
+
+/* begin_measuring: the index is there to be searched; workers begin while the leader writes WAL. */
+static void
+begin_measuring(HybridBuild *build)
+{
+	HybridTeamShared *shared = build->team->shared;
+
+	if (build->queries.count == 0)
+		return;
+	if (build->team->me == 0)
+	{
+		hybrid_calibrate_begin(build->team);
+		shared->rows = build->stored;
+		shared->queries = hybrid_calibrate_queries(build->stored, build->definition.layout.dims,
+		                                           build->queries.kept);
+	}
+	hybrid_team_meet(build->team);
+	build->queries.count = shared->queries;
+}
+
+/* measure: by all; what the meta page says of it, where there is one. */
+static void
+measure(HybridBuild *build, HybridMeta *meta)
+{
+	HybridTeam *team = build->team;
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	int points;
+
+	if (build->queries.count == 0)
+		return;
+	points = hybrid_calibrate(curve, build->index, &build->definition, team, &build->queries,
+	                          team->shared->rows);
+	if (meta == NULL)
+		return;
+	memcpy(meta->curve, curve, points * sizeof(HybridCurvePoint));
+	meta->curve_size = points;
+	meta->curve_leaves = meta->leaves;
+	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
+}
+
+/* write_meta: the meta page as it is now. */
+static void
+write_meta(HybridBuild *build, Page meta)
+{
+	Buffer buffer = ReadBuffer(build->index, HYBRID_META_BLOCK);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(BufferGetPage(buffer), meta, BLCKSZ);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* write_centre: onto the pages after the meta page, where there is one. */
+static void
+write_centre(HybridBuild *build, Page meta)
+{
+	const char *from = (const char *) build->frame.centre;
+	Size left = build->definition.layout.dims * sizeof(float);
+	PGAlignedBlock image;
+	Page page = (Page) image.data;
+
+	if (build->frame.centre == NULL)
+		return;
+	hybrid_meta(meta)->centre = build->appender.reserved;
+	while (left > 0)
+	{
+		Size length;
+
+		hybrid_page_init(page, HYBRID_PAGE_CENTRE, InvalidBlockNumber, 0);
+		length = Min(left, PageGetExactFreeSpace(page));
+		memcpy(PageGetContents(page), from, length);
+		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+		hybrid_appender_put(&build->appender, HYBRID_PAGE_CENTRE, page);
+		from += length;
+		left -= length;
+	}
+}
+
+/* expected_blocks: about as long as the file will be, if every row of the table is indexed. */
+static double
+expected_blocks(const HybridBuild *build)
+{
+	BlockNumber blocks;
+	double tuples, visible;
+
+	table_relation_estimate_size(build->heap, NULL, &blocks, &tuples, &visible);
+	return tuples / build->definition.layout.per_page * build->definition.layout.span * 1.5;
+}
+
+void
+hybridbuildempty(Relation index)
+{
+	HybridIndex definition;
+	PGAlignedBlock meta, root;
+	HybridLink link = {HYBRID_META_BLOCK + 1, 1};
+
+	hybrid_index_define(index, &definition);
+	hybrid_meta_init((Page) meta.data, &definition);
+	hybrid_meta((Page) meta.data)->root = link.head;
+	hybrid_meta((Page) meta.data)->root_generation = link.generation;
+	hybrid_meta((Page) meta.data)->leaves = 1;
+	hybrid_list_page_init(&definition.layout, (Page) root.data, 0, &link, link.head);
+
+	/*
+	 * The init fork is copied over the main fork after a crash, so it must be on disk, and on a
+	 * standby too, although the index itself is not logged.  GenericXLog would write nothing.
+	 */
+	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
+	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);
+	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, HYBRID_META_BLOCK,
+	            (Page) meta.data, true);
+	PageSetChecksumInplace((Page) root.data, link.head);
+	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, link.head, root.data, true);
+	log_newpage(&RelationGetSmgr(index)->smgr_rnode.node, INIT_FORKNUM, link.head, (Page) root.data,
+	            true);
+	smgrimmedsync(RelationGetSmgr(index), INIT_FORKNUM);
+}

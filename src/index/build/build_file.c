@@ -1,0 +1,137 @@
+/*
+ * build_file.c
+ *		CREATE INDEX: the file gets longer.  Nobody else can see it yet: no WAL, here.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#include "index/build/build.h"
+#include "index/write/extent.h"
+
+#define AT_A_TIME 512 /* blocks that the file grows by, where several write it */
+
+static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
+static void append_write(HybridSink *sink, BlockNumber block, Page image);
+static void put(Buffer buffer, Page image);
+static void make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block);
+
+/*
+ * hybrid_appender_init: pages of a file that is small beside the shared buffers stay there: they are
+ * about to be searched and logged.
+ */
+void
+hybrid_appender_init(HybridAppender *appender, Relation index, double blocks)
+{
+	memset(appender, 0, sizeof(*appender));
+	appender->sink.reserve = append_reserve;
+	appender->sink.write = append_write;
+	appender->index = index;
+	if (blocks > NBuffers / 2)
+		appender->strategy = GetAccessStrategy(BAS_BULKWRITE);
+}
+
+BlockNumber
+hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
+{
+	BlockNumber block = append_reserve(&appender->sink, kind).head;
+
+	append_write(&appender->sink, block, image);
+	return block;
+}
+
+/* hybrid_appender_finish: pages of the last extent that no list took are for who needs some later. */
+void
+hybrid_appender_finish(HybridAppender *appender)
+{
+	BlockNumber block, end = Min(appender->extent_end, appender->written);
+
+	for (block = appender->extent; block < end; block++)
+		RecordFreeIndexPage(appender->index, block);
+	if (appender->extent < end)
+		IndexFreeSpaceMapVacuum(appender->index);
+	if (appender->strategy != NULL)
+		FreeAccessStrategy(appender->strategy);
+}
+
+static HybridLink
+append_reserve(HybridSink *sink, HybridPageKind kind)
+{
+	HybridAppender *appender = (HybridAppender *) sink;
+	HybridLink link = {appender->reserved, 1};
+
+	if (kind != HYBRID_PAGE_LIST)
+	{
+		appender->highest = Max(appender->highest, link.head);
+		appender->reserved++;
+		return link;
+	}
+	if (appender->extent == appender->extent_end)
+	{
+		appender->extent = appender->reserved;
+		appender->reserved += hybrid_extent_size(appender->reserved);
+		appender->extent_end = appender->reserved;
+	}
+	link.head = appender->extent++;
+	appender->highest = Max(appender->highest, link.head);
+	return link;
+}
+
+/* append_write: any page that was reserved; the file grows as far as that. */
+static void
+append_write(HybridSink *sink, BlockNumber block, Page image)
+{
+	HybridAppender *appender = (HybridAppender *) sink;
+	Buffer buffer;
+	bool extend;
+
+	for (; appender->written < block; appender->written++)
+		ReleaseBuffer(ReadBufferExtended(appender->index, MAIN_FORKNUM, P_NEW, RBM_NORMAL,
+		                                 appender->strategy));
+	extend = block == appender->written;
+	buffer = ReadBufferExtended(appender->index, MAIN_FORKNUM, extend ? P_NEW : block,
+	                            RBM_ZERO_AND_LOCK, appender->strategy);
+	if (BufferGetBlockNumber(buffer) != block)
+		elog(ERROR, "unexpected block %u instead of %u", BufferGetBlockNumber(buffer), block);
+	if (extend)
+		appender->written++;
+	put(buffer, image);
+}
+
+static void
+put(Buffer buffer, Page image)
+{
+	memcpy(BufferGetPage(buffer), image, BLCKSZ);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image)
+{
+	if (block >= appender->written)
+		make_longer(appender, blocks, block);
+	put(ReadBufferExtended(appender->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+	                       appender->strategy),
+	    image);
+}
+
+/* make_longer: until the file has this block, by some at a time, as zeroes. */
+static void
+make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
+{
+	Relation index = appender->index;
+	PGAlignedBlock zeroes;
+	BlockNumber end = Min(blocks, (block / AT_A_TIME + 1) * AT_A_TIME);
+
+	LockRelationForExtension(index, ExclusiveLock);
+	appender->written = RelationGetNumberOfBlocks(index);
+	memset(zeroes.data, 0, BLCKSZ);
+	for (; appender->written < end; appender->written++)
+		smgrextend(RelationGetSmgr(index), MAIN_FORKNUM, appender->written, zeroes.data, false);
+	UnlockRelationForExtension(index, ExclusiveLock);
+}

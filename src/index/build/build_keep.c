@@ -1,0 +1,455 @@
+/*
+ * build_keep.c
+ *		CREATE INDEX: rows of a table that fit in memory are read once, and kept there for all of the
+ *		team, who sample them, and find their lists.
+ *
+ * Blocks of the table come in chunks; whoever takes a chunk reads its rows, and from then on they are
+ * everybody's.  Where there turn out to be more rows than may be kept, or less room than was thought,
+ * nothing is: the table is then read twice, and its rows go through a sort (build_parallel.c).  The index
+ * has the same bytes either way.
+ */
+#include "postgres.h"
+
+#include <sys/statvfs.h>
+
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "storage/dsm_impl.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "server/position.h"
+
+#include "index/build/build.h"
+
+#define SHARE 2                  /* of the memory; the other part is the sample's */
+#define CHUNK_BYTES (512 * 1024) /* about, of rows */
+#define CHUNK_BLOCKS 64          /* at most, where the table is not long */
+#define CHUNKS 65536             /* about, at most */
+#define BATCH_ROWS 8192          /* that find their lists together */
+#define BATCH_LEAST 64
+#define BESIDE_ROW (sizeof(int32) + sizeof(uint64)) /* its list, its place in the order */
+#define COUNTED_BYTES 65536                         /* about, that are counted together */
+
+/* Why nothing is kept: shared->over. */
+#define TOO_MANY 1
+#define NO_ROOM 2
+
+/* Keeping: rows on their way. */
+typedef struct Keeping
+{
+	HybridBuild *build;
+	Size row_bytes;
+	Size most;  /* bytes, of all rows */
+	char *rows; /* of the chunk */
+	int count;
+	int counted; /* of them, and some more, among shared->kept */
+	int allocated;
+	int64 last; /* position */
+	bool disorder;
+	int over; /* why */
+	MemoryContext context;
+	MemoryContext row_context; /* reset for every row */
+} Keeping;
+
+/* Finding: rows that wait for their lists. */
+typedef struct Finding
+{
+	HybridBuild *build;
+	int count;
+	int most;
+	float *places;
+	int32 **lists; /* where each is told */
+	int *nearest;
+	MemoryContext context; /* reset after each batch */
+} Finding;
+
+static Size shared_room(void);
+static void keep_chunks(Keeping *keeping, double *tuples);
+static double read_blocks(Keeping *keeping, int chunk);
+static void
+keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static int count_rows(Keeping *keeping);
+static int make_room(Keeping *keeping);
+static int keep_chunk(Keeping *keeping, HybridKeptChunk *chunk);
+static bool order_rows(HybridBuild *build);
+static void find_lists(Finding *finding);
+static void put_in_order(HybridBuild *build);
+
+void
+hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
+{
+	Size row = hybrid_kept_row_bytes(&build->definition.layout) + BESIDE_ROW;
+	Size memory = Min((Size) maintenance_work_mem * 1024 / SHARE, shared_room());
+	double density = plan->blocks > 0 ? Max(plan->tuples / plan->blocks, 1) : 1;
+
+	if (!build->definition.coded || plan->tuples * row > memory)
+		return;
+	plan->keep_bytes = memory;
+	plan->keep_blocks = (int) Min(Max(CHUNK_BYTES / (density * row), 1), CHUNK_BLOCKS);
+	plan->keep_blocks = (int) Max((BlockNumber) plan->keep_blocks, plan->blocks / CHUNKS);
+	plan->keep_chunks = (int) ((plan->blocks + plan->keep_blocks - 1) / plan->keep_blocks);
+}
+
+/* shared_room: how much there may be in shared memory, where that has a room of its own. */
+static Size
+shared_room(void)
+{
+	struct statvfs room;
+
+	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
+		return SIZE_MAX;
+	/* segments are larger than what lies in them, and others need some, too */
+	return (Size) room.f_bavail * room.f_frsize / 4;
+}
+
+bool
+hybrid_keep_rows(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	Keeping keeping;
+	double tuples = 0;
+
+	if (shared->plan.keep_bytes == 0)
+		return false;
+	memset(&keeping, 0, sizeof(keeping));
+	keeping.build = build;
+	keeping.row_bytes = hybrid_kept_row_bytes(&build->definition.layout);
+	keeping.most = shared->plan.keep_bytes;
+	keeping.context = CurrentMemoryContext;
+	keeping.row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid build row", ALLOCSET_DEFAULT_SIZES);
+	hybrid_team_expect(team, (int64) shared->plan.tuples);
+	keep_chunks(&keeping, &tuples);
+	MemoryContextDelete(keeping.row_context);
+	if (keeping.rows != NULL)
+		pfree(keeping.rows);
+	SpinLockAcquire(&shared->mutex);
+	shared->heap_tuples += tuples;
+	shared->broken_hot_chain |= build->info->ii_BrokenHotChain;
+	shared->disorder |= keeping.disorder;
+	SpinLockRelease(&shared->mutex);
+	hybrid_team_meet(team);
+	if (team->me == 0 && pg_atomic_read_u32(&shared->over) == 0 && !order_rows(build))
+		pg_atomic_write_u32(&shared->over, NO_ROOM);
+	hybrid_team_meet(team);
+	if (pg_atomic_read_u32(&shared->over) == 0)
+	{
+		if (team->me == 0)
+			ereport(DEBUG1, (errmsg_internal("index \"%s\": rows are kept in memory",
+			                                 RelationGetRelationName(build->index))));
+		return true;
+	}
+	if (team->me == 0 && pg_atomic_read_u32(&shared->over) == TOO_MANY)
+		ereport(DEBUG1, (errmsg_internal("index \"%s\": there are too many rows to keep",
+		                                 RelationGetRelationName(build->index))));
+	else if (team->me == 0)
+		hybrid_keep_no_room(build);
+	hybrid_keep_give_up(build);
+	return false;
+}
+
+void
+hybrid_keep_no_room(const HybridBuild *build)
+{
+	ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to keep rows",
+	                                 RelationGetRelationName(build->index))));
+}
+
+/* keep_chunks: those that nobody has taken. */
+static void
+keep_chunks(Keeping *keeping, double *tuples)
+{
+	HybridBuild *build = keeping->build;
+	HybridTeam *team = build->team;
+	int64 chunk;
+
+	while ((chunk = hybrid_team_next(team)) < team->shared->plan.keep_chunks &&
+	       pg_atomic_read_u32(&team->shared->over) == 0)
+	{
+		keeping->count = 0;
+		keeping->counted = 0;
+		keeping->last = -1;
+		*tuples += read_blocks(keeping, (int) chunk);
+		if (keeping->over == 0)
+			keeping->over = keep_chunk(keeping, &team->kept[chunk]);
+		if (keeping->over != 0)
+			pg_atomic_write_u32(&team->shared->over, (uint32) keeping->over);
+		hybrid_team_done(team, keeping->count);
+	}
+}
+
+/* read_blocks: of a chunk, as rows of it that are kept, or too many; how many tuples there are. */
+static double
+read_blocks(Keeping *keeping, int chunk)
+{
+	HybridBuild *build = keeping->build;
+	const HybridBuildPlan *plan = &build->team->shared->plan;
+	BlockNumber first = (BlockNumber) chunk * plan->keep_blocks;
+	BlockNumber count = Min((BlockNumber) plan->keep_blocks, plan->blocks - first);
+
+	/* a snapshot for each, where there is one: what none of them sees comes when the index is validated */
+	return table_index_build_range_scan(build->heap, build->index, build->info, false, false, false,
+	                                    first, count, keep_row, keeping, NULL);
+}
+
+static void
+keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+{
+	Keeping *keeping = (Keeping *) arg;
+	HybridKeptRow *row;
+	HybridEntry entry;
+	MemoryContext old;
+
+	(void) index;
+	(void) alive;
+	if (isnull[0] || keeping->over != 0)
+		return;
+	if (keeping->count == keeping->counted)
+		keeping->over = count_rows(keeping);
+	if (keeping->over == 0 && keeping->count == keeping->allocated)
+		keeping->over = make_room(keeping);
+	if (keeping->over != 0)
+		return;
+	row = (HybridKeptRow *) (void *) (keeping->rows + keeping->count * keeping->row_bytes);
+	entry.vector = row->vector;
+	old = MemoryContextSwitchTo(keeping->row_context);
+	if (hybrid_entry_form(&keeping->build->definition, values[0], tid, &entry))
+	{
+		row->position = hybrid_position(tid);
+		row->stored = entry.stored;
+		keeping->disorder |= row->position < keeping->last;
+		keeping->last = row->position;
+		keeping->count++;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(keeping->row_context);
+}
+
+/*
+ * count_rows: some more of the chunk, among those of all.  In what order they come does not matter: it is
+ * the sum that is too large, or not.
+ */
+static int
+count_rows(Keeping *keeping)
+{
+	pg_atomic_uint64 *kept = &keeping->build->team->shared->kept;
+	int some = (int) Max(COUNTED_BYTES / keeping->row_bytes, 1);
+
+	keeping->counted += some;
+	return pg_atomic_add_fetch_u64(kept, (int64) (some * (keeping->row_bytes + BESIDE_ROW))) >
+	               keeping->most
+	           ? TOO_MANY
+	           : 0;
+}
+
+/* make_room: for more rows of the chunk. */
+static int
+make_room(Keeping *keeping)
+{
+	int allocated = Max(Max((int) (CHUNK_BYTES / keeping->row_bytes), 16), keeping->allocated * 2);
+	char *rows = MemoryContextAllocExtended(keeping->context, allocated * keeping->row_bytes,
+	                                        MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+
+	if (rows == NULL)
+		return NO_ROOM;
+	if (keeping->rows != NULL)
+	{
+		memcpy(rows, keeping->rows, keeping->count * keeping->row_bytes);
+		pfree(keeping->rows);
+	}
+	keeping->rows = rows;
+	keeping->allocated = allocated;
+	return 0;
+}
+
+/* keep_chunk: its rows become everybody's, and room for their lists. */
+static int
+keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
+{
+	HybridTeam *team = keeping->build->team;
+	Size rows = keeping->count * keeping->row_bytes;
+
+	pg_atomic_fetch_sub_u64(&team->shared->kept, (int64) ((keeping->counted - keeping->count) *
+	                                                      (keeping->row_bytes + BESIDE_ROW)));
+	chunk->rows = hybrid_team_allocate(team, rows + keeping->count * sizeof(int32));
+	if (chunk->rows == 0)
+		return NO_ROOM;
+	chunk->count = keeping->count;
+	memcpy(hybrid_team_memory(team, chunk->rows), keeping->rows, rows);
+	return 0;
+}
+
+/* order_rows: room for the order of all rows; false: there is none. */
+static bool
+order_rows(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	int64 rows = 0;
+	int c;
+
+	for (c = 0; c < team->shared->plan.keep_chunks; c++)
+		rows += team->kept[c].count;
+	team->shared->order = hybrid_team_allocate(team, rows * sizeof(uint64));
+	return team->shared->order != 0;
+}
+
+void
+hybrid_keep_assign(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	const HybridLayout *layout = &build->definition.layout;
+	Size row = 3 * layout->dims * sizeof(float) + sizeof(int32 *) + sizeof(int);
+	Size memory = (Size) maintenance_work_mem * 1024 / 4 / team->participants;
+	Finding finding;
+	int64 number;
+	int i;
+
+	memset(&finding, 0, sizeof(finding));
+	finding.build = build;
+	finding.most = (int) Min(Max(memory / row, BATCH_LEAST), BATCH_ROWS);
+	finding.places = MemoryContextAllocHuge(CurrentMemoryContext,
+	                                        (Size) finding.most * layout->dims * sizeof(float));
+	finding.lists = palloc(finding.most * sizeof(int32 *));
+	finding.nearest = palloc0(finding.most * sizeof(int));
+	finding.context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid build batch", ALLOCSET_DEFAULT_SIZES);
+	hybrid_team_expect(team, 0);
+	hybrid_team_meet(team);
+	while ((number = hybrid_team_next(team)) < shared->plan.keep_chunks)
+	{
+		const HybridKeptChunk *chunk = &team->kept[number];
+		const char *rows = hybrid_team_memory(team, chunk->rows);
+		int32 *lists = hybrid_kept_lists(layout, chunk, rows);
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < chunk->count; i++)
+		{
+			if (finding.count == finding.most)
+				find_lists(&finding);
+			if (build->centroids.count > 0)
+				hybrid_kept_place(build, &build->frame, hybrid_kept_row(layout, rows, i),
+				                  finding.places + (Size) finding.count * layout->dims);
+			finding.lists[finding.count++] = &lists[i];
+		}
+	}
+	find_lists(&finding);
+	pfree(finding.places);
+	pfree(finding.lists);
+	pfree(finding.nearest);
+	MemoryContextDelete(finding.context);
+	memcpy(team->list_rows + (Size) Max(shared->plan.lists, 1) * team->me, build->list_rows,
+	       Max(build->centroids.count, 1) * sizeof(int64));
+	SpinLockAcquire(&shared->mutex);
+	shared->stored += build->stored;
+	SpinLockRelease(&shared->mutex);
+	hybrid_team_meet(team);
+	hybrid_build_add_up(build);
+	if (team->me == 0)
+		put_in_order(build);
+	hybrid_team_meet(team);
+}
+
+/* find_lists: of the waiting rows. */
+static void
+find_lists(Finding *finding)
+{
+	HybridBuild *build = finding->build;
+	MemoryContext old = MemoryContextSwitchTo(finding->context);
+	int i;
+
+	if (build->centroids.count > 0 && finding->count > 0)
+		hybrid_assign(&build->centroids, finding->places, finding->count, finding->nearest);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(finding->context);
+	for (i = 0; i < finding->count; i++)
+	{
+		*finding->lists[i] = finding->nearest[i];
+		build->list_rows[finding->nearest[i]]++;
+	}
+	build->stored += finding->count;
+	hybrid_team_done(build->team, finding->count);
+	finding->count = 0;
+}
+
+/* put_in_order: all rows, list by list, and within a list as they lie in the table. */
+static void
+put_in_order(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	const HybridLayout *layout = &build->definition.layout;
+	Size row_bytes = hybrid_kept_row_bytes(layout);
+	int lists = Max(build->centroids.count, 1), i, c;
+	int64 *next = palloc(lists * sizeof(int64)), begin = 0;
+	uint64 *order = hybrid_team_memory(team, team->shared->order);
+
+	for (i = 0; i < lists; i++)
+	{
+		next[i] = begin;
+		begin += build->list_rows[i];
+	}
+	for (c = 0; c < team->shared->plan.keep_chunks; c++)
+	{
+		const HybridKeptChunk *chunk = &team->kept[c];
+		const int32 *in = hybrid_kept_lists(layout, chunk, hybrid_team_memory(team, chunk->rows));
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < chunk->count; i++)
+			order[next[in[i]]++] = chunk->rows + i * row_bytes;
+	}
+	pfree(next);
+}
+
+void
+hybrid_kept_place(HybridBuild *build, const HybridFrame *frame, const HybridKeptRow *row,
+                  float *place)
+{
+	const HybridLayout *layout = &build->definition.layout;
+
+	hybrid_widen_vector(layout->storage, &row->stored, row->vector, layout->dims, build->widened);
+	hybrid_frame_place(frame, build->widened, row->stored.norm, place);
+}
+
+void
+hybrid_keep_end(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	int c;
+
+	hybrid_team_meet(team);
+	if (team->area == NULL)
+	{
+		for (c = 0; c < shared->plan.keep_chunks; c++)
+		{
+			if (team->kept[c].rows != 0)
+				pfree(hybrid_team_memory(team, team->kept[c].rows));
+		}
+		if (shared->order != 0)
+			pfree(hybrid_team_memory(team, shared->order));
+		if (shared->leaves != 0)
+			pfree(hybrid_team_memory(team, shared->leaves));
+	}
+	hybrid_team_forget(team);
+}
+
+void
+hybrid_keep_give_up(HybridBuild *build)
+{
+	HybridTeam *team = build->team;
+
+	/* all have seen what was counted before that begins again */
+	hybrid_keep_end(build);
+	if (team->me == 0)
+	{
+		team->shared->heap_tuples = 0;
+		team->shared->stored = 0;
+	}
+	hybrid_team_meet(team);
+	build->kept = false;
+	build->stored = 0;
+	if (build->list_rows != NULL)
+		memset(build->list_rows, 0, Max(build->centroids.count, 1) * sizeof(int64));
+}

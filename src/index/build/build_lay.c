@@ -1,0 +1,392 @@
+/*
+ * build_lay.c
+ *		CREATE INDEX: lists of rows that are kept in memory, written by all of the team.
+ *
+ * Lists that are too long are cut first.  How many rows each has then says where each will lie in the
+ * file, as if one process had written them one after the other; so whoever takes a list can write it.
+ * The lists above are the leader's.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "server/position.h"
+
+#include "index/build/build.h"
+
+#define FIRST (UINT64CONST(1) << 63) /* beside a row in the order: it is the first of a list */
+
+/* Leaf: a list to be written. */
+typedef struct Leaf
+{
+	int64 begin; /* in the order */
+	int count;
+	/* of the appender, when it would come to it */
+	BlockNumber reserved;
+	BlockNumber extent;
+	BlockNumber extent_end;
+} Leaf;
+
+/* WrittenLeaf: one that was. */
+typedef struct WrittenLeaf
+{
+	HybridLink link;
+	float radius;
+	float mean[FLEXIBLE_ARRAY_MEMBER]; /* dims */
+} WrittenLeaf;
+
+/* Laying: of one process. */
+typedef struct Laying
+{
+	HybridBuild *build;
+	HybridTeam *team;
+	int64 stored;
+	uint64 *order; /* everybody's */
+	HybridLoadedRows rows;
+	int *numbers; /* 0, 1, ... */
+	int numbers_count;
+	int few; /* rows, that are loaded while others load */
+	Leaf *leaves;
+	int count;
+	BlockNumber blocks; /* of the file, with all leaves */
+	char *written;      /* everybody's */
+	Size written_bytes;
+} Laying;
+
+/* PlacingSink: leaves come to the blocks that are theirs. */
+typedef struct PlacingSink
+{
+	HybridSink sink; /* first: it is what others see */
+	HybridAppender *appender;
+	BlockNumber blocks;
+} PlacingSink;
+
+/* Placed: a row and where it lies. */
+typedef struct Placed
+{
+	int64 position;
+	uint64 row;
+} Placed;
+
+static void cut_lists(Laying *laying);
+static void sort_rows(Laying *laying, int64 begin, int64 count);
+static void cut_list(Laying *laying, int64 begin, int count);
+static void load_rows(Laying *laying, int64 begin, int count);
+static void unload_rows(Laying *laying, int count);
+static void place_leaves(Laying *laying);
+static void write_leaves(Laying *laying);
+static bool is_central(const Laying *laying);
+static void make_numbers(Laying *laying, int count);
+static HybridLink place_reserve(HybridSink *sink, HybridPageKind kind);
+static void place_write(HybridSink *sink, BlockNumber block, Page image);
+static WrittenLeaf *written_leaf(const Laying *laying, int leaf);
+static void write_above(Laying *laying, HybridMeta *meta);
+static void end_laying(Laying *laying);
+
+bool
+hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	HybridAppender before = build->appender;
+	Laying laying;
+	bool room;
+
+	memset(&laying, 0, sizeof(laying));
+	laying.build = build;
+	laying.team = team;
+	laying.stored = (int64) shared->stored;
+	laying.order = hybrid_team_memory(team, shared->order);
+	laying.few = team->participants > 1 ? hybrid_load_few(build, team->participants)
+	                                    : hybrid_load_most(build);
+	laying.written_bytes =
+		MAXALIGN(offsetof(WrittenLeaf, mean) + build->definition.layout.dims * sizeof(float));
+	hybrid_team_expect(team, laying.stored);
+	cut_lists(&laying);
+	hybrid_team_meet(team);
+	place_leaves(&laying);
+	if (team->me == 0)
+	{
+		hybrid_team_expand(team, laying.count * laying.written_bytes);
+		shared->leaves = hybrid_team_allocate(team, laying.count * laying.written_bytes);
+	}
+	hybrid_team_meet(team);
+	room = shared->leaves != 0;
+	if (room)
+	{
+		laying.written = hybrid_team_memory(team, shared->leaves);
+		write_leaves(&laying);
+		hybrid_team_meet(team);
+		if (team->me == 0)
+			write_above(&laying, meta);
+	}
+	else
+	{
+		build->appender = before;
+		if (team->me == 0)
+			ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to lay rows",
+			                                 RelationGetRelationName(build->index))));
+	}
+	end_laying(&laying);
+	return room;
+}
+
+/* cut_lists: the first row of each part of a list is marked as such. */
+static void
+cut_lists(Laying *laying)
+{
+	HybridBuild *build = laying->build;
+	int lists = Max(build->centroids.count, 1), most = hybrid_load_most(build), list;
+	int64 begin = 0, taken = hybrid_team_next(laying->team);
+
+	for (list = 0; list < lists; list++)
+	{
+		int64 end = begin + build->list_rows[list];
+
+		if (list == taken)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (laying->team->shared->disorder)
+				sort_rows(laying, begin, end - begin);
+			for (; begin < end; begin += most)
+				cut_list(laying, begin, (int) Min(end - begin, most));
+			taken = hybrid_team_next(laying->team);
+		}
+		begin = end;
+	}
+}
+
+/* sort_rows: of a list, by their positions. */
+static void
+sort_rows(Laying *laying, int64 begin, int64 count)
+{
+	Placed *placed = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Placed));
+	int64 i;
+
+	for (i = 0; i < count; i++)
+	{
+		const HybridKeptRow *row = hybrid_team_memory(laying->team, laying->order[begin + i]);
+
+		placed[i].position = row->position;
+		placed[i].row = laying->order[begin + i];
+	}
+	qsort(placed, count, sizeof(Placed), hybrid_compare_positions);
+	for (i = 0; i < count; i++)
+		laying->order[begin + i] = placed[i].row;
+	pfree(placed);
+}
+
+/* cut_list: rows that are a list, or become some. */
+static void
+cut_list(Laying *laying, int64 begin, int count)
+{
+	HybridTeamShared *shared = laying->team->shared;
+	uint64 *order = laying->order + begin;
+
+	if (count > laying->build->definition.list_size)
+	{
+		int *numbers = palloc(count * sizeof(int)), *sizes, parts, part, i;
+		uint64 *rows = palloc(count * sizeof(uint64));
+
+		load_rows(laying, begin, count);
+		parts = hybrid_load_cut(laying->build, &laying->rows, numbers, &sizes);
+		unload_rows(laying, count);
+		memcpy(rows, order, count * sizeof(uint64));
+		for (i = 0; i < count; i++)
+			order[i] = rows[numbers[i]];
+		for (part = 0, i = 0; part < parts; i += sizes[part++])
+		{
+			if (sizes[part] > 0)
+				order[i] |= FIRST;
+		}
+		if (parts > 1)
+		{
+			SpinLockAcquire(&shared->mutex);
+			shared->cut = true;
+			SpinLockRelease(&shared->mutex);
+		}
+		pfree(rows);
+		pfree(sizes);
+		pfree(numbers);
+	}
+	else
+		order[0] |= FIRST;
+}
+
+/* load_rows: those of the order become laying->rows. */
+static void
+load_rows(Laying *laying, int64 begin, int count)
+{
+	HybridBuild *build = laying->build;
+	const HybridLayout *layout = &build->definition.layout;
+	HybridLoadedRows *rows = &laying->rows;
+	int64 i;
+
+	/* one long list at a time: so all of them keep to the memory that there is */
+	if (count > laying->few)
+		hybrid_team_turn(laying->team);
+	hybrid_load_begin(build, rows, count);
+	for (i = begin; i < begin + count; i++)
+	{
+		const HybridKeptRow *row = hybrid_team_memory(laying->team, laying->order[i] & ~FIRST);
+		int at = rows->count++;
+
+		rows->positions[at] = row->position;
+		rows->stored[at] = row->stored;
+		memcpy(rows->vectors + at * layout->stride, row->vector, layout->stride);
+		hybrid_kept_place(build, &build->frame, row, rows->places + (Size) at * layout->dims);
+	}
+}
+
+/* unload_rows: once they are written, or cut. */
+static void
+unload_rows(Laying *laying, int count)
+{
+	if (count <= laying->few)
+		return;
+	hybrid_load_end(&laying->rows);
+	hybrid_team_give_back();
+	hybrid_team_turn_over(laying->team);
+}
+
+/* place_leaves: where each is in the order, and in the file. */
+static void
+place_leaves(Laying *laying)
+{
+	HybridBuild *build = laying->build;
+	HybridAppender *appender = &build->appender;
+	int64 begin, end;
+	int allocated = 1024;
+
+	laying->leaves = palloc(allocated * sizeof(Leaf));
+	appender->reserved = laying->team->shared->first;
+	for (begin = 0; begin < laying->stored || laying->count == 0; begin = end)
+	{
+		Leaf *leaf;
+
+		CHECK_FOR_INTERRUPTS();
+		for (end = begin + 1; end < laying->stored && (laying->order[end] & FIRST) == 0; end++)
+			;
+		end = Min(end, laying->stored);
+		if (laying->count == allocated)
+		{
+			allocated *= 2;
+			laying->leaves = repalloc_huge(laying->leaves, allocated * sizeof(Leaf));
+		}
+		leaf = &laying->leaves[laying->count++];
+		leaf->begin = begin;
+		leaf->count = (int) (end - begin);
+		leaf->reserved = appender->reserved;
+		leaf->extent = appender->extent;
+		leaf->extent_end = appender->extent_end;
+		hybrid_new_list_reserve(&build->definition.layout, &appender->sink, 0, leaf->count);
+	}
+	laying->blocks = appender->highest + 1;
+}
+
+/* write_leaves: those that nobody has taken. */
+static void
+write_leaves(Laying *laying)
+{
+	HybridBuild *build = laying->build;
+	HybridAppender after = build->appender;
+	PlacingSink sink = {{place_reserve, place_write}, &build->appender, laying->blocks};
+	int64 taken;
+	bool central = is_central(laying);
+
+	while ((taken = hybrid_team_next(laying->team)) < laying->count)
+	{
+		const Leaf *leaf = &laying->leaves[taken];
+		WrittenLeaf *written = written_leaf(laying, (int) taken);
+
+		CHECK_FOR_INTERRUPTS();
+		load_rows(laying, leaf->begin, leaf->count);
+		make_numbers(laying, leaf->count);
+		build->appender.reserved = leaf->reserved;
+		build->appender.extent = leaf->extent;
+		build->appender.extent_end = leaf->extent_end;
+		written->link = hybrid_write_leaf(build, &sink.sink, &laying->rows, laying->numbers,
+		                                  leaf->count, central, written->mean, &written->radius);
+		unload_rows(laying, leaf->count);
+		hybrid_team_done(laying->team, leaf->count);
+	}
+	/* as if all had been written here */
+	after.written = laying->blocks;
+	build->appender = after;
+}
+
+/* is_central: one list is the root, and has the centre for its centroid. */
+static bool
+is_central(const Laying *laying)
+{
+	return laying->build->centroids.count <= 1 && laying->count == 1 &&
+	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build);
+}
+
+/* make_numbers: of so many rows, in order. */
+static void
+make_numbers(Laying *laying, int count)
+{
+	int i;
+
+	if (count <= laying->numbers_count)
+		return;
+	if (laying->numbers != NULL)
+		pfree(laying->numbers);
+	laying->numbers = palloc(2 * count * sizeof(int));
+	laying->numbers_count = 2 * count;
+	for (i = 0; i < laying->numbers_count; i++)
+		laying->numbers[i] = i;
+}
+
+static HybridLink
+place_reserve(HybridSink *sink, HybridPageKind kind)
+{
+	HybridSink *appender = &((PlacingSink *) sink)->appender->sink;
+
+	return appender->reserve(appender, kind);
+}
+
+static void
+place_write(HybridSink *sink, BlockNumber block, Page image)
+{
+	const PlacingSink *placing = (const PlacingSink *) sink;
+
+	hybrid_appender_place(placing->appender, placing->blocks, block, image);
+}
+
+static WrittenLeaf *
+written_leaf(const Laying *laying, int leaf)
+{
+	return (WrittenLeaf *) (void *) (laying->written + leaf * laying->written_bytes);
+}
+
+/* write_above: by the leader. */
+static void
+write_above(Laying *laying, HybridMeta *meta)
+{
+	HybridBuild *build = laying->build;
+	HybridBuiltLists leaves;
+	int i;
+
+	memset(&leaves, 0, sizeof(leaves));
+	leaves.central = is_central(laying);
+	for (i = 0; i < laying->count; i++)
+	{
+		const WrittenLeaf *leaf = written_leaf(laying, i);
+
+		hybrid_keep_list(build, &leaves, leaf->link, leaf->mean, leaf->radius);
+	}
+	hybrid_write_levels(build, &leaves, meta);
+}
+
+static void
+end_laying(Laying *laying)
+{
+	hybrid_load_end(&laying->rows);
+	if (laying->numbers != NULL)
+		pfree(laying->numbers);
+	pfree(laying->leaves);
+}

@@ -1,0 +1,150 @@
+/*
+ * build_memory.c
+ *		CREATE INDEX: memory that all of the team share.
+ *
+ * Where the system has no room for another segment of it, PostgreSQL raises an error, which leaves locks
+ * taken and the descriptor of a segment that never was.  A build has another way then, and goes on.  What
+ * would clean up is a subtransaction, but there are none beside workers.  So it is done here: segments
+ * belong to a resource owner of the team, which forgets all of them in the end, and light-weight locks, of
+ * which nobody has any when he comes here, are released.
+ */
+#include "postgres.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "pgstat.h"
+#include "storage/lwlock.h"
+#include "utils/dsa.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "index/build/team.h"
+
+#define BESIDE 8                /* of the memory, that may be lost between pieces of it */
+#define DSA_LEAST (1024 * 1024) /* bytes of an area without anything */
+
+/* Wanted: some memory of the area. */
+typedef struct Wanted
+{
+	dsa_area *area;
+	Size bytes;
+	dsa_pointer pointer;
+} Wanted;
+
+static void allocate(void *arg);
+static void create_area(void *arg);
+
+bool
+hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool taken = false;
+
+	if (team->owner == NULL)
+		team->owner = ResourceOwnerCreate(owner, "hybrid build");
+	CurrentResourceOwner = team->owner;
+	PG_TRY();
+	{
+		take(arg);
+		taken = true;
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		CurrentResourceOwner = owner;
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES)
+			PG_RE_THROW();
+		FlushErrorState();
+		LWLockReleaseAll();
+		pgstat_report_wait_end();
+		ereport(LOG,
+		        (errmsg("hybrid: an index is built with less shared memory: %s", error->message),
+		         errhidestmt(true)));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = owner;
+	return taken;
+}
+
+bool
+hybrid_team_share(HybridTeam *team, Size bytes)
+{
+	if (!hybrid_team_attempt(team, create_area, &team->area))
+		return false;
+	team->shared->area = dsa_get_handle(team->area);
+	hybrid_team_expand(team, bytes);
+	return true;
+}
+
+void
+hybrid_team_expand(HybridTeam *team, Size bytes)
+{
+	if (team->area == NULL)
+		return;
+	/* a segment would be up to half as large again as all before it, however little is wanted */
+	team->shared->area_bytes += bytes + bytes / BESIDE + DSA_LEAST;
+	dsa_set_size_limit(team->area, team->shared->area_bytes);
+}
+
+uint64
+hybrid_team_allocate(HybridTeam *team, Size bytes)
+{
+	Wanted wanted = {team->area, Max(bytes, 1), InvalidDsaPointer};
+
+	if (team->area == NULL)
+		return (uint64) (uintptr_t) MemoryContextAllocExtended(CurrentMemoryContext, wanted.bytes,
+		                                                       MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	(void) hybrid_team_attempt(team, allocate, &wanted);
+	return wanted.pointer;
+}
+
+void
+hybrid_team_forget(HybridTeam *team)
+{
+	if (team->area != NULL)
+		dsa_detach(team->area);
+	team->area = NULL;
+}
+
+void
+hybrid_team_give_back(void)
+{
+#ifdef __GLIBC__
+	(void) malloc_trim(0);
+#endif
+}
+
+void
+hybrid_team_disown(HybridTeam *team)
+{
+	if (team->owner == NULL)
+		return;
+	/* segments that came about have gone; those that did not are no leaks */
+	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(team->owner);
+	team->owner = NULL;
+}
+
+static void
+allocate(void *arg)
+{
+	Wanted *wanted = (Wanted *) arg;
+
+	wanted->pointer =
+		dsa_allocate_extended(wanted->area, wanted->bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+}
+
+static void
+create_area(void *arg)
+{
+	*(dsa_area **) arg = dsa_create(LWTRANCHE_PARALLEL_QUERY_DSA);
+}

@@ -1,0 +1,416 @@
+/*
+ * build_sample.c
+ *		Some rows of the table, to find out where lists should be.
+ *
+ * Random blocks of the table, as ANALYZE takes them, and random rows of these: each by a number that
+ * its position gives, so that only rows that are kept are detoasted.  Blocks come in chunks; whoever
+ * takes a chunk keeps its rows in his memory, and their numbers in the sample follow from the order of
+ * the chunks.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/sampling.h"
+
+#include "core/kmeans.h"
+#include "core/random.h"
+#include "server/position.h"
+
+#include "index/build/build.h"
+
+#define ROWS_A_LIST 96  /* of the sample, for as many rows as a list may have: half of the rows */
+#define ENOUGH 10000    /* rows, however few the table has */
+#define BESIDE 0.25     /* of them, that there is room for if more come than were expected */
+#define CHUNK_BLOCKS 4  /* at least */
+#define CHUNKS 65536    /* about, at most */
+#define WINDOW_SHARE 16 /* of the memory, that sums may take */
+#define SAMPLE_SEED 1   /* the same table gives the same index */
+#define DEVIATIONS 4    /* of the number of rows that come */
+
+/* Sampling: rows on their way. */
+typedef struct Sampling
+{
+	HybridBuild *build;
+	HybridSample *sample;
+	HybridFrame frame; /* without a centre: it is what is looked for */
+	uint64 below;      /* random numbers that are taken */
+	double share;
+	BlockSamplerData sampler;
+	int64 passed;      /* blocks of it */
+	BlockNumber block; /* the last of these */
+	int64 allocated;
+	int64 seen; /* of the chunk: that were to be kept, whether or not there was room */
+	MemoryContext row_context;
+	HybridEntry entry;
+} Sampling;
+
+static void take_rows(Sampling *sampling);
+static void read_chunk(Sampling *sampling, int64 chunk);
+static void next_block(Sampling *sampling);
+static void take_kept(Sampling *sampling, const HybridKeptChunk *chunk);
+static void add_chunk(HybridSample *sample, int chunk);
+static void
+sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static void take_place(Sampling *sampling, const float *place, int64 position);
+static void keep_row(Sampling *sampling, const float *place, int64 position);
+static void number_chunks(HybridBuild *build, HybridSample *sample);
+static void take_centre(HybridBuild *build, HybridSample *sample);
+
+void
+hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
+{
+	const HybridIndex *definition = &build->definition;
+	Size row = definition->layout.dims * sizeof(float);
+	Size memory = (Size) maintenance_work_mem * 1024;
+	double density, enough;
+	BlockNumber blocks;
+	double visible;
+
+	memset(plan, 0, sizeof(*plan));
+	if (!definition->coded)
+		return;
+	table_relation_estimate_size(build->heap, NULL, &blocks, &plan->tuples, &visible);
+	plan->blocks = RelationGetNumberOfBlocks(build->heap);
+	density = plan->blocks > 0 ? Max(plan->tuples / plan->blocks, 1) : 1;
+	enough = Max(plan->tuples / definition->list_size * ROWS_A_LIST, ENOUGH);
+	enough = Min(enough, 2 * plan->tuples + 1024);
+	plan->room = Max((int64) Min((double) (memory / 2 / row), enough * (1 + BESIDE)), 1);
+	plan->room = Min(plan->room, PG_INT32_MAX);
+	enough = Max(Min(enough, plan->room - DEVIATIONS * sqrt((double) plan->room)), 1);
+
+	plan->sampled = (BlockNumber) Min(2 * enough / density + 16, (double) plan->blocks);
+	plan->sampled = Min(plan->sampled, (BlockNumber) PG_INT32_MAX);
+	plan->share = Min(enough / Max(density * plan->sampled, 1), 1);
+	plan->chunk_blocks = (int) Max(plan->sampled / CHUNKS, CHUNK_BLOCKS);
+	plan->chunks = (int) ((plan->sampled + plan->chunk_blocks - 1) / plan->chunk_blocks);
+
+	plan->lists = (int) Min(
+		Max(Max(plan->tuples, plan->room) * HYBRID_LISTS_A_LIST / definition->list_size, 2),
+		Min((double) plan->room, PG_INT32_MAX / 2));
+	plan->window = (int) Min(Max(memory / WINDOW_SHARE / (2 * row), 1), (Size) plan->lists);
+	plan->queries = hybrid_calibrate_queries(plan->tuples, definition->layout.dims, plan->room);
+}
+
+void
+hybrid_sample_table(HybridBuild *build, HybridSample *sample)
+{
+	HybridTeam *team = build->team;
+	const HybridBuildPlan *plan = &team->shared->plan;
+	Sampling sampling;
+	int64 total;
+
+	memset(&sampling, 0, sizeof(sampling));
+	sampling.build = build;
+	sampling.sample = sample;
+	sampling.share = plan->share;
+	hybrid_frame_init(&sampling.frame, &build->definition, NULL);
+	sampling.row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid sample row", ALLOCSET_DEFAULT_SIZES);
+	sampling.entry.vector = palloc(build->definition.layout.stride);
+	memset(sample, 0, sizeof(*sample));
+	hybrid_team_expect(team,
+	                   (int64) (plan->share * plan->tuples * plan->sampled / Max(plan->blocks, 1)));
+	for (;;)
+	{
+		take_rows(&sampling);
+		hybrid_team_meet(team);
+		total = (int64) pg_atomic_read_u64(&team->shared->sampled);
+		if (total <= plan->room)
+			break;
+		/* more than was thought: fewer of them */
+		sampling.share *= 0.9 * (double) plan->room / (double) total;
+		hybrid_team_meet(team);
+		if (team->me == 0)
+			pg_atomic_write_u64(&team->shared->sampled, 0);
+		hybrid_team_meet(team);
+	}
+	sample->total = total;
+	sample->tuples = total / Min(sampling.share, 1) * plan->blocks / Max(plan->sampled, 1);
+	MemoryContextDelete(sampling.row_context);
+	number_chunks(build, sample);
+	take_centre(build, sample);
+}
+
+/* take_rows: of the chunks that nobody has taken. */
+static void
+take_rows(Sampling *sampling)
+{
+	HybridBuild *build = sampling->build;
+	const HybridBuildPlan *plan = &build->team->shared->plan;
+	int chunks = build->kept ? plan->keep_chunks : plan->chunks;
+	int64 chunk;
+
+	sampling->below =
+		sampling->share >= 1 ? PG_UINT64_MAX : (uint64) (sampling->share * (double) PG_UINT64_MAX);
+	sampling->sample->rows = 0;
+	sampling->sample->chunks = 0;
+	BlockSampler_Init(&sampling->sampler, plan->blocks, (int) plan->sampled, SAMPLE_SEED);
+	sampling->passed = 0;
+	sampling->block = InvalidBlockNumber;
+	while ((chunk = hybrid_team_next(build->team)) < chunks)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_chunk(sampling->sample, (int) chunk);
+		sampling->seen = 0;
+		if (build->kept)
+			take_kept(sampling, &build->team->kept[chunk]);
+		else
+			read_chunk(sampling, chunk);
+		build->team->chunk_rows[chunk] = (int32) sampling->seen;
+		hybrid_team_done(build->team, sampling->seen);
+	}
+}
+
+/* read_chunk: of the sampled blocks of the table. */
+static void
+read_chunk(Sampling *sampling, int64 chunk)
+{
+	HybridBuild *build = sampling->build;
+	const HybridBuildPlan *plan = &build->team->shared->plan;
+	int64 begin = chunk * plan->chunk_blocks;
+	int64 end = Min(begin + plan->chunk_blocks, (int64) plan->sampled);
+
+	while (sampling->passed < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		next_block(sampling);
+		if (sampling->passed > begin)
+			table_index_build_range_scan(build->heap, build->index, build->info, false,
+			                             !build->info->ii_Concurrent, false, sampling->block, 1,
+			                             sample_row, sampling, NULL);
+	}
+}
+
+/* next_block: of those that are sampled. */
+static void
+next_block(Sampling *sampling)
+{
+	sampling->block = BlockSampler_Next(&sampling->sampler);
+	sampling->passed++;
+}
+
+/* take_kept: of the rows of a chunk that is in memory, those of the same blocks. */
+static void
+take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
+{
+	HybridBuild *build = sampling->build;
+	const HybridLayout *layout = &build->definition.layout;
+	const char *rows = hybrid_team_memory(build->team, chunk->rows);
+	float *place = palloc(layout->dims * sizeof(float));
+	int i;
+
+	for (i = 0; i < chunk->count; i++)
+	{
+		const HybridKeptRow *row = hybrid_kept_row(layout, rows, i);
+		BlockNumber at = (BlockNumber) (row->position >> 16);
+
+		while ((sampling->passed == 0 || sampling->block < at) &&
+		       BlockSampler_HasMore(&sampling->sampler))
+			next_block(sampling);
+		if (at != sampling->block ||
+		    hy_random(SAMPLE_SEED, (uint64) row->position) > sampling->below)
+			continue;
+		hybrid_kept_place(build, &sampling->frame, row, place);
+		take_place(sampling, place, row->position);
+	}
+	pfree(place);
+}
+
+/* add_chunk: whose rows come next. */
+static void
+add_chunk(HybridSample *sample, int chunk)
+{
+	if (sample->chunks == sample->chunks_allocated)
+	{
+		sample->chunks_allocated = Max(64, sample->chunks_allocated * 2);
+		sample->chunk = sample->chunk == NULL
+		                    ? palloc(sample->chunks_allocated * sizeof(HybridSampleChunk))
+		                    : repalloc_huge(sample->chunk,
+		                                    sample->chunks_allocated * sizeof(HybridSampleChunk));
+	}
+	sample->chunk[sample->chunks].number = chunk;
+	sample->chunk[sample->chunks++].first = sample->rows;
+}
+
+static void
+sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+{
+	Sampling *sampling = (Sampling *) arg;
+	HybridBuild *build = sampling->build;
+	const HybridLayout *layout = &build->definition.layout;
+	MemoryContext old;
+
+	(void) index;
+	(void) alive;
+	if (isnull[0] || hy_random(SAMPLE_SEED, (uint64) hybrid_position(tid)) > sampling->below)
+		return;
+	old = MemoryContextSwitchTo(sampling->row_context);
+	if (hybrid_entry_form(&build->definition, values[0], tid, &sampling->entry))
+	{
+		float *place = palloc(layout->dims * sizeof(float));
+
+		hybrid_widen_vector(layout->storage, &sampling->entry.stored, sampling->entry.vector,
+		                    layout->dims, build->widened);
+		hybrid_frame_place(&sampling->frame, build->widened, sampling->entry.stored.norm, place);
+		take_place(sampling, place, hybrid_position(tid));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(sampling->row_context);
+}
+
+/* take_place: of a row of the sample. */
+static void
+take_place(Sampling *sampling, const float *place, int64 position)
+{
+	HybridTeamShared *shared = sampling->build->team->shared;
+
+	sampling->seen++;
+	/* those that there is no room for are counted */
+	if ((int64) pg_atomic_fetch_add_u64(&shared->sampled, 1) < shared->plan.room)
+		keep_row(sampling, place, position);
+}
+
+static void
+keep_row(Sampling *sampling, const float *place, int64 position)
+{
+	HybridSample *sample = sampling->sample;
+	int dims = sampling->build->definition.layout.dims;
+
+	if (sample->rows == sampling->allocated)
+	{
+		const HybridTeam *team = sampling->build->team;
+		int64 part = team->shared->plan.room / team->participants;
+		int64 allocated =
+			Min(Max(part + 1024, sampling->allocated * 3 / 2), team->shared->plan.room);
+		MemoryContext context = GetMemoryChunkContext(sampling->entry.vector);
+		Size row = dims * sizeof(float);
+
+		/* memory is taken as it is written to */
+		if (sample->places == NULL)
+		{
+			sample->places = MemoryContextAllocHuge(context, allocated * row);
+			sample->positions = MemoryContextAllocHuge(context, allocated * sizeof(int64));
+		}
+		else
+		{
+			sample->places = repalloc_huge(sample->places, allocated * row);
+			sample->positions = repalloc_huge(sample->positions, allocated * sizeof(int64));
+		}
+		sampling->allocated = allocated;
+	}
+	memcpy(sample->places + sample->rows * dims, place, dims * sizeof(float));
+	sample->positions[sample->rows++] = position;
+}
+
+/* number_chunks: which rows of the whole sample those of our chunks are. */
+static void
+number_chunks(HybridBuild *build, HybridSample *sample)
+{
+	const HybridTeam *team = build->team;
+	const HybridBuildPlan *plan = &team->shared->plan;
+	int chunks = build->kept ? plan->keep_chunks : plan->chunks, own = 0, chunk;
+	int64 number = 0;
+
+	for (chunk = 0; chunk < chunks; chunk++)
+	{
+		if (own < sample->chunks && sample->chunk[own].number == chunk)
+			sample->chunk[own++].number_of_first = number;
+		number += team->chunk_rows[chunk];
+	}
+}
+
+int64
+hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk)
+{
+	while (*chunk < sample->chunks)
+	{
+		const HybridSampleChunk *at = &sample->chunk[*chunk];
+		int64 end = *chunk + 1 < sample->chunks ? at[1].first : sample->rows;
+
+		if (number < at->number_of_first)
+			return -1;
+		if (number < at->number_of_first + end - at->first)
+			return at->first + number - at->number_of_first;
+		(*chunk)++;
+	}
+	return -1;
+}
+
+float
+hybrid_sample_largest(const HybridSample *sample, int dims)
+{
+	int32 largest = 0;
+	float number;
+	int64 i;
+	int j;
+
+	/* magnitudes are in the order of their bits, which a compiler makes vector instructions of */
+	for (i = 0; i < sample->rows; i++)
+	{
+		const float *place = sample->places + i * dims;
+
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < dims; j++)
+		{
+			int32 bits;
+
+			memcpy(&bits, place + j, sizeof(bits));
+			bits &= 0x7fffffff;
+			largest = Max(largest, bits);
+		}
+	}
+	memcpy(&number, &largest, sizeof(number));
+	return number;
+}
+
+/*
+ * take_centre: the mean of the sample becomes the centre, and places are relative to it.  Sums are exact,
+ * in whatever order: see hy_kmeans_grid.
+ */
+static void
+take_centre(HybridBuild *build, HybridSample *sample)
+{
+	HybridTeam *team = build->team;
+	HybridTeamShared *shared = team->shared;
+	int dims = build->definition.layout.dims, j;
+	double *sums = palloc0(dims * sizeof(double)), grid;
+	float largest = hybrid_sample_largest(sample, dims);
+	uint32 bits;
+	int64 i;
+
+	memcpy(&bits, &largest, sizeof(bits));
+	SpinLockAcquire(&shared->mutex);
+	shared->largest = Max(shared->largest, bits);
+	SpinLockRelease(&shared->mutex);
+	hybrid_team_meet(team);
+	memcpy(&largest, &shared->largest, sizeof(largest));
+	grid = hy_kmeans_grid(largest, sample->total);
+	for (i = 0; i < sample->rows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		hy_kmeans_add_on_grid(sums, sample->places + i * dims, dims, grid);
+	}
+	hybrid_team_add(&shared->mutex, team->sums, sums, dims);
+	hybrid_team_meet(team);
+
+	sample->centre = palloc(dims * sizeof(float));
+	for (j = 0; j < dims; j++)
+		sample->centre[j] = (float) (team->sums[j] / Max(sample->total, 1));
+	for (i = 0; i < sample->rows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (j = 0; j < dims; j++)
+			sample->places[i * dims + j] -= sample->centre[j];
+	}
+	/* a place is no farther from the centre than twice the largest */
+	sample->grid = hy_kmeans_grid(2 * largest, sample->total);
+	hybrid_team_meet(team);
+	if (team->me == 0)
+		memset(team->sums, 0, dims * sizeof(double));
+	pfree(sums);
+}

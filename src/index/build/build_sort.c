@@ -1,0 +1,78 @@
+/*
+ * build_sort.c
+ *		CREATE INDEX: rows sorted by list, and within a list by heap position.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+
+#include "server/position.h"
+
+#include "index/build/build.h"
+
+void
+hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilobytes,
+                      SortCoordinate coordinate)
+{
+	TupleDesc descriptor = CreateTemplateTupleDesc(3);
+	AttrNumber columns[2] = {1, 2};
+	Oid operators[2] = {Int4LessOperator, Int8LessOperator};
+	Oid collations[2] = {InvalidOid, InvalidOid};
+	bool nulls_first[2] = {false, false};
+
+	TupleDescInitEntry(descriptor, 1, "list", INT4OID, -1, 0);
+	TupleDescInitEntry(descriptor, 2, "position", INT8OID, -1, 0);
+	TupleDescInitEntry(descriptor, 3, "vector", BYTEAOID, -1, 0);
+	sort->layout = layout;
+	sort->given = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	sort->taken = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+	sort->payload = palloc(VARHDRSZ + sizeof(HybridStored) + layout->stride);
+	sort->state = tuplesort_begin_heap(descriptor, 2, columns, operators, collations, nulls_first,
+	                                   kilobytes, coordinate, TUPLESORT_NONE);
+}
+
+void
+hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry)
+{
+	const HybridLayout *layout = sort->layout;
+	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, entry->vector);
+	TupleTableSlot *slot = sort->given;
+
+	memcpy(VARDATA(sort->payload), &entry->stored, sizeof(HybridStored));
+	memcpy(VARDATA(sort->payload) + sizeof(HybridStored), entry->vector, bytes);
+	SET_VARSIZE(sort->payload, VARHDRSZ + sizeof(HybridStored) + bytes);
+	ExecClearTuple(slot);
+	slot->tts_values[0] = Int32GetDatum(list);
+	slot->tts_values[1] = Int64GetDatum(hybrid_position(&entry->tid));
+	slot->tts_values[2] = PointerGetDatum(sort->payload);
+	memset(slot->tts_isnull, 0, 3 * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	tuplesort_puttupleslot(sort->state, slot);
+}
+
+void
+hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored, void *vector)
+{
+	const bytea *payload;
+	const char *content;
+	bool isnull;
+
+	if (!tuplesort_gettupleslot(sort->state, true, false, sort->taken, NULL))
+		elog(ERROR, "rows to be indexed are missing from the sort");
+	*position = DatumGetInt64(slot_getattr(sort->taken, 2, &isnull));
+	payload = DatumGetByteaPP(slot_getattr(sort->taken, 3, &isnull));
+	content = VARDATA_ANY(payload);
+	memcpy(stored, content, sizeof(HybridStored));
+	memcpy(vector, content + sizeof(HybridStored),
+	       VARSIZE_ANY_EXHDR(payload) - sizeof(HybridStored));
+}
+
+void
+hybrid_row_sort_end(HybridRowSort *sort)
+{
+	ExecDropSingleTupleTableSlot(sort->given);
+	ExecDropSingleTupleTableSlot(sort->taken);
+	pfree(sort->payload);
+	tuplesort_end(sort->state);
+}

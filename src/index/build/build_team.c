@@ -1,0 +1,466 @@
+/*
+ * build_team.c
+ *		CREATE INDEX: processes begin, share memory, and meet.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "pgstat.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "index/build/build.h"
+
+/* Keys of the shared memory. */
+#define KEY_SHARED UINT64CONST(0xB100000000000001)
+#define KEY_SORT UINT64CONST(0xB100000000000002)
+#define KEY_ARRAYS UINT64CONST(0xB100000000000003)
+#define KEY_QUERY UINT64CONST(0xB100000000000005)
+#define KEY_BUFFERS UINT64CONST(0xB100000000000006)
+#define KEY_WAL UINT64CONST(0xB100000000000007)
+#define KEY_SCAN UINT64CONST(0xB100000000000008)
+
+#define TELL_MS 200 /* between two looks at how far the others are */
+#define ADDED 16    /* numbers, under a spinlock */
+
+static int plan_workers(Relation heap, Relation index);
+static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
+static void initialize(void *arg);
+static void
+begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers);
+static void publish(HybridTeam *team, int participants);
+static Size arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most);
+static void *take(char *from, Size *used, Size count, Size size);
+static void wait_for_start(HybridTeam *team);
+
+PGDLLEXPORT void hybrid_build_worker(dsm_segment *segment, shm_toc *toc);
+
+HybridTeam *
+hybrid_team_begin(const HybridBuild *build, const HybridBuildPlan *plan)
+{
+	int workers = plan_workers(build->heap, build->index);
+	int dims = build->definition.layout.dims;
+	HybridTeam *team = palloc0(sizeof(HybridTeam));
+	Size bytes;
+	char *room;
+
+	if (workers > 0)
+	{
+		team->shared = palloc(sizeof(HybridTeamShared));
+		begin_shared(team, build, plan, workers);
+		if (launch(team, build, workers))
+			return team;
+		memset(team, 0, sizeof(*team));
+	}
+	team->shared = palloc(sizeof(HybridTeamShared));
+	begin_shared(team, build, plan, 0);
+	bytes = arrays(team, NULL, dims, plan, 1);
+	room = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	memset(room, 0, bytes);
+	(void) arrays(team, room, dims, plan, 1);
+	publish(team, 1);
+	return team;
+}
+
+HybridTeam *
+hybrid_team_alone(void)
+{
+	HybridTeam *team = palloc0(sizeof(HybridTeam));
+
+	team->shared = palloc(sizeof(HybridTeamShared));
+	begin_shared(team, NULL, NULL, 0);
+	publish(team, 1);
+	return team;
+}
+
+/*
+ * plan_workers: as many as PostgreSQL would have for a table of this size, counting what is outside
+ * of its rows: vectors are, and without them hardly any table would be large enough.
+ */
+static int
+plan_workers(Relation heap, Relation index)
+{
+	int least = min_parallel_table_scan_size, workers = 0;
+	double pages = RelationGetNumberOfBlocks(heap), outside = 0;
+
+	if (OidIsValid(heap->rd_rel->reltoastrelid))
+	{
+		Relation toast = table_open(heap->rd_rel->reltoastrelid, AccessShareLock);
+
+		outside = RelationGetNumberOfBlocks(toast);
+		table_close(toast, AccessShareLock);
+	}
+	PG_TRY();
+	{
+		/* a larger table and a smaller least size are the same */
+		min_parallel_table_scan_size = (int) (least * (pages / Max(pages + outside, 1)));
+		workers = plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
+	}
+	PG_FINALLY();
+	{
+		min_parallel_table_scan_size = least;
+	}
+	PG_END_TRY();
+	return workers;
+}
+
+/* launch: workers that begin at once; false where none could be had. */
+static bool
+launch(HybridTeam *team, const HybridBuild *build, int workers)
+{
+	const HybridBuildPlan *plan = &team->shared->plan;
+	int dims = build->definition.layout.dims;
+	Size sort_bytes, scan_bytes, array_bytes;
+	ParallelContext *context;
+	void *place;
+
+	EnterParallelMode();
+	context = CreateParallelContext("$libdir/hybrid", "hybrid_build_worker", workers);
+	team->context = context;
+	/* rows that are being inserted meanwhile are none of ours */
+	team->snapshot =
+		build->info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+
+	array_bytes = arrays(team, NULL, dims, plan, workers + 1);
+	sort_bytes = tuplesort_estimate_shared(workers + 1);
+	scan_bytes = table_parallelscan_estimate(build->heap, team->snapshot);
+	shm_toc_estimate_chunk(&context->estimator, sizeof(HybridTeamShared));
+	shm_toc_estimate_chunk(&context->estimator, array_bytes);
+	shm_toc_estimate_chunk(&context->estimator, sort_bytes);
+	shm_toc_estimate_chunk(&context->estimator, scan_bytes);
+	shm_toc_estimate_chunk(&context->estimator, mul_size(sizeof(WalUsage), workers));
+	shm_toc_estimate_chunk(&context->estimator, mul_size(sizeof(BufferUsage), workers));
+	shm_toc_estimate_keys(&context->estimator, 6);
+	if (debug_query_string != NULL)
+	{
+		shm_toc_estimate_chunk(&context->estimator, strlen(debug_query_string) + 1);
+		shm_toc_estimate_keys(&context->estimator, 1);
+	}
+	if (!hybrid_team_attempt(team, initialize, context) || context->seg == NULL)
+	{
+		hybrid_team_end(team);
+		return false;
+	}
+
+	place = shm_toc_allocate(context->toc, sizeof(HybridTeamShared));
+	memcpy(place, team->shared, sizeof(HybridTeamShared));
+	team->shared = place;
+	shm_toc_insert(context->toc, KEY_SHARED, place);
+	place = shm_toc_allocate(context->toc, array_bytes);
+	memset(place, 0, array_bytes);
+	(void) arrays(team, place, dims, &team->shared->plan, workers + 1);
+	shm_toc_insert(context->toc, KEY_ARRAYS, place);
+	team->sort = shm_toc_allocate(context->toc, sort_bytes);
+	tuplesort_initialize_shared(team->sort, workers + 1, context->seg);
+	shm_toc_insert(context->toc, KEY_SORT, team->sort);
+	if (plan->keep_bytes > 0 && !hybrid_team_share(team, plan->keep_bytes))
+	{
+		hybrid_keep_no_room(build);
+		team->shared->plan.keep_bytes = 0;
+	}
+	team->scan = shm_toc_allocate(context->toc, scan_bytes);
+	table_parallelscan_initialize(build->heap, team->scan, team->snapshot);
+	shm_toc_insert(context->toc, KEY_SCAN, team->scan);
+	team->wal = shm_toc_allocate(context->toc, mul_size(sizeof(WalUsage), workers));
+	shm_toc_insert(context->toc, KEY_WAL, team->wal);
+	team->buffers = shm_toc_allocate(context->toc, mul_size(sizeof(BufferUsage), workers));
+	shm_toc_insert(context->toc, KEY_BUFFERS, team->buffers);
+	if (debug_query_string != NULL)
+	{
+		place = shm_toc_allocate(context->toc, strlen(debug_query_string) + 1);
+		strcpy(place, debug_query_string);
+		shm_toc_insert(context->toc, KEY_QUERY, place);
+	}
+
+	LaunchParallelWorkers(context);
+	if (context->nworkers_launched == 0)
+	{
+		hybrid_team_end(team);
+		return false;
+	}
+	/* a worker that does not start at all must not be waited for */
+	WaitForParallelWorkersToAttach(context);
+	publish(team, context->nworkers_launched + 1);
+	ereport(DEBUG1,
+	        (errmsg_internal("index \"%s\" is built with %d parallel workers",
+	                         RelationGetRelationName(build->index), team->participants - 1)));
+	return true;
+}
+
+static void
+initialize(void *arg)
+{
+	InitializeParallelDSM((ParallelContext *) arg);
+}
+
+void
+hybrid_team_end(HybridTeam *team)
+{
+	int i;
+
+	if (team->context == NULL)
+		return;
+	WaitForParallelWorkersToFinish(team->context);
+	hybrid_team_forget(team);
+	for (i = 0; i < team->context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
+	if (IsMVCCSnapshot(team->snapshot))
+		UnregisterSnapshot(team->snapshot);
+	DestroyParallelContext(team->context);
+	hybrid_team_disown(team);
+	ExitParallelMode();
+	team->context = NULL;
+}
+
+/* begin_shared: team->shared, in memory of our own for now. */
+static void
+begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers)
+{
+	HybridTeamShared *shared = team->shared;
+	int i;
+
+	memset(shared, 0, sizeof(*shared));
+	if (build != NULL)
+	{
+		shared->heap = RelationGetRelid(build->heap);
+		shared->index = RelationGetRelid(build->index);
+		shared->concurrent = build->info->ii_Concurrent;
+		shared->plan = *plan;
+	}
+	shared->share = workers + 1;
+	shared->query_id = pgstat_get_my_query_id();
+	SpinLockInit(&shared->mutex);
+	pg_atomic_init_u64(&shared->next, 0);
+	pg_atomic_init_u64(&shared->done, 0);
+	pg_atomic_init_u64(&shared->sampled, 0);
+	pg_atomic_init_u64(&shared->kept, 0);
+	pg_atomic_init_u32(&shared->over, 0);
+	shared->area = DSM_HANDLE_INVALID;
+	ConditionVariableInit(&shared->changed);
+	for (i = 0; i < HYBRID_STRIPES; i++)
+		SpinLockInit(&shared->stripes[i]);
+}
+
+/* publish: how many we are; workers wait for it. */
+static void
+publish(HybridTeam *team, int participants)
+{
+	team->participants = participants;
+	SpinLockAcquire(&team->shared->mutex);
+	team->shared->participants = participants;
+	SpinLockRelease(&team->shared->mutex);
+	ConditionVariableBroadcast(&team->shared->changed);
+}
+
+/* arrays: where they lie in the memory from there on, for as many as there may be; its size. */
+static Size
+arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most)
+{
+	/* without lists to be there is nothing of a row's length, which may be that of 1,000,000,000 numbers */
+	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
+	Size lists = Max(plan->lists, 1);
+	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
+
+	team->chunk_rows = take(from, &used, Max(plan->chunks, plan->keep_chunks), sizeof(int32));
+	team->kept = take(from, &used, plan->keep_chunks, sizeof(HybridKeptChunk));
+	team->places = take(from, &used, plan->lists, row);
+	team->groups = take(from, &used, groups, row + sizeof(int));
+	team->sums = take(from, &used, plan->window, numbers * sizeof(double));
+	team->sum_rows = take(from, &used, lists, sizeof(int64));
+	team->list_rows = take(from, &used, mul_size(lists, most), sizeof(int64));
+	team->queries = take(from, &used, plan->queries, row);
+	team->positions = take(from, &used, plan->queries, sizeof(int64));
+	team->measured = take(from, &used, 1, hybrid_calibrate_bytes(plan->queries));
+	return Max(used, MAXIMUM_ALIGNOF);
+}
+
+static void *
+take(char *from, Size *used, Size count, Size size)
+{
+	void *place = from == NULL ? NULL : from + *used;
+
+	*used = add_size(*used, MAXALIGN(mul_size(count, size)));
+	return place;
+}
+
+void
+hybrid_team_meet(HybridTeam *team)
+{
+	HybridTeamShared *shared = team->shared;
+	uint64 meeting, meetings;
+
+	SpinLockAcquire(&shared->mutex);
+	meeting = shared->meetings;
+	if (++shared->arrived == team->participants)
+	{
+		shared->arrived = 0;
+		pg_atomic_write_u64(&shared->next, 0);
+		pg_atomic_write_u64(&shared->done, 0);
+		shared->meetings++;
+	}
+	meetings = shared->meetings;
+	SpinLockRelease(&shared->mutex);
+	if (meetings != meeting)
+	{
+		if (team->participants > 1)
+			ConditionVariableBroadcast(&shared->changed);
+		CHECK_FOR_INTERRUPTS();
+		return;
+	}
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		meetings = shared->meetings;
+		SpinLockRelease(&shared->mutex);
+		if (meetings != meeting)
+			break;
+		hybrid_team_done(team, 0);
+		ConditionVariableTimedSleep(&shared->changed, TELL_MS,
+		                            WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+hybrid_team_turn(HybridTeam *team)
+{
+	HybridTeamShared *shared = team->shared;
+
+	for (;;)
+	{
+		bool taken;
+
+		SpinLockAcquire(&shared->mutex);
+		taken = shared->turn;
+		shared->turn = true;
+		SpinLockRelease(&shared->mutex);
+		if (!taken)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+hybrid_team_turn_over(HybridTeam *team)
+{
+	SpinLockAcquire(&team->shared->mutex);
+	team->shared->turn = false;
+	SpinLockRelease(&team->shared->mutex);
+	ConditionVariableBroadcast(&team->shared->changed);
+}
+
+int64
+hybrid_team_next(HybridTeam *team)
+{
+	return (int64) pg_atomic_fetch_add_u64(&team->shared->next, 1);
+}
+
+void
+hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count)
+{
+	int first, i;
+
+	for (first = 0; first < count; first += ADDED)
+	{
+		int end = Min(first + ADDED, count);
+
+		SpinLockAcquire(lock);
+		for (i = first; i < end; i++)
+			sums[i] += ours[i];
+		SpinLockRelease(lock);
+	}
+}
+
+void
+hybrid_team_expect(HybridTeam *team, int64 rows)
+{
+	if (team->me == 0 && OidIsValid(team->shared->index))
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, rows);
+}
+
+void
+hybrid_team_done(HybridTeam *team, int64 rows)
+{
+	int64 done = (int64) pg_atomic_add_fetch_u64(&team->shared->done, rows);
+
+	/* what a worker says is not heard, and VACUUM counts other things */
+	if (team->me == 0 && OidIsValid(team->shared->index))
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
+}
+
+/* hybrid_build_worker: where a worker begins. */
+void
+hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
+{
+	WalUsage *wal = shm_toc_lookup(toc, KEY_WAL, false);
+	BufferUsage *buffers = shm_toc_lookup(toc, KEY_BUFFERS, false);
+	HybridTeamShared *shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	HybridBuild build;
+	HybridTeam team;
+
+	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	pgstat_report_query_id(shared->query_id, false);
+
+	/* as the leader has them; a member of its lock group does not wait for it */
+	memset(&build, 0, sizeof(build));
+	build.heap =
+		table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
+	build.index =
+		index_open(shared->index, shared->concurrent ? RowExclusiveLock : AccessExclusiveLock);
+	build.info = BuildIndexInfo(build.index);
+	build.info->ii_Concurrent = shared->concurrent;
+	hybrid_index_define(build.index, &build.definition);
+
+	memset(&team, 0, sizeof(team));
+	team.shared = shared;
+	team.me = ParallelWorkerNumber + 1;
+	team.sort = shm_toc_lookup(toc, KEY_SORT, false);
+	team.scan = shm_toc_lookup(toc, KEY_SCAN, false);
+	(void) arrays(&team, shm_toc_lookup(toc, KEY_ARRAYS, false), build.definition.layout.dims,
+	              &shared->plan, shared->share);
+	wait_for_start(&team);
+	if (shared->area != DSM_HANDLE_INVALID)
+		team.area = dsa_attach(shared->area);
+	build.team = &team;
+
+	tuplesort_attach_shared(team.sort, segment);
+	InstrStartParallelQuery();
+	hybrid_build_help(&build);
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
+	hybrid_team_forget(&team);
+	hybrid_team_disown(&team);
+	index_close(build.index, NoLock);
+	table_close(build.heap, NoLock);
+}
+
+/* wait_for_start: until the leader knows how many of us there are. */
+static void
+wait_for_start(HybridTeam *team)
+{
+	HybridTeamShared *shared = team->shared;
+
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		team->participants = shared->participants;
+		SpinLockRelease(&shared->mutex);
+		if (team->participants > 0)
+			break;
+		ConditionVariableSleep(&shared->changed, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}

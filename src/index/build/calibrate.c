@@ -1,0 +1,407 @@
+/*
+ * calibrate.c
+ *		How far a search in this index has to go for which recall.
+ *
+ * Rows of the index, each excluding itself, are searched for in all lists, and then as a scan would, by searches that
+ * may miss less and less (levels).  Of these it is noted, by how difficult the queries were, what they have found of
+ * the true neighbours and how many rows they have looked at: so for each recall it is known what a search
+ * for a query so difficult may expect to miss.
+ *
+ * One search goes from one level to the next.  What a curve says of queries that are yet to come is uncertain by the
+ * deviation of its means; a level has that much less than was found, lest more be promised than is kept, but less and
+ * less of it where hardly any recall is left above.  A mean does not say that some queries find next to nothing; so of
+ * what may be missed only one part in LOW may be the share of queries that find half or less.  And it has a little less again, since a row lies nearer to the
+ * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
+ * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).  Queries that a user gives
+ * are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
+ *
+ * Queries are shared among the team.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "server/memory.h"
+
+#include "index/build/build.h"
+#include "index/scan/lookup.h"
+#include "index/build/ground_truth.h"
+#include "index/page/distance_bound.h"
+
+#define WANTED 10   /* neighbours that are to be found */
+#define NO_ROW (-1) /* the position of none */
+#define TOGETHER 64 /* queries whose neighbours are looked for at a time */
+/* queries: many where rows are many, since what there is to be gained is more, as far as that is affordable */
+#define QUERIES 600
+#define ROWS_A_QUERY 1000
+#define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
+#define MEMORY_SHARE 8  /* of the memory, that queries may take */
+
+#define OWN 7    /* of what rows miss, that other queries miss more, for each row of a list */
+#define ROOM 0.1 /* of recall above a point, that is wide beside deviations */
+#define LOW                                                                                        \
+	5 /* a search that finds half or less counts as if so many had found nothing, and all others all */
+#define KNOWN 16 /* queries, from which on something is known of those that are as difficult */
+
+/* levels: what searches are expected to miss of each row that is wanted. */
+static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
+                               0.15f, 0.1f, 0.06f, 0.04f, 0.025f, 0.015f, 0.008f, 0.004f, 0.0015f};
+
+/* recalls: for which the curve says something. */
+static const float recalls[HYBRID_CURVE_POINTS] = {0.7f,  0.8f,   0.9f,   0.95f,  0.975f,
+                                                   0.99f, 0.995f, 0.998f, 0.9995f};
+
+#define LEVELS ((int) lengthof(levels))
+#define ALL HYBRID_DIFFICULTIES /* of them together */
+
+/* Sums: of the searches that stopped at a level. */
+typedef struct Sums
+{
+	pg_atomic_uint64 tried;
+	pg_atomic_uint64 rows;   /* looked at */
+	pg_atomic_uint64 wanted; /* neighbours that there are */
+	pg_atomic_uint64 found;
+	pg_atomic_uint64 missed_missed; /* sum of squares */
+	pg_atomic_uint64 low;           /* searches that found half or less */
+} Sums;
+
+/* Truth: the neighbours of a query, by their positions. */
+typedef struct Truth
+{
+	int count;
+	int64 positions[WANTED];
+} Truth;
+
+/* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
+typedef struct Measured
+{
+	Sums sums[HYBRID_DIFFICULTIES + 1][lengthof(levels)];
+	Truth truths[FLEXIBLE_ARRAY_MEMBER];
+} Measured;
+
+/* Measuring: of one process. */
+typedef struct Measuring
+{
+	const HybridIndex *open;
+	const HybridQueries *queries;
+	HybridTeam *team;
+	Measured *measured;
+	double rows; /* of the index */
+	HybridLookup *search;
+	HybridProbe probe;
+	float *x;
+} Measuring;
+
+static void find_truths(Measuring *measuring, Relation index);
+static int64 place_query(const Measuring *measuring, int query, float *x);
+static int64 ask(Measuring *measuring, int query);
+static void search_all(Measuring *measuring);
+static void search_for(Measuring *measuring, int query);
+static void note(Sums *sums, const Truth *truth, int found, int64 rows);
+static int found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self);
+static int make_curve(const Measuring *measuring, HybridCurvePoint *curve);
+static float missing_for(const Sums *sums, const Sums *all, double recall, double own);
+static const Sums *known(const Sums *sums, const Sums *all, int level);
+static double recall_of(const Sums *sums, double own);
+static double rows_for(const Sums *all, double recall, double own);
+static double mean_of(const pg_atomic_uint64 *sum, const Sums *sums);
+static double tried_of(const Sums *sums);
+
+Size
+hybrid_calibrate_bytes(int queries)
+{
+	return offsetof(Measured, truths) + queries * sizeof(Truth);
+}
+
+int
+hybrid_calibrate_queries(double rows, int dims, int64 most)
+{
+	double queries = Min(Max(QUERIES, rows / ROWS_A_QUERY), ROWS_IN_ALL / Max(rows, 1));
+	double memory = (double) hybrid_maintenance_memory() * 1024 / MEMORY_SHARE;
+
+	queries = Min(queries, memory / (dims * sizeof(float)));
+	return (int) Min(most, Max(queries, HYBRID_QUERIES_LEAST));
+}
+
+void
+hybrid_calibrate_begin(HybridTeam *team)
+{
+	Measured *measured = (Measured *) team->measured;
+	int i;
+
+	for (i = 0; i < (HYBRID_DIFFICULTIES + 1) * LEVELS; i++)
+	{
+		Sums *sums = &measured->sums[i / LEVELS][i % LEVELS];
+
+		pg_atomic_init_u64(&sums->tried, 0);
+		pg_atomic_init_u64(&sums->rows, 0);
+		pg_atomic_init_u64(&sums->wanted, 0);
+		pg_atomic_init_u64(&sums->found, 0);
+		pg_atomic_init_u64(&sums->missed_missed, 0);
+		pg_atomic_init_u64(&sums->low, 0);
+	}
+}
+
+int
+hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *open, HybridTeam *team,
+                 const HybridQueries *queries, double rows)
+{
+	Measuring measuring;
+	int size;
+
+	if (queries->count < 1)
+		return 0;
+	memset(&measuring, 0, sizeof(measuring));
+	measuring.open = open;
+	measuring.queries = queries;
+	measuring.rows = rows;
+	measuring.team = team;
+	measuring.measured = (Measured *) team->measured;
+	measuring.search = hybrid_lookup_new(index, open, NULL);
+	measuring.x = palloc(open->layout.dims * sizeof(float));
+	/* truths take about as long as all that is tried */
+	hybrid_team_expect(team, queries->count);
+	find_truths(&measuring, index);
+	search_all(&measuring);
+	size = make_curve(&measuring, curve);
+	hybrid_lookup_end(measuring.search);
+	pfree(measuring.x);
+	return size;
+}
+
+/* find_truths: in all lists, for some queries at a time. */
+static void
+find_truths(Measuring *measuring, Relation index)
+{
+	const HybridQueries *queries = measuring->queries;
+	int dims = measuring->open->layout.dims, q, i;
+	float *x = palloc(TOGETHER * dims * sizeof(float));
+	HybridGroundTruth *found = palloc(TOGETHER * HYBRID_FIRST_NEAREST * sizeof(HybridGroundTruth));
+	int64 first, self[TOGETHER];
+
+	while ((first = hybrid_team_next(measuring->team) * TOGETHER) < queries->count)
+	{
+		int some = (int) Min(queries->count - first, TOGETHER), counts[TOGETHER];
+
+		for (q = 0; q < some; q++)
+			self[q] = place_query(measuring, (int) first + q, x + (Size) q * dims);
+		hybrid_ground_truth(index, measuring->open, x, self, some, HYBRID_FIRST_NEAREST, found,
+		                    counts);
+		for (q = 0; q < some; q++)
+		{
+			const HybridGroundTruth *truths = found + q * HYBRID_FIRST_NEAREST;
+			Truth *truth = &measuring->measured->truths[first + q];
+
+			truth->count = Min(counts[q], WANTED);
+			for (i = 0; i < truth->count; i++)
+				truth->positions[i] = truths[i].position;
+		}
+		hybrid_team_done(measuring->team, some);
+	}
+	hybrid_team_meet(measuring->team);
+	pfree(found);
+	pfree(x);
+}
+
+/* place_query: where a query is; the position of its own row, or NO_ROW. */
+static int64
+place_query(const Measuring *measuring, int query, float *x)
+{
+	const HybridQueries *queries = measuring->queries;
+	Size row = (Size) query * queries->kept / queries->count;
+	int dims = measuring->open->layout.dims, j;
+
+	for (j = 0; j < dims; j++)
+		x[j] = queries->places[row * dims + j] + queries->centre[j];
+	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
+}
+
+/* ask: the search begins for this query; returns the position of its own row, or NO_ROW. */
+static int64
+ask(Measuring *measuring, int query)
+{
+	int64 self = place_query(measuring, query, measuring->x);
+
+	CHECK_FOR_INTERRUPTS();
+	hybrid_probe_init(&measuring->probe, measuring->open->metric, measuring->x,
+	                  measuring->open->layout.dims);
+	hybrid_lookup_query(measuring->search, &measuring->probe);
+	return self;
+}
+
+/* search_all: all queries through all levels. */
+static void
+search_all(Measuring *measuring)
+{
+	int64 query;
+
+	while ((query = hybrid_team_next(measuring->team)) < measuring->queries->count)
+	{
+		search_for(measuring, (int) query);
+		hybrid_team_done(measuring->team, 1);
+	}
+	hybrid_team_meet(measuring->team);
+}
+
+/* search_for: one query, level by level. */
+static void
+search_for(Measuring *measuring, int query)
+{
+	const Truth *truth = &measuring->measured->truths[query];
+	int64 self = ask(measuring, query);
+	int level, i;
+
+	for (level = 0; level < LEVELS; level++)
+	{
+		HybridLookupLimits limits;
+		const HybridFoundRow *finds;
+		int count, found, difficulty;
+		int64 rows;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
+			limits.missing[i] = levels[level];
+		limits.other = levels[level];
+		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
+		limits.probes = 0;
+		if (level == 0)
+		{
+			/* as many as a scan asks for, and the query's own row */
+			hybrid_lookup_limit(measuring->search, &limits);
+			finds = hybrid_lookup_next(measuring->search,
+			                           HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0), -INFINITY,
+			                           &count);
+		}
+		else
+			finds = hybrid_lookup_further(measuring->search, &limits, &count);
+		found = found_of(truth, finds, count, self);
+		rows = hybrid_lookup_work(measuring->search).rows;
+		difficulty = hybrid_lookup_difficulty(measuring->search);
+		note(&measuring->measured->sums[ALL][level], truth, found, rows);
+		if (difficulty >= 0)
+			note(&measuring->measured->sums[difficulty][level], truth, found, rows);
+	}
+}
+
+/* note: a search that has stopped there. */
+static void
+note(Sums *sums, const Truth *truth, int found, int64 rows)
+{
+	int missed = truth->count - found;
+
+	pg_atomic_fetch_add_u64(&sums->tried, 1);
+	pg_atomic_fetch_add_u64(&sums->rows, rows);
+	pg_atomic_fetch_add_u64(&sums->wanted, truth->count);
+	pg_atomic_fetch_add_u64(&sums->found, found);
+	pg_atomic_fetch_add_u64(&sums->missed_missed, missed * missed);
+	pg_atomic_fetch_add_u64(&sums->low, truth->count > 0 && found * 2 <= truth->count);
+}
+
+/* found_of: how many of the neighbours are among the finds. */
+static int
+found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
+{
+	int found = 0, i, j;
+
+	for (i = 0; i < count; i++)
+	{
+		for (j = 0; j < truth->count && finds[i].position != self; j++)
+			found += finds[i].position == truth->positions[j];
+	}
+	return found;
+}
+
+/* make_curve: its points; none of an index whose rows have no neighbours. */
+static int
+make_curve(const Measuring *measuring, HybridCurvePoint *curve)
+{
+	const Sums *all = measuring->measured->sums[ALL];
+	double leaves = hybrid_lookup_tree(measuring->search)->leaves;
+	double own = measuring->queries->positions != NULL ? Min(OWN * leaves / measuring->rows, 1) : 0;
+	int point, i;
+
+	if (pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &all[0].wanted)) == 0)
+		return 0;
+	for (point = 0; point < HYBRID_CURVE_POINTS; point++)
+	{
+		curve[point].recall = recalls[point];
+		curve[point].rows = (float) rows_for(all, recalls[point], own);
+		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
+			curve[point].missing[i] =
+				missing_for(measuring->measured->sums[i], all, recalls[point], own);
+	}
+	return HYBRID_CURVE_POINTS;
+}
+
+/* missing_for: at which level that recall is found. */
+static float
+missing_for(const Sums *sums, const Sums *all, double recall, double own)
+{
+	double before = 0, now;
+	int level;
+
+	if (tried_of(&sums[0]) < KNOWN)
+		return -1;
+	for (level = 0; level < LEVELS; level++)
+	{
+		now = recall_of(known(sums, all, level), own);
+		if (now >= recall)
+			break;
+		before = Max(before, now);
+	}
+	if (level == 0)
+		return levels[0];
+	if (level == LEVELS)
+		return (float) (levels[LEVELS - 1] * (1 - recall) / (1 - before));
+	return (float) (levels[level - 1] *
+	                pow(levels[level] / levels[level - 1], (recall - before) / (now - before)));
+}
+
+/* known: what is known of a level; a query that is looked at further may become a more difficult one. */
+static const Sums *
+known(const Sums *sums, const Sums *all, int level)
+{
+	return tried_of(&sums[level]) < KNOWN ? &all[level] : &sums[level];
+}
+
+/* recall_of: what searches find, as far as that is certain; less where many find half or less. */
+static double
+recall_of(const Sums *sums, double own)
+{
+	double tried = tried_of(sums);
+	double wanted = mean_of(&sums->wanted, sums), missed, variance, deviation;
+
+	/* nothing else is known to find all */
+	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
+	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
+	deviation = sqrt(Max(variance, 0) / tried);
+	missed += deviation * Min(missed / ROOM, 1) + own * missed;
+	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
+}
+
+/* rows_for: looked at for that recall, on average. */
+static double
+rows_for(const Sums *all, double recall, double own)
+{
+	int level = 0;
+
+	while (level + 1 < LEVELS && recall_of(&all[level], own) < recall)
+		level++;
+	return mean_of(&all[level].rows, &all[level]);
+}
+
+static double
+mean_of(const pg_atomic_uint64 *sum, const Sums *sums)
+{
+	return (double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, sum)) /
+	       Max(tried_of(sums), 1);
+}
+
+static double
+tried_of(const Sums *sums)
+{
+	return (double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &sums->tried));
+}

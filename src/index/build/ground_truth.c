@@ -1,0 +1,293 @@
+/*
+ * ground_truth.c
+ *		The nearest rows to many queries, by codes of all lists at once.
+ *
+ * Each query keeps the rows with the least bounds (ground_truth_batches.c).  Their vectors are looked at in this
+ * order until the next bound is above the worst of those that are wanted.  A query that has come to
+ * the end of what it kept is searched for as scans are, by lookup.c.
+ */
+#include "postgres.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "server/position.h"
+
+#include "index/tree/tree.h"
+#include "index/build/ground_truth_state.h"
+#include "index/page/distance_bound.h"
+
+#define LOOKED_AT 16 /* rows whose vectors are fetched together */
+
+/* Row: whose vector is looked at next. */
+typedef struct Row
+{
+	HybridPlace at;
+	int leaf;
+	int64 position;
+	float lower;
+} Row;
+
+static void begin_queries(Search *search, const float *x);
+static void list_leaves(Search *search);
+static Leaf *add_leaf(Search *search, const HybridLink *link);
+static int answer(Search *search, int query, int64 self, HybridGroundTruth *truths);
+static bool look_at_kept(Search *search, int query);
+static void find_places(Search *search, const HyNeighbor *kept, int count, Row *rows);
+static void look_at(Search *search, int query, const Row *row);
+static float worst(const Search *search, int query);
+static int compare_finds(const void *a, const void *b);
+static void look_up(Search *search, int query);
+
+void
+hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, const int64 *self,
+                    int queries, int k, HybridGroundTruth *truths, int *counts)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid truths", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Search search;
+	int i;
+
+	Assert(open->coded && k < HYBRID_TRUTHS_KEPT);
+	if (queries > 0)
+	{
+		memset(&search, 0, sizeof(search));
+		search.index = index;
+		search.open = open;
+		search.queries = queries;
+		search.k = k + 1;
+		begin_queries(&search, x);
+		list_leaves(&search);
+		hybrid_ground_truth_gather(&search);
+		for (i = 0; i < queries; i++)
+			counts[i] = answer(&search, i, self[i], truths + (Size) i * k);
+		if (search.lookup != NULL)
+			hybrid_lookup_end(search.lookup);
+		hybrid_frontier_clear(&search.frontier);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* begin_queries: all are made ready, in the same frame. */
+static void
+begin_queries(Search *search, const float *x)
+{
+	const HybridLayout *layout = &search->open->layout;
+	HybridScorer *shared = palloc(sizeof(HybridScorer));
+	Size place = layout->dims * sizeof(float), tables = hy_code_tables_size(layout->padded);
+	int i;
+
+	search->probes = palloc(search->queries * sizeof(HybridProbe));
+	search->scorers = palloc(search->queries * sizeof(HybridScorer));
+	search->prepared = palloc(search->queries * sizeof(HyCodeQuery));
+	search->kept = palloc(search->queries * sizeof(HyTopK));
+	search->finds = palloc(HYBRID_TRUTHS_KEPT * sizeof(Find));
+	search->nearest.items = palloc(search->k * sizeof(HyNeighbor));
+	search->centroid = palloc0(place);
+	hybrid_scorer_init(shared, search->index, search->open);
+	for (i = 0; i < search->queries; i++)
+	{
+		HybridScorer *scorer = &search->scorers[i];
+
+		CHECK_FOR_INTERRUPTS();
+		hybrid_probe_init(&search->probes[i], search->open->metric, x + (Size) i * layout->dims,
+		                  layout->dims);
+		hybrid_scorer_query(shared, &search->probes[i]);
+		*scorer = *shared;
+		scorer->place = memcpy(palloc(place), shared->place, place);
+		scorer->absolute = memcpy(palloc(place), shared->absolute, place);
+		scorer->tables = memcpy(palloc(tables), shared->tables, tables);
+		scorer->query.tables = scorer->tables;
+		search->prepared[i] = scorer->query;
+		hy_topk_init(&search->kept[i], palloc(HYBRID_TRUTHS_KEPT * sizeof(HyNeighbor)),
+		             HYBRID_TRUTHS_KEPT);
+	}
+	hybrid_frontier_init(&search->frontier, shared, CurrentMemoryContext);
+}
+
+/* list_leaves: all leaf lists of the tree as it is now. */
+static void
+list_leaves(Search *search)
+{
+	HybridLookupLimits limits = {.eps = HYBRID_TRUTHS_SURE};
+	HybridFrontier *frontier = &search->frontier;
+	int count = frontier->scorer->tree.height == 0, i, j;
+
+	hybrid_frontier_begin(frontier, &limits);
+	for (i = 0; i < frontier->inner.count; i++)
+		count += frontier->inner.items[i]->count;
+	search->leaves = MemoryContextAllocHuge(CurrentMemoryContext, Max(count, 1) * sizeof(Leaf));
+	if (frontier->scorer->tree.height == 0)
+		add_leaf(search, &frontier->scorer->tree.root);
+	for (i = 0; i < frontier->inner.count; i++)
+	{
+		const HybridInner *inner = frontier->inner.items[i];
+
+		for (j = 0; j < inner->count; j++)
+		{
+			Leaf *leaf = add_leaf(search, &inner->below[j]);
+
+			leaf->above = inner;
+			leaf->entry = j;
+		}
+	}
+}
+
+static Leaf *
+add_leaf(Search *search, const HybridLink *link)
+{
+	Leaf *leaf = &search->leaves[search->leaves_count++];
+
+	memset(leaf, 0, sizeof(*leaf));
+	leaf->link = *link;
+	return leaf;
+}
+
+/* answer: what is near a query; how many there are. */
+static int
+answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
+{
+	int count = 0, i;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!look_at_kept(search, query))
+		look_up(search, query);
+	else
+		qsort(search->finds, search->finds_count, sizeof(Find), compare_finds);
+	search->finds_count = Min(search->finds_count, search->k);
+	for (i = 0; i < search->finds_count && count < search->k - 1; i++)
+	{
+		const Find *find = &search->finds[i];
+
+		if (find->position == self)
+			continue;
+		truths[count].position = find->position;
+		truths[count++].distance = find->distance;
+	}
+	return count;
+}
+
+/* look_at_kept: vectors, until no other row can be nearer; false: it may be one that was not kept. */
+static bool
+look_at_kept(Search *search, int query)
+{
+	HyTopK *kept = &search->kept[query];
+	int first, i;
+
+	hy_topk_sort(kept);
+	hy_topk_init(&search->nearest, search->nearest.items, search->k);
+	search->finds_count = 0;
+	search->widest = 0;
+	for (first = 0; first < kept->count; first += LOOKED_AT)
+	{
+		int count = Min(kept->count - first, LOOKED_AT);
+		Row rows[LOOKED_AT];
+
+		if (!((float) kept->items[first].distance < worst(search, query)))
+			return true;
+		find_places(search, kept->items + first, count, rows);
+		for (i = 0; i < count; i++)
+		{
+			/* those before it were nearer than they looked */
+			if (!(rows[i].lower < worst(search, query)))
+				return true;
+			look_at(search, query, &rows[i]);
+		}
+	}
+	return kept->count < HYBRID_TRUTHS_KEPT;
+}
+
+/* find_places: of rows, whose vectors are fetched meanwhile. */
+static void
+find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
+{
+	const HybridLayout *layout = &search->open->layout;
+	const HybridScorer *scorer = search->frontier.scorer;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		const Gathered *gathered = &search->gathered[kept[i].row / HY_CODE_ROWS];
+		int row = (int) (kept[i].row % HY_CODE_ROWS);
+		Buffer buffer = hybrid_list_read(
+			search->index, layout, &search->leaves[gathered->leaf].link, 0, gathered->page, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridBlock *block =
+			hybrid_block(&layout->leaf, page, gathered->first / HY_CODE_ROWS);
+
+		rows[i].lower = (float) kept[i].distance;
+		rows[i].leaf = gathered->leaf;
+		rows[i].position = hybrid_position(&block->tid[row]);
+		rows[i].at = hybrid_scorer_place(scorer, page, gathered->page, 0, gathered->first + row);
+		UnlockReleaseBuffer(buffer);
+		hybrid_scorer_expect(scorer, rows[i].at);
+	}
+}
+
+/* look_at: the stored vector of a row. */
+static void
+look_at(Search *search, int query, const Row *row)
+{
+	Find *find = &search->finds[search->finds_count++];
+	float width;
+
+	find->distance = hybrid_scorer_row(&search->scorers[query], &search->leaves[row->leaf].link,
+	                                   row->at, &width);
+	/* what has no distance comes last, as in a sort */
+	if (isnan(find->distance))
+		find->distance = INFINITY;
+	if (isfinite(width))
+		search->widest = Max(search->widest, width);
+	find->position = row->position;
+	(void) hy_topk_push(&search->nearest, find->distance, find->position);
+}
+
+/*
+ * worst: of the k nearest, in the unit of the estimates; infinite while there are fewer.  Distances of
+ * finds say what rounding may have added to stored vectors, of which codes know nothing.
+ */
+static float
+worst(const Search *search, int query)
+{
+	return search->nearest.count < search->nearest.k
+	           ? INFINITY
+	           : hybrid_scorer_unit(&search->scorers[query],
+	                                search->nearest.items[0].distance + search->widest);
+}
+
+static int
+compare_finds(const void *a, const void *b)
+{
+	const Find *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return (x->position > y->position) - (x->position < y->position);
+}
+
+/* look_up: finds, list by list, in order. */
+static void
+look_up(Search *search, int query)
+{
+	HybridLookupLimits limits = {.eps = HYBRID_TRUTHS_SURE, .probes = INT_MAX};
+	const HybridFoundRow *found;
+	int count, i;
+
+	if (search->lookup == NULL)
+		search->lookup = hybrid_lookup_new(search->index, search->open, NULL);
+	hybrid_lookup_query(search->lookup, &search->probes[query]);
+	hybrid_lookup_limit(search->lookup, &limits);
+	found = hybrid_lookup_next(search->lookup, search->k, -INFINITY, &count);
+	search->finds_count = Min(count, search->k);
+	for (i = 0; i < search->finds_count; i++)
+	{
+		search->finds[i].distance = found[i].distance;
+		search->finds[i].position = found[i].position;
+	}
+}

@@ -1,0 +1,233 @@
+/*
+ * recalibrate.c
+ *		VACUUM measures the recall curve again when the index has become another; and a user's queries measure it.
+ *
+ * How far a search has to go depends on how many lists there are.  A build measures that, an insert
+ * does not: one of them would take seconds.  Until VACUUM comes by, which autovacuum lets happen
+ * after inserts, too, searches in an index that grew from nothing go by what each of them expects, and others by what was.
+ *
+ * hybrid_index_measure has the curve measured on queries that its caller gives, in the same way.  That curve stays until
+ * it is due to be measured again, on rows.
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "server/position.h"
+
+#include "index/build/build.h"
+#include "index/build/recalibrate.h"
+#include "index/page/lock.h"
+#include "index/tree/tree.h"
+
+#define TRIES 64 /* for each of them; many lists are short */
+#define SEED 1
+
+static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
+                         const HybridTree *tree, const HybridFrame *frame, int most);
+static void sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
+                        const HybridFrame *frame, HybridLink list, pg_prng_state *random);
+static void take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
+                     const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid);
+static double count_rows(Relation index, const HybridIndex *open, const HybridTree *tree);
+static void take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values,
+                        int count, int most);
+static int measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
+                   const HybridQueries *sample, double rows);
+static void write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves,
+                        bool by_queries);
+
+bool
+hybrid_recalibrate_due(Relation index, const HybridIndex *open)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	/* one list alone is searched whole */
+	return open->coded && tree.height > 0 &&
+	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
+	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
+}
+
+bool
+hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries *kept,
+                   const void *const *values, int count)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid learn", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
+	HybridTree tree;
+	int size = 0;
+
+	/* Searches without a snapshot: lists that they are on their way to are not freed meanwhile. */
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_tree_read(index, &tree);
+	if (open->coded && tree.height > 0)
+	{
+		double rows = count_rows(index, open, &tree);
+		int wanted = hybrid_calibrate_queries(rows, open->layout.dims,
+		                                      values != NULL ? count : PG_INT32_MAX);
+		HybridQueries queries;
+		HybridFrame frame;
+
+		hybrid_frame_open(&frame, index, open, tree.centre);
+		if (values != NULL)
+			take_values(&queries, open, values, count, wanted);
+		/* of an index that was nearly empty when these were taken they say too little */
+		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
+			queries = *kept;
+		else
+			sample_index(&queries, index, open, &tree, &frame, wanted);
+		if (values == NULL && frame.centre != NULL)
+			queries.centre = frame.centre;
+		else
+			queries.centre = palloc0(open->layout.dims * sizeof(float));
+		size = measure(curve, index, open, &queries, rows);
+	}
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+	if (size > 0)
+		write_curve(index, curve, size, tree.leaves, values != NULL);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return size > 0;
+}
+
+/* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
+static void
+sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
+             const HybridFrame *frame, int most)
+{
+	int dims = open->layout.dims, count, i;
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
+	pg_prng_state random;
+
+	memset(sample, 0, sizeof(*sample));
+	pg_prng_seed(&random, SEED);
+	sample->places = palloc((Size) most * dims * sizeof(float));
+	sample->positions = palloc(most * sizeof(int64));
+	for (i = 0; i < TRIES * most && sample->count < most; i++)
+		sample_list(sample, index, open, frame, lists[pg_prng_uint64_range(&random, 0, count - 1)],
+		            &random);
+	sample->kept = sample->count;
+	pfree(lists);
+}
+
+/* sample_list: the row in a slot of a list that chance names, unless there is none. */
+static void
+sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
+            const HybridFrame *frame, HybridLink list, pg_prng_state *random)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = &layout->leaf;
+	Buffer buffer = hybrid_list_read(index, layout, &list, 0, list.head, NULL);
+	const HybridListPage *content = hybrid_list_page(BufferGetPage(buffer));
+	int slots = Max(open->list_size, (int) content->total);
+	int slot = (int) pg_prng_uint64_range(random, 0, slots - 1);
+
+	while (slot >= shape->rows && BlockNumberIsValid(content->next))
+	{
+		BlockNumber next = content->next;
+
+		UnlockReleaseBuffer(buffer);
+		buffer = hybrid_list_read(index, layout, &list, 0, next, NULL);
+		content = hybrid_list_page(BufferGetPage(buffer));
+		slot -= shape->rows;
+	}
+	if (slot < content->used)
+	{
+		const HybridBlock *block = hybrid_block(shape, BufferGetPage(buffer), slot / HY_CODE_ROWS);
+
+		if ((block->live & (1U << slot % HY_CODE_ROWS)) != 0)
+			take_row(sample, index, layout, frame, BufferGetPage(buffer), slot,
+			         &block->tid[slot % HY_CODE_ROWS]);
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/* take_row: the one in this slot of a locked list page. */
+static void
+take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
+         const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid)
+{
+	char *vector = palloc(layout->stride);
+	float *widened = palloc(layout->dims * sizeof(float));
+	HybridStored stored;
+
+	hybrid_vector_read(index, layout, page, 0, slot, &stored, vector, NULL);
+	hybrid_widen_vector(layout->storage, &stored, vector, layout->dims, widened);
+	hybrid_frame_place(frame, widened, stored.norm, sample->places + sample->count * layout->dims);
+	sample->positions[sample->count++] = hybrid_position(tid);
+	pfree(vector);
+	pfree(widened);
+}
+
+/* count_rows: of the index, by the heads of its leaves. */
+static double
+count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
+{
+	int count, i;
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, 0, NULL, &count);
+	double rows = 0;
+
+	for (i = 0; i < count; i++)
+	{
+		Buffer buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		buffer = hybrid_list_read(index, &open->layout, &lists[i], 0, lists[i].head, NULL);
+		rows += hybrid_list_page(BufferGetPage(buffer))->total;
+		UnlockReleaseBuffer(buffer);
+	}
+	pfree(lists);
+	return rows;
+}
+
+/* take_values: `most` of the values, evenly spaced, as a scan takes them: relative to the origin. */
+static void
+take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
+            int most)
+{
+	int dims = open->layout.dims, i;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->kept = sample->count = most;
+	sample->places = palloc((Size) sample->count * dims * sizeof(float));
+	for (i = 0; i < sample->count; i++)
+	{
+		const void *value = values[(int64) i * count / sample->count];
+
+		memcpy(sample->places + (Size) i * dims, hybrid_type_floats(open->opclass->type, value),
+		       dims * sizeof(float));
+	}
+}
+
+/* measure: the curve on these queries; returns how many points it has. */
+static int
+measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
+        const HybridQueries *sample, double rows)
+{
+	HybridTeam *team = hybrid_team_alone();
+
+	team->measured = palloc(hybrid_calibrate_bytes(sample->count));
+	hybrid_calibrate_begin(team);
+	return hybrid_calibrate(curve, index, open, team, sample, rows);
+}
+
+static void
+write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leaves, bool by_queries)
+{
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
+
+	memcpy(meta->curve, curve, size * sizeof(HybridCurvePoint));
+	meta->curve_size = size;
+	meta->curve_leaves = leaves;
+	meta->curve_by_queries = by_queries;
+	/* one that shrank has not to become what it was */
+	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
+	hybrid_meta_end(&change);
+}

@@ -1,0 +1,277 @@
+/*
+ * check.c
+ *		hybrid_index_check(): whether an index says what its table says.
+ *
+ * Four looks.  The tree: every list is reached once, every page is sane and of one list, counts are
+ * right, every code is that of the vector beside it, no heap position is there twice.  The table,
+ * under a snapshot taken before the index was read: every row it shows is in the index with the
+ * values it has.  The entries: each points to a line pointer in use, or a later row could be taken
+ * for an indexed one.  The file: pages that nothing leads to are reported, not damage.
+ *
+ * A lock that excludes VACUUM keeps heap positions from being reused meanwhile, and the snapshot
+ * keeps moved lists.  On a standby neither can be had: there the look at line pointers is left out,
+ * and what contradicts itself is looked at again.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xlog.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "server/position.h"
+
+#include "index/check/check.h"
+#include "index/tree/tree.h"
+
+static void check_init(HybridCheck *check);
+static void check_duplicates(HybridCheck *check);
+static bool entry_holds(HybridCheck *check, const HybridCheckedEntry *entry);
+static void check_rows(HybridCheck *check, Snapshot snapshot);
+static void
+check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg);
+static bool same_value(const HybridLayout *layout, const void *a, const void *b);
+static bool read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored);
+static void check_pointers(HybridCheck *check);
+static void corrupted(HybridCheck *check, int64 position, const char *what) pg_attribute_noreturn();
+
+PG_FUNCTION_INFO_V1(hybrid_index_check);
+Datum
+hybrid_index_check(PG_FUNCTION_ARGS)
+{
+	Oid oid = PG_GETARG_OID(0);
+	Oid heap_oid = IndexGetRelation(oid, true);
+	LOCKMODE lock = RecoveryInProgress() ? AccessShareLock : ShareUpdateExclusiveLock;
+	HybridCheck check;
+	Snapshot snapshot;
+	MemoryContext context, old;
+	Oid save_user;
+	int save_context, save_nest;
+
+	memset(&check, 0, sizeof(check));
+	/* the table before the index, as everybody does */
+	if (OidIsValid(heap_oid))
+	{
+		if (!pg_class_ownercheck(heap_oid, GetUserId()))
+			aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, get_rel_name(heap_oid));
+		check.heap = table_open(heap_oid, lock);
+	}
+	check.index = hybrid_open_index(oid, AccessShareLock);
+	if (check.heap == NULL || heap_oid != IndexGetRelation(oid, false))
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+		                errmsg("could not open the table of index \"%s\"",
+		                       RelationGetRelationName(check.index))));
+
+	/* Index expressions run with the rights of the table's owner, as in CREATE INDEX. */
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(check.heap->rd_rel->relowner,
+	                       save_context | SECURITY_RESTRICTED_OPERATION);
+	save_nest = NewGUCNestLevel();
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid check", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	check_init(&check);
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	hybrid_check_tree(&check);
+	qsort(check.entries, check.count, sizeof(HybridCheckedEntry), hybrid_compare_positions);
+	check_duplicates(&check);
+	check_rows(&check, snapshot);
+	if (!RecoveryInProgress() && check.heap->rd_rel->relam == HEAP_TABLE_AM_OID)
+		check_pointers(&check);
+	hybrid_check_file(&check);
+	UnregisterSnapshot(snapshot);
+
+	AtEOXact_GUC(false, save_nest);
+	SetUserIdAndSecContext(save_user, save_context);
+	MemoryContextSwitchTo(old);
+	relation_close(check.index, AccessShareLock);
+	table_close(check.heap, lock);
+	MemoryContextDelete(context);
+	PG_RETURN_INT64((int64) check.count);
+}
+
+static void
+check_init(HybridCheck *check)
+{
+	const HybridLayout *layout = &check->open.layout;
+
+	check->open = hybrid_index_open(check->index);
+	check->strategy = GetAccessStrategy(BAS_BULKREAD);
+	check->vector = palloc(layout->stride);
+	check->expected = palloc(layout->stride);
+	check->widened = palloc(layout->floats * sizeof(float));
+	check->place = palloc(layout->floats * sizeof(float));
+	check->rotated = palloc(Max(layout->padded, 1) * sizeof(float));
+	check->codes = palloc(Max(layout->code_bytes, 1));
+	check->bits = palloc(Max(hy_code_bits_size(layout->padded), 1));
+	check->row_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid check row", ALLOCSET_DEFAULT_SIZES);
+}
+
+static void
+check_duplicates(HybridCheck *check)
+{
+	Size i;
+
+	for (i = 1; i < check->count; i++)
+	{
+		const HybridCheckedEntry *a = &check->entries[i - 1], *b = &check->entries[i];
+
+		if (a->position == b->position && entry_holds(check, a) && entry_holds(check, b))
+			corrupted(check, a->position, "has two entries for one row");
+	}
+}
+
+/* entry_holds: whether an entry is as it was when it was read. */
+static bool
+entry_holds(HybridCheck *check, const HybridCheckedEntry *entry)
+{
+	ItemPointerData tid = hybrid_position_tid(entry->position);
+
+	return hybrid_check_holds(check, &check->leaves.lists[entry->list].link, 0, entry->block,
+	                          entry->slot, &tid);
+}
+
+static void
+check_rows(HybridCheck *check, Snapshot snapshot)
+{
+	IndexInfo *info = BuildIndexInfo(check->index);
+	TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, true);
+
+	/* look at rows by the snapshot, as the second scan of CREATE INDEX CONCURRENTLY does */
+	info->ii_Concurrent = true;
+	/* ends the scan, too */
+	table_index_build_scan(check->heap, check->index, info, true, false, check_row, check, scan);
+}
+
+/* check_row: a row that the snapshot sees and the index's predicate admits. */
+static void
+check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+{
+	HybridCheck *check = (HybridCheck *) arg;
+	int64 position = hybrid_position(tid);
+	const HybridCheckedEntry *entry = NULL;
+	HybridEntry expected;
+	HybridStored stored;
+	MemoryContext old;
+	bool indexed = false;
+
+	(void) index;
+	(void) alive;
+
+	if (check->count > 0)
+		entry = bsearch(&position, check->entries, check->count, sizeof(HybridCheckedEntry),
+		                hybrid_compare_positions);
+	if (!isnull[0])
+	{
+		old = MemoryContextSwitchTo(check->row_context);
+		expected.vector = check->expected;
+		indexed = hybrid_entry_form(&check->open, values[0], tid, &expected);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(check->row_context);
+	}
+	if (!indexed)
+	{
+		if (entry != NULL && entry_holds(check, entry))
+			corrupted(check, position, "has an entry for a row that is not indexed");
+		return;
+	}
+	if (entry == NULL)
+	{
+		corrupted(check, position, "lacks a row");
+		return;
+	}
+	if (read_entry(check, entry, &stored) &&
+	    (memcmp(&stored, &expected.stored, sizeof(stored)) != 0 ||
+	     !same_value(&check->open.layout, check->vector, check->expected)) &&
+	    entry_holds(check, entry))
+		corrupted(check, position, "has other values than the table");
+}
+
+static bool
+same_value(const HybridLayout *layout, const void *a, const void *b)
+{
+	Size bytes = hybrid_stored_bytes(layout->storage, layout->dims, a);
+
+	return bytes == hybrid_stored_bytes(layout->storage, layout->dims, b) &&
+	       memcmp(a, b, bytes) == 0;
+}
+
+/* read_entry: the vector into check->vector; false: it is gone. */
+static bool
+read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored)
+{
+	PGAlignedBlock image;
+
+	if (!entry_holds(check, entry))
+		return false;
+	hybrid_check_copy(check, &check->leaves.lists[entry->list].link, 0, entry->block,
+	                  (Page) image.data);
+	hybrid_vector_read(check->index, &check->open.layout, (Page) image.data, 0, entry->slot, stored,
+	                   check->vector, check->strategy);
+	return true;
+}
+
+/* check_pointers: whether the heap has something at the position of each entry. */
+static void
+check_pointers(HybridCheck *check)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(check->heap);
+	BlockNumber at = InvalidBlockNumber;
+	Buffer buffer = InvalidBuffer;
+	Size i;
+
+	for (i = 0; i < check->count; i++)
+	{
+		int64 position = check->entries[i].position;
+		BlockNumber block = (BlockNumber) (position >> 16);
+		OffsetNumber offset = (OffsetNumber) (position & 0xFFFF);
+		Page page;
+		bool used;
+
+		CHECK_FOR_INTERRUPTS();
+		if (block >= blocks)
+			corrupted(check, position, "has an entry beyond the end of the table");
+		if (block != at)
+		{
+			if (BufferIsValid(buffer))
+				ReleaseBuffer(buffer);
+			buffer =
+				ReadBufferExtended(check->heap, MAIN_FORKNUM, block, RBM_NORMAL, check->strategy);
+			at = block;
+		}
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		used = !PageIsNew(page) && offset <= PageGetMaxOffsetNumber(page) &&
+		       ItemIdIsUsed(PageGetItemId(page, offset));
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		if (!used)
+			corrupted(check, position, "has an entry for a row that does not exist");
+	}
+	if (BufferIsValid(buffer))
+		ReleaseBuffer(buffer);
+}
+
+static void
+corrupted(HybridCheck *check, int64 position, const char *what)
+{
+	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+	                errmsg("index \"%s\" %s", RelationGetRelationName(check->index), what),
+	                errdetail("Heap position (%u,%u).", (BlockNumber) (position >> 16),
+	                          (OffsetNumber) (position & 0xFFFF)),
+	                errhint("REINDEX it.")));
+}

@@ -1,0 +1,290 @@
+/*
+ * check_file.c
+ *		The meta page's notes, and pages of the file that nothing leads to.
+ *
+ * A crash in the middle of a split leaves new pages that nobody names: no damage, but room lost.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/check/check.h"
+#include "index/tree/free_pages.h"
+#include "index/tree/tree.h"
+
+/* Stray: a page that belongs to a list that was not met. */
+typedef struct Stray
+{
+	BlockNumber block;
+	HybridLink list;
+} Stray;
+
+static void check_meta(HybridCheck *check);
+static bool has_head(HybridCheck *check, const HybridLink *list, uint16 state);
+static bool is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list);
+static uint64 *list_keys(HybridCheck *check, int64 *count);
+static bool names_page(HybridCheck *check, const HybridLink *list, BlockNumber block);
+static uint64 link_key(const HybridLink *link);
+static int compare_keys(const void *a, const void *b);
+static void damaged(HybridCheck *check, const char *what) pg_attribute_noreturn();
+
+void
+hybrid_check_file(HybridCheck *check)
+{
+	Stray *strays = NULL;
+	int64 count = 0, allocated = 0, empty = 0, lost = 0, lists, i;
+	uint64 *keys;
+	BlockNumber block;
+
+	check_meta(check);
+	for (block = 0; block < check->blocks; block++)
+	{
+		bool is_empty = false;
+		HybridLink list;
+
+		if (BlockNumberIsValid(check->owners[block]))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		if (!is_stray(check, block, &is_empty, &list))
+			continue;
+		if (is_empty)
+		{
+			empty++;
+			continue;
+		}
+		if (count == allocated)
+		{
+			allocated = Max(64, allocated * 2);
+			strays = strays == NULL ? palloc(allocated * sizeof(Stray))
+			                        : repalloc_huge(strays, allocated * sizeof(Stray));
+		}
+		strays[count].block = block;
+		strays[count++].list = list;
+	}
+	if (count > 0)
+	{
+		/* lists that were made since the tree was read */
+		keys = list_keys(check, &lists);
+		for (i = 0; i < count; i++)
+		{
+			uint64 key = link_key(&strays[i].list);
+
+			if (bsearch(&key, keys, lists, sizeof(uint64), compare_keys) == NULL ||
+			    !names_page(check, &strays[i].list, strays[i].block))
+				lost++;
+		}
+		pfree(keys);
+		pfree(strays);
+	}
+	if (lost + empty > 0)
+		ereport(
+			NOTICE,
+			(errmsg("index \"%s\" has " INT64_FORMAT " pages that belong to nothing",
+		            RelationGetRelationName(check->index), lost + empty),
+		     errdetail(INT64_FORMAT " of them were never written.", empty),
+		     errhint(
+				 "A crash leaves such pages, and so does a list that is just being made. They do "
+				 "no harm; VACUUM gives them back.")));
+}
+
+/* check_meta: the curve, and the lists that were moved. */
+static void
+check_meta(HybridCheck *check)
+{
+	Buffer buffer = ReadBuffer(check->index, HYBRID_META_BLOCK);
+	FullTransactionId next;
+	PGAlignedBlock image;
+	const HybridMeta *meta = hybrid_meta((Page) image.data);
+	float least = 0;
+	uint32 i;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	hybrid_page_check(check->index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	/* after the page: nothing on it can be newer */
+	next = ReadNextFullTransactionId();
+
+	if (meta->curve_size > HYBRID_CURVE_POINTS)
+		damaged(check, "a curve that is too long");
+	if (meta->curve_by_queries > 1 || (meta->curve_by_queries == 1 && meta->curve_size == 0))
+		damaged(check, "a curve that nothing was measured for");
+	for (i = 0; i < meta->curve_size; i++)
+	{
+		const HybridCurvePoint *point = &meta->curve[i];
+
+		int j;
+
+		if (!(point->recall >= least && point->recall < 1) || !(point->rows >= 0))
+			damaged(check, "an impossible curve");
+		for (j = 0; j < HYBRID_DIFFICULTIES; j++)
+		{
+			if (!isfinite(point->missing[j]))
+				damaged(check, "an impossible curve");
+		}
+		least = point->recall;
+	}
+	if (meta->moved_first >= HYBRID_MOVED_LISTS || meta->moved_count > HYBRID_MOVED_LISTS)
+		damaged(check, "an impossible number of moved lists");
+	for (i = 0; i < meta->moved_count; i++)
+	{
+		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
+		HybridLink list = {moved->head, moved->generation};
+
+		/* its pages may be something else by now, but not that list */
+		if (moved->head >= RelationGetNumberOfBlocks(check->index) ||
+		    moved->head == HYBRID_META_BLOCK || FullTransactionIdFollows(moved->since, next) ||
+		    has_head(check, &list, HYBRID_LIST_LIVE))
+			damaged(check, "a moved list that is none");
+	}
+}
+
+/* has_head: whether a list exists, in this state. */
+static bool
+has_head(HybridCheck *check, const HybridLink *list, uint16 state)
+{
+	Buffer buffer;
+	Page page;
+	bool has;
+
+	if (list->head >= RelationGetNumberOfBlocks(check->index))
+		return false;
+	buffer = ReadBuffer(check->index, list->head);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	has =
+		hybrid_page_belongs(page, HYBRID_PAGE_LIST, list) && hybrid_list_page(page)->state == state;
+	UnlockReleaseBuffer(buffer);
+	return has;
+}
+
+/* is_stray: whether a page is neither free nor of a moved list; empty, or of which list. */
+static bool
+is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
+{
+	Buffer buffer =
+		ReadBufferExtended(check->index, MAIN_FORKNUM, block, RBM_NORMAL, check->strategy);
+	Page page = BufferGetPage(buffer);
+	bool is_free = false;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	*empty = PageIsNew(page);
+	if (!*empty)
+	{
+		const HybridPageSpecial *special;
+
+		/* any kind will do, so long as the page is one of ours */
+		if (PageGetPageSize(page) != BLCKSZ ||
+		    ((PageHeader) page)->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) ||
+		    hybrid_special(page)->page_id != HYBRID_PAGE_ID)
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" contains a page that is not its own at block %u",
+			                       RelationGetRelationName(check->index), block),
+			                errhint("REINDEX it.")));
+		special = hybrid_special(page);
+		is_free = special->kind == HYBRID_PAGE_FREE || special->kind == HYBRID_PAGE_TAKEN;
+		list->head = special->list;
+		list->generation = special->generation;
+	}
+	UnlockReleaseBuffer(buffer);
+	if (*empty)
+		return GetRecordedFreeSpace(check->index, block) == 0;
+	/* of a centre that was replaced */
+	if (!is_free && !BlockNumberIsValid(list->head))
+		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTRE_GENERATION});
+	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);
+}
+
+/* list_keys: of all lists that the tree has now, sorted. */
+static uint64 *
+list_keys(HybridCheck *check, int64 *count)
+{
+	HybridLevel lists, below;
+	HybridTree tree;
+	uint64 *keys = NULL;
+	int level;
+	int64 i;
+
+	*count = 0;
+	hybrid_tree_read(check->index, &tree);
+	hybrid_walk_root(&tree, &lists);
+	for (level = tree.height;; level--)
+	{
+		Size bytes = (*count + lists.count) * sizeof(uint64);
+
+		keys = keys == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
+		                    : repalloc_huge(keys, bytes);
+		memset(&below, 0, sizeof(below));
+		for (i = 0; i < lists.count; i++)
+		{
+			keys[(*count)++] = link_key(&lists.lists[i].link);
+			if (level > 0)
+				hybrid_walk_below(check->index, &check->open.layout, &lists.lists[i].link, level,
+				                  &below);
+		}
+		hybrid_walk_free(&lists);
+		lists = below;
+		if (level == 0)
+			break;
+	}
+	qsort(keys, *count, sizeof(uint64), compare_keys);
+	return keys;
+}
+
+/* names_page: whether a page has become one of a list since the list was looked at. */
+static bool
+names_page(HybridCheck *check, const HybridLink *list, BlockNumber block)
+{
+	const HybridListLayout *shape = NULL;
+	BlockNumber at = list->head;
+	uint32 pages = 0;
+
+	do
+	{
+		Buffer buffer = hybrid_part_read(check->index, list, HYBRID_PAGE_LIST, at, NULL);
+		Page page = BufferGetPage(buffer);
+		bool named = at == block;
+		int i;
+
+		if (shape == NULL)
+			shape = hybrid_list_layout(&check->open.layout, hybrid_list_page(page)->level);
+		for (i = 0; i < shape->code_pages + shape->vector_pages && !named; i++)
+			named = hybrid_directory(page)[i] == block;
+		at = hybrid_list_page(page)->next;
+		UnlockReleaseBuffer(buffer);
+		if (named)
+			return true;
+		hybrid_chain_step(check->index, list, &pages);
+	} while (BlockNumberIsValid(at));
+	return false;
+}
+
+static uint64
+link_key(const HybridLink *link)
+{
+	return (uint64) link->head << 16 | link->generation;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64 x = *(const uint64 *) a, y = *(const uint64 *) b;
+
+	CHECK_FOR_INTERRUPTS();
+	return (x > y) - (x < y);
+}
+
+static void
+damaged(HybridCheck *check, const char *what)
+{
+	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+	                errmsg("index \"%s\" has a meta page with %s",
+	                       RelationGetRelationName(check->index), what),
+	                errhint("REINDEX it.")));
+}

@@ -1,0 +1,345 @@
+/*
+ * stats.c
+ *		hybrid_index_stats() and hybrid_index_curve(): what an index holds, and how far searches go in it.
+ *
+ * The list pages are read, level by level; they know how many pages of codes and vectors belong to
+ * them, so that those need not be read.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "index/tree/tree.h"
+#include "index/tree/walk.h"
+
+/* Tally: what was counted. */
+typedef struct Tally
+{
+	int64 live; /* entries of leaves */
+	int64 dead;
+	int64 leaves;
+	int64 inner;
+	int64 least; /* entries of a leaf */
+	int64 most;
+	int64 list_pages;
+	int64 code_pages;
+	int64 vector_pages;
+	int64 moved_pages;
+} Tally;
+
+static Relation open_readable(Oid oid);
+static void
+tally_tree(Tally *tally, Relation index, const HybridIndex *open, const HybridTree *tree);
+static int64 tally_list(Tally *tally, Relation index, const HybridLayout *layout,
+                        const HybridLink *list, int level);
+static int64 tally_pages(Tally *tally, const HybridListLayout *shape, Page page);
+static void tally_moved(Tally *tally, Relation index, const HybridLayout *layout);
+static void tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout);
+static int64 moved_list_pages(Relation index, const HybridLayout *layout, const HybridLink *list);
+static Datum row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree,
+                    const Tally *tally, int64 blocks);
+
+PG_FUNCTION_INFO_V1(hybrid_index_stats);
+Datum
+hybrid_index_stats(PG_FUNCTION_ARGS)
+{
+	Relation index;
+	TupleDesc descriptor;
+	HybridIndex open;
+	HybridTree tree;
+	Tally tally;
+	Datum row;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	index = open_readable(PG_GETARG_OID(0));
+	open = hybrid_index_open(index);
+	hybrid_tree_read(index, &tree);
+	memset(&tally, 0, sizeof(tally));
+	tally.least = PG_INT64_MAX;
+	tally_tree(&tally, index, &open, &tree);
+	tally_moved(&tally, index, &open.layout);
+	row = row_of(BlessTupleDesc(descriptor), &open, &tree, &tally,
+	             (int64) RelationGetNumberOfBlocks(index));
+	relation_close(index, AccessShareLock);
+	PG_RETURN_DATUM(row);
+}
+
+PG_FUNCTION_INFO_V1(hybrid_index_curve);
+Datum
+hybrid_index_curve(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Relation index = open_readable(PG_GETARG_OID(0));
+	HybridTree tree;
+	int i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	(void) hybrid_index_open(index);
+	hybrid_tree_read(index, &tree);
+	for (i = 0; i < tree.curve_size; i++)
+	{
+		const HybridCurvePoint *point = &tree.curve[i];
+		Datum missing[HYBRID_DIFFICULTIES], values[3];
+		bool unknown[HYBRID_DIFFICULTIES], nulls[3] = {false};
+		int dims[] = {HYBRID_DIFFICULTIES}, first[] = {1}, j;
+
+		for (j = 0; j < HYBRID_DIFFICULTIES; j++)
+		{
+			missing[j] = Float4GetDatum(point->missing[j]);
+			unknown[j] = point->missing[j] < 0;
+		}
+		values[0] = Float4GetDatum(point->recall);
+		values[1] = PointerGetDatum(construct_md_array(missing, unknown, 1, dims, first, FLOAT4OID,
+		                                               sizeof(float4), true, TYPALIGN_INT));
+		values[2] = Float4GetDatum(point->rows);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	relation_close(index, AccessShareLock);
+	PG_RETURN_NULL();
+}
+
+/* open_readable: for its owner and those who may scan tables for statistics. */
+static Relation
+open_readable(Oid oid)
+{
+	Relation index = hybrid_open_index(oid, AccessShareLock);
+
+	if (!pg_class_ownercheck(oid, GetUserId()) &&
+	    !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
+	return index;
+}
+
+static void
+tally_tree(Tally *tally, Relation index, const HybridIndex *open, const HybridTree *tree)
+{
+	HybridLevel lists, below;
+	int level;
+	int64 i;
+
+	hybrid_walk_root(tree, &lists);
+	for (level = tree->height;; level--)
+	{
+		memset(&below, 0, sizeof(below));
+		for (i = 0; i < lists.count; i++)
+		{
+			const HybridLink *list = &lists.lists[i].link;
+			int64 live = tally_list(tally, index, &open->layout, list, level);
+
+			if (level > 0)
+			{
+				tally->inner++;
+				hybrid_walk_below(index, &open->layout, list, level, &below);
+				continue;
+			}
+			tally->leaves++;
+			tally->live += live;
+			tally->least = Min(tally->least, live);
+			tally->most = Max(tally->most, live);
+		}
+		hybrid_walk_free(&lists);
+		if (level == 0)
+			break;
+		lists = below;
+	}
+}
+
+/* tally_list: its pages, and what is dead in a leaf; returns how many entries live. */
+static int64
+tally_list(Tally *tally, Relation index, const HybridLayout *layout, const HybridLink *list,
+           int level)
+{
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	BlockNumber block = list->head;
+	int64 live = 0;
+	uint32 pages = 0;
+
+	do
+	{
+		Buffer buffer = hybrid_list_read(index, layout, list, level, block, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+
+		(void) tally_pages(tally, shape, page);
+		live += content->live;
+		if (level == 0)
+			tally->dead += content->used - content->live;
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(index, list, &pages);
+	} while (BlockNumberIsValid(block));
+	return live;
+}
+
+/* tally_pages: a list page and those that it names; returns how many they are. */
+static int64
+tally_pages(Tally *tally, const HybridListLayout *shape, Page page)
+{
+	const BlockNumber *directory = hybrid_directory(page);
+	int64 pages = 1;
+	int i;
+
+	tally->list_pages++;
+	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
+	{
+		if (!BlockNumberIsValid(directory[i]))
+			continue;
+		pages++;
+		if (i < shape->code_pages)
+			tally->code_pages++;
+		else
+			tally->vector_pages++;
+	}
+	return pages;
+}
+
+/*
+ * tally_moved: the pages of lists that wait until nobody reads them.  The meta page remembers so many;
+ * where there may be more, the file is looked through.
+ */
+static void
+tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	PGAlignedBlock image;
+	const HybridMeta *meta = hybrid_meta((Page) image.data);
+	uint32 i;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	hybrid_page_check(index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	if (meta->moved_count >= HYBRID_MOVED_LISTS)
+	{
+		tally_moved_in_file(tally, index, layout);
+		return;
+	}
+	for (i = 0; i < meta->moved_count; i++)
+	{
+		const HybridMovedList *moved =
+			&meta->moved[((uint64) meta->moved_first + i) % HYBRID_MOVED_LISTS];
+		HybridLink list = {moved->head, moved->generation};
+
+		CHECK_FOR_INTERRUPTS();
+		tally->moved_pages += moved_list_pages(index, layout, &list);
+	}
+}
+
+/* tally_moved_in_file: the same, by the heads of lists that say that they were moved. */
+static void
+tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
+{
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
+	BlockNumber blocks = RelationGetNumberOfBlocks(index), block;
+
+	for (block = HYBRID_META_BLOCK + 1; block < blocks; block++)
+	{
+		Buffer buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+		Page page = BufferGetPage(buffer);
+		HybridLink list = {InvalidBlockNumber, 0};
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_LIST &&
+		    hybrid_special(page)->list == block &&
+		    hybrid_list_page(page)->state == HYBRID_LIST_MOVED)
+		{
+			list.head = block;
+			list.generation = hybrid_special(page)->generation;
+		}
+		UnlockReleaseBuffer(buffer);
+		if (BlockNumberIsValid(list.head))
+			tally->moved_pages += moved_list_pages(index, layout, &list);
+	}
+	FreeAccessStrategy(strategy);
+}
+
+/* moved_list_pages: 0 when somebody has taken them. */
+static int64
+moved_list_pages(Relation index, const HybridLayout *layout, const HybridLink *list)
+{
+	const HybridListLayout *shape = NULL;
+	BlockNumber block = list->head, blocks = RelationGetNumberOfBlocks(index);
+	Tally unused;
+	uint32 pages = 0;
+	int64 found = 0;
+
+	memset(&unused, 0, sizeof(unused));
+	while (block < blocks)
+	{
+		Buffer buffer = ReadBuffer(index, block);
+		Page page = BufferGetPage(buffer);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, list))
+		{
+			UnlockReleaseBuffer(buffer);
+			break;
+		}
+		if (shape == NULL)
+			shape = hybrid_list_layout(layout, hybrid_list_page(page)->level);
+		found += tally_pages(&unused, shape, page);
+		block = hybrid_list_page(page)->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(index, list, &pages);
+	}
+	return found;
+}
+
+static Datum
+row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, const Tally *tally,
+       int64 blocks)
+{
+	const HybridLayout *layout = &open->layout;
+	Size per_page = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HybridPageSpecial));
+	int64 centre = 0, named;
+	Datum values[20];
+	bool nulls[20] = {false};
+	int i = 0;
+
+	if (BlockNumberIsValid(tree->centre))
+		centre = (int64) ((layout->dims * sizeof(float) + per_page - 1) / per_page);
+	named = 1 + centre + tally->list_pages + tally->code_pages + tally->vector_pages +
+	        tally->moved_pages;
+
+	values[i++] = Int64GetDatum(tally->live);
+	values[i++] = Int64GetDatum(tally->dead);
+	values[i++] = Int32GetDatum(layout->dims);
+	values[i++] = CStringGetTextDatum(hybrid_storage_name(layout->storage));
+	values[i++] = Int32GetDatum(tree->height + 1);
+	values[i++] = Int64GetDatum(tally->leaves);
+	values[i++] = Int64GetDatum(tally->inner);
+	/* one list of all rows has no size that it is split at */
+	nulls[i] = !open->coded;
+	values[i++] = Int32GetDatum(open->list_size);
+	values[i++] = Int64GetDatum(tally->least);
+	values[i++] = Float8GetDatum((double) tally->live / tally->leaves);
+	values[i++] = Int64GetDatum(tally->most);
+	values[i++] = Int64GetDatum(blocks);
+	values[i++] = Int64GetDatum(1 + centre);
+	values[i++] = Int64GetDatum(tally->list_pages);
+	values[i++] = Int64GetDatum(tally->code_pages);
+	values[i++] = Int64GetDatum(tally->vector_pages);
+	values[i++] = Int64GetDatum(tally->moved_pages);
+	values[i++] = Int64GetDatum(Max(blocks - named, 0));
+	values[i++] = Int64GetDatum(blocks * BLCKSZ);
+	nulls[i] = tree->curve_size == 0;
+	values[i++] = CStringGetTextDatum(tree->curve_by_queries ? "queries" : "rows");
+	Assert(i == descriptor->natts);
+	return HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+}

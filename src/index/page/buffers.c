@@ -1,0 +1,129 @@
+/*
+ * buffers.c
+ *		Pages found without the buffer table, and fetched ahead.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/page/buffers.h"
+
+#define REMEMBERED 65536 /* pages, a power of two */
+#define LINE 64          /* bytes that memory is fetched by */
+
+/* Remembered: where a page was; only a hint. */
+typedef struct Remembered
+{
+	Oid file;
+	BlockNumber block;
+	Buffer buffer;
+} Remembered;
+
+static Remembered *remembered = NULL;
+
+static const Remembered *guess(Relation index, BlockNumber block);
+static Remembered *place_of(Relation index, BlockNumber block);
+
+Buffer
+hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strategy)
+{
+	Remembered *at;
+	Buffer buffer;
+
+	/* what is no block is a new one to ReadBuffer */
+	if (!BlockNumberIsValid(block))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" names a page that does not exist",
+		                       RelationGetRelationName(index)),
+		                errhint("REINDEX it.")));
+	if (strategy != NULL)
+		return ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	if (remembered == NULL)
+		remembered = MemoryContextAllocZero(TopMemoryContext, REMEMBERED * sizeof(Remembered));
+	at = place_of(index, block);
+	if (at->block == block && at->file == index->rd_node.relNode && BufferIsValid(at->buffer) &&
+	    ReadRecentBuffer(index->rd_node, MAIN_FORKNUM, block, at->buffer))
+	{
+		/* which counts for EXPLAIN, but not for the relation, which it does not know */
+		pgstat_count_buffer_read(index);
+		pgstat_count_buffer_hit(index);
+		return at->buffer;
+	}
+	buffer = ReadBuffer(index, block);
+	at->file = index->rd_node.relNode;
+	at->block = block;
+	at->buffer = buffer;
+	return buffer;
+}
+
+void
+hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes)
+{
+	const Remembered *at = guess(index, block);
+	const char *page;
+	Size i;
+
+	if (at == NULL)
+		return;
+	page = (const char *) BufferGetPage(at->buffer);
+	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(page + BLCKSZ - LINE);
+	for (i = 0; i < bytes; i += LINE)
+		__builtin_prefetch(page + offset + i);
+}
+
+void
+hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
+{
+	const Remembered *at = guess(heap, ItemPointerGetBlockNumber(tid));
+	const char *page, *id;
+
+	if (at == NULL)
+		return;
+	page = (const char *) BufferGetPage(at->buffer);
+	id = page + SizeOfPageHeaderData +
+	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
+	if (item)
+	{
+		/* nobody keeps the page from being another one by now: then this is of no use, and no harm */
+		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
+		return;
+	}
+	__builtin_prefetch(GetBufferDescriptor(at->buffer - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(id);
+}
+
+const char *
+hybrid_buffer_guess(Relation index, BlockNumber block)
+{
+	const Remembered *at = guess(index, block);
+
+	return at == NULL ? NULL : (const char *) BufferGetPage(at->buffer);
+}
+
+/* guess: where a page was, or NULL: nobody knows. */
+static const Remembered *
+guess(Relation index, BlockNumber block)
+{
+	const Remembered *at;
+
+	if (remembered == NULL || !BlockNumberIsValid(block))
+		return NULL;
+	at = place_of(index, block);
+	/* a local buffer's page may not even exist */
+	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
+		return NULL;
+	return at;
+}
+
+static Remembered *
+place_of(Relation index, BlockNumber block)
+{
+	return &remembered[(block ^ (index->rd_node.relNode * 0x9E3779B1U)) & (REMEMBERED - 1)];
+}

@@ -1,0 +1,254 @@
+/*
+ * meta.c
+ *		An open index: the meta page, read once, and what its operator class says.
+ *
+ * What the build decides is kept in the relcache entry, which every build invalidates; what changes,
+ * the tree, is read anew by each who needs it.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "index/page/index.h"
+
+/* One for all indexes: codes then follow from the vectors alone. */
+#define ROTATION_SEED UINT64CONST(0x68796272696431)
+
+static ambuild_function our_build = NULL;
+
+static const HybridOpclass *opclass_of(Relation index);
+static HybridStorage chosen_storage(const HybridType *type, const HybridOptions *options);
+static bool possible_storage(const HybridType *type, uint32 storage);
+
+void
+hybrid_index_register(ambuild_function build)
+{
+	our_build = build;
+}
+
+bool
+hybrid_is_our_index(Relation relation)
+{
+	return relation->rd_indam != NULL && relation->rd_indam->ambuild == our_build;
+}
+
+HybridIndex
+hybrid_index_open(Relation index)
+{
+	Buffer buffer;
+	Page page;
+	HybridMeta meta;
+	HybridIndex *open;
+	const HybridOpclass *opclass;
+
+	if (index->rd_amcache != NULL)
+		return *(const HybridIndex *) index->rd_amcache;
+
+	opclass = opclass_of(index);
+
+	buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if (PageIsNew(page))
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has an empty meta page", RelationGetRelationName(index)),
+		         errhint("REINDEX it.")));
+	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	memcpy(&meta, PageGetContents(page), sizeof(meta));
+	UnlockReleaseBuffer(buffer);
+
+	if (meta.magic != HYBRID_INDEX_MAGIC)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" is not a hybrid index", RelationGetRelationName(index)),
+		         errdetail("Magic number %08x instead of %08x.", meta.magic, HYBRID_INDEX_MAGIC)));
+	if (meta.format != HYBRID_INDEX_FORMAT)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" has format version %u, this library reads %u",
+		                       RelationGetRelationName(index), meta.format, HYBRID_INDEX_FORMAT),
+		                errhint("REINDEX it.")));
+	if (meta.dims < 1 || meta.dims > (uint32) opclass->type->max_dims ||
+	    !possible_storage(opclass->type, meta.storage) || meta.list_size < HYBRID_LIST_SIZE_MIN ||
+	    meta.list_size > HYBRID_LIST_SIZE_MAX)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has a damaged meta page", RelationGetRelationName(index)),
+		         errdetail("%u dimensions, storage %u, lists of %u.", meta.dims, meta.storage,
+		                   meta.list_size),
+		         errhint("REINDEX it.")));
+
+	open = MemoryContextAllocZero(index->rd_indexcxt, sizeof(HybridIndex));
+	open->opclass = opclass;
+	open->metric = opclass->metric;
+	open->lossless = hybrid_type_lossless(opclass->type, (HybridStorage) meta.storage);
+	open->coded = hybrid_opclass_coded(opclass);
+	open->list_size = (int) meta.list_size;
+	open->seed = meta.seed;
+	hybrid_layout_init(&open->layout, (int) meta.dims, (HybridStorage) meta.storage, open->coded);
+	index->rd_amcache = open;
+	return *open;
+}
+
+void
+hybrid_index_define(Relation index, HybridIndex *definition)
+{
+	const HybridOptions *options = (const HybridOptions *) index->rd_options;
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	const HybridOpclass *opclass = opclass_of(index);
+	const HybridType *type = opclass->type;
+	HybridStorage storage = chosen_storage(type, options);
+	int32 dims = column->atttypmod;
+
+	/* a domain has the type modifier of what it is over */
+	if (dims < 0)
+		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
+	if (dims < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("column does not have dimensions"),
+		                errhint("Declare it as %s(n), or index an expression such as "
+		                        "((column::%s(3))).",
+		                        type->name, type->name)));
+	if (dims < 1)
+		elog(ERROR, "unexpected number of dimensions: %d", dims);
+	if (dims > type->max_dims)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+		                errmsg("column cannot have more than %d dimensions for hybrid index",
+		                       type->max_dims)));
+	memset(definition, 0, sizeof(*definition));
+	definition->opclass = opclass;
+	definition->metric = opclass->metric;
+	definition->lossless = hybrid_type_lossless(type, storage);
+	definition->coded = hybrid_opclass_coded(opclass);
+	definition->list_size = options != NULL ? options->list_size : HYBRID_LIST_SIZE;
+	definition->seed = ROTATION_SEED;
+	hybrid_layout_init(&definition->layout, dims, storage, definition->coded);
+}
+
+void
+hybrid_index_check_options(Relation index, const HybridOptions *options)
+{
+	(void) chosen_storage(opclass_of(index)->type, options);
+}
+
+void
+hybrid_meta_init(Page page, const HybridIndex *index)
+{
+	HybridMeta *meta;
+
+	hybrid_page_init(page, HYBRID_PAGE_META, InvalidBlockNumber, 0);
+	meta = hybrid_meta(page);
+	meta->magic = HYBRID_INDEX_MAGIC;
+	meta->format = HYBRID_INDEX_FORMAT;
+	meta->dims = index->layout.dims;
+	meta->storage = index->layout.storage;
+	meta->seed = index->seed;
+	meta->list_size = index->list_size;
+	meta->centre = InvalidBlockNumber;
+	meta->root = InvalidBlockNumber;
+	((PageHeader) page)->pd_lower = (LocationIndex) (((char *) meta + sizeof(HybridMeta)) - page);
+}
+
+void
+hybrid_tree_read(Relation index, HybridTree *tree)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	Page page = BufferGetPage(buffer);
+	const HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
+	meta = hybrid_meta(page);
+	tree->centre = meta->centre;
+	tree->root.head = meta->root;
+	tree->root.generation = meta->root_generation;
+	tree->height = meta->height;
+	tree->leaves = meta->leaves;
+	tree->curve_size = (int) Min(meta->curve_size, HYBRID_CURVE_POINTS);
+	tree->curve_leaves = meta->curve_leaves;
+	tree->curve_by_queries = meta->curve_by_queries != 0;
+	tree->regroup_leaves = meta->regroup_leaves;
+	tree->noting = meta->noting != 0;
+	memcpy(tree->curve, meta->curve, sizeof(tree->curve));
+	UnlockReleaseBuffer(buffer);
+}
+
+HybridMeta *
+hybrid_meta_begin(Relation index, HybridMetaChange *change)
+{
+	change->buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	change->record = GenericXLogStart(index);
+	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	return hybrid_meta(GenericXLogRegisterBuffer(change->record, change->buffer, 0));
+}
+
+void
+hybrid_meta_end(HybridMetaChange *change)
+{
+	GenericXLogFinish(change->record);
+	UnlockReleaseBuffer(change->buffer);
+}
+
+Relation
+hybrid_open_index(Oid oid, LOCKMODE lock)
+{
+	Relation relation = relation_open(oid, lock);
+
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		                errmsg("\"%s\" is an index of a partitioned table",
+		                       RelationGetRelationName(relation)),
+		                errhint("Ask the indexes of the partitions.")));
+	/* the routine of an index is in its relcache entry: the name of the access method is not asked */
+	if (relation->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(relation))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+		                errmsg("\"%s\" is not an index of access method hybrid",
+		                       RelationGetRelationName(relation))));
+	if (RELATION_IS_OTHER_TEMP(relation))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("cannot access temporary indexes of other sessions")));
+	/* what a CREATE INDEX CONCURRENTLY has begun, or left, may be anything */
+	if (!relation->rd_index->indisvalid)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		                errmsg("index \"%s\" is not valid", RelationGetRelationName(relation))));
+	return relation;
+}
+
+/* opclass_of: of the index's operator class; lives as long as the backend. */
+static const HybridOpclass *
+opclass_of(Relation index)
+{
+	FmgrInfo *procedure = index_getprocinfo(index, 1, HYBRID_METRIC_PROC);
+
+	return (const HybridOpclass *) DatumGetPointer(FunctionCall1(procedure, PointerGetDatum(NULL)));
+}
+
+static HybridStorage
+chosen_storage(const HybridType *type, const HybridOptions *options)
+{
+	int chosen = options != NULL ? options->storage : HYBRID_STORAGE_UNSET;
+
+	if (type->dense)
+		return chosen != HYBRID_STORAGE_UNSET ? (HybridStorage) chosen : HYBRID_FLOAT16;
+	if (chosen != HYBRID_STORAGE_UNSET)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+		                errmsg("storage cannot be chosen for an index of type %s", type->name),
+		                errdetail("Its values are stored as given.")));
+	return type->storage;
+}
+
+static bool
+possible_storage(const HybridType *type, uint32 storage)
+{
+	if (storage >= HYBRID_STORAGE_COUNT)
+		return false;
+	if (!type->dense)
+		return storage == (uint32) type->storage;
+	return hybrid_storage_is_dense((HybridStorage) storage);
+}

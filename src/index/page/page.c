@@ -1,0 +1,381 @@
+/*
+ * page.c
+ *		Arithmetic and contents of the pages of a hybrid index.
+ *
+ * What a page says of its own size is compared with what its layout makes of its counts whenever it
+ * is read: a page that lies about its length is reported and never followed.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "storage/bufmgr.h"
+
+#include "index/page/page.h"
+
+#define USABLE HYBRID_STREAM_PAGE
+#define PACKED_BLOCKS 7 /* of a list page: 224 entries, whose values have 2.7 MB together */
+
+static void packed_layout_init(HybridListLayout *list);
+static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
+static bool try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks);
+static LocationIndex list_lower(const HybridListLayout *list, int used);
+static void damaged(Relation index, BlockNumber block, const char *what) pg_attribute_noreturn();
+
+void
+hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool with_codes)
+{
+	Size with_stored;
+
+	Assert(dims >= 1);
+	memset(layout, 0, sizeof(*layout));
+	layout->dims = dims;
+	layout->padded = with_codes ? hy_rotation_padded(dims) : 0;
+	layout->code_bytes = hy_code_block_size(layout->padded);
+	layout->storage = storage;
+	layout->floats = hybrid_storage_is_dense(storage) ? dims : 0;
+	layout->packed = storage == HYBRID_SPARSE;
+	layout->stride = hybrid_storage_stride(storage, dims);
+	with_stored = layout->stride + sizeof(HybridStored);
+	if (layout->packed)
+	{
+		/* there are no codes, and so no inner lists */
+		packed_layout_init(&layout->leaf);
+		Assert(layout->leaf.vector_pages * USABLE >= layout->stride);
+		return;
+	}
+	if (with_stored <= USABLE)
+	{
+		layout->span = 1;
+		layout->per_page = (int) (USABLE / with_stored);
+		layout->in_first = layout->stride;
+	}
+	else
+	{
+		layout->in_first = USABLE - sizeof(HybridStored);
+		layout->span = 1 + (int) ((layout->stride - layout->in_first + USABLE - 1) / USABLE);
+		layout->per_page = 1;
+	}
+	list_layout_init(&layout->leaf, layout, false);
+	list_layout_init(&layout->inner, layout, true);
+}
+
+void
+hybrid_page_init(Page page, HybridPageKind kind, BlockNumber list, uint16 generation)
+{
+	HybridPageSpecial *special;
+
+	PageInit(page, BLCKSZ, sizeof(HybridPageSpecial));
+	special = hybrid_special(page);
+	special->list = list;
+	special->generation = generation;
+	special->kind = kind;
+	special->page_id = HYBRID_PAGE_ID;
+}
+
+void
+hybrid_page_empty(Page page, HybridPageKind kind, const HybridLink *list)
+{
+	uint16 heads = PageIsNew(page) ? 0 : hybrid_special(page)->heads;
+
+	hybrid_page_init(page, kind, list != NULL ? list->head : InvalidBlockNumber,
+	                 list != NULL ? list->generation : 0);
+	hybrid_special(page)->heads = heads;
+}
+
+void
+hybrid_list_page_init(const HybridLayout *layout, Page page, int level, const HybridLink *list,
+                      BlockNumber block)
+{
+	HybridListPage *content = hybrid_list_page(page);
+
+	hybrid_page_init(page, HYBRID_PAGE_LIST, list->head, list->generation);
+	hybrid_list_page_begin(layout, page, level);
+	if (block == list->head)
+	{
+		hybrid_special(page)->heads = list->generation;
+		content->tail = block;
+		content->pages = 1;
+		content->level = (uint16) level;
+		content->state = HYBRID_LIST_LIVE;
+	}
+}
+
+void
+hybrid_list_page_begin(const HybridLayout *layout, Page page, int level)
+{
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	HybridListPage *content = hybrid_list_page(page);
+	BlockNumber *directory = hybrid_directory(page);
+	int i;
+
+	content->next = InvalidBlockNumber;
+	content->tail = InvalidBlockNumber;
+	content->forward[0].head = InvalidBlockNumber;
+	content->forward[1].head = InvalidBlockNumber;
+	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
+		directory[i] = InvalidBlockNumber;
+	((PageHeader) page)->pd_lower = list_lower(shape, 0);
+}
+
+void
+hybrid_page_check(Relation index, Page page, BlockNumber block, HybridPageKind kind)
+{
+	PageHeader header = (PageHeader) page;
+	HybridPageSpecial *special;
+
+	if (PageIsNew(page))
+		damaged(index, block, "an empty page");
+	if (PageGetPageSize(page) != BLCKSZ ||
+	    header->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) ||
+	    header->pd_lower > header->pd_upper || header->pd_upper > header->pd_special)
+		damaged(index, block, "a page that is not its own");
+
+	special = hybrid_special(page);
+	if (special->page_id != HYBRID_PAGE_ID || special->kind != kind)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" contains an unexpected page at block %u",
+		                RelationGetRelationName(index), block),
+		         errdetail("Page id %04x and kind %u instead of %04x and %u.", special->page_id,
+		                   special->kind, HYBRID_PAGE_ID, (unsigned) kind)));
+}
+
+void
+hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page, BlockNumber block,
+                       int level)
+{
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	const HybridListPage *content;
+
+	hybrid_page_check(index, page, block, HYBRID_PAGE_LIST);
+	content = hybrid_list_page(page);
+	/* only the head says it, and only then do entries lie where they are looked for */
+	if (hybrid_special(page)->list == block && content->level != level)
+		ereport(ERROR,
+		        (errcode(ERRCODE_INDEX_CORRUPTED),
+		         errmsg("index \"%s\" has a list of another level than its name says at block %u",
+		                RelationGetRelationName(index), block),
+		         errdetail("Level %u instead of %d.", content->level, level),
+		         errhint("REINDEX it.")));
+	if (content->used > shape->rows || content->live > content->used ||
+	    ((PageHeader) page)->pd_lower != list_lower(shape, content->used))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" contains inconsistent counts at block %u",
+		                       RelationGetRelationName(index), block),
+		                errdetail("%u slots, %u of them live, lower %u.", content->used,
+		                          content->live, ((PageHeader) page)->pd_lower)));
+}
+
+const HybridListLayout *
+hybrid_page_shape(const HybridLayout *layout, Page page)
+{
+	const HybridListPage *content = hybrid_list_page(page);
+
+	return ((PageHeader) page)->pd_lower == list_lower(&layout->leaf, content->used)
+	           ? &layout->leaf
+	           : &layout->inner;
+}
+
+bool
+hybrid_page_is_ours(Page page)
+{
+	return !PageIsNew(page) && PageGetPageSize(page) == BLCKSZ &&
+	       ((PageHeader) page)->pd_special == BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) &&
+	       hybrid_special(page)->page_id == HYBRID_PAGE_ID;
+}
+
+bool
+hybrid_page_belongs(Page page, HybridPageKind kind, const HybridLink *list)
+{
+	const HybridPageSpecial *special;
+
+	if (!hybrid_page_is_ours(page))
+		return false;
+	special = hybrid_special(page);
+	return special->kind == kind && special->list == list->head &&
+	       special->generation == list->generation;
+}
+
+float
+hybrid_radius(double radius, int64 rows)
+{
+	float made = (float) radius;
+	uint32 bits;
+	double steps = rint(log2((double) Max(rows, 1)) * HYBRID_ROWS_STEPS);
+
+	memcpy(&bits, &made, sizeof(bits));
+	bits = (bits & ~(uint32) HYBRID_ROWS_BITS) | (uint32) Min(steps, HYBRID_ROWS_BITS);
+	memcpy(&made, &bits, sizeof(made));
+	return made;
+}
+
+float
+hybrid_radius_rows(float radius)
+{
+	uint32 bits;
+
+	memcpy(&bits, &radius, sizeof(bits));
+	return exp2f((float) (bits & HYBRID_ROWS_BITS) / HYBRID_ROWS_STEPS);
+}
+
+void
+hybrid_list_put(const HybridLayout *layout, Page page, int level, int slot, const uint8 *bits,
+                const HyCode *code, const ItemPointerData *tid, float radius, bool live)
+{
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	HybridListPage *content = hybrid_list_page(page);
+	HybridBlock *block = hybrid_block(shape, page, slot / HY_CODE_ROWS);
+	int row = slot % HY_CODE_ROWS;
+
+	Assert(slot <= content->used && slot < shape->rows);
+	if (slot == content->used)
+	{
+		content->used++;
+		((PageHeader) page)->pd_lower = list_lower(shape, content->used);
+	}
+	if (layout->padded > 0 && shape->code_pages == 0)
+		hy_code_put(hybrid_block_codes(shape, block), &block->factors, layout->padded, row, bits,
+		            code);
+	else
+	{
+		block->factors.add[row] = code->add;
+		block->factors.rescale[row] = code->rescale;
+		block->factors.error[row] = code->error;
+	}
+	block->tid[row] = *tid;
+	if (shape->radius)
+		hybrid_block_radii(block)[row] = radius;
+	if (live)
+	{
+		Assert((block->live & (1U << row)) == 0);
+		block->live |= 1U << row;
+		content->live++;
+	}
+}
+
+void
+hybrid_vector_put(const HybridLayout *layout, Page page, int i, const HybridStored *stored,
+                  const void *vector)
+{
+	PageHeader header = (PageHeader) page;
+	HybridPageSpecial *special = hybrid_special(page);
+
+	Assert(i <= special->count && i < layout->per_page);
+	if (i == special->count)
+	{
+		special->count++;
+		header->pd_lower =
+			(LocationIndex) (SizeOfPageHeaderData + special->count * layout->in_first);
+		header->pd_upper =
+			(LocationIndex) (header->pd_special - special->count * sizeof(HybridStored));
+	}
+	*hybrid_stored(page, i) = *stored;
+	memcpy(hybrid_vectors(page) + i * layout->stride, vector, layout->in_first);
+}
+
+void
+hybrid_tail_range(const HybridLayout *layout, int page_of_span, Size *begin, Size *length)
+{
+	*begin = layout->in_first + (page_of_span - 1) * USABLE;
+	*length = Min(USABLE, layout->stride - *begin);
+}
+
+void
+hybrid_tail_put(const HybridLayout *layout, Page page, int page_of_span, const void *vector)
+{
+	Size begin, length;
+
+	hybrid_tail_range(layout, page_of_span, &begin, &length);
+	memcpy(PageGetContents(page), (const char *) vector + begin, length);
+	((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+}
+
+void
+hybrid_codes_put(const HybridLayout *layout, Page page, int i, const uint8 *codes)
+{
+	Size begin, length;
+
+	hybrid_codes_range(layout, i, &begin, &length);
+	memcpy(PageGetContents(page), codes + begin, length);
+	((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+}
+
+void
+hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
+{
+	/* whole steps of the kernels, so that each page's tables can be summed for themselves */
+	Size step = hy_code_block_size(HY_ROTATION_STEP);
+	Size most = USABLE / step * step;
+
+	*begin = i * most;
+	*length = Min(most, layout->code_bytes - *begin);
+}
+
+/* packed_layout_init: what the blocks leave of a list page is directory. */
+static void
+packed_layout_init(HybridListLayout *list)
+{
+	Size left;
+
+	list->codes_offset = sizeof(HybridBlock);
+	list->block_bytes = MAXALIGN(list->codes_offset + HYBRID_PIECES_BYTES);
+	list->blocks = PACKED_BLOCKS;
+	list->rows = list->blocks * HY_CODE_ROWS;
+	left = USABLE - sizeof(HybridListPage) - list->blocks * list->block_bytes;
+	list->vector_pages = (int) (MAXALIGN_DOWN(left) / sizeof(BlockNumber));
+	list->first_block = SizeOfPageHeaderData + sizeof(HybridListPage) + MAXALIGN_DOWN(left);
+}
+
+/* list_layout_init: as many blocks as fit a page; none of them whole: codes on pages of their own. */
+static void
+list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius)
+{
+	Size step = hy_code_block_size(HY_ROTATION_STEP);
+	Size most = USABLE / step * step;
+	int blocks;
+
+	list->radius = radius;
+	list->codes_offset = sizeof(HybridBlock) + (radius ? HYBRID_RADIUS_BYTES : 0);
+	list->block_bytes = MAXALIGN(list->codes_offset + layout->code_bytes);
+	for (blocks = (int) (USABLE / list->block_bytes); blocks > 0; blocks--)
+	{
+		if (try_blocks(list, layout, blocks))
+			return;
+	}
+	list->block_bytes = MAXALIGN(list->codes_offset);
+	list->code_pages = (int) ((layout->code_bytes + most - 1) / most);
+	if (!try_blocks(list, layout, 1))
+		elog(ERROR, "a block of %d dimensions does not fit a page", layout->dims);
+}
+
+static bool
+try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks)
+{
+	Size directory;
+
+	list->blocks = blocks;
+	list->rows = blocks * HY_CODE_ROWS;
+	list->vector_pages = (list->rows + layout->per_page - 1) / layout->per_page * layout->span;
+	directory = MAXALIGN((list->code_pages + list->vector_pages) * sizeof(BlockNumber));
+	list->first_block = SizeOfPageHeaderData + sizeof(HybridListPage) + directory;
+	return list->first_block + blocks * list->block_bytes <= SizeOfPageHeaderData + USABLE;
+}
+
+/* list_lower: where pd_lower of a list page stands. */
+static LocationIndex
+list_lower(const HybridListLayout *list, int used)
+{
+	int blocks = (used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+
+	return (LocationIndex) (list->first_block + blocks * list->block_bytes);
+}
+
+static void
+damaged(Relation index, BlockNumber block, const char *what)
+{
+	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+	                errmsg("index \"%s\" contains %s at block %u", RelationGetRelationName(index),
+	                       what, block),
+	                errhint("REINDEX it.")));
+}

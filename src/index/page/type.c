@@ -1,0 +1,185 @@
+/*
+ * type.c
+ *		The types whose values are indexed.
+ */
+#include "postgres.h"
+
+#include "utils/varbit.h"
+
+#include "core/bits.h"
+#include "core/distance.h"
+#include "types/sparsevec.h"
+#include "types/vector.h"
+
+#include "index/page/type.h"
+
+static int dense_dims(const void *value);
+static int sparse_dims(const void *value);
+static int bit_dims(const void *value);
+static bool store_vector(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+                         HybridStored *stored);
+static bool store_halfvec(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+                          HybridStored *stored);
+static bool store_sparsevec(HyMetric metric, const HybridLayout *layout, const void *value,
+                            void *out, HybridStored *stored);
+static bool store_bit(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+                      HybridStored *stored);
+
+const HybridType hybrid_type_vector = {.name = "vector",
+                                       .dimension = "vector dimensions",
+                                       .max_dims = HYBRID_MAX_DIM,
+                                       .dense = true,
+                                       .dtype = HY_F32,
+                                       .dims = dense_dims,
+                                       .store = store_vector};
+const HybridType hybrid_type_halfvec = {.name = "halfvec",
+                                        .dimension = "halfvec dimensions",
+                                        .max_dims = HYBRID_MAX_DIM,
+                                        .dense = true,
+                                        .dtype = HY_F16,
+                                        .dims = dense_dims,
+                                        .store = store_halfvec};
+const HybridType hybrid_type_sparsevec = {.name = "sparsevec",
+                                          .dimension = "sparsevec dimensions",
+                                          .max_dims = HY_SPARSE_MAX_DIMS,
+                                          .storage = HYBRID_SPARSE,
+                                          .dims = sparse_dims,
+                                          .store = store_sparsevec};
+const HybridType hybrid_type_bit = {.name = "bit",
+                                    .dimension = "bit lengths",
+                                    .max_dims = HYBRID_MAX_BITS,
+                                    .storage = HYBRID_BITS,
+                                    .dims = bit_dims,
+                                    .store = store_bit};
+
+bool
+hybrid_opclass_coded(const HybridOpclass *opclass)
+{
+	return opclass->type->dense && opclass->metric != HY_METRIC_L1;
+}
+
+bool
+hybrid_type_lossless(const HybridType *type, HybridStorage storage)
+{
+	return !type->dense || storage == HYBRID_FLOAT32 ||
+	       (storage == HYBRID_FLOAT16 && type->dtype == HY_F16);
+}
+
+const float *
+hybrid_type_floats(const HybridType *type, const void *value)
+{
+	const HybridDense *dense = (const HybridDense *) value;
+	float *floats;
+
+	Assert(type->dense);
+	if (type->dtype == HY_F32)
+		return (const float *) (const void *) dense->x;
+	floats = palloc(dense->dim * sizeof(float));
+	hy_kernels()->widen_f16(floats, (const uint16 *) (const void *) dense->x, dense->dim);
+	return floats;
+}
+
+double
+hybrid_sparse_pair(HyMetric metric, int dims, const void *value, const void *stored)
+{
+	const HybridSparse *sparse = (const HybridSparse *) stored;
+	HySparse a = hybrid_sparsevec_view((HybridSparsevec *) unconstify(void *, value));
+	HySparse b = {dims, sparse->count, sparse->indices,
+	              (const float *) (sparse->indices + sparse->count)};
+
+	return hy_sparse_distance(metric, &a, &b);
+}
+
+double
+hybrid_hamming_pair(HyMetric metric, int dims, const void *value, const void *stored)
+{
+	const VarBit *bits = (const VarBit *) value;
+
+	(void) metric;
+	(void) dims;
+	return hy_hamming(VARBITS(bits), (const uint8 *) stored, VARBITBYTES(bits));
+}
+
+double
+hybrid_jaccard_pair(HyMetric metric, int dims, const void *value, const void *stored)
+{
+	const VarBit *bits = (const VarBit *) value;
+
+	(void) metric;
+	(void) dims;
+	return hy_jaccard(VARBITS(bits), (const uint8 *) stored, VARBITBYTES(bits));
+}
+
+static int
+dense_dims(const void *value)
+{
+	return ((const HybridDense *) value)->dim;
+}
+
+static int
+sparse_dims(const void *value)
+{
+	return ((const HybridSparsevec *) value)->dim;
+}
+
+static int
+bit_dims(const void *value)
+{
+	return VARBITLEN((const VarBit *) value);
+}
+
+static bool
+store_vector(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+             HybridStored *stored)
+{
+	const HybridVector *vector = (const HybridVector *) value;
+
+	if (metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F32, vector->x, vector->dim)))
+		return false;
+	hybrid_store_vector(layout->storage, vector->x, vector->dim, out, stored);
+	return true;
+}
+
+static bool
+store_halfvec(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+              HybridStored *stored)
+{
+	const HybridDense *dense = (const HybridDense *) value;
+	const uint16 *halves = (const uint16 *) (const void *) dense->x;
+
+	if (metric == HY_METRIC_COSINE && !hy_has_cosine(hy_norm_sq(HY_F16, halves, dense->dim)))
+		return false;
+	hybrid_store_halves(layout->storage, halves, dense->dim, out, stored);
+	return true;
+}
+
+static bool
+store_sparsevec(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+                HybridStored *stored)
+{
+	HySparse view = hybrid_sparsevec_view((HybridSparsevec *) unconstify(void *, value));
+	HybridSparse *sparse = (HybridSparse *) out;
+
+	(void) layout;
+	/* the squared length has the bits that the cosine distance computes with */
+	if (metric == HY_METRIC_COSINE &&
+	    !hy_has_cosine((float) -hy_sparse_distance(HY_METRIC_IP, &view, &view)))
+		return false;
+	hybrid_store_as_given(stored);
+	sparse->count = view.count;
+	memcpy(sparse->indices, view.indices, view.count * sizeof(int32));
+	memcpy(sparse->indices + view.count, view.values, view.count * sizeof(float));
+	return true;
+}
+
+static bool
+store_bit(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
+          HybridStored *stored)
+{
+	const VarBit *bits = (const VarBit *) value;
+
+	(void) metric;
+	hybrid_store_as_given(stored);
+	memcpy(out, VARBITS(bits), layout->stride);
+	return true;
+}

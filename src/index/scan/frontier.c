@@ -1,0 +1,460 @@
+/*
+ * frontier.c
+ *		The lists that a search may look into, in the order in which it would.
+ *
+ * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance from c of its rows, but for some
+ * that are far outside (new_list.c).  A row at
+ * distance r from c, whose direction from there has the cosine u with that of the query, is at
+ *
+ *		|x - q|^2 = d^2 + r^2 - 2 d r u
+ *
+ * so that with m = d^2 + R^2 the rows of a list nearer than t are those with u > (m - t^2) / (2 d R), where u is
+ * not the cosine alone, but has in it what r differs from R.  This u has nearly one distribution in all lists that
+ * a query is not near to, and the rows that a search has scored are a sample of it: lookup.c finds its tail.  (What
+ * r differs by does not go away as d does: the width is 2 R sqrt(d^2 + R^2 / 10).)  For inner products,
+ * -<q,x> = -<q,c> - |q| r u, and m = -<q,c>, of a width of |q| R.
+ *
+ * Lists that were not taken are numbers in the order of the inner lists, 32 to a block, and the blocks are in a
+ * heap, each by its least: most lists are never asked for.  How far these are, their codes say; centroids are read of
+ * lists that are taken.  A list that is there has a key that is finite or -INFINITY; where distances are beyond
+ * the range of single precision it is the latter, and is looked into.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "index/scan/frontier.h"
+
+#define LANES 8        /* keys of a block that are compared at a time */
+#define RADIAL 0.1f    /* of the square of a list's radius, in its width */
+#define STEEPEST 1e30f /* inverse width of a list of equal rows */
+
+static void
+expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level);
+static void add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach);
+static void put_in_order(HybridFrontier *frontier);
+static void make_blocks(HybridFrontier *frontier);
+static void describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at);
+static void describe_lists(const HybridFrontier *frontier, const float *radii, int at);
+static inline float inverse_of(float reach_squared, float radius);
+static void make_comparable(float *keys, int count);
+static float least_of(const float *keys);
+static int slot_of(const HybridFrontier *frontier);
+static void know(HybridFrontier *frontier, int slot);
+static int take_slot(HybridFrontier *frontier, int slot);
+static void settle(HybridFrontier *frontier, int slot, float key);
+static int place_of(const float *keys, float least);
+static int add_list(HybridFrontier *frontier);
+static void *room(HybridFrontier *frontier, void *array, int count, Size size);
+
+void
+hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryContext context)
+{
+	memset(frontier, 0, sizeof(*frontier));
+	frontier->context = context;
+	frontier->scorer = scorer;
+	hybrid_inner_set_init(&frontier->inner, context);
+	hybrid_inner_set_init(&frontier->upper, context);
+}
+
+void
+hybrid_frontier_clear(HybridFrontier *frontier)
+{
+	hybrid_inner_set_clear(&frontier->inner);
+	hybrid_inner_set_clear(&frontier->upper);
+	frontier->keys_count = 0;
+	frontier->blocks_count = 0;
+	frontier->lists_count = 0;
+	frontier->waiting = 0;
+	frontier->expecting = false;
+}
+
+void
+hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits)
+{
+	const HybridTree *tree = &frontier->scorer->tree;
+	HybridReach reach = hybrid_scorer_root(frontier->scorer);
+
+	hybrid_frontier_clear(frontier);
+	frontier->limits = *limits;
+	expand(frontier, &tree->root, &reach, tree->height);
+	put_in_order(frontier);
+}
+
+bool
+hybrid_frontier_rest(const HybridFrontier *frontier)
+{
+	return frontier->waiting > 0 ||
+	       (frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY);
+}
+
+void
+hybrid_frontier_put(HybridFrontier *frontier, int which, float distance)
+{
+	hy_heap_add(frontier->order, &frontier->waiting, distance, which);
+}
+
+double
+hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit)
+{
+	HyTailGroups groups = {frontier->middle, frontier->inverse, frontier->doubt, frontier->size,
+	                       frontier->keys_count};
+	double rows = hy_tail_beyond(tail, &groups, limit, frontier->keys);
+
+	frontier->expecting = true;
+	frontier->limit = limit;
+	make_blocks(frontier);
+	return rows;
+}
+
+int
+hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, double enough,
+                     double *expected, int *taken)
+{
+	int count = 0;
+
+	while (count < most && frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY)
+	{
+		int slot = slot_of(frontier);
+
+		/* how far it is by its code, at least; how far it is, its centroid says */
+		if (frontier->which[slot] < 0)
+		{
+			CHECK_FOR_INTERRUPTS();
+			know(frontier, slot);
+			continue;
+		}
+		if (tail != NULL && count > 0 && *expected <= enough)
+			break;
+		if (tail != NULL)
+			*expected -= frontier->size[slot] * hy_tail_at(tail, frontier->blocks[0].key);
+		taken[count++] = take_slot(frontier, slot);
+	}
+	return count;
+}
+
+int
+hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken)
+{
+	int count = 0;
+
+	while (count < most && frontier->waiting > 0 && frontier->order[0].key < limit)
+		taken[count++] = hy_heap_take(frontier->order, &frontier->waiting).which;
+	return count;
+}
+
+void
+hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse)
+{
+	const HybridWaiting *list = &frontier->lists[which];
+
+	if (frontier->scorer->open.metric == HY_METRIC_IP)
+	{
+		*middle = list->reach.base;
+		*inverse = 1 / (frontier->scorer->length * list->radius);
+	}
+	else
+	{
+		*middle = list->reach.base + list->radius * list->radius;
+		*inverse = inverse_of(list->reach.base, list->radius);
+	}
+	*middle = *middle <= FLT_MAX ? *middle : -INFINITY;
+	*inverse = *inverse <= STEEPEST ? Max(*inverse, FLT_MIN) : STEEPEST;
+}
+
+Size
+hybrid_frontier_memory(const HybridFrontier *frontier)
+{
+	return frontier->keys_count * (5 * sizeof(float) + sizeof(int)) +
+	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HyHeapItem));
+}
+
+/* expand: how far the leaf lists below a list are becomes keys. */
+static void
+expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level)
+{
+	HybridScorer *scorer = frontier->scorer;
+	const HybridInner *inner;
+	int i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (level == 0)
+	{
+		/* the root is a leaf */
+		int which = add_list(frontier);
+		HybridWaiting *root = &frontier->lists[which];
+
+		memset(root, 0, sizeof(*root));
+		root->link = *list;
+		root->reach = *reach;
+		root->seen = -INFINITY;
+		hybrid_frontier_put(frontier, which, -INFINITY);
+	}
+	else if (level == 1)
+		add_keys(frontier, hybrid_inner_set_add(&frontier->inner, scorer, list, level), reach);
+	else
+	{
+		/* lists of lists: their place is taken by what is below them */
+		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
+		for (i = 0; i < inner->count; i++)
+		{
+			HybridReach below = hybrid_inner_reach(scorer, inner, level, i, NULL);
+
+			expand(frontier, &inner->below[i], &below, level - 1);
+		}
+	}
+}
+
+/* add_keys: how far what is below an inner list is, by codes. */
+static void
+add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
+{
+	int count = frontier->keys_count + inner->blocks * HY_CODE_ROWS;
+
+	if (count > frontier->keys_allocated)
+	{
+		int allocated = Max(frontier->keys_allocated * 2, count);
+
+		frontier->keys = room(frontier, frontier->keys, allocated, sizeof(float));
+		frontier->middle = room(frontier, frontier->middle, allocated, sizeof(float));
+		frontier->inverse = room(frontier, frontier->inverse, allocated, sizeof(float));
+		frontier->doubt = room(frontier, frontier->doubt, allocated, sizeof(float));
+		frontier->size = room(frontier, frontier->size, allocated, sizeof(float));
+		frontier->which = room(frontier, frontier->which, allocated, sizeof(int));
+		frontier->blocks =
+			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HyHeapItem));
+		frontier->fresh =
+			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridFresh));
+		frontier->keys_allocated = allocated;
+	}
+	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
+	                   frontier->middle + frontier->keys_count,
+	                   frontier->keys + frontier->keys_count);
+	frontier->keys_count = count;
+}
+
+/* put_in_order: what is known of the lists, and blocks of them. */
+static void
+put_in_order(HybridFrontier *frontier)
+{
+	int list, block;
+
+	frontier->blocks_count = 0;
+	for (list = 0; list < frontier->inner.count; list++)
+	{
+		const HybridInner *inner = frontier->inner.items[list];
+
+		for (block = 0; block < inner->blocks; block++)
+		{
+			describe(frontier, inner, block, frontier->blocks_count * HY_CODE_ROWS);
+			frontier->fresh[frontier->blocks_count].inner = inner;
+			frontier->fresh[frontier->blocks_count++].first = block * HY_CODE_ROWS;
+		}
+	}
+	make_blocks(frontier);
+}
+
+/* make_blocks: a heap of them, by the least key of each. */
+static void
+make_blocks(HybridFrontier *frontier)
+{
+	int block;
+
+	for (block = 0; block < frontier->blocks_count; block++)
+	{
+		frontier->blocks[block].key = least_of(frontier->keys + block * HY_CODE_ROWS);
+		frontier->blocks[block].which = block;
+	}
+	hy_heap_make(frontier->blocks, frontier->blocks_count);
+}
+
+/* describe: a block of lists, by estimates and lower bounds of their bases in `middle` and `keys`. */
+static void
+describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at)
+{
+	int count = Min(inner->count - block * HY_CODE_ROWS, HY_CODE_ROWS), i;
+
+	describe_lists(frontier, inner->radii + block * HY_CODE_ROWS, at);
+	memcpy(frontier->size + at, inner->rows + block * HY_CODE_ROWS, HY_CODE_ROWS * sizeof(float));
+	for (i = 0; i < HY_CODE_ROWS; i++)
+		frontier->which[at + i] = -1;
+	for (i = count; i < HY_CODE_ROWS; i++)
+	{
+		frontier->middle[at + i] = INFINITY;
+		frontier->inverse[at + i] = 1;
+		frontier->doubt[at + i] = 0;
+		frontier->size[at + i] = 0;
+	}
+	make_comparable(frontier->keys + at, count);
+}
+
+/* describe_lists: the arithmetic of it, of all 32. */
+static void
+describe_lists(const HybridFrontier *frontier, const float *radii, int at)
+{
+	const float *restrict keys = frontier->keys + at;
+	float *restrict middle = frontier->middle + at, *restrict inverse = frontier->inverse + at;
+	float *restrict doubt = frontier->doubt + at;
+	const bool products = frontier->scorer->open.metric == HY_METRIC_IP;
+	const float length = frontier->scorer->length, eps = frontier->limits.eps;
+	const float root = sqrtf((float) frontier->scorer->open.layout.dims);
+	int i;
+
+	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
+		float base = middle[i], radius = radii[i];
+		float steep = products ? 1 / (length * radius) : inverse_of(base, radius);
+		float error = (base - keys[i]) / eps, most = 1 / (root * error);
+
+		/* what is not known of where a list is makes a narrow one wider */
+		steep = steep < most ? steep : most;
+		inverse[i] = steep <= STEEPEST ? steep : STEEPEST;
+		inverse[i] = inverse[i] >= FLT_MIN ? inverse[i] : FLT_MIN;
+		error *= inverse[i];
+		doubt[i] = error <= FLT_MAX ? error : 0;
+		base = products ? base : base + radius * radius;
+		middle[i] = base <= FLT_MAX ? base : -INFINITY;
+	}
+}
+
+/* inverse_of: of a list whose centroid is so far away. */
+static inline float
+inverse_of(float reach_squared, float radius)
+{
+	float squared = (reach_squared > 0 ? reach_squared : 0) + RADIAL * radius * radius;
+
+	return 1 / (2 * radius * sqrtf(squared));
+}
+
+/* make_comparable: a block of keys of which `count` are lists': what is no number is below all. */
+static void
+make_comparable(float *keys, int count)
+{
+	int i;
+
+	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
+		keys[i] = keys[i] > FLT_MAX ? FLT_MAX : keys[i];
+		keys[i] = keys[i] == keys[i] ? keys[i] : -INFINITY;
+	}
+	for (i = count; i < HY_CODE_ROWS; i++)
+		keys[i] = INFINITY;
+}
+
+/* least_of: of a block of keys. */
+static float
+least_of(const float *keys)
+{
+	float least[LANES];
+	int i, j;
+
+	memcpy(least, keys, sizeof(least));
+	for (i = LANES; i < HY_CODE_ROWS; i += LANES)
+	{
+		const float *some = keys + i;
+
+		for (j = 0; j < LANES; j++)
+			least[j] = some[j] < least[j] ? some[j] : least[j];
+	}
+	for (j = 1; j < LANES; j++)
+		least[0] = least[j] < least[0] ? least[j] : least[0];
+	return least[0];
+}
+
+/* slot_of: of the list with the least key. */
+static int
+slot_of(const HybridFrontier *frontier)
+{
+	const HyHeapItem *block = &frontier->blocks[0];
+
+	return block->which * HY_CODE_ROWS +
+	       place_of(frontier->keys + block->which * HY_CODE_ROWS, block->key);
+}
+
+/* know: reads the centroid of the list with the least key, which is known by its code. */
+static void
+know(HybridFrontier *frontier, int slot)
+{
+	const HybridFresh *fresh = &frontier->fresh[slot / HY_CODE_ROWS];
+	int entry = fresh->first + slot % HY_CODE_ROWS, which = add_list(frontier);
+	HybridWaiting *list = &frontier->lists[which];
+	float key;
+
+	list->radius = fresh->inner->radii[entry];
+	list->rows = fresh->inner->rows[entry];
+	list->seen = -INFINITY;
+	list->link = fresh->inner->below[entry];
+	list->sampled = 0;
+	list->reach = hybrid_inner_reach(frontier->scorer, fresh->inner, 1, entry, NULL);
+	frontier->which[slot] = which;
+	frontier->doubt[slot] = 0;
+	hybrid_frontier_cosines(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);
+	key = frontier->expecting ? (frontier->middle[slot] - frontier->limit) * frontier->inverse[slot]
+	                          : list->reach.base;
+	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
+}
+
+/* take_slot: the list with the least key, which waits no more; its number in frontier->lists. */
+static int
+take_slot(HybridFrontier *frontier, int slot)
+{
+	int which = frontier->which[slot];
+
+	frontier->middle[slot] = INFINITY;
+	settle(frontier, slot, INFINITY);
+	return which;
+}
+
+/* settle: the list with the least key has another one now. */
+static void
+settle(HybridFrontier *frontier, int slot, float key)
+{
+	HyHeapItem *block = &frontier->blocks[0];
+
+	frontier->keys[slot] = key;
+	block->key = least_of(frontier->keys + block->which * HY_CODE_ROWS);
+	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
+}
+
+/* place_of: where a block of keys has its least, the first of several. */
+static int
+place_of(const float *keys, float least)
+{
+	int place = HY_CODE_ROWS - 1, i;
+
+	for (i = 0; i < HY_CODE_ROWS; i++)
+	{
+		int here = keys[i] == least ? i : HY_CODE_ROWS - 1;
+
+		place = here < place ? here : place;
+	}
+	return place;
+}
+
+/* add_list: room for one that is taken. */
+static int
+add_list(HybridFrontier *frontier)
+{
+	if (frontier->lists_count == frontier->lists_allocated)
+	{
+		frontier->lists_allocated = Max(256, frontier->lists_allocated * 2);
+		frontier->lists =
+			room(frontier, frontier->lists, frontier->lists_allocated, sizeof(HybridWaiting));
+		frontier->order =
+			room(frontier, frontier->order, frontier->lists_allocated, sizeof(HyHeapItem));
+	}
+	return frontier->lists_count++;
+}
+
+/* room: an array of the frontier's, made longer. */
+static void *
+room(HybridFrontier *frontier, void *array, int count, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(frontier->context, count * size)
+	                     : repalloc_huge(array, count * size);
+}

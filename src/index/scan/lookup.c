@@ -1,0 +1,618 @@
+/*
+ * lookup.c
+ *		The nearest rows by codes, one lot after another.
+ *
+ * Lists are looked into some at a time, first the nearest, and then those that are expected to have most rows
+ * nearer than the k-th best so far.  Rows wait in a heap by bounds of their distances, which come from their codes;
+ * when its turn comes, a row's stored vector says how near it is.  (As in distance browsing: G. Hjaltason and
+ * H. Samet, "Distance browsing in spatial databases", 1999.)
+ *
+ * When to stop, stopping.c says, for each search by what it has seen itself.
+ *
+ * Of a list that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
+ * again, at the distance up to which its rows have been seen.  So a search resumes where it stopped.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "core/topk.h"
+#include "server/position.h"
+
+#include "index/page/buffers.h"
+#include "index/scan/frontier.h"
+#include "core/lazy_heap.h"
+#include "index/scan/lookup.h"
+#include "index/scan/stopping.h"
+#include "index/tree/tree.h"
+#include "index/page/distance_bound.h"
+
+#define FIRST 4                /* lists that are looked into at a time, at first */
+#define MORE 6                 /* when it is known what to expect, at least */
+#define SHARE 2                /* and one in so many of those that have been */
+#define MOST HYBRID_LISTS_MOST /* and at most */
+#define SORTED 16              /* from which on they come in the order of the file */
+#define AHEAD 16               /* lists whose first pages are fetched together */
+#define HEADER 128             /* bytes of a page that are needed before its codes */
+#define FEW_ROWS 4             /* that are looked at between two looks at the worst, at first */
+#define MOST_ROWS 32           /* and later */
+#define FILTERED_FIRST 8       /* rows that are asked at a time, at first */
+#define FILTERED 64            /* and later */
+#define EXPECTED 4096          /* bytes of vectors that are fetched ahead */
+#define SPARE_LISTS 65536      /* of a search whose memory is kept */
+#define SPARE_ROWS 65536
+
+/* Row: its bound is low enough for its vector to be looked at, some day. */
+typedef struct Row
+{
+	HybridPlace at;
+	int32 list;
+	int64 position;
+} Row;
+
+struct HybridLookup
+{
+	MemoryContext context;
+	HybridScorer scorer;
+	HybridFrontier frontier;
+	HybridLookupWork work;
+	Row *rows;
+	HyLazyHeap rows_order; /* of those that wait */
+	int rows_count;
+	int rows_allocated;
+	HybridFoundRows finds;
+	HyTopK nearest;
+	int nearest_allocated;
+	HybridRowFilter filter;
+	void *filter_arg;
+	bool enough; /* it said so */
+	HybridStopping stopping;
+	int finds_before; /* that there were before the last lists were looked into */
+};
+
+/* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
+static HybridLookup *spare = NULL;
+
+static void begin_nearest(HybridLookup *search, int k);
+static float worst(const HybridLookup *search);
+static void look_again(HybridLookup *search);
+static void go_on(HybridLookup *search, double after);
+static void look_at_rows(HybridLookup *search, double after);
+static void look_at_wanted(HybridLookup *search, double after);
+static int choose_rows(HybridLookup *search, HyHeapItem *chosen, int most);
+static void look_at(HybridLookup *search, const Row *row, double after);
+static double likely_distance(const HybridFoundRow *find);
+static bool look_into_lists(HybridLookup *search);
+static int choose_lists(HybridLookup *search, int *chosen);
+static void compare(HybridLookup *search, float limit);
+static void look_into(HybridLookup *search, int which, BlockNumber following);
+static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
+static void *room(HybridLookup *search, void *array, int count, Size size);
+
+HybridLookup *
+hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
+{
+	HybridLookup *search = spare;
+	MemoryContext context, old;
+
+	if (search != NULL &&
+	    memcmp(&search->scorer.open.layout, &open->layout, sizeof(open->layout)) == 0)
+	{
+		spare = NULL;
+		/* an error takes it along */
+		MemoryContextSetParent(search->context, CurrentMemoryContext);
+		search->scorer.index = index;
+		search->scorer.open = *open;
+		search->scorer.snapshot = snapshot;
+		search->scorer.framed = false;
+		return search;
+	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "hybrid search", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	search = palloc0(sizeof(HybridLookup));
+	search->context = context;
+	hybrid_scorer_init(&search->scorer, index, open);
+	search->scorer.snapshot = snapshot;
+	hybrid_frontier_init(&search->frontier, &search->scorer, context);
+	hybrid_stopping_init(&search->stopping);
+	MemoryContextSwitchTo(old);
+	return search;
+}
+
+void
+hybrid_lookup_end(HybridLookup *search)
+{
+	hybrid_frontier_clear(&search->frontier);
+	if (search->frontier.keys_allocated > SPARE_LISTS || search->rows_allocated > SPARE_ROWS ||
+	    search->nearest_allocated > SPARE_ROWS)
+	{
+		MemoryContextDelete(search->context);
+		return;
+	}
+	/* of another index, perhaps, that was searched before this one */
+	if (spare != NULL)
+		MemoryContextDelete(spare->context);
+	search->scorer.probe = NULL;
+	search->scorer.snapshot = NULL;
+	MemoryContextSetParent(search->context, TopMemoryContext);
+	spare = search;
+}
+
+void
+hybrid_lookup_query(HybridLookup *search, const HybridProbe *probe)
+{
+	hybrid_scorer_query(&search->scorer, probe);
+	memset(&search->work, 0, sizeof(search->work));
+	hybrid_frontier_clear(&search->frontier);
+	search->rows_count = 0;
+	hy_lazy_clear(&search->rows_order);
+	hybrid_found_rows_clear(&search->finds);
+	search->filter = NULL;
+	search->enough = false;
+	hybrid_stopping_clear(&search->stopping);
+}
+
+const HybridTree *
+hybrid_lookup_tree(const HybridLookup *search)
+{
+	return &search->scorer.tree;
+}
+
+void
+hybrid_lookup_limit(HybridLookup *search, const HybridLookupLimits *limits)
+{
+	hybrid_frontier_begin(&search->frontier, limits);
+}
+
+void
+hybrid_lookup_filter(HybridLookup *search, HybridRowFilter filter, void *arg)
+{
+	search->filter = filter;
+	search->filter_arg = arg;
+}
+
+const HybridFoundRow *
+hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
+{
+	int i;
+
+	hybrid_found_rows_leave(&search->finds);
+	search->stopping.taken_count = 0;
+	begin_nearest(search, k);
+	look_again(search);
+	for (i = 0; i < search->finds.count; i++)
+		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds.items[i]),
+		                    search->finds.items[i].position);
+	go_on(search, after);
+	return hybrid_found_rows_return(&search->finds, &search->nearest, count);
+}
+
+const HybridFoundRow *
+hybrid_lookup_further(HybridLookup *search, const HybridLookupLimits *limits, int *count)
+{
+	search->frontier.limits = *limits;
+	go_on(search, -INFINITY);
+	return hybrid_found_rows_return(&search->finds, &search->nearest, count);
+}
+
+double
+hybrid_lookup_expected_recall(const HybridLookup *search)
+{
+	double share;
+
+	if (!hybrid_frontier_rest(&search->frontier))
+		return 1;
+	if (!search->stopping.estimated)
+		return NAN;
+	share = hybrid_stopping_missing(&search->stopping, &search->work) / search->nearest.k;
+	/* where it may miss more by itself, rows that were searched for say that it does not */
+	if (search->stopping.ended)
+		share = Min(share, search->frontier.limits.other);
+	return 1 - Min(share, 1);
+}
+
+const HybridFoundRow *
+hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
+{
+	*more = search->rows_order.count > 0 || hybrid_frontier_rest(&search->frontier);
+	return hybrid_found_rows_return(&search->finds, NULL, count);
+}
+
+HybridLookupWork
+hybrid_lookup_work(const HybridLookup *search)
+{
+	return search->work;
+}
+
+int
+hybrid_lookup_difficulty(const HybridLookup *search)
+{
+	return hybrid_stopping_difficulty(&search->stopping, &search->frontier, worst(search));
+}
+
+Size
+hybrid_lookup_memory(const HybridLookup *search)
+{
+	return hybrid_frontier_memory(&search->frontier) +
+	       search->rows_count * (sizeof(Row) + sizeof(HyHeapItem)) +
+	       search->finds.count * sizeof(HybridFoundRow);
+}
+
+double
+hybrid_lookup_memory_of_all(double rows, double wanted)
+{
+	return rows * (sizeof(Row) + sizeof(HyHeapItem)) + wanted * sizeof(HybridFoundRow);
+}
+
+/* begin_nearest: room for the k nearest of a lot. */
+static void
+begin_nearest(HybridLookup *search, int k)
+{
+	HyNeighbor *items = search->nearest.items;
+
+	if (k > search->nearest_allocated)
+	{
+		items = room(search, items, k, sizeof(HyNeighbor));
+		search->nearest_allocated = k;
+	}
+	hy_topk_init(&search->nearest, items, k);
+}
+
+/* look_again: where lists are counted, those that were looked into have rows for the next lot, too. */
+static void
+look_again(HybridLookup *search)
+{
+	HybridFrontier *frontier = &search->frontier;
+	int i;
+
+	if (frontier->limits.probes == 0)
+		return;
+	for (i = 0; i < frontier->lists_count; i++)
+	{
+		if (!isinf(frontier->lists[i].seen))
+			hybrid_frontier_put(frontier, i, -INFINITY);
+	}
+}
+
+/* worst: of the k nearest, in the unit of the estimates; infinite while there are fewer. */
+static float
+worst(const HybridLookup *search)
+{
+	return search->nearest.count < search->nearest.k
+	           ? INFINITY
+	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
+}
+
+/* go_on: until not more is expected to be missing than may be. */
+static void
+go_on(HybridLookup *search, double after)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		look_at_rows(search, after);
+	} while (!search->enough &&
+	         (look_into_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
+}
+
+/* look_at_rows: those that may be among the k nearest; and while there are fewer than k, any. */
+static void
+look_at_rows(HybridLookup *search, double after)
+{
+	int most = FEW_ROWS, count;
+	HyHeapItem chosen[MOST_ROWS];
+
+	if (search->filter != NULL)
+	{
+		look_at_wanted(search, after);
+		return;
+	}
+	while ((count = choose_rows(search, chosen, most)) > 0)
+	{
+		int ahead = Max((int) (EXPECTED / search->scorer.open.layout.stride), 1), i;
+
+		for (i = 0; i < Min(ahead, count); i++)
+			hybrid_scorer_expect(&search->scorer, search->rows[chosen[i].which].at);
+		for (i = 0; i < count; i++)
+		{
+			float limit = worst(search);
+
+			if (i + ahead < count)
+				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
+			/* those before it were nearer than they looked */
+			if (isinf(limit) || chosen[i].key < limit)
+				look_at(search, &search->rows[chosen[i].which], after);
+			else
+				hy_lazy_add(&search->rows_order, chosen[i].key, chosen[i].which);
+		}
+		most = Min(most * 2, MOST_ROWS);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* look_at_wanted: the same; some rows at a time are asked first. */
+static void
+look_at_wanted(HybridLookup *search, double after)
+{
+	int at_a_time = FILTERED_FIRST, i;
+
+	while (search->rows_order.count > 0 && !search->enough)
+	{
+		float limit = worst(search);
+		int chosen[FILTERED], count = 0, asked;
+		int64 positions[FILTERED];
+		bool wanted[FILTERED];
+
+		while (count < at_a_time && search->rows_order.count > 0)
+		{
+			float key = hy_lazy_least(&search->rows_order);
+
+			if (!isinf(limit) && !(key < limit))
+				break;
+			chosen[count] = hy_lazy_take(&search->rows_order).which;
+			__builtin_prefetch(&search->rows[chosen[count++]]);
+		}
+		if (count == 0)
+			break;
+		for (i = 0; i < count; i++)
+			positions[i] = search->rows[chosen[i]].position;
+		asked = search->filter(search->filter_arg, positions, count, wanted);
+		search->enough = asked < count;
+		for (i = 0; i < asked; i++)
+		{
+			if (wanted[i])
+				look_at(search, &search->rows[chosen[i]], after);
+			else
+				search->work.rejected++;
+		}
+		at_a_time = Min(at_a_time * 2, FILTERED);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* choose_rows: the next rows; they wait no more. */
+static int
+choose_rows(HybridLookup *search, HyHeapItem *chosen, int most)
+{
+	float limit = worst(search);
+	int missing = search->nearest.k - search->nearest.count, count = 0;
+
+	if (isinf(limit))
+		most = missing > 0 ? Min(missing, MOST_ROWS) : most;
+	while (count < most && search->rows_order.count > 0)
+	{
+		float key = hy_lazy_least(&search->rows_order);
+
+		if (!isinf(limit) && !(key < limit))
+			break;
+		chosen[count++] = hy_lazy_take(&search->rows_order);
+	}
+	return count;
+}
+
+/* look_at: the stored vector of a row. */
+static void
+look_at(HybridLookup *search, const Row *row, double after)
+{
+	HybridFoundRow find;
+
+	find.distance = hybrid_scorer_row(&search->scorer, &search->frontier.lists[row->list].link,
+	                                  row->at, &find.width);
+	find.position = row->position;
+	search->work.rescored++;
+	/* what has no distance comes last, as in a sort */
+	if (isnan(find.distance))
+	{
+		find.distance = INFINITY;
+		find.width = INFINITY;
+	}
+	if (find.distance < after)
+		return;
+	hybrid_found_rows_add(&search->finds, search->context, &find);
+	(void) hy_topk_push(&search->nearest, likely_distance(&find), find.position);
+}
+
+/*
+ * likely_distance: of a row whose copy is rounded, the middle of what is known of it, which is off by much
+ * less than it may be.  By the least that it may be, a search would end too soon.
+ */
+static double
+likely_distance(const HybridFoundRow *find)
+{
+	return isfinite(find->width) ? find->distance + find->width / 2 : find->distance;
+}
+
+/* look_into_lists: some of those that may have nearer rows; false: there are none. */
+static bool
+look_into_lists(HybridLookup *search)
+{
+	BlockNumber heads[MOST + 1];
+	int chosen[MOST], count = choose_lists(search, chosen), i, j;
+
+	if (count >= SORTED)
+	{
+		HyHeapItem order[MOST];
+		int rest = count;
+
+		for (i = 0; i < count; i++)
+		{
+			order[i].key = (float) search->frontier.lists[chosen[i]].link.head;
+			order[i].which = chosen[i];
+		}
+		hy_heap_make(order, rest);
+		for (i = 0; i < count; i++)
+			chosen[i] = hy_heap_take(order, &rest).which;
+	}
+	for (i = 0; i < count; i++)
+		heads[i] = search->frontier.lists[chosen[i]].link.head;
+	heads[count] = InvalidBlockNumber;
+	for (i = 0; i < count; i++)
+	{
+		/* the processor looks for where they lie as long as it takes for one */
+		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
+			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
+		look_into(search, chosen[i], heads[i + 1]);
+	}
+	return count > 0;
+}
+
+/*
+ * choose_lists: those that are looked into next; at most MOST.  While fewer than k rows are known all lists may have
+ * some, and the nearest come first.
+ */
+static int
+choose_lists(HybridLookup *search, int *chosen)
+{
+	HybridFrontier *frontier = &search->frontier;
+	HybridStopping *stopping = &search->stopping;
+	int64 share = Max(Min(search->work.lists / SHARE, MOST), FIRST);
+	float limit = frontier->limits.probes > 0 ? INFINITY : worst(search);
+	double beyond, left;
+	int count;
+
+	stopping->estimated = stopping->ended = false;
+	if (!isinf(limit))
+		compare(search, limit);
+	count = hybrid_frontier_take_again(frontier, limit, MOST, chosen);
+	if (count > 0)
+		return count;
+	if (frontier->limits.probes > 0)
+		share = Min(share, Max(frontier->limits.probes - search->work.lists, 0));
+	if (isinf(limit))
+		return hybrid_frontier_take(frontier, (int) share, NULL, 0, NULL, chosen);
+	if (hybrid_stopping_enough(stopping, frontier, limit, search->nearest.k, &search->work,
+	                           &beyond))
+		return 0;
+	left = stopping->rest;
+	count = hybrid_frontier_take(frontier, (int) Max(share, MORE), &stopping->tail, beyond, &left,
+	                             chosen);
+	hybrid_stopping_took(stopping, chosen, count);
+	search->finds_before = search->finds.count;
+	return count;
+}
+
+/* compare: what the lists that were looked into last had, with what was expected of them. */
+static void
+compare(HybridLookup *search, float limit)
+{
+	int found = 0, i;
+
+	for (i = search->finds_before; search->stopping.taken_count > 0 && i < search->finds.count; i++)
+		found +=
+			hybrid_scorer_unit(&search->scorer, likely_distance(&search->finds.items[i])) <= limit;
+	hybrid_stopping_compare(&search->stopping, &search->frontier, limit, search->nearest.k, found);
+}
+
+/*
+ * look_into: the rows of a leaf list that may be nearer than the worst, and have not been taken.  While
+ * the codes of a page are scored those of the next one are fetched, which after its last page is the
+ * following list's.
+ */
+static void
+look_into(HybridLookup *search, int which, BlockNumber following)
+{
+	HybridScorer *scorer = &search->scorer;
+	const HybridLayout *layout = &scorer->open.layout;
+	HybridWaiting *list = &search->frontier.lists[which];
+	float limit = worst(search);
+	BlockNumber block = list->link.head;
+	bool again = !isinf(list->seen);
+	HybridAim aim, before;
+	uint32 pages = 0;
+	int rows = 0, sampled;
+
+	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
+	if (again)
+		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
+	else if (search->frontier.limits.probes == 0)
+		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
+	sampled = list->sampled;
+	do
+	{
+		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+		int blocks = (content->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, b;
+
+		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
+		if (BlockNumberIsValid(content->next))
+			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
+		/* which rows were taken then, it says again */
+		aim.whole = before.whole = Min(sampled, blocks);
+		if (again)
+		{
+			hybrid_scorer_page(scorer, page, &list->link, &before, InvalidBlockNumber);
+			memcpy(scorer->taken, scorer->masks, blocks * sizeof(uint32));
+		}
+		hybrid_scorer_page(scorer, page, &list->link, &aim,
+		                   BlockNumberIsValid(content->next) ? content->next : following);
+		for (b = 0; b < aim.whole && !again; b++)
+			hybrid_stopping_rows(&search->stopping, &search->frontier, which,
+			                     hybrid_block(&layout->leaf, page, b),
+			                     scorer->estimates + b * HY_CODE_ROWS);
+		sampled -= aim.whole;
+		rows += content->live;
+		for (b = 0; b < blocks; b++)
+		{
+			const HybridBlock *entries = hybrid_block(&layout->leaf, page, b);
+			uint32 mask = scorer->masks[b] & entries->live & ~(again ? scorer->taken[b] : 0);
+
+			while (mask != 0)
+			{
+				int row = pg_rightmost_one_pos32(mask), slot = b * HY_CODE_ROWS + row;
+				float lower = scorer->lowers[slot];
+
+				mask &= mask - 1;
+				add_row(search, lower, hybrid_scorer_place(scorer, page, block, 0, slot), which,
+				        hybrid_position(&entries->tid[row]));
+			}
+		}
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(scorer->index, &list->link, &pages);
+	} while (BlockNumberIsValid(block));
+	if (isinf(list->seen))
+	{
+		search->work.lists++;
+		search->work.rows += rows;
+	}
+	/* where lists are counted, the worst may be nearer than when this one was looked into last */
+	list->seen = Max(list->seen, limit);
+	if (search->frontier.limits.probes == 0 && !isinf(limit))
+		hybrid_frontier_put(&search->frontier, which, limit);
+}
+
+/* add_row: one that waits. */
+static void
+add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position)
+{
+	Row *row;
+
+	if (search->rows_count == search->rows_allocated)
+	{
+		search->rows_allocated = Max(1024, search->rows_allocated * 2);
+		search->rows = room(search, search->rows, search->rows_allocated, sizeof(Row));
+		search->rows_order.items =
+			room(search, search->rows_order.items, search->rows_allocated, sizeof(HyHeapItem));
+	}
+	row = &search->rows[search->rows_count];
+	row->at = at;
+	row->list = list;
+	row->position = position;
+	hy_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
+}
+
+/* room: an array of the search's, made longer. */
+static void *
+room(HybridLookup *search, void *array, int count, Size size)
+{
+	return array == NULL ? MemoryContextAllocHuge(search->context, count * size)
+	                     : repalloc_huge(array, count * size);
+}

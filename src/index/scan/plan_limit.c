@@ -1,0 +1,197 @@
+/*
+ * plan_limit.c
+ *		How many rows a scan will be asked for, by the Limit node above it, and by which node.
+ *
+ * When a plan starts, the scans of our indexes in it are found, and for each the Limit node above, if
+ * there is nothing in between that changes how many rows there are.  They are kept for as long as the
+ * memory of the query, and a scan finds its own by its descriptor.  The Limit node has evaluated its
+ * expression before it asks for the first row.
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/page/index.h"
+#include "index/scan/plan_limit.h"
+
+/* PlannedScan: a scan and the Limit above it, or NULL. */
+typedef struct PlannedScan
+{
+	IndexScanState *scan;
+	const LimitState *limit;
+	bool all; /* no Limit is above, however far */
+	struct PlannedScan *next;
+} PlannedScan;
+
+/* PlannedQuery: those of one query; in its memory. */
+typedef struct PlannedQuery
+{
+	PlannedScan *scans;
+	MemoryContextCallback end;
+	struct PlannedQuery *next;
+} PlannedQuery;
+
+/* Walk: of one plan. */
+typedef struct Walk
+{
+	PlannedQuery *query;
+	MemoryContext context;
+	int limits; /* Limit nodes above */
+} Walk;
+
+static ExecutorStart_hook_type next_start = NULL;
+static PlannedQuery *queries = NULL;
+
+static void start_query(QueryDesc *query, int flags);
+static bool walk(PlanState *state, void *arg);
+static void note_scans(Walk *found, const LimitState *limit, PlanState *below);
+static void note_scan(Walk *found, const LimitState *limit, IndexScanState *scan);
+static void forget_query(void *arg);
+
+void
+hybrid_plan_limit_init(void)
+{
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_query;
+}
+
+HybridPlanLimit
+hybrid_plan_limit_of(IndexScanDesc scan)
+{
+	HybridPlanLimit asked = {NULL, -1, false};
+	const PlannedQuery *query;
+	const PlannedScan *planned;
+
+	for (query = queries; query != NULL; query = query->next)
+	{
+		for (planned = query->scans; planned != NULL; planned = planned->next)
+		{
+			const LimitState *limit = planned->limit;
+
+			if (planned->scan->iss_ScanDesc != scan)
+				continue;
+			asked.node = planned->scan;
+			asked.all = planned->all;
+			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
+			{
+				/* more is as good as all */
+				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
+				    asked.limit > PG_INT32_MAX)
+					asked.limit = PG_INT32_MAX;
+			}
+			return asked;
+		}
+	}
+	return asked;
+}
+
+static void
+start_query(QueryDesc *query, int flags)
+{
+	Walk found;
+
+	if (next_start != NULL)
+		next_start(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+	found.query = NULL;
+	found.limits = 0;
+	found.context = query->estate->es_query_cxt;
+	(void) walk(query->planstate, &found);
+}
+
+/* walk: a planstate_tree_walker's. */
+static bool
+walk(PlanState *state, void *arg)
+{
+	Walk *found = arg;
+	int limits;
+
+	if (state == NULL)
+		return false;
+	limits = IsA(state, LimitState);
+	found->limits += limits;
+	if (IsA(state, LimitState))
+		note_scans(found, (const LimitState *) state, outerPlanState(state));
+	else if (IsA(state, IndexScanState))
+		note_scan(found, NULL, (IndexScanState *) state);
+	(void) planstate_tree_walker(state, walk, arg);
+	found->limits -= limits;
+	return false;
+}
+
+/* note_scans: the scans below a Limit, through what gives each row as it got it. */
+static void
+note_scans(Walk *found, const LimitState *limit, PlanState *below)
+{
+	int i;
+
+	if (below == NULL)
+		return;
+	switch (nodeTag(below))
+	{
+		case T_ResultState:
+		case T_LockRowsState:
+			note_scans(found, limit, outerPlanState(below));
+			return;
+		case T_SubqueryScanState:
+			note_scans(found, limit, ((SubqueryScanState *) below)->subplan);
+			return;
+		case T_MergeAppendState:
+			for (i = 0; i < ((MergeAppendState *) below)->ms_nplans; i++)
+				note_scans(found, limit, ((MergeAppendState *) below)->mergeplans[i]);
+			return;
+		case T_IndexScanState:
+			note_scan(found, limit, (IndexScanState *) below);
+			return;
+		default:
+			return;
+	}
+}
+
+/* note_scan: unless it was met already, below its Limit. */
+static void
+note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
+{
+	PlannedScan *planned;
+
+	if (scan->iss_RelationDesc == NULL || !hybrid_is_our_index(scan->iss_RelationDesc))
+		return;
+	if (found->query == NULL)
+	{
+		found->query = MemoryContextAllocZero(found->context, sizeof(PlannedQuery));
+		found->query->end.func = forget_query;
+		found->query->end.arg = found->query;
+		found->query->next = queries;
+		queries = found->query;
+		MemoryContextRegisterResetCallback(found->context, &found->query->end);
+	}
+	for (planned = found->query->scans; planned != NULL; planned = planned->next)
+	{
+		if (planned->scan == scan)
+			return;
+	}
+	planned = MemoryContextAlloc(found->context, sizeof(PlannedScan));
+	planned->scan = scan;
+	planned->limit = limit;
+	planned->all = found->limits == 0;
+	planned->next = found->query->scans;
+	found->query->scans = planned;
+}
+
+/* forget_query: its memory goes, whatever ended it. */
+static void
+forget_query(void *arg)
+{
+	PlannedQuery **link = &queries;
+
+	while (*link != NULL && *link != (PlannedQuery *) arg)
+		link = &(*link)->next;
+	if (*link != NULL)
+		*link = (*link)->next;
+}

@@ -1,0 +1,525 @@
+/*
+ * scan.c
+ *		Rows in the order of their distance from a query, and rows within one.
+ *
+ * By codes lookup.c finds them, a lot at a time (scan_batches.c), and goes on when the executor wants more.
+ *
+ * An exact scan has bounded memory: a pass reads the whole store once, copies it in batches, has the dispatcher compute the
+ * distances, and keeps the nearest M candidates that lie beyond the last one returned, in the total
+ * order (distance, heap position).  When the executor has taken them all and wants more, another
+ * pass follows with four times as many, as far as work_mem reaches.  So a LIMIT costs one pass, and
+ * a scan to the end costs as many as work_mem makes necessary.
+ *
+ * Spheres are conditions.  The one around the query, or around what is taken for one where there is
+ * no ORDER BY, sets the radius: rows beyond it are not wanted, and nothing is once a lower bound is.
+ * The executor checks the others.  Without ORDER BY every stored vector is looked at once, in the order of
+ * the store: a condition's answer is complete whatever the target of recall.
+ *
+ * Reported distances are the operator's own bits when vectors are stored as given.  Otherwise
+ * they are lower bounds and the executor orders by the true distance (xs_recheckorderby).  The
+ * same mechanism serves further ORDER BY expressions after the first: they are reported as minus
+ * infinity, and the executor sorts rows that tie on the first.
+ *
+ * No lock is held between calls, nor while distances are computed: README.md says why that is
+ * enough under an MVCC snapshot.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/relscan.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "core/distance.h"
+#include "core/topk.h"
+#include "server/executor.h"
+#include "server/position.h"
+#include "types/sphere.h"
+
+#include "index/scan/scan.h"
+#include "index/scan/settings.h"
+#include "index/page/distance_bound.h"
+
+#define MAX_BATCH_ROWS 4096
+#define MAX_BATCH_BYTES (4 * 1024 * 1024)
+
+/*
+ * A candidate's row is its heap position, so that HyTopK's order is ours.  HyTopK keeps no NaN, and
+ * ORDER BY puts NaN after infinity: such a row goes in as an infinity with this bit set.
+ */
+#define ROW_IS_NAN (INT64CONST(1) << 62)
+
+static const HyNeighbor *next_candidate(IndexScanDesc scan);
+static void begin_query(IndexScanDesc scan);
+static void take_query(HybridScan *state, const HybridType *type, const void *value);
+static void take_conditions(IndexScanDesc scan);
+static bool take_sphere(HybridScan *state, const HybridSphere *sphere);
+static void run_stream(IndexScanDesc scan);
+static void measure_batch(HybridScan *state, HybridScanBatch *batch);
+static void run_pass(IndexScanDesc scan);
+static void score_batch(IndexScanDesc scan);
+static void report(IndexScanDesc scan, const HyNeighbor *candidate);
+static bool in_place(HybridScan *state, const HyNeighbor *candidate);
+static HybridScanBatch allocate_batch(const HybridStore *store);
+
+IndexScanDesc
+hybridbeginscan(Relation index, int keys, int orderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, keys, orderbys);
+	HybridScan *state = palloc0(sizeof(HybridScan));
+	int i;
+
+	state->scan_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid scan", ALLOCSET_DEFAULT_SIZES);
+	state->context =
+		AllocSetContextCreate(state->scan_context, "hybrid scan query", ALLOCSET_DEFAULT_SIZES);
+	state->scratch =
+		AllocSetContextCreate(state->scan_context, "hybrid scan batch", ALLOCSET_DEFAULT_SIZES);
+	state->first = true;
+	state->end.func = hybrid_last_scan_end;
+	state->end.arg = &state->done;
+	MemoryContextRegisterResetCallback(state->scan_context, &state->end);
+	if (orderbys > 0)
+	{
+		scan->xs_orderbyvals = palloc0(orderbys * sizeof(Datum));
+		scan->xs_orderbynulls = palloc(orderbys * sizeof(bool));
+		memset(scan->xs_orderbynulls, true, orderbys * sizeof(bool));
+		state->orderby_types = palloc(orderbys * sizeof(Oid));
+		for (i = 0; i < orderbys; i++)
+			state->orderby_types[i] = FLOAT8OID;
+		state->distances = palloc0(orderbys * sizeof(IndexOrderByDistance));
+	}
+	scan->opaque = state;
+	return scan;
+}
+
+void
+hybridrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+
+	if (keys != NULL && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+	if (orderbys != NULL && scan->numberOfOrderBys > 0)
+		memmove(scan->orderByData, orderbys, scan->numberOfOrderBys * sizeof(ScanKeyData));
+
+	(void) nkeys;
+	(void) norderbys;
+	hybrid_last_scan_end(&state->done);
+	MemoryContextReset(state->context);
+	state->batch.rows = 0;
+	memset(&state->candidates, 0, sizeof(state->candidates));
+	state->first = true;
+}
+
+bool
+hybridgettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	const HyNeighbor *candidate;
+
+	(void) direction;
+	Assert(ScanDirectionIsForward(direction));
+	candidate = next_candidate(scan);
+	if (candidate == NULL)
+		return false;
+	report(scan, candidate);
+	return true;
+}
+
+int64
+hybridgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HyNeighbor *candidate;
+	int64 count = 0;
+
+	while ((candidate = next_candidate(scan)) != NULL)
+	{
+		ItemPointerData tid = hybrid_position_tid(candidate->row);
+
+		tbm_add_tuples(bitmap, &tid, 1, state->recheck);
+		count++;
+	}
+	return count;
+}
+
+void
+hybridendscan(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+
+	if (state->filter != NULL)
+		hybrid_scan_quals_end(state->filter);
+	if (state->search != NULL)
+		hybrid_lookup_end(state->search);
+	MemoryContextDelete(state->scan_context);
+	pfree(state);
+	scan->opaque = NULL;
+}
+
+/* next_candidate: the next row, or NULL. */
+static const HyNeighbor *
+next_candidate(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	if (state->first)
+	{
+		begin_query(scan);
+		state->first = false;
+	}
+	while (state->next >= state->candidates.count && !state->exhausted)
+		run_pass(scan);
+	MemoryContextSwitchTo(old);
+
+	if (state->next >= state->candidates.count)
+	{
+		if (state->limit_reached != HY_SCAN_NO_LIMIT)
+			hy_executor_limited(hybrid_executor(), state->limit_reached);
+		if (state->limit_reached != HY_SCAN_NO_LIMIT && state->asked.all)
+			ereport(WARNING, (errmsg("a scan of index \"%s\" ended before it had all rows",
+			                         RelationGetRelationName(scan->indexRelation)),
+			                  errdetail("It needed more memory than \"hybrid.scan_mem_multiplier\" "
+			                            "times \"work_mem\"."),
+			                  errhint("Raise one of these, or order the rows without the index.")));
+		state->limit_reached = HY_SCAN_NO_LIMIT;
+		return NULL;
+	}
+	state->last = state->candidates.items[state->next++];
+	state->bounded = state->ordered;
+	state->done.returned++;
+	return &state->last;
+}
+
+/* begin_query: takes the query apart and makes ready for the first pass. */
+static void
+begin_query(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	const HybridIndex *index = &state->index;
+
+	state->index = hybrid_index_open(scan->indexRelation);
+	state->ordered = scan->numberOfOrderBys > 0;
+	if (!state->ordered && scan->numberOfKeys < 1)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+		                errmsg("index \"%s\" can only be scanned in the order of a distance",
+		                       RelationGetRelationName(scan->indexRelation))));
+	/* A candidate waits without a pin while its row may be removed and the place reused. */
+	if (!IsMVCCSnapshot(scan->xs_snapshot))
+		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
+
+	pgstat_count_index_scan(scan->indexRelation);
+
+	state->pass = 0;
+	state->filtered = 0;
+	state->limit_reached = HY_SCAN_NO_LIMIT;
+	state->next = 0;
+	state->exhausted = false;
+	state->bounded = false;
+	state->farthest = -INFINITY;
+	state->null_query = state->ordered && (scan->orderByData[0].sk_flags & SK_ISNULL) != 0;
+	memset(&state->query, 0, sizeof(state->query));
+	state->value = NULL;
+	if (state->ordered && !state->null_query)
+		take_query(state, index->opclass->type, PG_DETOAST_DATUM(scan->orderByData[0].sk_argument));
+	take_conditions(scan);
+	state->exact =
+		!state->ordered || state->null_query || !index->coded || hybrid_target_recall >= 1;
+	state->done.index = RelationGetRelid(scan->indexRelation);
+	state->done.target = state->exact ? 1 : hybrid_target_recall;
+	state->done.probes = state->exact ? 0 : hybrid_probes;
+	state->done.expected = state->exact ? 1 : NAN;
+	if (state->nothing)
+	{
+		state->exhausted = true;
+		return;
+	}
+	state->asked = hybrid_plan_limit_of(scan);
+	/* once a scan: it may be started anew for every row of another table */
+	MemoryContextSwitchTo(state->scan_context);
+	if (state->exact && state->batch.store.vectors == NULL)
+	{
+		hybrid_store_init(&state->store, scan->indexRelation, scan->xs_snapshot, index);
+		state->batch = allocate_batch(&state->store);
+	}
+	if (!state->exact && state->search == NULL)
+		state->search = hybrid_lookup_new(scan->indexRelation, index, scan->xs_snapshot);
+	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
+		state->filter = hybrid_scan_quals_new(
+			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
+	state->first_candidates = hybrid_scan_first_lot(state);
+	MemoryContextSwitchTo(state->context);
+	if (!state->exact)
+	{
+		HybridLookupLimits limits;
+
+		hybrid_lookup_query(state->search, &state->query);
+		hybrid_lookup_limits(hybrid_lookup_tree(state->search), hybrid_target_recall, hybrid_probes,
+		                     &limits);
+		hybrid_lookup_limit(state->search, &limits);
+	}
+}
+
+/* take_query: what distances are taken from, a detoasted value of the type. */
+static void
+take_query(HybridScan *state, const HybridType *type, const void *value)
+{
+	int dims = state->index.layout.dims;
+
+	if (type->dims(value) != dims)
+		ereport(ERROR,
+		        (errcode(ERRCODE_DATA_EXCEPTION),
+		         errmsg("different %s %d and %d", type->dimension, dims, type->dims(value))));
+	if (type->dense)
+		hybrid_probe_init(&state->query, state->index.metric, hybrid_type_floats(type, value),
+		                  dims);
+	else
+		state->value = value;
+}
+
+/* take_conditions: which rows are wanted, and who is to see to that. */
+static void
+take_conditions(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	int i;
+
+	state->radius = INFINITY;
+	state->within = scan->numberOfKeys > 0;
+	state->nothing = false;
+	state->recheck = !state->index.lossless;
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		const ScanKey key = &scan->keyData[i];
+		HybridSphere sphere;
+
+		Assert(key->sk_strategy == HYBRID_SPHERE_STRATEGY);
+		if ((key->sk_flags & SK_ISNULL) != 0 || !hybrid_sphere_open(key->sk_argument, &sphere) ||
+		    !take_sphere(state, &sphere))
+			state->nothing = true;
+	}
+}
+
+/* take_sphere: false: nothing is in it. */
+static bool
+take_sphere(HybridScan *state, const HybridSphere *sphere)
+{
+	const HybridLayout *layout = &state->index.layout;
+
+	if (sphere->center->dim != layout->dims)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+		                errmsg("different %s %d and %d", state->index.opclass->type->dimension,
+		                       layout->dims, sphere->center->dim)));
+	if (isnan(sphere->radius))
+		return false;
+	if (!state->ordered && state->query.x == NULL)
+		take_query(state, &hybrid_type_vector, sphere->center);
+	if (state->query.x != NULL &&
+	    memcmp(state->query.x, sphere->center->x, layout->dims * sizeof(float)) == 0)
+		state->radius = Min(state->radius, sphere->radius);
+	else
+		state->recheck = true;
+	return true;
+}
+
+/* run_pass: the next candidates after state->last, sorted. */
+static void
+run_pass(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	int k;
+
+	if (!state->ordered)
+	{
+		/* it goes on in the same round */
+		state->done.rounds = 1;
+		run_stream(scan);
+		return;
+	}
+	state->done.rounds++;
+	if (!state->exact)
+	{
+		hybrid_scan_next_lot(state);
+		return;
+	}
+	k = hybrid_scan_candidates(state->pass++, state->first_candidates);
+	if (state->candidates.items != NULL)
+		pfree(state->candidates.items);
+	hy_topk_init(&state->candidates, palloc(k * sizeof(HyNeighbor)), k);
+	state->next = 0;
+	hybrid_store_rewind(&state->store);
+	while ((state->batch.rows =
+	            hybrid_store_read(&state->store, &state->batch.store, state->batch.capacity)) > 0)
+		score_batch(scan);
+
+	hy_topk_sort(&state->candidates);
+	state->exhausted = state->candidates.count < k;
+}
+
+/* run_stream: the next rows of the store that are wanted, of one batch. */
+static void
+run_stream(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridScanBatch *batch = &state->batch;
+
+	if (state->pass++ == 0)
+	{
+		hybrid_store_rewind(&state->store);
+		hy_topk_init(&state->candidates, palloc(batch->capacity * sizeof(HyNeighbor)),
+		             batch->capacity);
+	}
+	state->next = 0;
+	state->candidates.count = 0;
+	batch->rows = hybrid_store_read(&state->store, &batch->store, batch->capacity);
+	state->exhausted = batch->rows == 0;
+	score_batch(scan);
+}
+
+/* score_batch: offers the rows of the batch as candidates and empties it. */
+static void
+score_batch(IndexScanDesc scan)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	HybridScanBatch *batch = &state->batch;
+	int i;
+
+	CHECK_FOR_INTERRUPTS();
+	state->done.work.lists =
+		Max(state->done.work.lists, Min(state->store.list + 1, state->store.count));
+	if (batch->rows == 0)
+		return;
+
+	state->done.work.rescored += batch->rows;
+	if (!state->null_query)
+		measure_batch(state, batch);
+	for (i = 0; i < batch->rows; i++)
+	{
+		HyNeighbor candidate;
+
+		candidate.distance = 0;
+		candidate.row = batch->store.positions[i];
+		if (!state->null_query)
+			candidate.distance =
+				hybrid_lower_bound(&state->query, batch->distances[i], batch->store.norms[i],
+			                       batch->store.residuals[i]);
+		if (candidate.distance > state->radius || (state->within && isnan(candidate.distance)))
+			continue;
+		if (isnan(candidate.distance))
+		{
+			candidate.distance = INFINITY;
+			candidate.row |= ROW_IS_NAN;
+		}
+		if (!state->bounded || hy_neighbor_compare(&candidate, &state->last) > 0)
+			hy_topk_push(&state->candidates, candidate.distance, candidate.row);
+	}
+	batch->rows = 0;
+}
+
+/* measure_batch: the distances of the rows of the batch from the query. */
+static void
+measure_batch(HybridScan *state, HybridScanBatch *batch)
+{
+	const HybridIndex *index = &state->index;
+	const HybridLayout *layout = &index->layout;
+	MemoryContext old;
+	HyTask task;
+	int i;
+
+	if (state->value != NULL)
+	{
+		for (i = 0; i < batch->rows; i++)
+			batch->distances[i] =
+				index->opclass->distance(index->metric, layout->dims, state->value,
+			                             batch->store.vectors + i * state->store.stride);
+		return;
+	}
+	old = MemoryContextSwitchTo(state->scratch);
+	memset(&task, 0, sizeof(task));
+	task.op = HY_OP_DISTANCE;
+	task.numeric_class = HY_CLASS_EXACT;
+	task.u.distance.metric = index->metric;
+	task.u.distance.queries.dtype = HY_F32;
+	task.u.distance.queries.dims = layout->dims;
+	task.u.distance.queries.rows = 1;
+	task.u.distance.queries.stride = layout->dims * sizeof(float);
+	task.u.distance.queries.data = state->query.x;
+	task.u.distance.targets.dtype = state->store.dtype;
+	task.u.distance.targets.dims = layout->dims;
+	task.u.distance.targets.rows = batch->rows;
+	task.u.distance.targets.stride = state->store.stride;
+	task.u.distance.targets.data = batch->store.vectors;
+	task.u.distance.targets.norms = batch->store.norms;
+	task.u.distance.out = batch->distances;
+	hybrid_run(&task, "scan the index");
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->scratch);
+}
+
+/* report: what the executor reads from the scan descriptor. */
+static void
+report(IndexScanDesc scan, const HyNeighbor *candidate)
+{
+	HybridScan *state = (HybridScan *) scan->opaque;
+	bool recheck = !state->index.lossless && !in_place(state, candidate);
+	int64 position = candidate->row & ~ROW_IS_NAN;
+	int i;
+
+	scan->xs_heaptid = hybrid_position_tid(position);
+	scan->xs_recheck = state->within && state->recheck;
+	if (!state->ordered)
+		return;
+
+	state->distances[0].value =
+		(candidate->row & ROW_IS_NAN) != 0 ? get_float8_nan() : candidate->distance;
+	state->distances[0].isnull = state->null_query;
+	for (i = 1; i < scan->numberOfOrderBys; i++)
+	{
+		state->distances[i].value = -get_float8_infinity();
+		state->distances[i].isnull = false;
+	}
+	index_store_float8_orderby_distances(scan, state->orderby_types, state->distances,
+	                                     recheck || scan->numberOfOrderBys > 1);
+}
+
+/*
+ * in_place: whether the row comes after all rows before it and before all rows after it by what is known
+ * of their distances, so that nobody has to compute its own.
+ */
+static bool
+in_place(HybridScan *state, const HyNeighbor *candidate)
+{
+	double farthest = state->farthest, upper;
+
+	if (state->exact)
+		return false;
+	upper = candidate->distance + state->finds[state->next - 1].width;
+	state->farthest = Max(farthest, upper);
+	return farthest <= candidate->distance && state->next < state->candidates.count &&
+	       upper <= state->candidates.items[state->next].distance;
+}
+
+/* allocate_batch: as many rows as pay for a dispatch, within work_mem. */
+static HybridScanBatch
+allocate_batch(const HybridStore *store)
+{
+	Size bytes = Min((Size) work_mem * 1024, MAX_BATCH_BYTES);
+	HybridScanBatch batch;
+
+	memset(&batch, 0, sizeof(batch));
+	batch.capacity = (int) Min(bytes / store->stride, MAX_BATCH_ROWS);
+	batch.capacity = Max(batch.capacity, 1);
+	batch.store.vectors = palloc(batch.capacity * store->stride);
+	batch.store.norms = palloc(batch.capacity * sizeof(float));
+	batch.store.residuals = palloc(batch.capacity * sizeof(float));
+	batch.store.positions = palloc(batch.capacity * sizeof(int64));
+	batch.distances = palloc(batch.capacity * sizeof(double));
+	return batch;
+}

@@ -1,0 +1,185 @@
+/*
+ * scan_batches.c
+ *		The way of an index scan by codes: how many rows it asks a search for at a time, and what ends it.
+ *
+ * The first lot has as many candidates as are wanted, as far as it is known, and some beside.  Where few
+ * rows meet the conditions each is dear, and they are so far apart that one is enough to know of
+ * the last that it is.
+ *
+ * Where no row is lost to conditions, those that were wanted have been found with the first lot: what is
+ * missing then are the few that make their order sure.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "index/scan/scan.h"
+#include "index/scan/settings.h"
+
+#define CANDIDATES_GROWTH 4
+#define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
+#define CROWDED 64      /* rows of which one more may have to be compared */
+#define FURTHER 16      /* part of the rows that is looked for when they were not enough */
+#define FURTHER_LEAST 4 /* but not fewer */
+
+static int lot_size(const HybridScan *state);
+static bool filters(const HybridScan *state);
+static int filter_rows(void *arg, const int64 *positions, int count, bool *wanted);
+static bool reached_limit(HybridScan *state);
+
+int
+hybrid_scan_candidates(int pass, int first)
+{
+	Size memory = (Size) (work_mem * 1024.0 * hybrid_scan_mem_multiplier);
+	Size limit = Min(memory, MaxAllocSize) / sizeof(HyNeighbor);
+	Size candidates = first;
+
+	while (pass-- > 0 && candidates < limit)
+		candidates *= CANDIDATES_GROWTH;
+	return (int) Min(candidates, limit);
+}
+
+int
+hybrid_scan_first_lot(const HybridScan *state)
+{
+	int64 limit = state->asked.limit;
+	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
+
+	if (limit <= 0)
+		return least;
+	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
+		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
+	/* the more are wanted, the nearer they are to one another */
+	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
+}
+
+void
+hybrid_scan_next_lot(HybridScan *state)
+{
+	int k = lot_size(state);
+	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
+	                   ? state->last.distance
+	                   : -INFINITY;
+	const HybridLookupWork *work = &state->done.work;
+	int count, i;
+
+	state->pass++;
+	if (state->candidates.items != NULL)
+		pfree(state->candidates.items);
+	state->candidates.items = NULL;
+	state->next = 0;
+
+	if (state->filtered > 0 || filters(state))
+	{
+		hybrid_lookup_filter(state->search, filter_rows, state);
+		state->filtered++;
+	}
+	PG_TRY();
+	{
+		state->finds = hybrid_lookup_next(state->search, k, after, &count);
+	}
+	PG_FINALLY();
+	{
+		state->done.work = hybrid_lookup_work(state->search);
+		state->done.expected = hybrid_lookup_expected_recall(state->search);
+	}
+	PG_END_TRY();
+	if (state->filtered > 0)
+		hybrid_scan_quals_rest(state->filter);
+	state->exhausted = count < k || hybrid_iterative_scan == HYBRID_ITERATIVE_OFF;
+	if (!state->exhausted && reached_limit(state))
+	{
+		bool more;
+
+		/* what was found is not for nothing */
+		state->finds = hybrid_lookup_rest(state->search, &count, &more);
+		state->exhausted = true;
+		if (!more)
+			state->limit_reached = HY_SCAN_NO_LIMIT;
+	}
+	elog(DEBUG1, "index scan: %lld lists, %lld rows, %lld rescored, %lld rejected",
+	     (long long) work->lists, (long long) work->rows, (long long) work->rescored,
+	     (long long) work->rejected);
+	hy_topk_init(&state->candidates, palloc(Max(count, 1) * sizeof(HyNeighbor)), Max(count, 1));
+	for (i = 0; i < count; i++)
+	{
+		const HybridFoundRow *find = &state->finds[i];
+		bool unknown = isinf(find->distance) && isinf(find->width);
+
+		/* what follows is farther still; what has no distance meets no condition */
+		if (!(find->distance <= state->radius) || (unknown && state->within))
+		{
+			state->exhausted = true;
+			state->limit_reached = HY_SCAN_NO_LIMIT;
+			break;
+		}
+		state->candidates.items[i].distance = state->finds[i].distance;
+		state->candidates.items[i].row = state->finds[i].position;
+	}
+	state->candidates.count = i;
+}
+
+/* lot_size: how many candidates the next pass is to have. */
+static int
+lot_size(const HybridScan *state)
+{
+	const IndexScanState *node = state->asked.node;
+	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);
+
+	if (state->exact || state->asked.limit <= 0)
+		return hybrid_scan_candidates(state->filtered > 0 ? state->filtered : state->pass, first);
+	if (state->filtered > 0)
+		return hybrid_scan_candidates(state->filtered - 1, further);
+	if (state->pass > 0 && node->ss.ps.qual == NULL && node->indexqualorig == NULL)
+		return hybrid_scan_candidates(state->pass - 1, further);
+	return hybrid_scan_candidates(state->pass, first);
+}
+
+/*
+ * filters: whether a search asks for conditions before it counts rows.  Where most rows meet them that is
+ * work for nothing, unless the first lot was not enough; where nobody searches on, it is asked whether rows
+ * are there at all, so that dead ones do not count.
+ */
+static bool
+filters(const HybridScan *state)
+{
+	double share;
+
+	if (state->filter == NULL)
+		return false;
+	if (hybrid_iterative_scan == HYBRID_ITERATIVE_OFF)
+		return true;
+	share = hybrid_scan_quals_share(state->filter);
+	return state->pass > 1 ? share < 1 : share < HYBRID_FEW;
+}
+
+/* filter_rows: a HybridRowFilter. */
+static int
+filter_rows(void *arg, const int64 *positions, int count, bool *wanted)
+{
+	HybridScan *state = arg;
+
+	if (reached_limit(state))
+		return 0;
+	hybrid_scan_quals_passes(state->filter, positions, count, wanted);
+	return count;
+}
+
+/*
+ * reached_limit: whether this scan has done all that it may do.  Where all rows are wanted only memory is a
+ * limit.
+ */
+static bool
+reached_limit(HybridScan *state)
+{
+	HybridLookupWork work = hybrid_lookup_work(state->search);
+
+	if (!state->asked.all && work.rescored + work.rejected >= hybrid_max_scan_tuples)
+		state->limit_reached = HY_SCAN_TUPLES;
+	else if (hybrid_lookup_memory(state->search) > work_mem * 1024.0 * hybrid_scan_mem_multiplier)
+		state->limit_reached = HY_SCAN_MEMORY;
+	return state->limit_reached != HY_SCAN_NO_LIMIT;
+}

@@ -1,0 +1,93 @@
+/*
+ * copy_log.c
+ *		Which leaves rows came into while VACUUM copies all rows to others.
+ *
+ * Notes are taken off the page before leaves are read, and made after the entry was: what comes into a leaf that was
+ * read already is noted after that, and found the next time.  Who fails between the two has an entry
+ * of a row that nobody will ever see.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+#include "index/page/lock.h"
+#include "index/tree/copy_log.h"
+
+static void set_noting(Relation index, bool noting);
+static uint32 bit_of(BlockNumber leaf);
+
+void
+hybrid_copy_log_begin(Relation index)
+{
+	set_noting(index, true);
+	/* who is behind the gate now may not have seen that */
+	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
+	hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
+}
+
+void
+hybrid_copy_log_end(Relation index)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	if (tree.noting)
+		set_noting(index, false);
+}
+
+void
+hybrid_note(Relation index, BlockNumber leaf)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	uint32 bit = bit_of(leaf);
+	HybridMetaChange change;
+	bool there;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	there = (hybrid_meta(BufferGetPage(buffer))->notes[bit / 8] & 1 << bit % 8) != 0;
+	UnlockReleaseBuffer(buffer);
+	if (there)
+		return;
+	hybrid_meta_begin(index, &change)->notes[bit / 8] |= 1 << bit % 8;
+	hybrid_meta_end(&change);
+}
+
+void
+hybrid_copy_log_take(Relation index, HybridNotes *notes)
+{
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
+	int i;
+
+	for (i = 0; i < HYBRID_NOTES_BYTES; i++)
+		notes->bits[i] |= meta->notes[i];
+	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	hybrid_meta_end(&change);
+}
+
+bool
+hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
+{
+	uint32 bit = bit_of(leaf);
+
+	return (notes->bits[bit / 8] & 1 << bit % 8) != 0;
+}
+
+/* set_noting: whether notes are made; there are none yet, or any more. */
+static void
+set_noting(Relation index, bool noting)
+{
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
+
+	meta->noting = noting;
+	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	hybrid_meta_end(&change);
+}
+
+/* bit_of: heads lie at regular distances, as a rule: these must not meet. */
+static uint32
+bit_of(BlockNumber leaf)
+{
+	return (uint32) ((uint64) (leaf * 0x9E3779B1U) * HYBRID_NOTES_BYTES * 8 >> 32);
+}

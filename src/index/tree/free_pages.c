@@ -1,0 +1,502 @@
+/*
+ * free_pages.c
+ *		Pages for new lists, and what becomes of those of lists that were moved.
+ *
+ * The free space map offers free pages; it is a hint, and a page is taken only under its lock and
+ * when it says itself that it is free, or was never written.  A moved list is free when no snapshot
+ * is older than the move: whoever could still read it has come by a link that was replaced then.  The
+ * transaction that moved it is as old as the move as long as it runs, so that a long one would leave
+ * all lists that it moves; where nobody else has a snapshot, and nothing else in this process has the
+ * index open, nobody is reading, whatever is running.  (VACUUM, whose snapshot does not count, holds
+ * the meta page's lock while it reads lists.)
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "miscadmin.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/spin.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "index/page/lock.h"
+#include "index/tree/free_pages.h"
+#include "index/tree/tree.h"
+
+static HybridLink logged_reserve(HybridSink *sink, HybridPageKind kind);
+static void logged_write(HybridSink *sink, BlockNumber block, Page image);
+static bool standby_reads(void);
+static bool pop_moved(Relation index, bool all, HybridLink *list);
+static void free_centre(Relation index, BlockNumber block);
+static int free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);
+
+Buffer
+hybrid_page_allocate(Relation index, uint16 *generation)
+{
+	bool lock = !RELATION_IS_LOCAL(index);
+	BlockNumber block;
+	Buffer buffer;
+
+	while ((block = GetFreeIndexPage(index)) != InvalidBlockNumber)
+	{
+		/* after a crash the map may offer what is not there */
+		if (block >= RelationGetNumberOfBlocks(index))
+			continue;
+		buffer = ReadBuffer(index, block);
+		if (ConditionalLockBuffer(buffer))
+		{
+			Page page = BufferGetPage(buffer);
+
+			*generation = 1;
+			if (PageIsNew(page))
+				return buffer;
+			if (hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_FREE)
+			{
+				*generation = Max((uint16) (hybrid_special(page)->heads + 1), 1);
+				return buffer;
+			}
+			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		}
+		ReleaseBuffer(buffer);
+	}
+
+	if (lock)
+		LockRelationForExtension(index, ExclusiveLock);
+	buffer = ReadBuffer(index, P_NEW);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (lock)
+		UnlockRelationForExtension(index, ExclusiveLock);
+	*generation = 1;
+	return buffer;
+}
+
+void
+hybrid_page_give_back(Relation index, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(index, block);
+	Page page = BufferGetPage(buffer);
+	bool taken;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	taken = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_TAKEN;
+	if (taken)
+	{
+		hybrid_special(page)->kind = HYBRID_PAGE_FREE;
+		MarkBufferDirtyHint(buffer, true);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (taken)
+		RecordFreeIndexPage(index, block);
+}
+
+void
+hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index)
+{
+	sink->sink.reserve = logged_reserve;
+	sink->sink.write = logged_write;
+	sink->index = index;
+}
+
+BlockNumber
+hybrid_list_extend(Relation index, const HybridLayout *layout, const HybridLink *list, int level,
+                   BlockNumber tail)
+{
+	GenericXLogState *record;
+	Buffer head = ReadBuffer(index, list->head), last = head, buffer;
+	BlockNumber block;
+	uint16 generation;
+	Page page;
+
+	LockBuffer(head, BUFFER_LOCK_EXCLUSIVE);
+	if (tail != list->head)
+	{
+		last = ReadBuffer(index, tail);
+		LockBuffer(last, BUFFER_LOCK_EXCLUSIVE);
+	}
+	buffer = hybrid_page_allocate(index, &generation);
+	block = BufferGetBlockNumber(buffer);
+
+	record = GenericXLogStart(index);
+	page = GenericXLogRegisterBuffer(record, head, 0);
+	hybrid_list_page(page)->tail = block;
+	hybrid_list_page(page)->pages++;
+	hybrid_list_page(page)->changes++;
+	if (last != head)
+		page = GenericXLogRegisterBuffer(record, last, 0);
+	hybrid_list_page(page)->next = block;
+	page = GenericXLogRegisterBuffer(record, buffer, GENERIC_XLOG_FULL_IMAGE);
+	hybrid_page_empty(page, HYBRID_PAGE_LIST, list);
+	hybrid_list_page_begin(layout, page, level);
+	GenericXLogFinish(record);
+
+	UnlockReleaseBuffer(buffer);
+	if (last != head)
+		UnlockReleaseBuffer(last);
+	UnlockReleaseBuffer(head);
+	return block;
+}
+
+void
+hybrid_page_write(Relation index, BlockNumber block, Page image)
+{
+	GenericXLogState *state = GenericXLogStart(index);
+	Buffer buffer = ReadBuffer(index, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), image, BLCKSZ);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	HybridMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION)
+	{
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		return;
+	}
+	/* VACUUM finds lists without a note */
+	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
+		meta->moved_count--;
+	if (meta->moved_count < HYBRID_MOVED_LISTS)
+	{
+		HybridMovedList *moved =
+			&meta->moved[(meta->moved_first + meta->moved_count++) % HYBRID_MOVED_LISTS];
+
+		moved->since = since;
+		moved->head = list->head;
+		moved->generation = list->generation;
+		moved->unused = 0;
+	}
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+hybrid_tree_grow(Relation index, int leaves)
+{
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
+
+	meta->leaves = (uint32) Max((int64) meta->leaves + leaves, 1);
+	hybrid_meta_end(&change);
+}
+
+void
+hybrid_tree_count(Relation index, int leaves)
+{
+	HybridMetaChange change;
+	HybridMeta *meta = hybrid_meta_begin(index, &change);
+
+	meta->leaves = (uint32) leaves;
+	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
+	hybrid_meta_end(&change);
+}
+
+bool
+hybrid_moved_known(Relation index, const HybridLink *list)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	const HybridMeta *meta = hybrid_meta(BufferGetPage(buffer));
+	bool known = false;
+	uint32 i;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	for (i = 0; i < Min(meta->moved_count, HYBRID_MOVED_LISTS); i++)
+	{
+		const HybridMovedList *moved =
+			&meta->moved[((uint64) meta->moved_first + i) % HYBRID_MOVED_LISTS];
+
+		if (moved->head == list->head && moved->generation == list->generation)
+			known = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	return known;
+}
+
+void
+hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
+{
+	HybridLink list;
+	bool all;
+
+	/* VACUUM, or somebody else, does it already */
+	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
+		return;
+	all = hybrid_nobody_reads(index);
+	while (pop_moved(index, all, &list))
+	{
+		if (list.generation == HYBRID_CENTRE_GENERATION)
+			free_centre(index, list.head);
+		else
+			(void) hybrid_list_free(index, layout, list, all);
+	}
+	hybrid_unlock(index, HYBRID_META_BLOCK, ExclusiveLock);
+}
+
+bool
+hybrid_nobody_reads(Relation index)
+{
+	VirtualTransactionId *others;
+	int count;
+
+	/* whoever opens it later, or takes a snapshot later, does not come by links that were replaced */
+	if (index->rd_refcnt > 1)
+		return false;
+	if (RELATION_IS_LOCAL(index))
+		return true;
+	if (standby_reads())
+		return false;
+	others = GetCurrentVirtualXIDs(InvalidTransactionId, true, true, 0, &count);
+	pfree(others);
+	return count == 0;
+}
+
+int
+hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bool unread)
+{
+	BlockNumber block = list.head, *blocks = NULL;
+	BlockNumber first_freed = InvalidBlockNumber, last_freed = 0;
+	int count = 0, allocated = 0, named = 0, i;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer buffer = ReadBuffer(index, block);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+		int room;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		/* whoever freed it in part began at its end */
+		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, &list))
+		{
+			UnlockReleaseBuffer(buffer);
+			break;
+		}
+		if (block == list.head)
+		{
+			const HybridListLayout *shape = hybrid_list_layout(layout, content->level);
+
+			if (content->state != HYBRID_LIST_MOVED ||
+			    (!unread && !GlobalVisCheckRemovableFullXid(NULL, content->moved)))
+			{
+				UnlockReleaseBuffer(buffer);
+				break;
+			}
+			named = shape->code_pages + shape->vector_pages;
+			allocated = (int) content->pages * (named + 1);
+			blocks = palloc(allocated * sizeof(BlockNumber));
+		}
+		/* more pages than the head says: damage, which is not made worse */
+		if (count == allocated)
+		{
+			UnlockReleaseBuffer(buffer);
+			break;
+		}
+		room = Min(named, allocated - count - 1);
+		blocks[count++] = block;
+		for (i = 0; i < room; i++)
+		{
+			if (BlockNumberIsValid(hybrid_directory(page)[i]))
+				blocks[count++] = hybrid_directory(page)[i];
+		}
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+	}
+	/* the head last, so that what a crash leaves is found again */
+	for (i = count; i > 0; i -= MAX_GENERIC_XLOG_PAGES)
+	{
+		int first = Max(i - MAX_GENERIC_XLOG_PAGES, 0);
+
+		CHECK_FOR_INTERRUPTS();
+		free_pages(index, &list, blocks + first, i - first);
+	}
+	for (i = 0; i < count; i++)
+	{
+		first_freed = Min(first_freed, blocks[i]);
+		last_freed = Max(last_freed, blocks[i]);
+	}
+	/* so that the map is found to have them */
+	if (count > 0)
+		FreeSpaceMapVacuumRange(index, first_freed, last_freed + 1);
+	if (blocks != NULL)
+		pfree(blocks);
+	return count;
+}
+
+int
+hybrid_pages_free(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)
+{
+	int freed = 0, i;
+
+	for (i = 0; i < count; i += MAX_GENERIC_XLOG_PAGES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		freed += free_pages(index, list, blocks + i, Min(count - i, MAX_GENERIC_XLOG_PAGES));
+	}
+	return freed;
+}
+
+static HybridLink
+logged_reserve(HybridSink *sink, HybridPageKind kind)
+{
+	HybridLink link;
+	Buffer buffer = hybrid_page_allocate(((HybridLoggedSink *) sink)->index, &link.generation);
+	Page page = BufferGetPage(buffer);
+
+	(void) kind;
+	/* the map may have offered it to somebody else, too; a crash only makes it free, or lost, again */
+	if (PageIsNew(page))
+		hybrid_page_init(page, HYBRID_PAGE_TAKEN, InvalidBlockNumber, 0);
+	else
+		hybrid_special(page)->kind = HYBRID_PAGE_TAKEN;
+	MarkBufferDirtyHint(buffer, true);
+	link.head = BufferGetBlockNumber(buffer);
+	UnlockReleaseBuffer(buffer);
+	return link;
+}
+
+static void
+logged_write(HybridSink *sink, BlockNumber block, Page image)
+{
+	CHECK_FOR_INTERRUPTS();
+	hybrid_page_write(((HybridLoggedSink *) sink)->index, block, image);
+}
+
+/*
+ * standby_reads: whether a standby says that it has snapshots, or might soon (hot_standby_feedback).  That is
+ * noted in its slot or, where it has none, is its walsender's, which is in no transaction and therefore not
+ * among those whom GetCurrentVirtualXIDs finds.
+ */
+static bool
+standby_reads(void)
+{
+	TransactionId slots, unused;
+	int i;
+
+	ProcArrayGetReplicationSlotXmin(&slots, &unused);
+	if (TransactionIdIsValid(slots))
+		return true;
+	for (i = 0; i < max_wal_senders; i++)
+	{
+		WalSnd *sender = &WalSndCtl->walsnds[i];
+		const PGPROC *process;
+		pid_t pid;
+
+		SpinLockAcquire(&sender->mutex);
+		pid = sender->pid;
+		SpinLockRelease(&sender->mutex);
+		process = pid == 0 ? NULL : BackendPidGetProc(pid);
+		if (process != NULL && TransactionIdIsValid(process->xmin))
+			return true;
+	}
+	return false;
+}
+
+/* free_centre: a page of a centre that was replaced. */
+static void
+free_centre(Relation index, BlockNumber block)
+{
+	Buffer buffer = ReadBuffer(index, block);
+	Page page = BufferGetPage(buffer);
+	bool there;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	there = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_CENTRE;
+	if (there)
+	{
+		GenericXLogState *state = GenericXLogStart(index);
+
+		hybrid_page_empty(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE),
+		                  HYBRID_PAGE_FREE, NULL);
+		GenericXLogFinish(state);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (there)
+	{
+		RecordFreeIndexPage(index, block);
+		FreeSpaceMapVacuumRange(index, block, block + 1);
+	}
+}
+
+/* pop_moved: the oldest list of the ring, if it can be freed; all: each can. */
+static bool
+pop_moved(Relation index, bool all, HybridLink *list)
+{
+	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
+	GenericXLogState *state;
+	HybridMovedList *moved;
+	HybridMeta *meta;
+	bool popped = false;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = hybrid_meta(BufferGetPage(buffer));
+	moved = &meta->moved[meta->moved_first % HYBRID_MOVED_LISTS];
+	if (meta->moved_count > 0 && (all || GlobalVisCheckRemovableFullXid(NULL, moved->since)))
+	{
+		list->head = moved->head;
+		list->generation = moved->generation;
+		state = GenericXLogStart(index);
+		meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
+		meta->moved_first = (meta->moved_first + 1) % HYBRID_MOVED_LISTS;
+		meta->moved_count--;
+		GenericXLogFinish(state);
+		popped = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	return popped;
+}
+
+/*
+ * free_pages: those of the list, in one record, and into the free space map; returns how many they
+ * are.
+ */
+static int
+free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)
+{
+	GenericXLogState *state = GenericXLogStart(index);
+	Buffer buffers[MAX_GENERIC_XLOG_PAGES];
+	int freed = 0, i;
+
+	Assert(count <= MAX_GENERIC_XLOG_PAGES);
+	for (i = 0; i < count; i++)
+	{
+		Buffer buffer = ReadBuffer(index, blocks[i]);
+		Page page = BufferGetPage(buffer);
+
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		if (PageIsNew(page) || hybrid_special(page)->list != list->head ||
+		    hybrid_special(page)->generation != list->generation)
+		{
+			UnlockReleaseBuffer(buffer);
+			continue;
+		}
+		page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
+		hybrid_page_empty(page, HYBRID_PAGE_FREE, NULL);
+		buffers[freed++] = buffer;
+	}
+	GenericXLogFinish(state);
+	for (i = 0; i < freed; i++)
+	{
+		BlockNumber block = BufferGetBlockNumber(buffers[i]);
+
+		UnlockReleaseBuffer(buffers[i]);
+		RecordFreeIndexPage(index, block);
+	}
+	return freed;
+}

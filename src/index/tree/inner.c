@@ -1,0 +1,414 @@
+/*
+ * inner.c
+ *		Inner lists as this backend remembers them.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "index/tree/inner.h"
+#include "index/tree/tree.h"
+
+#define MEMORY_MOST (32 * 1024 * 1024)    /* bytes, of those that nobody uses */
+#define CENTROIDS_MOST (16 * 1024 * 1024) /* of all, from which on no more centroids are kept */
+
+/* Key: of one list; the relation's Oid is in it since its number is forgotten with it. */
+typedef struct Key
+{
+	Oid index;
+	Oid file;
+	BlockNumber head;
+	uint32 generation;
+} Key;
+
+/* Remembered: what is kept with an inner list. */
+typedef struct Remembered
+{
+	HybridInner inner; /* first: it is what others see */
+	MemoryContext context;
+	Key key;
+	uint64 changes;
+	int pins;
+	bool current; /* the table has it */
+} Remembered;
+
+/* Slot: of the table. */
+typedef struct Slot
+{
+	Key key;
+	Remembered *list;
+} Slot;
+
+/* Entries: of a list being read. */
+typedef struct Entries
+{
+	Remembered *list;
+	int allocated;
+	const HybridScorer *scorer;
+	int level;
+	uint8 *bits;
+} Entries;
+
+static HTAB *table = NULL;
+static Size memory = 0;
+
+static void end_set(void *arg);
+static Remembered *find_list(const HybridScorer *scorer, const HybridLink *list, int level);
+static void make_table(void);
+static Remembered *read_list(const HybridScorer *scorer, const HybridLink *link, int level);
+static void keep_centroids(HybridInner *inner, Size stride);
+static void add_page(Entries *entries, Page page, BlockNumber block);
+static void add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes);
+static void grow(Entries *entries);
+static void forget(Slot *slot);
+static void forget_unused(void);
+static void release(Remembered *list);
+static void relation_changed(Datum arg, Oid relation);
+
+void
+hybrid_inner_set_init(HybridInnerSet *set, MemoryContext context)
+{
+	memset(set, 0, sizeof(*set));
+	set->context = context;
+	set->end.func = end_set;
+	set->end.arg = set;
+	MemoryContextRegisterResetCallback(context, &set->end);
+}
+
+const HybridInner *
+hybrid_inner_set_add(HybridInnerSet *set, const HybridScorer *scorer, const HybridLink *list,
+                     int level)
+{
+	Remembered *found;
+
+	if (set->count == set->allocated)
+	{
+		set->allocated = Max(16, set->allocated * 2);
+		set->items = set->items == NULL
+		                 ? MemoryContextAlloc(set->context, set->allocated * sizeof(*set->items))
+		                 : repalloc(set->items, set->allocated * sizeof(*set->items));
+	}
+	found = find_list(scorer, list, level);
+	found->pins++;
+	set->items[set->count++] = &found->inner;
+	return &found->inner;
+}
+
+void
+hybrid_inner_set_clear(HybridInnerSet *set)
+{
+	while (set->count > 0)
+	{
+		Remembered *list = (Remembered *) unconstify(HybridInner *, set->items[--set->count]);
+
+		Assert(list->pins > 0);
+		list->pins--;
+		release(list);
+	}
+}
+
+void
+hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridReach *reach,
+                   float eps, float *estimates, float *lowers)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	HyCodeLimits limits = {reach->base, reach->reach, eps, INFINITY, 0};
+	int most = Max(layout->inner.rows, layout->leaf.rows) / HY_CODE_ROWS, b;
+
+	for (b = 0; b < inner->blocks; b += most)
+	{
+		HyCodeBlocks blocks;
+
+		blocks.codes = inner->codes + b * layout->code_bytes;
+		blocks.code_stride = layout->code_bytes;
+		blocks.factors = inner->factors + b;
+		blocks.factor_stride = sizeof(HyCodeFactors);
+		blocks.count = Min(most, inner->blocks - b);
+		blocks.next = NULL;
+		hy_code_score(&scorer->query, &blocks, &limits,
+		              estimates != NULL ? estimates + b * HY_CODE_ROWS : scorer->estimates,
+		              lowers + b * HY_CODE_ROWS, scorer->masks);
+	}
+}
+
+HybridReach
+hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, int entry,
+                   float *copy)
+{
+	char *kept;
+
+	if (inner->centroids == NULL)
+		return hybrid_scorer_centroid(scorer, &inner->link, level, inner->at[entry], copy);
+	kept = inner->centroids + entry * scorer->open.layout.stride;
+	if (!inner->kept[entry])
+	{
+		hybrid_scorer_read(scorer, &inner->link, level, inner->at[entry], &inner->stored[entry],
+		                   kept);
+		inner->kept[entry] = true;
+	}
+	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);
+}
+
+/* find_list: as it is now. */
+static Remembered *
+find_list(const HybridScorer *scorer, const HybridLink *list, int level)
+{
+	Relation index = scorer->index;
+	Remembered *found;
+	Slot *slot;
+	Key key;
+
+	memset(&key, 0, sizeof(key));
+	key.index = RelationGetRelid(index);
+	key.file = index->rd_node.relNode;
+	key.head = list->head;
+	key.generation = list->generation;
+	if (table == NULL)
+		make_table();
+	slot = hash_search(table, &key, HASH_FIND, NULL);
+	if (slot != NULL)
+	{
+		/* of a moment that came after the last change, and before the next */
+		if (slot->list->changes ==
+		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
+			return slot->list;
+		/* the relation may have been forgotten meanwhile, and all with it */
+		slot = hash_search(table, &key, HASH_FIND, NULL);
+		if (slot != NULL)
+			forget(slot);
+	}
+	if (memory > MEMORY_MOST)
+		forget_unused();
+	found = read_list(scorer, list, level);
+	found->key = key;
+	slot = hash_search(table, &key, HASH_ENTER, NULL);
+	slot->list = found;
+	found->current = true;
+	memory += MemoryContextMemAllocated(found->context, true);
+	MemoryContextSetParent(found->context, TopMemoryContext);
+	return found;
+}
+
+static void
+end_set(void *arg)
+{
+	hybrid_inner_set_clear((HybridInnerSet *) arg);
+}
+
+static void
+make_table(void)
+{
+	HASHCTL control;
+
+	memset(&control, 0, sizeof(control));
+	control.keysize = sizeof(Key);
+	control.entrysize = sizeof(Slot);
+	control.hcxt = TopMemoryContext;
+	table = hash_create("inner lists of hybrid indexes", 64, &control,
+	                    HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+}
+
+/* read_list: all of its pages as of one moment; in a memory context below the current one. */
+static Remembered *
+read_list(const HybridScorer *scorer, const HybridLink *link, int level)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid inner list", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Entries entries;
+
+	memset(&entries, 0, sizeof(entries));
+	entries.scorer = scorer;
+	entries.level = level;
+	entries.bits = palloc(hy_code_bits_size(layout->padded));
+	entries.list = palloc0(sizeof(Remembered));
+	entries.list->context = context;
+	entries.list->inner.link = *link;
+	for (;;)
+	{
+		BlockNumber block = link->head;
+		uint32 pages = 0;
+
+		entries.list->inner.count = 0;
+		entries.list->inner.blocks = 0;
+		do
+		{
+			Buffer buffer = hybrid_list_read(scorer->index, layout, link, level, block, NULL);
+			Page page = BufferGetPage(buffer);
+
+			TestForOldSnapshot(scorer->snapshot, scorer->index, page);
+			if (block == link->head)
+				entries.list->changes = hybrid_list_page(page)->changes;
+			add_page(&entries, page, block);
+			block = hybrid_list_page(page)->next;
+			UnlockReleaseBuffer(buffer);
+			hybrid_chain_step(scorer->index, link, &pages);
+		} while (BlockNumberIsValid(block));
+		if (pages == 1 || hybrid_list_changes(scorer->index, layout, link, level,
+		                                      scorer->snapshot) == entries.list->changes)
+			break;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (memory < CENTROIDS_MOST && layout->span == 1)
+		keep_centroids(&entries.list->inner, layout->stride);
+	MemoryContextSwitchTo(old);
+	return entries.list;
+}
+
+/* keep_centroids: room for them, which takes memory only as far as it is used. */
+static void
+keep_centroids(HybridInner *inner, Size stride)
+{
+	inner->stored = palloc(inner->count * sizeof(HybridStored));
+	inner->kept = palloc0(inner->count * sizeof(bool));
+	inner->centroids = MemoryContextAllocHuge(CurrentMemoryContext, inner->count * stride);
+}
+
+/* add_page: the live entries of a locked list page. */
+static void
+add_page(Entries *entries, Page page, BlockNumber block)
+{
+	const HybridScorer *scorer = entries->scorer;
+	const HybridLayout *layout = &scorer->open.layout;
+	uint8 *codes = NULL;
+	int slot, i;
+
+	if (layout->inner.code_pages > 0)
+	{
+		codes = palloc(layout->code_bytes);
+		for (i = 0; i < layout->inner.code_pages; i++)
+		{
+			Buffer buffer = hybrid_part_read(scorer->index, &entries->list->inner.link,
+			                                 HYBRID_PAGE_CODES, hybrid_directory(page)[i], NULL);
+			Size begin, length;
+
+			hybrid_codes_range(layout, i, &begin, &length);
+			memcpy(codes + begin, PageGetContents(BufferGetPage(buffer)), length);
+			UnlockReleaseBuffer(buffer);
+		}
+	}
+	for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
+		add_entry(entries, page, block, slot, codes);
+	if (codes != NULL)
+		pfree(codes);
+}
+
+static void
+add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 *codes)
+{
+	const HybridScorer *scorer = entries->scorer;
+	const HybridLayout *layout = &scorer->open.layout;
+	HybridBlock *from = hybrid_block(&layout->inner, page, slot / HY_CODE_ROWS);
+	HybridInner *inner = &entries->list->inner;
+	int row = slot % HY_CODE_ROWS, to = inner->count;
+	HyCode code;
+
+	if ((from->live & (1U << row)) == 0)
+		return;
+	if (to == entries->allocated)
+		grow(entries);
+	hy_code_get(codes != NULL ? codes : hybrid_block_codes(&layout->inner, from), &from->factors,
+	            layout->padded, row, entries->bits, &code);
+	hy_code_put(inner->codes + to / HY_CODE_ROWS * layout->code_bytes,
+	            &inner->factors[to / HY_CODE_ROWS], layout->padded, to % HY_CODE_ROWS,
+	            entries->bits, &code);
+	inner->radii[to] = hybrid_block_radii(from)[row];
+	inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
+	inner->below[to] = hybrid_tid_link(&from->tid[row]);
+	inner->at[to] = hybrid_scorer_place(scorer, page, block, entries->level, slot);
+	inner->count = to + 1;
+	inner->blocks = to / HY_CODE_ROWS + 1;
+}
+
+/* grow: room for twice as many entries, whole blocks of them. */
+static void
+grow(Entries *entries)
+{
+	HybridInner *inner = &entries->list->inner, old = *inner;
+	Size block = entries->scorer->open.layout.code_bytes;
+	int had = entries->allocated, rows = Max(had * 2, 4 * HY_CODE_ROWS);
+	MemoryContext context = entries->list->context;
+
+	inner->codes = MemoryContextAllocHuge(context, rows / HY_CODE_ROWS * block);
+	memset(inner->codes, 0, rows / HY_CODE_ROWS * block);
+	inner->factors = MemoryContextAllocZero(context, rows / HY_CODE_ROWS * sizeof(HyCodeFactors));
+	inner->radii = MemoryContextAllocZero(context, rows * sizeof(float));
+	inner->rows = MemoryContextAllocZero(context, rows * sizeof(float));
+	inner->below = MemoryContextAlloc(context, rows * sizeof(HybridLink));
+	inner->at = MemoryContextAlloc(context, rows * sizeof(HybridPlace));
+	entries->allocated = rows;
+	if (had == 0)
+		return;
+	memcpy(inner->codes, old.codes, had / HY_CODE_ROWS * block);
+	memcpy(inner->factors, old.factors, had / HY_CODE_ROWS * sizeof(HyCodeFactors));
+	memcpy(inner->radii, old.radii, had * sizeof(float));
+	memcpy(inner->rows, old.rows, had * sizeof(float));
+	memcpy(inner->below, old.below, had * sizeof(HybridLink));
+	memcpy(inner->at, old.at, had * sizeof(HybridPlace));
+	pfree(old.codes);
+	pfree(old.factors);
+	pfree(old.radii);
+	pfree(old.rows);
+	pfree(old.below);
+	pfree(old.at);
+}
+
+/* forget: the table has it no more; its memory goes when nobody uses it. */
+static void
+forget(Slot *slot)
+{
+	Remembered *list = slot->list;
+	Key key = slot->key;
+
+	list->current = false;
+	memory -= MemoryContextMemAllocated(list->context, true);
+	(void) hash_search(table, &key, HASH_REMOVE, NULL);
+	release(list);
+}
+
+static void
+forget_unused(void)
+{
+	HASH_SEQ_STATUS all;
+	Slot *slot;
+
+	hash_seq_init(&all, table);
+	while ((slot = hash_seq_search(&all)) != NULL)
+	{
+		if (slot->list->pins == 0)
+			forget(slot);
+	}
+}
+
+static void
+release(Remembered *list)
+{
+	if (list->pins == 0 && !list->current)
+		MemoryContextDelete(list->context);
+}
+
+/* relation_changed: an index may be gone, and its number be another's. */
+static void
+relation_changed(Datum arg, Oid relation)
+{
+	HASH_SEQ_STATUS all;
+	Slot *slot;
+
+	(void) arg;
+	hash_seq_init(&all, table);
+	while ((slot = hash_seq_search(&all)) != NULL)
+	{
+		if (!OidIsValid(relation) || slot->key.index == relation)
+			forget(slot);
+	}
+}

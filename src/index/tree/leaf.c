@@ -1,0 +1,163 @@
+/*
+ * leaf.c
+ *		The leaf list that a row belongs in.
+ *
+ * From the root down, the centroids of the lists below the nearest few are compared, by their codes
+ * first, and exactly as far as the codes leave it open.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/tree/leaf.h"
+#include "index/page/distance_bound.h"
+
+#define BEAM 4 /* lists of a level that the nearest leaf is looked for below */
+#define SURE 4 /* deviations of estimates, so that nothing is missed */
+
+/* Near: a list that is among the nearest of its level. */
+typedef struct Near
+{
+	HybridReach reach;
+	HybridLink link;
+	HybridLink above;
+	HybridPlace at;
+} Near;
+
+static int nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
+                         Near *found, int wanted);
+static int score_below(HybridLeafSearch *search, const Near *lists, int count, int level);
+static void make_room(HybridLeafSearch *search, int rows);
+
+void
+hybrid_leaf_init(HybridLeafSearch *search, Relation index, const HybridIndex *open)
+{
+	memset(search, 0, sizeof(*search));
+	search->context = CurrentMemoryContext;
+	hybrid_scorer_init(&search->scorer, index, open);
+	hybrid_inner_set_init(&search->inner, CurrentMemoryContext);
+	search->centroid = palloc(open->layout.dims * sizeof(float));
+}
+
+void
+hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf *leaf)
+{
+	HybridScorer *scorer = &search->scorer;
+	Near beam[BEAM], below[BEAM];
+	int width = 1, level;
+
+	hybrid_scorer_query(scorer, vector);
+	memset(beam, 0, sizeof(beam));
+	beam[0].link = scorer->tree.root;
+	beam[0].reach = hybrid_scorer_root(scorer);
+	beam[0].above.head = InvalidBlockNumber;
+	for (level = scorer->tree.height; level > 0; level--)
+	{
+		width = nearest_below(search, beam, width, level, below, level > 1 ? BEAM : 1);
+		if (width == 0)
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" has an inner list without entries",
+			                       RelationGetRelationName(scorer->index)),
+			                errhint("REINDEX it.")));
+		memcpy(beam, below, sizeof(beam));
+	}
+
+	leaf->link = beam[0].link;
+	leaf->above = beam[0].above;
+	leaf->central = scorer->tree.height == 0;
+	leaf->place = scorer->place;
+	leaf->rotated = scorer->rotated;
+	leaf->frame = &scorer->frame;
+	leaf->centroid = NULL;
+	if (!leaf->central)
+	{
+		leaf->centroid = search->centroid;
+		(void) hybrid_scorer_centroid(scorer, &leaf->above, 1, beam[0].at, leaf->centroid);
+	}
+}
+
+/* nearest_below: the nearest lists below some lists of a level, nearest first; returns how many. */
+static int
+nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, Near *found,
+              int wanted)
+{
+	HybridScorer *scorer = &search->scorer;
+	int waiting = score_below(search, lists, count, level), kept = 0, i;
+
+	hy_heap_make(search->order, waiting);
+	while (waiting > 0)
+	{
+		HyHeapItem next = hy_heap_take(search->order, &waiting);
+		const HybridInner *inner;
+		int entry = next.which;
+		Near near;
+
+		/* bounds of inner products say nothing of distances */
+		if (scorer->open.metric != HY_METRIC_IP && kept == wanted &&
+		    next.key > found[kept - 1].reach.reach * found[kept - 1].reach.reach)
+			break;
+		for (i = 0; entry >= search->inner.items[i]->blocks * HY_CODE_ROWS; i++)
+			entry -= search->inner.items[i]->blocks * HY_CODE_ROWS;
+		inner = search->inner.items[i];
+		near.link = inner->below[entry];
+		near.above = inner->link;
+		near.at = inner->at[entry];
+		near.reach = hybrid_inner_reach(scorer, inner, level, entry, NULL);
+		if (kept < wanted)
+			kept++;
+		else if (near.reach.reach >= found[kept - 1].reach.reach)
+			continue;
+		for (i = kept - 1; i > 0 && found[i - 1].reach.reach > near.reach.reach; i--)
+			found[i] = found[i - 1];
+		found[i] = near;
+	}
+	hybrid_inner_set_clear(&search->inner);
+	return kept;
+}
+
+/* score_below: what is below these lists, in search->order, not yet a heap; returns how many. */
+static int
+score_below(HybridLeafSearch *search, const Near *lists, int count, int level)
+{
+	int rows = 0, found = 0, list, i;
+
+	hybrid_inner_set_clear(&search->inner);
+	for (list = 0; list < count; list++)
+		rows += hybrid_inner_set_add(&search->inner, &search->scorer, &lists[list].link, level)
+		            ->blocks *
+		        HY_CODE_ROWS;
+	make_room(search, rows);
+	rows = 0;
+	for (list = 0; list < count; list++)
+	{
+		const HybridInner *inner = search->inner.items[list];
+
+		hybrid_inner_score(&search->scorer, inner, &lists[list].reach, SURE, NULL,
+		                   search->lowers + rows);
+		for (i = 0; i < inner->count; i++)
+		{
+			search->order[found].key = search->lowers[rows + i];
+			search->order[found++].which = rows + i;
+		}
+		rows += inner->blocks * HY_CODE_ROWS;
+	}
+	return found;
+}
+
+static void
+make_room(HybridLeafSearch *search, int rows)
+{
+	if (rows <= search->allocated)
+		return;
+	if (search->allocated > 0)
+	{
+		pfree(search->lowers);
+		pfree(search->order);
+	}
+	search->allocated = rows * 2;
+	search->lowers = MemoryContextAllocHuge(search->context, search->allocated * sizeof(float));
+	search->order = MemoryContextAllocHuge(search->context, search->allocated * sizeof(HyHeapItem));
+}

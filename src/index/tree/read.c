@@ -1,0 +1,273 @@
+/*
+ * read.c
+ *		A way through all live entries of an index, list by list.
+ *
+ * Exact scans go it, and so does whoever reads a store through server/store.h.  The lists are taken
+ * from the tree at the start.  No lock is held between two calls.  A way that stopped within a page
+ * goes on at the next slot: entries do not move, and what was put into the slots passed meanwhile
+ * belongs to rows that the snapshot does not see.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "core/distance.h"
+#include "server/position.h"
+
+#include "index/tree/read.h"
+#include "index/tree/tree.h"
+#include "index/page/distance_bound.h"
+
+static Size stride_of(const HybridLayout *layout);
+static int read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most);
+static void yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
+                         float *residual);
+static bool describe_store(Relation index, HybridStoreShape *shape);
+static HybridStore *begin_store(Relation index, Snapshot snapshot);
+static double share_of_store(const HybridStore *store);
+static void end_store(HybridStore *store);
+
+const HybridStoreMethods hybrid_store_methods = {.describe = describe_store,
+                                                 .begin = begin_store,
+                                                 .read = hybrid_store_read,
+                                                 .unit = hybrid_store_unit,
+                                                 .again = hybrid_store_again,
+                                                 .unchanged = hybrid_store_unchanged,
+                                                 .pass = hybrid_store_pass,
+                                                 .share = share_of_store,
+                                                 .end = end_store,
+                                                 .probe = hybrid_probe_init,
+                                                 .lost = hybrid_lost,
+                                                 .cover = hybrid_loss_cover,
+                                                 .lower_bound = hybrid_lower_bound};
+
+HyDtype
+hybrid_store_dtype(const HybridLayout *layout)
+{
+	return layout->storage == HYBRID_FLOAT16 ? HY_F16 : HY_F32;
+}
+
+void
+hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open)
+{
+	memset(store, 0, sizeof(*store));
+	store->index = index;
+	store->snapshot = snapshot;
+	store->open = *open;
+	store->context = CurrentMemoryContext;
+	store->dtype = hybrid_store_dtype(&open->layout);
+	store->stride = stride_of(&open->layout);
+	if (RelationGetNumberOfBlocks(index) > (BlockNumber) NBuffers / 4)
+		store->strategy = GetAccessStrategy(BAS_BULKREAD);
+	store->vector = palloc(open->layout.stride);
+	store->widened = palloc(open->layout.floats * sizeof(float));
+	hybrid_store_rewind(store);
+}
+
+void
+hybrid_store_rewind(HybridStore *store)
+{
+	MemoryContext old = MemoryContextSwitchTo(store->context);
+	HybridTree tree;
+
+	/* Rows that the snapshot sees were in the index before the snapshot was taken. */
+	hybrid_tree_read(store->index, &tree);
+	if (store->lists != NULL)
+		pfree(store->lists);
+	store->lists =
+		hybrid_tree_lists(store->index, &store->open, &tree, 0, store->snapshot, &store->count);
+	store->stop = store->count;
+	store->list = 0;
+	store->block = store->count > 0 ? store->lists[0].head : InvalidBlockNumber;
+	store->slot = 0;
+	store->pages = 0;
+	store->least = PG_INT64_MIN;
+	store->most = PG_INT64_MAX;
+	MemoryContextSwitchTo(old);
+}
+
+int
+hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
+{
+	int filled = 0;
+
+	while (filled < most && store->list < store->stop)
+	{
+		CHECK_FOR_INTERRUPTS();
+		filled = read_page(store, rows, filled, most);
+	}
+	return filled;
+}
+
+/* read_page: the page's live entries from store->slot on; returns how many are there then. */
+static int
+read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
+{
+	const HybridLayout *layout = &store->open.layout;
+	const HybridListLayout *shape = &layout->leaf;
+	Buffer buffer = hybrid_list_read(store->index, layout, &store->lists[store->list], 0,
+	                                 store->block, store->strategy);
+	Page page = BufferGetPage(buffer);
+	const HybridListPage *content = hybrid_list_page(page);
+	const HybridLink *list = &store->lists[store->list];
+	bool done;
+
+	TestForOldSnapshot(store->snapshot, store->index, page);
+	while (store->slot < content->used && filled < most)
+	{
+		int i = store->slot++;
+		const HybridBlock *block = hybrid_block(shape, page, i / HY_CODE_ROWS);
+		HybridStored stored;
+		float norm, residual;
+		int64 position;
+
+		if ((block->live & (1U << i % HY_CODE_ROWS)) == 0)
+			continue;
+		position = hybrid_position(&block->tid[i % HY_CODE_ROWS]);
+		if (position < store->least || position > store->most)
+			continue;
+		if (rows->positions != NULL)
+			rows->positions[filled] = position;
+		if (rows->vectors == NULL)
+		{
+			filled++;
+			continue;
+		}
+		hybrid_vector_read(store->index, layout, page, 0, i, &stored, store->vector,
+		                   store->strategy);
+		yield_vector(store, &stored, rows->vectors + filled * store->stride, &norm, &residual);
+		if (rows->norms != NULL)
+			rows->norms[filled] = norm;
+		if (rows->residuals != NULL)
+			rows->residuals[filled] = residual;
+		filled++;
+	}
+	done = store->slot >= content->used;
+	if (done)
+	{
+		store->slot = 0;
+		store->block = content->next;
+	}
+	UnlockReleaseBuffer(buffer);
+	if (done && BlockNumberIsValid(store->block))
+		hybrid_chain_step(store->index, list, &store->pages);
+	else if (done)
+	{
+		store->pages = 0;
+		if (++store->list < store->count)
+			store->block = store->lists[store->list].head;
+	}
+	return filled;
+}
+
+/* stride_of: a value as it is given out. */
+static Size
+stride_of(const HybridLayout *layout)
+{
+	if (layout->floats == 0)
+		return layout->stride;
+	return layout->dims * hy_dtype_size(hybrid_store_dtype(layout));
+}
+
+/* yield_vector: store->vector in the element type that readers are given. */
+static void
+yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
+             float *residual)
+{
+	const HybridLayout *layout = &store->open.layout;
+	int dims = layout->dims, i;
+	double sum = 0;
+
+	*norm = stored->norm;
+	*residual = stored->residual;
+	if (layout->packed)
+	{
+		memcpy(out, store->vector, hybrid_stored_bytes(layout->storage, dims, store->vector));
+		return;
+	}
+	if (layout->floats == 0 || layout->storage == HYBRID_FLOAT32 ||
+	    (layout->storage == HYBRID_FLOAT16 && stored->scale == 1))
+	{
+		memcpy(out, store->vector, store->stride);
+		return;
+	}
+	hybrid_widen_vector(layout->storage, stored, store->vector, dims, store->widened);
+	if (store->dtype == HY_F32)
+	{
+		memcpy(out, store->widened, store->stride);
+		return;
+	}
+	/* binary16 without its scale: what that loses is a further loss of the row */
+	for (i = 0; i < dims; i++)
+	{
+		uint16 half = hy_float_to_half(fmaxf(fminf(store->widened[i], 65504.0f), -65504.0f));
+		double lost = (double) store->widened[i] - (double) hy_half_to_float(half);
+
+		memcpy(out + i * sizeof(half), &half, sizeof(half));
+		sum += lost * lost;
+	}
+	*norm = hy_norm_sq(HY_F16, out, dims);
+	*residual = nextafterf((float) ((sqrt(sum) + *residual) * (1 + 1e-6)), INFINITY);
+}
+
+static bool
+describe_store(Relation index, HybridStoreShape *shape)
+{
+	const HybridListLayout *leaf;
+	HybridIndex open;
+
+	if (index->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(index))
+		return false;
+	open = hybrid_index_open(index);
+	leaf = &open.layout.leaf;
+	if (!open.opclass->type->dense)
+		return false;
+	shape->metric = open.metric;
+	shape->dtype = hybrid_store_dtype(&open.layout);
+	shape->dims = open.layout.dims;
+	shape->stride = stride_of(&open.layout);
+	shape->lossless = open.lossless;
+	/* a list page comes with those of its codes and vectors */
+	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
+	                (1 + leaf->code_pages + leaf->vector_pages);
+	return true;
+}
+
+static HybridStore *
+begin_store(Relation index, Snapshot snapshot)
+{
+	HybridIndex open = hybrid_index_open(index);
+	HybridStore *store = palloc(sizeof(HybridStore));
+
+	/* An entry is copied without a pin while its row may be removed and the place reused. */
+	if (!IsMVCCSnapshot(snapshot))
+		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
+	PredicateLockRelation(index, snapshot);
+	pgstat_count_index_scan(index);
+	hybrid_store_init(store, index, snapshot, &open);
+	return store;
+}
+
+static double
+share_of_store(const HybridStore *store)
+{
+	return store->count > 0 ? (double) store->list / store->count : 1;
+}
+
+static void
+end_store(HybridStore *store)
+{
+	if (store->strategy != NULL)
+		FreeAccessStrategy(store->strategy);
+	pfree(store->lists);
+	pfree(store->vector);
+	pfree(store->widened);
+	pfree(store);
+}

@@ -1,0 +1,346 @@
+/*
+ * scorer.c
+ *		A query made ready for an index: what its codes, its centroids and its vectors say of it.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/distance.h"
+
+#include "index/page/buffers.h"
+#include "index/tree/scorer.h"
+#include "index/tree/tree.h"
+#include "index/page/distance_bound.h"
+
+#define EARLY 3.0f     /* deviations, at least, that a third of a block's codes is allowed */
+#define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
+
+static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
+static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
+                          HybridStored *stored, const void **view, HyDtype *dtype);
+static void score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks);
+static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
+
+void
+hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open)
+{
+	const HybridLayout *layout;
+	int rows;
+
+	memset(scorer, 0, sizeof(*scorer));
+	scorer->index = index;
+	scorer->open = *open;
+	layout = &scorer->open.layout;
+	scorer->frame_context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid frame", ALLOCSET_SMALL_SIZES);
+	scorer->place = palloc(layout->dims * sizeof(float));
+	scorer->absolute = palloc(layout->dims * sizeof(float));
+	scorer->rotated = palloc(layout->padded * sizeof(float));
+	scorer->tables = palloc(hy_code_tables_size(layout->padded));
+	rows = Max(layout->leaf.rows, layout->inner.rows);
+	scorer->estimates = palloc(rows * sizeof(float));
+	scorer->lowers = palloc(rows * sizeof(float));
+	scorer->masks = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
+	scorer->taken = palloc(rows / HY_CODE_ROWS * sizeof(uint32));
+	scorer->vector = palloc(layout->stride);
+	scorer->widened = palloc(layout->dims * sizeof(float));
+}
+
+void
+hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	float norm = hy_norm_sq(HY_F32, probe->x, probe->dims);
+	const float *centre;
+	int i;
+
+	scorer->probe = probe;
+	hybrid_tree_read(scorer->index, &scorer->tree);
+	if (!scorer->framed || scorer->centre != scorer->tree.centre)
+	{
+		MemoryContext old;
+
+		MemoryContextReset(scorer->frame_context);
+		old = MemoryContextSwitchTo(scorer->frame_context);
+		hybrid_frame_open(&scorer->frame, scorer->index, &scorer->open, scorer->tree.centre);
+		scorer->centre = scorer->tree.centre;
+		scorer->framed = true;
+		MemoryContextSwitchTo(old);
+	}
+	hybrid_frame_place(&scorer->frame, probe->x, norm, scorer->place);
+	hy_rotation_apply(scorer->frame.rotation, scorer->place, scorer->rotated);
+	hy_code_query_init(&scorer->query, scorer->rotated, layout->padded, scorer->tables);
+	scorer->along = 0;
+	scorer->length = (float) sqrt(norm);
+	if (scorer->open.metric != HY_METRIC_IP)
+		return;
+	centre = scorer->frame.centre;
+	for (i = 0; i < layout->dims; i++)
+		scorer->absolute[i] = scorer->place[i] + (centre != NULL ? centre[i] : 0);
+	if (centre != NULL)
+		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, centre, layout->dims);
+}
+
+HybridReach
+hybrid_scorer_root(const HybridScorer *scorer)
+{
+	float norm = hy_norm_sq(HY_F32, scorer->place, scorer->open.layout.dims);
+	HybridReach root;
+
+	root.base = scorer->open.metric == HY_METRIC_IP ? -scorer->along : norm;
+	root.reach = sqrtf(norm);
+	return root;
+}
+
+void
+hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, float threshold,
+                  HybridAim *aim)
+{
+	aim->limits.base = reach->base;
+	aim->limits.reach = reach->reach;
+	aim->limits.eps = eps;
+	aim->limits.threshold = threshold;
+	aim->limits.early = isfinite(threshold) ? Max(eps, EARLY) : 0;
+	hy_code_meet(&aim->meeting, &scorer->query, &aim->limits);
+	aim->whole = 0;
+}
+
+void
+hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, const HybridAim *aim,
+                   BlockNumber next)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	const HybridListLayout *shape = &layout->leaf;
+	HybridBlock *first = hybrid_block(shape, page, 0);
+	uint32 sums[HY_CODE_ROWS];
+	int i;
+
+	if (shape->code_pages == 0)
+	{
+		const char *fetched = hybrid_buffer_guess(scorer->index, next);
+		HyCodeBlocks blocks;
+
+		blocks.codes = hybrid_block_codes(shape, first);
+		blocks.code_stride = shape->block_bytes;
+		blocks.factors = &first->factors;
+		blocks.factor_stride = shape->block_bytes;
+		blocks.count = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS;
+		blocks.next = fetched == NULL
+		                  ? NULL
+		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
+		if (aim->whole > 0)
+			score_whole(scorer, aim, &blocks);
+		hy_code_score_met(&aim->meeting, &blocks, scorer->estimates + aim->whole * HY_CODE_ROWS,
+		                  scorer->lowers + aim->whole * HY_CODE_ROWS, scorer->masks + aim->whole);
+		return;
+	}
+	memset(sums, 0, sizeof(sums));
+	for (i = 0; i < shape->code_pages; i++)
+	{
+		BlockNumber block = hybrid_directory(page)[i];
+		Buffer buffer = hybrid_part_read(scorer->index, list, HYBRID_PAGE_CODES, block, NULL);
+		Size begin, length;
+
+		hybrid_codes_range(layout, i, &begin, &length);
+		hy_code_sums(&scorer->query, (const uint8 *) PageGetContents(BufferGetPage(buffer)),
+		             (int) (begin / TABLE_BYTES), (int) (length / TABLE_BYTES), sums);
+		UnlockReleaseBuffer(buffer);
+	}
+	scorer->masks[0] = hy_code_bounds(&scorer->query, sums, &first->factors, &aim->limits,
+	                                  scorer->estimates, scorer->lowers);
+}
+
+/* score_whole: the blocks that are not given up early; the others are left. */
+static void
+score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks)
+{
+	HyCodeMeeting meeting = aim->meeting;
+	HyCodeBlocks first = *blocks;
+
+	meeting.early.count = meeting.count;
+	first.count = aim->whole;
+	blocks->codes += aim->whole * blocks->code_stride;
+	blocks->factors =
+		(const void *) ((const char *) blocks->factors + aim->whole * blocks->factor_stride);
+	blocks->count -= aim->whole;
+	hy_code_score_met(&meeting, &first, scorer->estimates, scorer->lowers, scorer->masks);
+}
+
+HybridPlace
+hybrid_scorer_place(const HybridScorer *scorer, Page page, BlockNumber block, int level, int slot)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	HybridPlace at = {block, slot};
+
+	if (layout->span == 1)
+	{
+		at.block = hybrid_directory(page)[shape->code_pages + slot / layout->per_page];
+		at.slot = slot % layout->per_page;
+	}
+	return at;
+}
+
+void
+hybrid_scorer_expect(const HybridScorer *scorer, HybridPlace at)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+
+	if (layout->span == 1)
+		hybrid_buffer_expect(scorer->index, at.block,
+		                     SizeOfPageHeaderData + at.slot * layout->stride, layout->stride);
+}
+
+HybridReach
+hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
+                       float *copy)
+{
+	HybridStored stored;
+	const void *view;
+	HyDtype dtype;
+	Buffer buffer = read_vector(scorer, inner, level, at, &stored, &view, &dtype);
+	HybridReach reach = reach_of(scorer, view, dtype, copy);
+
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	return reach;
+}
+
+void
+hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
+                   HybridStored *stored, void *vector)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	Buffer buffer;
+
+	if (layout->span > 1)
+	{
+		buffer = hybrid_list_read(scorer->index, layout, inner, level, at.block, NULL);
+		hybrid_vector_read(scorer->index, layout, BufferGetPage(buffer), level, at.slot, stored,
+		                   vector, NULL);
+	}
+	else
+	{
+		buffer = lock_vector(scorer, inner, at);
+		*stored = *hybrid_stored(BufferGetPage(buffer), at.slot);
+		memcpy(vector, hybrid_vectors(BufferGetPage(buffer)) + at.slot * layout->stride,
+		       layout->stride);
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+HybridReach
+hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored, const void *vector,
+                    float *copy)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	HyDtype dtype;
+	const void *view =
+		hybrid_stored_view(layout->storage, stored, vector, layout->dims, scorer->widened, &dtype);
+
+	return reach_of(scorer, view, dtype, copy);
+}
+
+HybridReach
+hybrid_scorer_reach_place(HybridScorer *scorer, const float *place)
+{
+	return reach_of(scorer, place, HY_F32, NULL);
+}
+
+/* reach_of: a centroid, as the distance kernels take it. */
+static HybridReach
+reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
+{
+	int dims = scorer->open.layout.dims;
+	double squared = hy_l2_squared(scorer->place, dtype, view, dims);
+	HybridReach reach;
+
+	reach.reach = (float) sqrt(squared);
+	reach.base = (float) squared;
+	if (scorer->open.metric == HY_METRIC_IP)
+		reach.base = (float) hy_distance_to(HY_METRIC_IP, scorer->absolute, dtype, view, dims) -
+		             scorer->along;
+	if (copy != NULL && dtype == HY_F32)
+		memcpy(copy, view, dims * sizeof(float));
+	else if (copy != NULL)
+		hy_kernels()->widen_f16(copy, view, dims);
+	return reach;
+}
+
+double
+hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridPlace at, float *width)
+{
+	HybridStored stored;
+	const void *view;
+	HyDtype dtype;
+	Buffer buffer = read_vector(scorer, list, 0, at, &stored, &view, &dtype);
+	double distance = hy_distance_to(scorer->open.metric, scorer->probe->x, dtype, view,
+	                                 scorer->open.layout.dims);
+	double lower, more;
+
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	lower = hybrid_lower_bound(scorer->probe, distance, stored.norm, stored.residual);
+	more = hybrid_upper_bound(scorer->probe, distance, stored.norm, stored.residual) - lower;
+	*width = more > 0 ? nextafterf((float) more, INFINITY) : 0;
+	return lower;
+}
+
+float
+hybrid_scorer_unit(const HybridScorer *scorer, double distance)
+{
+	switch (scorer->open.metric)
+	{
+		case HY_METRIC_L2:
+			return (float) (distance * distance);
+		case HY_METRIC_COSINE:
+			return (float) (2 * distance);
+		default:
+			return (float) distance;
+	}
+}
+
+/*
+ * read_vector: a stored vector of a list as the distance kernels take it: in place on a locked page,
+ * which the caller unlocks, or, with no page, in the scorer's own room.
+ */
+static Buffer
+read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
+            HybridStored *stored, const void **view, HyDtype *dtype)
+{
+	const HybridLayout *layout = &scorer->open.layout;
+	Buffer buffer;
+	Page page;
+
+	if (layout->span > 1)
+	{
+		hybrid_scorer_read(scorer, list, level, at, stored, scorer->vector);
+		*view = hybrid_stored_view(layout->storage, stored, scorer->vector, layout->dims,
+		                           scorer->widened, dtype);
+		return InvalidBuffer;
+	}
+	buffer = lock_vector(scorer, list, at);
+	page = BufferGetPage(buffer);
+	*stored = *hybrid_stored(page, at.slot);
+	*view =
+		hybrid_stored_view(layout->storage, stored, hybrid_vectors(page) + at.slot * layout->stride,
+	                       layout->dims, scorer->widened, dtype);
+	return buffer;
+}
+
+/* lock_vector: the page of a vector that has its place there. */
+static Buffer
+lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at)
+{
+	Buffer buffer = hybrid_part_read(scorer->index, list, HYBRID_PAGE_VECTORS, at.block, NULL);
+
+	if (at.slot >= hybrid_special(BufferGetPage(buffer))->count)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" lacks a vector at block %u",
+		                       RelationGetRelationName(scorer->index), at.block)));
+	return buffer;
+}

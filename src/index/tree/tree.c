@@ -1,0 +1,147 @@
+/*
+ * tree.c
+ *		The lists of an index: how they are found and read.
+ *
+ * Each inner list is read once, page by page; what it names is then read whether it has been moved
+ * meanwhile or not, since a moved list keeps all entries that an older snapshot can see.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "index/page/buffers.h"
+#include "index/page/packed.h"
+#include "index/tree/tree.h"
+
+#define CHAIN_PAGES 256 /* of a list, between two looks at how long the file is */
+
+/* Found: lists met so far. */
+typedef struct Found
+{
+	HybridLink *links;
+	int count;
+	int allocated;
+} Found;
+
+static void find_below(Relation index, const HybridLayout *layout, HybridLink list, int level,
+                       int wanted, Snapshot snapshot, Found *found);
+
+void
+hybrid_chain_step(Relation index, const HybridLink *list, uint32 *pages)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (++*pages % CHAIN_PAGES == 0 && *pages > RelationGetNumberOfBlocks(index))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has a list without end at block %u",
+		                       RelationGetRelationName(index), list->head),
+		                errhint("REINDEX it.")));
+}
+
+uint64
+hybrid_list_changes(Relation index, const HybridLayout *layout, const HybridLink *list, int level,
+                    Snapshot snapshot)
+{
+	Buffer buffer = hybrid_list_read(index, layout, list, level, list->head, NULL);
+	uint64 changes = hybrid_list_page(BufferGetPage(buffer))->changes;
+
+	TestForOldSnapshot(snapshot, index, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return changes;
+}
+
+bool
+hybrid_list_lives(Relation index, const HybridLink *list)
+{
+	Buffer buffer = hybrid_buffer_read(index, list->head, NULL);
+	Page page = BufferGetPage(buffer);
+	bool lives;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	lives = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list) &&
+	        hybrid_list_page(page)->state == HYBRID_LIST_LIVE;
+	UnlockReleaseBuffer(buffer);
+	return lives;
+}
+
+HybridLink *
+hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tree, int level,
+                  Snapshot snapshot, int *count)
+{
+	Found found;
+
+	memset(&found, 0, sizeof(found));
+	found.allocated = level == 0 ? Max((int) Min(tree->leaves, 1 << 20), 1) : 64;
+	found.links = palloc(found.allocated * sizeof(HybridLink));
+	if (tree->height == level)
+		found.links[found.count++] = tree->root;
+	else if (tree->height > level)
+		find_below(index, &open->layout, tree->root, tree->height, level, snapshot, &found);
+	*count = found.count;
+	return found.links;
+}
+
+/*
+ * find_below: the lists of level `wanted` below an inner list.  All entries of a list as of one moment:
+ * if it changed while its pages were read, it is read again.
+ */
+static void
+find_below(Relation index, const HybridLayout *layout, HybridLink list, int level, int wanted,
+           Snapshot snapshot, Found *found)
+{
+	const HybridListLayout *shape = &layout->inner;
+	BlockNumber block = list.head;
+	int before = found->count, i;
+	uint64 changes = 0;
+	uint32 pages = 0;
+	Found below;
+
+	check_stack_depth();
+	memset(&below, 0, sizeof(below));
+	do
+	{
+		Buffer buffer;
+		Page page;
+		int slot;
+
+		hybrid_chain_step(index, &list, &pages);
+		buffer = hybrid_list_read(index, layout, &list, level, block, NULL);
+		page = BufferGetPage(buffer);
+		TestForOldSnapshot(snapshot, index, page);
+		for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
+		{
+			const HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
+			Found *to = level - 1 == wanted ? found : &below;
+
+			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0)
+				continue;
+			if (to->count == to->allocated)
+			{
+				to->allocated = Max(64, to->allocated * 2);
+				to->links = to->links == NULL
+				                ? palloc(to->allocated * sizeof(HybridLink))
+				                : repalloc_huge(to->links, to->allocated * sizeof(HybridLink));
+			}
+			to->links[to->count++] = hybrid_tid_link(&entries->tid[slot % HY_CODE_ROWS]);
+		}
+		if (block == list.head)
+			changes = hybrid_list_page(page)->changes;
+		block = hybrid_list_page(page)->next;
+		UnlockReleaseBuffer(buffer);
+		if (!BlockNumberIsValid(block) &&
+		    hybrid_list_changes(index, layout, &list, level, snapshot) != changes)
+		{
+			found->count = before;
+			below.count = 0;
+			block = list.head;
+			pages = 0;
+		}
+	} while (BlockNumberIsValid(block));
+	for (i = 0; i < below.count; i++)
+		find_below(index, layout, below.links[i], level - 1, wanted, snapshot, found);
+	if (below.links != NULL)
+		pfree(below.links);
+}

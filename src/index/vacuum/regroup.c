@@ -1,0 +1,547 @@
+/*
+ * regroup.c
+ *		VACUUM makes the leaves of an index that has grown anew.
+ *
+ * A split looks at one list alone.  What came in before stays where it was, though a list that was
+ * made later is nearer: a quarter of the rows of an index that grew from nothing lies in a list that is
+ * not the nearest, and a search looks into ten times as many lists.  So when the index has twice
+ * as many leaves as when that was done last, all of them become other ones, which are to the rows of
+ * the index what those of CREATE INDEX are to the rows of the table.  (Some dozens of neighbouring
+ * leaves at a time would take less room.  It gains next to nothing: in hundreds of dimensions a row's
+ * nearest list is one of very many.)
+ *
+ * Rows are copied while others come in, and what came in meanwhile is copied in turn.  Only the last few
+ * are copied behind the gate, when nobody adds an entry or splits a list.  The new tree is written
+ * where nobody looks, and one record makes its root that of the index, and the old root moved.  Who has
+ * read the old root goes on reading what is below it, which never changes any more.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/kmeans.h"
+#include "server/memory.h"
+#include "server/report.h"
+
+#include "index/build/build.h"
+#include "index/page/lock.h"
+#include "index/vacuum/regroup.h"
+#include "index/tree/free_pages.h"
+#include "index/write/split.h"
+#include "index/tree/tree.h"
+
+#define RECLAIM 128 /* lists that are noted before the notes are read */
+#define SHARE                                                                                      \
+	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
+#define SEED 1
+#define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
+#define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
+#define PLACING                                                                                    \
+	0.8125 /* of the memory, that centroids and the sample have while lists are placed */
+#define SAMPLE_LEAST 64 /* rows */
+#define GROWN 1.25      /* times as many lists as they are expected to be, and room for more */
+#define OLD_LEAF 96     /* bytes: its name, and what is known of it */
+#define AGAIN 4         /* part of the leaves that come before what failed is tried again */
+#define SHRUNK 3        /* times as few leaves: a third is gone since there were half as many */
+#define AT_ONCE 1       /* leaves: when there is memory for it */
+#define LEVELS 32       /* more than there can be: a list has two entries at least, as a rule */
+
+static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
+                 int message_level);
+static void set_next(Relation index, uint32 leaves);
+static void init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
+                         const HybridTree *tree, double rows);
+static double kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows);
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate);
+static bool
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels);
+static void catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels);
+static bool replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+                         const HybridLevel *levels);
+static bool read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+                        HybridGate *gate);
+static void write_inner(HybridRegroup *inner, HybridContents *leaves);
+static void write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count);
+static void gather(const HybridRegroup *regroup, const HybridContents *made, const int *order,
+                   int count, HybridContents *group);
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place);
+static int halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count);
+static void mark_lists(const HybridRegroup *regroup, const HybridLevel *lists);
+static void remember_lists(const HybridRegroup *regroup, const HybridLevel *lists);
+static void reuse_pages(Relation index, const HybridIndex *open);
+
+bool
+hybrid_regroup_due(Relation index, const HybridIndex *open)
+{
+	HybridTree tree;
+
+	hybrid_tree_read(index, &tree);
+	return open->coded && tree.height > 0 &&
+	       (tree.leaves >= tree.regroup_leaves || tree.leaves < tree.regroup_leaves / SHRUNK);
+}
+
+bool
+hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message_level,
+               HybridQueries *queries)
+{
+	int dims = open->layout.dims, most = hybrid_calibrate_queries(rows, dims, PG_INT32_MAX);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid regroup", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridRegroup leaves, inner;
+	HybridLevel levels[LEVELS];
+	HybridTree tree;
+	bool replaced = false;
+	int64 first = 0;
+	int i;
+
+	memset(levels, 0, sizeof(levels));
+	hybrid_tree_read(index, &tree);
+	if (tree.height > 0 && !fits(index, open, &tree, rows, message_level))
+		set_next(index, AT_ONCE);
+	else if (tree.height > 0)
+	{
+		/* unless it succeeds: an error leaves pages that are had again only when nobody reads them */
+		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
+		init_regroup(&leaves, index, open, &tree, rows);
+		init_regroup(&inner, index, open, &tree, rows);
+		queries->places = MemoryContextAllocHuge(old, (Size) most * dims * sizeof(float));
+		queries->positions = MemoryContextAlloc(old, most * sizeof(int64));
+		queries->kept = most;
+		leaves.queries = queries;
+		hybrid_copy_log_begin(index);
+		(void) copy_rows(&leaves, &tree, levels, NULL);
+		first = leaves.copied_count;
+		replaced = behind_gate(&leaves, &inner, &tree, levels);
+		hybrid_copy_log_end(index);
+		hybrid_extent_sink_finish(&leaves.sink);
+		hybrid_extent_sink_finish(&inner.sink);
+		if (replaced)
+			mark_lists(&leaves, &levels[0]);
+		for (i = tree.height - 1; replaced && i >= 0; i--)
+			remember_lists(&leaves, &levels[i]);
+		if (replaced)
+			reuse_pages(index, open);
+		if (replaced)
+			ereport(DEBUG1, (errmsg_internal("index regroup: " INT64_FORMAT
+			                                 " lists become %d; " INT64_FORMAT
+			                                 " rows, " INT64_FORMAT " of them came meanwhile",
+			                                 levels[0].count, leaves.leaves, leaves.copied_count,
+			                                 leaves.copied_count - first)));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return replaced;
+}
+
+/*
+ * fits: whether memory suffices: for the centroid of each leaf to be and a row of the sample for it, while they are
+ * placed; then for what is kept of the rows and of each leaf, and once more its place; and the room that files may
+ * take for all rows.
+ */
+static bool
+fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
+     int message_level)
+{
+	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
+	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
+	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
+	/* once, not with each VACUUM */
+	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
+
+	if (memory > hybrid_maintenance_memory())
+		ereport(level,
+		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		         errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
+		                   hybrid_maintenance_memory() != maintenance_work_mem
+		                       ? "autovacuum_work_mem"
+		                       : "maintenance_work_mem"),
+		         errhint("Searches look into more lists than they would have to.  Increase it "
+		                 "for a VACUUM, or REINDEX.")));
+	else if (temp_file_limit >= 0 && file > temp_file_limit)
+		ereport(
+			level,
+			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
+		     errdetail(
+				 "That takes %.0f kB of temporary files, which is more than \"temp_file_limit\".",
+				 ceil(file))));
+	else
+		return true;
+	return false;
+}
+
+/* set_next: how many leaves there are to be when this is tried again. */
+static void
+set_next(Relation index, uint32 leaves)
+{
+	HybridMetaChange change;
+
+	hybrid_meta_begin(index, &change)->regroup_leaves = leaves;
+	hybrid_meta_end(&change);
+}
+
+static void
+init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
+             const HybridTree *tree, double rows)
+{
+	double memory = (double) hybrid_maintenance_memory() * 1024;
+	double lists = hybrid_regroup_lists(open, rows), place = open->layout.dims * sizeof(float);
+
+	memset(regroup, 0, sizeof(*regroup));
+	regroup->sample_most =
+		(int64) Max(Min(memory / 2, memory * PLACING - lists * place) / (place + 2 * sizeof(int64)),
+	                Max(lists, SAMPLE_LEAST));
+	regroup->memory =
+		(Size) Max(memory - kept_bytes(open, tree, rows) -
+	                   hybrid_calibrate_queries(rows, open->layout.dims, PG_INT32_MAX) * place,
+	               memory / 4);
+	regroup->index = index;
+	regroup->open = open;
+	regroup->context = CurrentMemoryContext;
+	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
+	hybrid_extent_sink_init(&regroup->sink, index);
+}
+
+/* kept_bytes: from the first row that is copied to the end. */
+static double
+kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
+{
+	double leaf =
+		open->layout.stride + sizeof(HybridStored) + sizeof(ItemPointerData) + sizeof(float);
+
+	return rows * NOTE + hybrid_regroup_lists(open, rows) * leaf * GROWN + tree->leaves * OLD_LEAF;
+}
+
+/*
+ * copy_rows: those that came into the tree as it is now since they were copied last; how many; levels become
+ * its lists.  gate: see hybrid_regroup_rows.
+ */
+static int64
+copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
+{
+	hybrid_copy_log_take(leaves->index, &leaves->notes);
+	hybrid_tree_read(leaves->index, tree);
+	if (!read_levels(leaves, tree, levels, gate))
+		return HYBRID_REGROUP_GIVEN_UP;
+	return hybrid_regroup_rows(leaves, &levels[0], gate);
+}
+
+/*
+ * behind_gate: what came in last is copied, and the tree replaced.  When others have to wait for too long, the
+ * gate is opened, and what had to be done behind it is done before it.
+ */
+static bool
+behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
+{
+	HybridGate gate;
+	bool replaced = false;
+	int64 copied;
+	double held;
+	int try;
+
+	for (try = 1;; try++)
+	{
+		catch_up(leaves, tree, levels);
+		/* as many as there can be are in inner lists before the gate is shut, which takes a while */
+		if (leaves->made.count > HYBRID_INNER_SIZE)
+		{
+			write_inner(inner, &leaves->made);
+			catch_up(leaves, tree, levels);
+		}
+		hybrid_gate_shut(&gate, leaves->index, try == HYBRID_REGROUP_TRIES);
+		copied = copy_rows(leaves, tree, levels, &gate);
+		if (copied >= 0)
+			replaced = replace_tree(leaves, inner, tree, levels);
+		held = hybrid_gate_open(&gate);
+		ereport(DEBUG1, (errmsg_internal("index regroup: the gate was shut for %.3f ms, %s", held,
+		                                 copied >= 0 ? "until all was done" : "and opened")));
+		if (copied >= 0)
+			return replaced;
+	}
+}
+
+/* catch_up: round by round, until what comes in during one can be copied behind the gate. */
+static void
+catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
+{
+	int round;
+
+	for (round = 0; round < HYBRID_REGROUP_ROUNDS; round++)
+	{
+		instr_time begin, end;
+		int64 copied;
+
+		INSTR_TIME_SET_CURRENT(begin);
+		copied = copy_rows(leaves, tree, levels, NULL);
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_SUBTRACT(end, begin);
+		if (copied <= HYBRID_REGROUP_FEW && hybrid_gate_bearable(INSTR_TIME_GET_MILLISEC(end)))
+			break;
+	}
+}
+
+/*
+ * replace_tree: a new root takes the place of the old one, behind the gate; levels are what the old tree has.
+ * Who waits at the gate to split an old list has to find the lists above marked as moved: nobody cancels it
+ * half way.
+ */
+static bool
+replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
+             const HybridLevel *levels)
+{
+	HybridLink above = {InvalidBlockNumber, 0};
+	const HybridContents *uppermost = &leaves->made;
+	HybridContents top;
+	HybridCopy copies[HYBRID_COPIES];
+	int level = 1, into, made, i;
+	bool due, replaced;
+
+	/* it has lost all it had: nothing is below a leaf */
+	if (tree->height == 0)
+		return false;
+	made = inner->leaves + leaves->made.count;
+	if (inner->made.count > 0 || leaves->made.count > HYBRID_INNER_SIZE)
+	{
+		if (leaves->made.count > 0)
+			write_inner(inner, &leaves->made);
+		uppermost = &inner->made;
+		level = 2;
+	}
+	/* no inner list is empty */
+	if (uppermost->count == 0)
+		return false;
+	into = uppermost->count > HYBRID_INNER_SIZE ? 2 : 1;
+	gather(leaves, uppermost, NULL, uppermost->count, &top);
+	hybrid_copy_distribute(leaves->open, &top, into, copies);
+	hybrid_lock(leaves->index, tree->root.head, ExclusiveLock);
+	HOLD_INTERRUPTS();
+	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
+	                                 level, copies, into, NULL, &above, &due);
+	/* the old root is moved already */
+	for (i = tree->height - 1; replaced && i > 0; i--)
+		mark_lists(leaves, &levels[i]);
+	if (replaced)
+		hybrid_tree_count(leaves->index, made);
+	RESUME_INTERRUPTS();
+	hybrid_unlock(leaves->index, tree->root.head, ExclusiveLock);
+	leaves->leaves = made;
+	return replaced;
+}
+
+/* read_levels: all lists of the tree, level by level; 0 are the leaves.  false: others wait at the gate. */
+static bool
+read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
+            HybridGate *gate)
+{
+	int level;
+	int64 i;
+
+	if (tree->height >= LEVELS)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has more levels than it can have",
+		                       RelationGetRelationName(regroup->index)),
+		                errhint("REINDEX it.")));
+	for (level = 0; level < LEVELS; level++)
+		hybrid_walk_free(&levels[level]);
+	hybrid_walk_root(tree, &levels[tree->height]);
+	for (level = tree->height; level > 0; level--)
+	{
+		const HybridLevel *lists = &levels[level];
+		HybridAhead ahead;
+
+		hybrid_walk_ahead(&ahead, regroup->index);
+		for (i = 0; i < lists->count; i++)
+		{
+			if (gate != NULL && hybrid_gate_give_up(gate))
+				return false;
+			while (hybrid_walk_more_ahead(&ahead, i, lists->count))
+				hybrid_walk_expect(&ahead, &lists->lists[ahead.next].link);
+			hybrid_walk_below(regroup->index, &regroup->open->layout, &lists->lists[i].link, level,
+			                  &levels[level - 1]);
+		}
+	}
+	return true;
+}
+
+/* write_inner: the leaves come into inner lists, each of some that are near each other, and are done with. */
+static void
+write_inner(HybridRegroup *inner, HybridContents *leaves)
+{
+	int *order = palloc(leaves->count * sizeof(int)), i;
+
+	for (i = 0; i < leaves->count; i++)
+		order[i] = i;
+	write_group(inner, leaves, order, leaves->count);
+	inner->leaves += leaves->count;
+	leaves->count = 0;
+	pfree(order);
+}
+
+/* write_group: of the leaves with these numbers, in whatever order; they are halved until they are few enough. */
+static void
+write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
+{
+	int dims = inner->open->layout.dims, first, i;
+	HybridContents group;
+	float *mean;
+	HybridCopy copy;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (count > HYBRID_INNER_SIZE)
+	{
+		first = halve(&inner->open->layout, leaves, order, count);
+		write_group(inner, leaves, order, first);
+		write_group(inner, leaves, order + first, count - first);
+		return;
+	}
+	gather(inner, leaves, order, count, &group);
+	for (i = 0; i < count; i++)
+		order[i] = i;
+	mean = palloc(dims * sizeof(float));
+	hybrid_mean(group.places, order, count, dims, mean);
+	hybrid_copy_of(inner->open, &group, order, count, mean, &copy);
+	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
+	hybrid_regroup_keep(inner, &copy);
+	pfree(mean);
+	pfree(group.tids);
+	pfree(group.stored);
+	pfree(group.radii);
+	pfree(group.vectors);
+	pfree(group.places);
+}
+
+/* gather: new lists with these numbers, NULL: all of them; and where they are. */
+static void
+gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
+       HybridContents *group)
+{
+	const HybridLayout *layout = &regroup->open->layout;
+	MemoryContext context = CurrentMemoryContext;
+	int i;
+
+	group->count = count;
+	group->tids = palloc(count * sizeof(ItemPointerData));
+	group->stored = palloc(count * sizeof(HybridStored));
+	group->radii = palloc(count * sizeof(float));
+	group->vectors = MemoryContextAllocHuge(context, count * layout->stride);
+	group->places = MemoryContextAllocHuge(context, (Size) count * layout->dims * sizeof(float));
+	for (i = 0; i < count; i++)
+	{
+		Size from = order != NULL ? order[i] : i;
+
+		group->tids[i] = made->tids[from];
+		group->stored[i] = made->stored[from];
+		group->radii[i] = made->radii[from];
+		memcpy(group->vectors + i * layout->stride, made->vectors + from * layout->stride,
+		       layout->stride);
+		place_of(layout, made, from, group->places + (Size) i * layout->dims);
+	}
+}
+
+/* place_of: of a new list: its centroid as it is stored. */
+static void
+place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
+{
+	hybrid_widen_vector(layout->storage, &made->stored[which],
+	                    made->vectors + which * layout->stride, layout->dims, place);
+}
+
+/* halve: order comes to have one half of the leaves after the other; returns how many are in the first. */
+static int
+halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
+{
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	int dims = layout->dims;
+	Size row_bytes = dims * sizeof(float);
+	float *centroids = palloc(2 * row_bytes);
+	float *places = MemoryContextAllocHuge(CurrentMemoryContext, count * row_bytes);
+	uint8 *side = palloc(count);
+	int *second = palloc(count * sizeof(int)), ends[2] = {0, 0}, i;
+	HyMatrix rows;
+
+	for (i = 0; i < count; i++)
+		place_of(layout, leaves, order[i], places + (Size) i * dims);
+	rows = hybrid_places_matrix(places, count, dims);
+	hybrid_check(hy_kmeans_split(&rows, SHARE, SEED, &allocator, &hybrid_cancel, centroids, side),
+	             "place the inner lists of an index");
+	for (i = 0; i < count; i++)
+	{
+		if (side[i] == 0)
+			order[ends[0]++] = order[i];
+		else
+			second[ends[1]++] = order[i];
+	}
+	memcpy(order + ends[0], second, ends[1] * sizeof(int));
+	pfree(second);
+	pfree(side);
+	pfree(places);
+	pfree(centroids);
+	return ends[0];
+}
+
+/*
+ * mark_lists: the old ones are moved.  An error here, or a crash, leaves some that say they are live and
+ * that nobody names, which VACUUM finds; who comes by their names sees that the root is another.
+ */
+static void
+mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
+{
+	static const HybridLink nowhere = {InvalidBlockNumber, 0};
+	FullTransactionId now = ReadNextFullTransactionId();
+	int64 i;
+
+	for (i = 0; i < lists->count; i++)
+	{
+		Buffer buffer = ReadBuffer(regroup->index, lists->lists[i].link.head);
+
+		CHECK_FOR_INTERRUPTS();
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		/* a split may have come first */
+		if (hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE)
+		{
+			GenericXLogState *record = GenericXLogStart(regroup->index);
+			Page page = GenericXLogRegisterBuffer(record, buffer, 0);
+
+			hybrid_mark_moved(hybrid_list_page(page), nowhere, nowhere, now);
+			GenericXLogFinish(record);
+		}
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* remember_lists: so that their pages are used again. */
+static void
+remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
+{
+	FullTransactionId now = ReadNextFullTransactionId();
+	int64 i;
+
+	for (i = 0; i < lists->count; i++)
+	{
+		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
+		/* there is not room for a note on each */
+		if (i % RECLAIM == RECLAIM - 1)
+			reuse_pages(regroup->index, regroup->open);
+	}
+}
+
+/* reuse_pages: those of lists that were moved serve lists that are yet to be written. */
+static void
+reuse_pages(Relation index, const HybridIndex *open)
+{
+	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_moved_reclaim(index, &open->layout);
+	vacuum_delay_point();
+	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
+}

@@ -1,0 +1,110 @@
+/*
+ * regroup_seen.c
+ *		What was copied to new leaves already.
+ *
+ * A leaf whose counter of changes stands still since its rows were copied has no others.  A row that was
+ * copied is known by its position, which no other row has as long as VACUUM does not come by, and that is
+ * us.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/tuplesort.h"
+
+#include "index/vacuum/regroup.h"
+#include "index/tree/tree.h"
+
+/* SeenLeaf: a leaf whose rows were copied, as it was when the first of its pages was read. */
+typedef struct SeenLeaf
+{
+	BlockNumber head;
+	uint16 generation;
+	uint64 changes;
+} SeenLeaf;
+
+static const SeenLeaf *seen_of(const HybridRegroup *regroup, const HybridLink *list);
+
+bool
+hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen = seen_of(regroup, list);
+
+	return seen == NULL || hybrid_noted(&regroup->notes, list->head);
+}
+
+bool
+hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen = seen_of(regroup, list);
+
+	return seen == NULL ||
+	       seen->changes !=
+	           hybrid_list_changes(regroup->index, &regroup->open->layout, list, 0, NULL);
+}
+
+void
+hybrid_regroup_note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
+{
+	SeenLeaf *seen;
+
+	if (regroup->seen == NULL)
+	{
+		HASHCTL control;
+
+		memset(&control, 0, sizeof(control));
+		control.keysize = sizeof(BlockNumber);
+		control.entrysize = sizeof(SeenLeaf);
+		control.hcxt = regroup->context;
+		regroup->seen = hash_create("leaves of a hybrid index that were copied", 1024, &control,
+		                            HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	seen = hash_search(regroup->seen, &list->head, HASH_ENTER, NULL);
+	seen->generation = list->generation;
+	seen->changes = changes;
+}
+
+bool
+hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position)
+{
+	int i;
+
+	for (i = 0; i < regroup->rounds; i++)
+	{
+		if (intset_is_member(regroup->copied[i], (uint64) position))
+			return true;
+	}
+	return false;
+}
+
+void
+hybrid_regroup_note_rows(HybridRegroup *regroup, Tuplesortstate *positions)
+{
+	MemoryContext old = MemoryContextSwitchTo(regroup->context);
+	IntegerSet *copied = intset_create();
+	int64 last = -1;
+	bool isnull;
+	Datum value;
+
+	MemoryContextSwitchTo(old);
+	tuplesort_performsort(positions);
+	while (tuplesort_getdatum(positions, true, &value, &isnull, NULL))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (DatumGetInt64(value) > last)
+			intset_add_member(copied, (uint64) DatumGetInt64(value));
+		last = DatumGetInt64(value);
+	}
+	tuplesort_end(positions);
+	regroup->copied[regroup->rounds++] = copied;
+}
+
+static const SeenLeaf *
+seen_of(const HybridRegroup *regroup, const HybridLink *list)
+{
+	const SeenLeaf *seen =
+		regroup->seen == NULL ? NULL : hash_search(regroup->seen, &list->head, HASH_FIND, NULL);
+
+	return seen != NULL && seen->generation == list->generation ? seen : NULL;
+}

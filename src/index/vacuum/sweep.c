@@ -1,0 +1,450 @@
+/*
+ * sweep.c
+ *		Pages that nobody needs, found by reading the whole file.
+ *
+ * In the order of the file: pages that were never written, that are free, or that were named by who
+ * never came to write them; lists that were moved and that nobody reads any more.  That is done some
+ * pages at a time under the lock of the meta page, which those who write new lists hold in share
+ * mode between naming pages and writing them.
+ *
+ * What a crash leaves, or an error, says that it is something, and nobody names it:
+ *
+ * * A list that was written and not linked.  Its head is live and the tree does not have it, at a
+ *   moment when nobody is writing a list.  It is moved now, to nowhere, and freed like one.
+ * * A page of vectors or codes that no list page names, though its list is there or was.  Under the
+ *   list's lock, held exclusively, nobody is about to name it.
+ * * Pages of a centre that the meta page does not name.
+ *
+ * So heads, pages that belong to a list, and pages that list pages name are remembered on the way, and
+ * those that are missing somewhere are looked at again in the end, with the lock it takes.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/write/link.h"
+#include "index/page/lock.h"
+#include "index/vacuum/merge.h"
+#include "index/tree/free_pages.h"
+#include "index/vacuum/sweep.h"
+#include "index/tree/tree.h"
+
+#define SWEEP_PAGES 512
+
+/* Stray: a page that no list page named when it was met. */
+typedef struct Stray
+{
+	HybridLink list;
+	BlockNumber block;
+} Stray;
+
+typedef struct Sweep
+{
+	IndexVacuumInfo *info;
+	IndexBulkDeleteResult *stats;
+	Relation index;
+	HybridIndex open;
+	HybridLinks known;  /* lists of the tree before the sweep, sorted */
+	HybridLinks heads;  /* of lists that are live and not among them */
+	HybridLinks centre; /* pages of centres */
+	BlockNumber blocks;
+	bool unread;  /* nobody is reading lists that were moved */
+	uint8 *parts; /* a bit for each page: it belongs to a list, and a list page is to name it */
+	uint8 *named; /* and one does */
+} Sweep;
+
+static void read_known(Sweep *sweep, HybridLinks *known);
+static void sweep_page(Sweep *sweep, BlockNumber block);
+static void note_list_page(Sweep *sweep, Page page, BlockNumber block);
+static void give_up_lists(Sweep *sweep);
+static void give_up_list(Sweep *sweep, const HybridLink *list);
+static void give_up_centres(Sweep *sweep);
+static void free_strays(Sweep *sweep);
+static int64 find_strays(Sweep *sweep, Stray **strays);
+static void free_strays_of(Sweep *sweep, const Stray *strays, int64 count);
+static void unmark_named(Sweep *sweep, const HybridLink *list);
+static int compare_strays(const void *a, const void *b);
+
+static inline void
+mark(uint8 *bits, BlockNumber block)
+{
+	bits[block / 8] |= 1 << block % 8;
+}
+
+static inline void
+unmark(uint8 *bits, BlockNumber block)
+{
+	bits[block / 8] &= ~(1 << block % 8);
+}
+
+static inline bool
+marked(const uint8 *bits, BlockNumber block)
+{
+	return (bits[block / 8] & 1 << block % 8) != 0;
+}
+
+/* is_part: of a list, and named by one of its list pages. */
+static inline bool
+is_part(uint16 kind)
+{
+	return kind == HYBRID_PAGE_CODES || kind == HYBRID_PAGE_VECTORS ||
+	       kind == HYBRID_PAGE_VECTOR_TAIL || kind == HYBRID_PAGE_VALUES;
+}
+
+void
+hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid sweep", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	BlockNumber block = HYBRID_META_BLOCK + 1;
+	Sweep sweep;
+
+	memset(&sweep, 0, sizeof(sweep));
+	sweep.info = info;
+	sweep.stats = stats;
+	sweep.index = info->index;
+	sweep.open = hybrid_index_open(info->index);
+	sweep.blocks = RelationGetNumberOfBlocks(info->index);
+	sweep.parts = MemoryContextAllocHuge(context, sweep.blocks / 8 + 1);
+	sweep.named = MemoryContextAllocHuge(context, sweep.blocks / 8 + 1);
+	memset(sweep.parts, 0, sweep.blocks / 8 + 1);
+	memset(sweep.named, 0, sweep.blocks / 8 + 1);
+	stats->num_pages = sweep.blocks;
+	stats->pages_free = 0;
+	stats->pages_deleted = 0;
+	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
+	hybrid_lock(sweep.index, HYBRID_META_BLOCK, ShareLock);
+	read_known(&sweep, &sweep.known);
+	hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ShareLock);
+	while (block < sweep.blocks)
+	{
+		BlockNumber end = Min(block + SWEEP_PAGES, sweep.blocks);
+
+		hybrid_lock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
+		sweep.unread = hybrid_nobody_reads(sweep.index);
+		for (; block < end; block++)
+			sweep_page(&sweep, block);
+		hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
+		vacuum_delay_point();
+	}
+	if (sweep.heads.count > 0)
+		give_up_lists(&sweep);
+	if (sweep.centre.count > 0)
+		give_up_centres(&sweep);
+	free_strays(&sweep);
+	/* what was given up may be nobody's already */
+	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
+	stats->pages_deleted = stats->pages_free;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* read_known: all lists of the tree as it is now; the caller holds the meta page's lock. */
+static void
+read_known(Sweep *sweep, HybridLinks *known)
+{
+	HybridTree tree;
+	int level, count, i;
+
+	memset(known, 0, sizeof(*known));
+	hybrid_tree_read(sweep->index, &tree);
+	for (level = tree.height; level >= 0; level--)
+	{
+		HybridLink *lists =
+			hybrid_tree_lists(sweep->index, &sweep->open, &tree, level, NULL, &count);
+
+		for (i = 0; i < count; i++)
+			hybrid_links_add(known, lists[i]);
+		pfree(lists);
+	}
+	hybrid_links_sort(known);
+}
+
+/* sweep_page: the meta page's lock is held exclusively. */
+static void
+sweep_page(Sweep *sweep, BlockNumber block)
+{
+	Relation index = sweep->index;
+	Buffer buffer =
+		ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_NORMAL, sweep->info->strategy);
+	Page page = BufferGetPage(buffer);
+	HybridLink moved = {InvalidBlockNumber, 0};
+	bool unused = false;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (PageIsNew(page))
+		unused = true;
+	else if (!hybrid_page_is_ours(page))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" contains a page that is not its own at block %u",
+		                       RelationGetRelationName(index), block),
+		                errhint("REINDEX it.")));
+	else
+	{
+		HybridPageSpecial *special = hybrid_special(page);
+		HybridLink list = {special->list, special->generation};
+
+		switch ((HybridPageKind) special->kind)
+		{
+			case HYBRID_PAGE_TAKEN:
+				/* nobody is writing a list now */
+				special->kind = HYBRID_PAGE_FREE;
+				MarkBufferDirtyHint(buffer, true);
+				unused = true;
+				break;
+			case HYBRID_PAGE_FREE:
+				unused = true;
+				break;
+			case HYBRID_PAGE_CENTRE:
+				list.head = block;
+				list.generation = HYBRID_CENTRE_GENERATION;
+				hybrid_links_add(&sweep->centre, list);
+				break;
+			case HYBRID_PAGE_LIST:
+				note_list_page(sweep, page, block);
+				if (list.head != block)
+					break;
+				if (hybrid_list_page(page)->state == HYBRID_LIST_MOVED)
+					moved = list;
+				else if (!hybrid_links_has(&sweep->known, &list))
+					hybrid_links_add(&sweep->heads, list);
+				break;
+			default:
+				if (is_part(special->kind))
+					mark(sweep->parts, block);
+				break;
+		}
+	}
+	UnlockReleaseBuffer(buffer);
+	if (unused)
+	{
+		RecordFreeIndexPage(index, block);
+		sweep->stats->pages_free++;
+	}
+	if (BlockNumberIsValid(moved.head))
+		(void) hybrid_list_free(index, &sweep->open.layout, moved, sweep->unread);
+}
+
+/* note_list_page: what a locked list page names. */
+static void
+note_list_page(Sweep *sweep, Page page, BlockNumber block)
+{
+	const HybridListLayout *shape;
+	int i;
+
+	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
+	/* whether of a leaf or not, its head knows; entries that a shorter directory has not are no blocks */
+	shape = hybrid_page_shape(&sweep->open.layout, page);
+	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
+	{
+		BlockNumber part = hybrid_directory(page)[i];
+
+		if (part < sweep->blocks)
+			mark(sweep->named, part);
+	}
+}
+
+/* give_up_lists: of the heads that were met, those that the tree has come to have meanwhile are fine. */
+static void
+give_up_lists(Sweep *sweep)
+{
+	HybridLinks known;
+	int i;
+
+	/* nobody is writing a list now: what is not in the tree will never be */
+	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	read_known(sweep, &known);
+	for (i = 0; i < sweep->heads.count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!hybrid_links_has(&known, &sweep->heads.links[i]))
+			give_up_list(sweep, &sweep->heads.links[i]);
+	}
+	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+}
+
+/*
+ * give_up_list: a list that nobody names is moved, to nowhere.  It is not freed at once: when two lists
+ * became one and a crash kept what says so in the list above, but not on their heads, they are such
+ * lists, and on a standby that has become a primary since then somebody may be reading them.
+ */
+static void
+give_up_list(Sweep *sweep, const HybridLink *list)
+{
+	static const HybridLink nowhere = {InvalidBlockNumber, 0};
+	Buffer buffer = ReadBuffer(sweep->index, list->head);
+	FullTransactionId now = ReadNextFullTransactionId();
+	Page page = BufferGetPage(buffer);
+	bool lost;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	lost = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list) &&
+	       hybrid_list_page(page)->state == HYBRID_LIST_LIVE;
+	if (lost)
+	{
+		GenericXLogState *record = GenericXLogStart(sweep->index);
+
+		page = GenericXLogRegisterBuffer(record, buffer, 0);
+		hybrid_mark_moved(hybrid_list_page(page), nowhere, nowhere, now);
+		GenericXLogFinish(record);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (lost)
+		hybrid_moved_remember(sweep->index, list, now);
+}
+
+/* give_up_centres: pages that were written for a centre, or were one, are noted to be freed. */
+static void
+give_up_centres(Sweep *sweep)
+{
+	int pages = hybrid_centre_pages(&sweep->open.layout), i;
+	HybridTree tree;
+
+	/* who replaces the centre holds it in share mode */
+	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+	hybrid_tree_read(sweep->index, &tree);
+	for (i = 0; i < sweep->centre.count; i++)
+	{
+		const HybridLink *page = &sweep->centre.links[i];
+
+		if ((!BlockNumberIsValid(tree.centre) || page->head < tree.centre ||
+		     page->head >= tree.centre + pages) &&
+		    !hybrid_moved_known(sweep->index, page))
+			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId());
+	}
+	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
+}
+
+/* free_strays: pages of vectors and codes that no list page names. */
+static void
+free_strays(Sweep *sweep)
+{
+	Stray *strays = NULL;
+	int64 count = find_strays(sweep, &strays), first, last;
+
+	if (count == 0)
+		return;
+	qsort(strays, count, sizeof(Stray), compare_strays);
+	for (first = 0; first < count; first = last)
+	{
+		const HybridLink *list = &strays[first].list;
+
+		for (last = first + 1; last < count && strays[last].list.head == list->head &&
+		                       strays[last].list.generation == list->generation;
+		     last++)
+			;
+		vacuum_delay_point();
+		/* who adds to the list holds it in share mode, who changes an inner list exclusively */
+		hybrid_lock(sweep->index, list->head, ExclusiveLock);
+		free_strays_of(sweep, strays + first, last - first);
+		hybrid_unlock(sweep->index, list->head, ExclusiveLock);
+	}
+}
+
+/* find_strays: those that were not named when they, and all list pages, were met. */
+static int64
+find_strays(Sweep *sweep, Stray **strays)
+{
+	int64 count = 0, allocated = 0;
+	BlockNumber block;
+
+	for (block = 0; block < sweep->blocks; block++)
+	{
+		Buffer buffer;
+		Page page;
+
+		if (!marked(sweep->parts, block) || marked(sweep->named, block))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		if (count == allocated)
+		{
+			allocated = Max(64, allocated * 2);
+			*strays = *strays == NULL ? palloc(allocated * sizeof(Stray))
+			                          : repalloc_huge(*strays, allocated * sizeof(Stray));
+		}
+		buffer = ReadBufferExtended(sweep->index, MAIN_FORKNUM, block, RBM_NORMAL,
+		                            sweep->info->strategy);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		if (hybrid_page_is_ours(page) && is_part(hybrid_special(page)->kind) &&
+		    hybrid_special(page)->list < sweep->blocks)
+		{
+			(*strays)[count].list.head = hybrid_special(page)->list;
+			(*strays)[count].list.generation = hybrid_special(page)->generation;
+			(*strays)[count++].block = block;
+		}
+		UnlockReleaseBuffer(buffer);
+	}
+	return count;
+}
+
+/* free_strays_of: of one list, whose lock is held, unless it names them by now. */
+static void
+free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
+{
+	BlockNumber *blocks = palloc(count * sizeof(BlockNumber));
+	int lost = 0;
+	int64 i;
+
+	unmark_named(sweep, &strays[0].list);
+	for (i = 0; i < count; i++)
+	{
+		if (marked(sweep->parts, strays[i].block))
+			blocks[lost++] = strays[i].block;
+	}
+	sweep->stats->pages_free += hybrid_pages_free(sweep->index, &strays[0].list, blocks, lost);
+	pfree(blocks);
+}
+
+/*
+ * unmark_named: what a list names, if there still is one of that name, belongs to it.  A list that is
+ * being freed has its head last; what it still names is freed with it, whoever comes first.
+ */
+static void
+unmark_named(Sweep *sweep, const HybridLink *list)
+{
+	const HybridListLayout *shape = NULL;
+	BlockNumber block = list->head;
+	uint32 pages = 0;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer buffer = ReadBuffer(sweep->index, block);
+		Page page = BufferGetPage(buffer);
+		bool there;
+		int i;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		/* a list that a crash left half written ends where it has not been written */
+		there = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list);
+		if (there && shape == NULL)
+			shape = hybrid_list_layout(&sweep->open.layout, hybrid_list_page(page)->level);
+		for (i = 0; there && i < shape->code_pages + shape->vector_pages; i++)
+		{
+			if (hybrid_directory(page)[i] < sweep->blocks)
+				unmark(sweep->parts, hybrid_directory(page)[i]);
+		}
+		block = there ? hybrid_list_page(page)->next : InvalidBlockNumber;
+		UnlockReleaseBuffer(buffer);
+		if (there)
+			hybrid_chain_step(sweep->index, list, &pages);
+	}
+}
+
+static int
+compare_strays(const void *a, const void *b)
+{
+	const Stray *x = (const Stray *) a, *y = (const Stray *) b;
+
+	if (x->list.head != y->list.head)
+		return x->list.head < y->list.head ? -1 : 1;
+	if (x->list.generation != y->list.generation)
+		return x->list.generation < y->list.generation ? -1 : 1;
+	return (x->block > y->block) - (x->block < y->block);
+}

@@ -1,0 +1,263 @@
+/*
+ * vacuum.c
+ *		Marks the entries of removed rows dead.
+ *
+ * The leaf lists are taken from the tree once; each is visited, under its lock in share mode, so
+ * that it is not being copied meanwhile, and so is every list that one of them was moved to, so that
+ * every entry that existed at the start is met.  Entries are only marked: none ever moves within a
+ * list.
+ *
+ * Then pages that nobody needs are found (sweep.c), lists that have lost a quarter of their entries are
+ * merged or written anew (merge.c), and an index that has grown gets other leaves (regroup.c) and measures
+ * its recall again (recalibrate.c).
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "utils/rel.h"
+
+#include "index/build/recalibrate.h"
+#include "index/page/lock.h"
+#include "index/vacuum/merge.h"
+#include "index/vacuum/regroup.h"
+#include "index/vacuum/sweep.h"
+#include "index/tree/tree.h"
+#include "index/vacuum/vacuum.h"
+
+typedef struct VacuumState
+{
+	Relation index;
+	HybridIndex open;
+	IndexVacuumInfo *info;
+	IndexBulkDeleteResult *stats;
+	IndexBulkDeleteCallback callback; /* or NULL: only count */
+	void *callback_state;
+} VacuumState;
+
+static bool vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                         IndexBulkDeleteCallback callback, void *callback_state);
+static bool visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits);
+static int mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer);
+
+IndexBulkDeleteResult *
+hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+                 IndexBulkDeleteCallback callback, void *state)
+{
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	(void) vacuum_lists(info, stats, callback, state);
+	return stats;
+}
+
+IndexBulkDeleteResult *
+hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	HybridIndex open;
+	HybridQueries queries = {0};
+	bool regrouped = false;
+
+	if (info->analyze_only)
+		return stats;
+	open = hybrid_index_open(info->index);
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	/* what needs room comes last, after what makes room: with a full disk the error changes nothing */
+	hybrid_sweep(info, stats);
+	IndexFreeSpaceMapVacuum(info->index);
+	if (vacuum_lists(info, stats, NULL, NULL))
+		hybrid_sweep(info, stats);
+	if (hybrid_regroup_due(info->index, &open))
+	{
+		hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
+		regrouped = hybrid_regroup(info->index, &open, stats->num_index_tuples, info->message_level,
+		                           &queries);
+		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
+	}
+	else
+		/* an error, or a crash, may have left it on */
+		hybrid_copy_log_end(info->index);
+	if (regrouped || hybrid_recalibrate_due(info->index, &open))
+	{
+		(void) hybrid_recalibrate(info->index, &open, regrouped ? &queries : NULL, NULL, 0);
+		stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	}
+	if (queries.places != NULL)
+	{
+		pfree(queries.places);
+		pfree(queries.positions);
+	}
+	IndexFreeSpaceMapVacuum(info->index);
+	return stats;
+}
+
+/*
+ * vacuum_lists: visits all leaf lists: to mark what the callback says is dead; or, without a callback,
+ * to count what lives and to merge the lists that lost a quarter.  Returns whether there were such.
+ */
+static bool
+vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
+             void *callback_state)
+{
+	VacuumState vacuum;
+	HybridTree tree;
+	HybridLinks visits, sparse;
+	uint32 visited = 0;
+	bool merged;
+
+	memset(&vacuum, 0, sizeof(vacuum));
+	memset(&sparse, 0, sizeof(sparse));
+	vacuum.index = info->index;
+	vacuum.open = hybrid_index_open(info->index);
+	vacuum.info = info;
+	vacuum.stats = stats;
+	vacuum.callback = callback;
+	vacuum.callback_state = callback_state;
+	stats->num_index_tuples = 0;
+	stats->estimated_count = false;
+
+	/* VACUUM's own snapshot holds up nobody: so that lists on the way are not taken to pieces */
+	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
+	hybrid_tree_read(info->index, &tree);
+	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
+	visits.allocated = visits.count;
+	while (visits.count > 0)
+	{
+		HybridLink list = visits.links[--visits.count];
+
+		vacuum_delay_point();
+		/* there are no more lists than pages, unless one was moved to where it came from */
+		hybrid_chain_step(info->index, &list, &visited);
+		hybrid_lock(info->index, list.head, ShareLock);
+		if (visit(&vacuum, list, &visits))
+			hybrid_links_add(&sparse, list);
+		hybrid_unlock(info->index, list.head, ShareLock);
+	}
+	merged = sparse.count > 0 && vacuum.open.coded;
+	/* every entry has been met: now they may go to other lists */
+	if (merged)
+	{
+		hybrid_links_sort(&sparse);
+		hybrid_merge(info->index, &vacuum.open, &sparse);
+	}
+	hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
+	pfree(visits.links);
+	if (sparse.links != NULL)
+		pfree(sparse.links);
+	return merged;
+}
+
+/*
+ * visit: one list; or, if it was moved, those it was moved to are to be visited.  Returns whether it
+ * has lost a quarter of its entries.
+ */
+static bool
+visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
+{
+	const HybridLayout *layout = &vacuum->open.layout;
+	BlockNumber block = list.head;
+	int64 used = 0, live = 0;
+	uint32 pages = 0;
+
+	while (BlockNumberIsValid(block))
+	{
+		Buffer head = ReadBufferExtended(vacuum->index, MAIN_FORKNUM, list.head, RBM_NORMAL,
+		                                 vacuum->info->strategy);
+		Buffer buffer = head;
+		const HybridListPage *content = hybrid_list_page(BufferGetPage(head));
+		int i;
+
+		vacuum_delay_point();
+		LockBuffer(head, BUFFER_LOCK_EXCLUSIVE);
+		if (!hybrid_page_belongs(BufferGetPage(head), HYBRID_PAGE_LIST, &list))
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" names block %u as a list, which it is not",
+			                       RelationGetRelationName(vacuum->index), list.head),
+			                errhint("REINDEX it.")));
+		if (content->state == HYBRID_LIST_MOVED)
+		{
+			for (i = 0; i < 2; i++)
+			{
+				/* a list that became one other names it twice */
+				if (BlockNumberIsValid(content->forward[i].head) &&
+				    (i == 0 || content->forward[1].head != content->forward[0].head))
+					hybrid_links_add(visits, content->forward[i]);
+			}
+			UnlockReleaseBuffer(head);
+			return false;
+		}
+		if (block != list.head)
+		{
+			buffer = ReadBufferExtended(vacuum->index, MAIN_FORKNUM, block, RBM_NORMAL,
+			                            vacuum->info->strategy);
+			LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		}
+		hybrid_list_page_check(vacuum->index, layout, BufferGetPage(buffer), block, 0);
+		if (vacuum->callback != NULL)
+			vacuum->stats->tuples_removed += mark_dead(vacuum, head, buffer);
+		content = hybrid_list_page(BufferGetPage(buffer));
+		vacuum->stats->num_index_tuples += content->live;
+		used += content->used;
+		live += content->live;
+		block = content->next;
+		if (buffer != head)
+			UnlockReleaseBuffer(buffer);
+		UnlockReleaseBuffer(head);
+		hybrid_chain_step(vacuum->index, &list, &pages);
+	}
+	return vacuum->callback == NULL && live < used - used / 4;
+}
+
+/* mark_dead: asks the callback about every live entry of a locked page; returns how many died. */
+static int
+mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
+{
+	const HybridListLayout *shape = &vacuum->open.layout.leaf;
+	Page page = BufferGetPage(buffer);
+	int blocks = (hybrid_list_page(page)->used + HY_CODE_ROWS - 1) / HY_CODE_ROWS, died = 0, b;
+	GenericXLogState *record = NULL;
+	Page head_image = NULL, image = NULL;
+
+	for (b = 0; b < blocks; b++)
+	{
+		const HybridBlock *block = hybrid_block(shape, page, b);
+		uint32 mask = block->live, dead = 0;
+
+		while (mask != 0)
+		{
+			int row = pg_rightmost_one_pos32(mask);
+			ItemPointerData tid = block->tid[row];
+
+			mask &= mask - 1;
+			if (vacuum->callback(&tid, vacuum->callback_state))
+				dead |= 1U << row;
+		}
+		if (dead == 0)
+			continue;
+		if (record == NULL)
+		{
+			record = GenericXLogStart(vacuum->index);
+			head_image = GenericXLogRegisterBuffer(record, head, 0);
+			image = head_image;
+			if (buffer != head)
+				image = GenericXLogRegisterBuffer(record, buffer, 0);
+		}
+		hybrid_block(shape, image, b)->live &= ~dead;
+		died += pg_popcount32(dead);
+	}
+	if (record != NULL)
+	{
+		hybrid_list_page(image)->live -= died;
+		hybrid_list_page(head_image)->total -= died;
+		hybrid_list_page(head_image)->changes++;
+		if (!vacuum->open.coded &&
+		    !BlockNumberIsValid(*hybrid_list_room(hybrid_list_page(head_image))))
+			*hybrid_list_room(hybrid_list_page(head_image)) = BufferGetBlockNumber(buffer);
+		GenericXLogFinish(record);
+	}
+	return died;
+}

@@ -1,0 +1,254 @@
+/*
+ * copy.c
+ *		Lists copied: what is live in one or several of them becomes one new list, or two.
+ *
+ * The copies are written where nobody looks yet, with WAL; link.c makes them known.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/kmeans.h"
+#include "server/memory.h"
+#include "server/report.h"
+
+#include "index/write/copy.h"
+#include "index/tree/free_pages.h"
+#include "index/tree/tree.h"
+
+#define SHARE 0.0625 /* of the entries that the smaller of two copies has at least */
+#define SPLIT_SEED 1
+
+static bool make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
+                      int level, HybridContents *contents, Size *room);
+static void load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Page page,
+                      int level, HybridContents *contents, Size room);
+static void mean_of(const HybridContents *contents, int dims, float *mean);
+static void next_entry(void *arg, HybridNewEntry *entry);
+
+bool
+hybrid_copy_load(Relation index, const HybridIndex *open, const HybridFrame *frame,
+                 const HybridLink *lists, int count, int level, HybridContents *contents)
+{
+	Size room;
+	int i;
+
+	if (!make_room(index, open, lists, count, level, contents, &room))
+		return false;
+	for (i = 0; i < count; i++)
+	{
+		BlockNumber block = lists[i].head;
+		uint32 pages = 0;
+
+		while (BlockNumberIsValid(block))
+		{
+			Buffer buffer = hybrid_list_read(index, &open->layout, &lists[i], level, block, NULL);
+
+			load_page(index, open, frame, BufferGetPage(buffer), level, contents, room);
+			block = hybrid_list_page(BufferGetPage(buffer))->next;
+			UnlockReleaseBuffer(buffer);
+			hybrid_chain_step(index, &lists[i], &pages);
+		}
+	}
+	return true;
+}
+
+float *
+hybrid_copy_centre(const HybridIndex *open, HybridContents *contents)
+{
+	int dims = open->layout.dims, i, j;
+	float *centre = palloc(dims * sizeof(float));
+
+	mean_of(contents, dims, centre);
+	for (i = 0; i < contents->count; i++)
+	{
+		for (j = 0; j < dims; j++)
+			contents->places[(Size) i * dims + j] -= centre[j];
+	}
+	return centre;
+}
+
+void
+hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents, int into,
+                       HybridCopy *copies)
+{
+	int dims = open->layout.dims, i;
+	float *centroids = palloc(HYBRID_COPIES * dims * sizeof(float));
+	uint8 *side = palloc(Max(contents->count, 1));
+	HyAllocator allocator = hybrid_allocator(CurrentMemoryContext);
+	HyMatrix rows;
+
+	memset(&rows, 0, sizeof(rows));
+	rows.dtype = HY_F32;
+	rows.dims = dims;
+	rows.rows = contents->count;
+	rows.stride = dims * sizeof(float);
+	rows.data = contents->places;
+	memset(side, 0, contents->count);
+	if (into == 2)
+		hybrid_check(
+			hy_kmeans_split(&rows, SHARE, SPLIT_SEED, &allocator, &hybrid_cancel, centroids, side),
+			"split a list");
+	else
+		mean_of(contents, dims, centroids);
+	for (i = 0; i < into; i++)
+	{
+		int *order = palloc(Max(contents->count, 1) * sizeof(int)), count = 0, j;
+
+		for (j = 0; j < contents->count; j++)
+		{
+			if (side[j] == i)
+				order[count++] = j;
+		}
+		hybrid_copy_of(open, contents, order, count, centroids + i * dims, &copies[i]);
+	}
+}
+
+void
+hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order, int count,
+               const float *centroid, HybridCopy *copy)
+{
+	const HybridLayout *layout = &open->layout;
+
+	memset(copy, 0, sizeof(*copy));
+	copy->contents = contents;
+	copy->layout = layout;
+	copy->order = order;
+	copy->count = count;
+	copy->place = palloc(layout->dims * sizeof(float));
+	copy->vector = palloc(layout->stride);
+	hybrid_store_vector(layout->storage, centroid, layout->dims, copy->vector, &copy->stored);
+	hybrid_widen_vector(layout->storage, &copy->stored, copy->vector, layout->dims, copy->place);
+}
+
+void
+hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central)
+{
+	copy->link = hybrid_new_list(frame, sink, level, central ? NULL : copy->place, copy->count,
+	                             next_entry, copy, &copy->radius);
+}
+
+HybridPart
+hybrid_copy_part(const HybridCopy *copy)
+{
+	HybridPart part;
+
+	part.link = copy->link;
+	part.stored = &copy->stored;
+	part.vector = copy->vector;
+	part.place = copy->place;
+	part.radius = copy->radius;
+	return part;
+}
+
+/* make_room: for all entries that the lists can have; false: one of them was moved. */
+static bool
+make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count, int level,
+          HybridContents *contents, Size *room)
+{
+	const HybridLayout *layout = &open->layout;
+	int i;
+
+	*room = 0;
+	memset(contents, 0, sizeof(*contents));
+	for (i = 0; i < count; i++)
+	{
+		Buffer buffer = ReadBuffer(index, lists[i].head);
+		Page page = BufferGetPage(buffer);
+		bool there;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		there = hybrid_page_belongs(page, HYBRID_PAGE_LIST, &lists[i]) &&
+		        hybrid_list_page(page)->state == HYBRID_LIST_LIVE;
+		if (there)
+		{
+			hybrid_list_page_check(index, layout, page, lists[i].head, level);
+			*room += hybrid_list_page(page)->total;
+		}
+		UnlockReleaseBuffer(buffer);
+		if (!there)
+			return false;
+	}
+	contents->tids = palloc(*room * sizeof(ItemPointerData));
+	contents->stored = palloc(*room * sizeof(HybridStored));
+	contents->vectors = MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->stride);
+	contents->places =
+		MemoryContextAllocHuge(CurrentMemoryContext, *room * layout->dims * sizeof(float));
+	contents->radii = palloc0(*room * sizeof(float));
+	return true;
+}
+
+/* load_page: the live entries of a locked list page. */
+static void
+load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Page page, int level,
+          HybridContents *contents, Size room)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = hybrid_list_layout(layout, level);
+	float *widened = palloc(layout->dims * sizeof(float));
+	int slot;
+
+	for (slot = 0; slot < hybrid_list_page(page)->used; slot++)
+	{
+		HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
+		int row = slot % HY_CODE_ROWS;
+		Size i = contents->count;
+
+		if ((entries->live & (1U << row)) == 0)
+			continue;
+		if (i == room)
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("list %u of index \"%s\" has more entries than it says",
+			                       hybrid_special(page)->list, RelationGetRelationName(index)),
+			                errhint("REINDEX it.")));
+		contents->count++;
+		contents->tids[i] = entries->tid[row];
+		if (shape->radius)
+			contents->radii[i] = hybrid_block_radii(entries)[row];
+		hybrid_vector_read(index, layout, page, level, slot, &contents->stored[i],
+		                   contents->vectors + i * layout->stride, NULL);
+		hybrid_widen_vector(layout->storage, &contents->stored[i],
+		                    contents->vectors + i * layout->stride, layout->dims, widened);
+		/* what inner lists store are places */
+		if (level == 0)
+			hybrid_frame_place(frame, widened, contents->stored[i].norm,
+			                   contents->places + i * layout->dims);
+		else
+			memcpy(contents->places + i * layout->dims, widened, layout->dims * sizeof(float));
+	}
+	pfree(widened);
+}
+
+static void
+mean_of(const HybridContents *contents, int dims, float *mean)
+{
+	double *sums = palloc0(dims * sizeof(double));
+	int i, j;
+
+	for (i = 0; i < contents->count; i++)
+	{
+		for (j = 0; j < dims; j++)
+			sums[j] += contents->places[(Size) i * dims + j];
+	}
+	for (j = 0; j < dims; j++)
+		mean[j] = (float) (sums[j] / Max(contents->count, 1));
+	pfree(sums);
+}
+
+/* next_entry: of a copy. */
+static void
+next_entry(void *arg, HybridNewEntry *entry)
+{
+	HybridCopy *copy = (HybridCopy *) arg;
+	const HybridContents *contents = copy->contents;
+	Size i = copy->order[copy->next++];
+
+	entry->tid = contents->tids[i];
+	entry->stored = &contents->stored[i];
+	entry->vector = contents->vectors + i * copy->layout->stride;
+	entry->place = contents->places + i * copy->layout->dims;
+	entry->radius = contents->radii[i];
+}

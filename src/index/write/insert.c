@@ -1,0 +1,390 @@
+/*
+ * insert.c
+ *		One new entry: into a free slot of the leaf list it belongs in.
+ *
+ * Whoever adds to a list holds its heavyweight lock in share mode, which a splitter takes
+ * exclusively, so that nothing is added to a list that is being copied; and the gate, which VACUUM
+ * takes when it replaces the tree.  A list found moved by then, or in a tree that is another now, is given
+ * up for another way down.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/distance.h"
+
+#include "index/page/buffers.h"
+#include "index/tree/leaf.h"
+#include "index/page/lock.h"
+#include "index/tree/copy_log.h"
+#include "index/page/packed.h"
+#include "index/write/overflow.h"
+#include "index/tree/free_pages.h"
+#include "index/write/split.h"
+#include "index/tree/tree.h"
+#include "index/write/insert.h"
+#include "index/page/distance_bound.h"
+
+#define ROOM_PAGES 32 /* that one entry looks for room on before it goes to the tail */
+#define TRIES 1000    /* to find a list that was not moved meanwhile */
+
+/* InsertState: kept for the rows of one statement. */
+typedef struct InsertState
+{
+	HybridIndex open;
+	HybridLeafSearch *search; /* NULL: no codes */
+	MemoryContext row_context;
+	HybridEntry entry;
+	float *widened;
+} InsertState;
+
+/* Target: where an entry goes: pages exclusively locked, and the slot. */
+typedef struct Target
+{
+	HybridLink list;
+	Buffer head;
+	Buffer page; /* the list page; may be the head */
+	bool fresh;  /* the list page is new: the one before it is `last` */
+	Buffer last;
+	int slot;
+	HybridPiece piece; /* where values vary in length */
+	BlockNumber room;  /* without codes: where the next entry looks first */
+} Target;
+
+static InsertState *insert_state(Relation index, IndexInfo *info);
+static bool add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull);
+static bool is_old(Relation index, const InsertState *state, bool *noting);
+static bool find_slot(Relation index, const InsertState *state, Target *target);
+static int free_slot(const HybridListLayout *shape, Page page);
+static int place_in(const InsertState *state, Page page, HybridPiece *piece);
+static void write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *target);
+bool
+hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+             IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
+{
+	InsertState *state;
+	MemoryContext old;
+	bool overfull = false;
+	int tries = 0;
+
+	(void) heap;
+	(void) unique;
+	(void) unchanged;
+	if (isnull[0])
+		return false;
+
+	state = insert_state(index, info);
+	old = MemoryContextSwitchTo(state->row_context);
+	if (hybrid_entry_form(&state->open, values[0], tid, &state->entry))
+	{
+		const HybridLayout *layout = &state->open.layout;
+		HybridLeaf leaf;
+		HybridProbe probe;
+
+		do
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (tries++ == TRIES)
+				ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+				                errmsg("index \"%s\" names lists that were moved",
+				                       RelationGetRelationName(index)),
+				                errhint("REINDEX it.")));
+			if (state->search != NULL)
+			{
+				hybrid_widen_vector(layout->storage, &state->entry.stored, state->entry.vector,
+				                    layout->dims, state->widened);
+				hybrid_probe_init(&probe, state->open.metric, state->widened, layout->dims);
+				hybrid_leaf_find(state->search, &probe, &leaf);
+			}
+			else
+			{
+				HybridTree tree;
+
+				hybrid_tree_read(index, &tree);
+				memset(&leaf, 0, sizeof(leaf));
+				leaf.link = tree.root;
+				leaf.central = true;
+			}
+		} while (!add_to_list(index, state, &leaf, &overfull));
+		if (overfull)
+			hybrid_split(index, &state->open, leaf.link, leaf.above, 0);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->row_context);
+	return false;
+}
+
+/* insert_state: what the rows of one statement share. */
+static InsertState *
+insert_state(Relation index, IndexInfo *info)
+{
+	InsertState *state = (InsertState *) info->ii_AmCache;
+	MemoryContext old;
+
+	if (state != NULL)
+		return state;
+	old = MemoryContextSwitchTo(info->ii_Context);
+	state = palloc0(sizeof(InsertState));
+	state->open = hybrid_index_open(index);
+	state->entry.vector = palloc(state->open.layout.stride);
+	state->widened = palloc(state->open.layout.floats * sizeof(float));
+	if (state->open.coded)
+	{
+		state->search = palloc(sizeof(HybridLeafSearch));
+		hybrid_leaf_init(state->search, index, &state->open);
+	}
+	state->row_context =
+		AllocSetContextCreate(info->ii_Context, "hybrid insert row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(old);
+	info->ii_AmCache = state;
+	return state;
+}
+
+/* add_to_list: false when the list was moved meanwhile. */
+static bool
+add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
+{
+	Target target;
+	bool noting = false, found;
+
+	memset(&target, 0, sizeof(target));
+	target.list = leaf->link;
+	if (state->open.coded)
+		hybrid_lock(index, HYBRID_GATE, ShareLock);
+	hybrid_lock(index, leaf->link.head, ShareLock);
+	found = !is_old(index, state, &noting) && find_slot(index, state, &target);
+	if (found)
+	{
+		write_entry(index, state, leaf, &target);
+		*overfull = state->open.coded && hybrid_list_page(BufferGetPage(target.head))->total >
+		                                     (uint32) state->open.list_size;
+		if (target.last != InvalidBuffer && target.last != target.head)
+			UnlockReleaseBuffer(target.last);
+		if (target.page != target.head)
+			UnlockReleaseBuffer(target.page);
+		UnlockReleaseBuffer(target.head);
+		if (noting)
+			hybrid_note(index, leaf->link.head);
+	}
+	hybrid_unlock(index, leaf->link.head, ShareLock);
+	if (state->open.coded)
+		hybrid_unlock(index, HYBRID_GATE, ShareLock);
+	return found;
+}
+
+/*
+ * is_old: whether the tree that the leaf was found in has another root now: it may be another tree.  *noting:
+ * what comes into leaves is to be noted.
+ */
+static bool
+is_old(Relation index, const InsertState *state, bool *noting)
+{
+	HybridTree now;
+
+	if (state->search == NULL)
+		return false;
+	/* when leaves go with the tree they do not say so at once */
+	hybrid_tree_read(index, &now);
+	*noting = now.noting;
+	return now.root.head != state->search->scorer.tree.root.head ||
+	       now.root.generation != state->search->scorer.tree.root.generation;
+}
+
+/*
+ * find_slot: a free slot of the list, dead or never used, on a new page if need be; head and page are
+ * locked then, and so is the page before a new one.  false: the list was moved.
+ */
+static bool
+find_slot(Relation index, const InsertState *state, Target *target)
+{
+	const HybridLayout *layout = &state->open.layout;
+	const HybridListLayout *shape = &layout->leaf;
+	HybridListPage *head;
+	BlockNumber block, room;
+	uint16 generation;
+	uint32 pages = 0;
+
+	target->head = hybrid_buffer_read(index, target->list.head, NULL);
+	LockBuffer(target->head, BUFFER_LOCK_EXCLUSIVE);
+	head = hybrid_list_page(BufferGetPage(target->head));
+	/* the statement's snapshot keeps even a moved list what it was */
+	if (!hybrid_page_belongs(BufferGetPage(target->head), HYBRID_PAGE_LIST, &target->list))
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" names block %u as a list, which it is not",
+		                       RelationGetRelationName(index), target->list.head),
+		                errhint("REINDEX it.")));
+	if (head->state != HYBRID_LIST_LIVE)
+	{
+		UnlockReleaseBuffer(target->head);
+		return false;
+	}
+	hybrid_list_page_check(index, layout, BufferGetPage(target->head), target->list.head, 0);
+	target->last = InvalidBuffer;
+	target->fresh = false;
+
+	/* from the first page with room; all are full, as a rule, but the last */
+	block = head->tail;
+	room = InvalidBlockNumber;
+	target->room = InvalidBlockNumber;
+	if (state->open.coded && head->total < head->pages * (uint32) shape->rows)
+		block = target->list.head;
+	else if (!state->open.coded && BlockNumberIsValid(*hybrid_list_room(head)))
+		block = room = *hybrid_list_room(head);
+	do
+	{
+		target->page = target->head;
+		hybrid_chain_step(index, &target->list, &pages);
+		if (block != target->list.head)
+		{
+			target->page = hybrid_buffer_read(index, block, NULL);
+			LockBuffer(target->page, BUFFER_LOCK_EXCLUSIVE);
+			if (!hybrid_page_belongs(BufferGetPage(target->page), HYBRID_PAGE_LIST, &target->list))
+				ereport(ERROR,
+				        (errcode(ERRCODE_INDEX_CORRUPTED),
+				         errmsg("index \"%s\" names block %u as one of list %u, which it is not",
+				                RelationGetRelationName(index), block, target->list.head),
+				         errhint("REINDEX it.")));
+			hybrid_list_page_check(index, layout, BufferGetPage(target->page), block, 0);
+		}
+		target->slot = place_in(state, BufferGetPage(target->page), &target->piece);
+		if (target->slot >= 0)
+		{
+			if (BlockNumberIsValid(room) && block != head->tail)
+				target->room = block;
+			return true;
+		}
+		block = hybrid_list_page(BufferGetPage(target->page))->next;
+		if (BlockNumberIsValid(room) && BlockNumberIsValid(block) && pages >= ROOM_PAGES)
+		{
+			target->room = block;
+			block = head->tail;
+			room = InvalidBlockNumber;
+		}
+		if (BlockNumberIsValid(block) && target->page != target->head)
+			UnlockReleaseBuffer(target->page);
+	} while (BlockNumberIsValid(block));
+	target->last = target->page;
+	target->page = hybrid_page_allocate(index, &generation);
+	target->fresh = true;
+	target->slot = 0;
+	target->piece.start = 0;
+	target->piece.length = target->piece.room =
+		(uint32) hybrid_stored_bytes(layout->storage, layout->dims, state->entry.vector);
+	return true;
+}
+
+/* place_in: a slot of a list page for the entry, and its piece, if it has one; or -1. */
+static int
+place_in(const InsertState *state, Page page, HybridPiece *piece)
+{
+	const HybridLayout *layout = &state->open.layout;
+
+	if (!layout->packed)
+		return free_slot(&layout->leaf, page);
+	return hybrid_packed_place(
+		&layout->leaf, page,
+		hybrid_stored_bytes(layout->storage, layout->dims, state->entry.vector), piece);
+}
+
+/* free_slot: of a list page, or -1. */
+static int
+free_slot(const HybridListLayout *shape, Page page)
+{
+	const HybridListPage *content = hybrid_list_page(page);
+	int b;
+
+	if (content->live < content->used)
+	{
+		for (b = 0; b * HY_CODE_ROWS < content->used; b++)
+		{
+			int rows = Min(content->used - b * HY_CODE_ROWS, HY_CODE_ROWS);
+			uint32 there = rows == HY_CODE_ROWS ? PG_UINT32_MAX : (1U << rows) - 1;
+			uint32 dead = there & ~hybrid_block(shape, page, b)->live;
+
+			if (dead != 0)
+				return b * HY_CODE_ROWS + pg_rightmost_one_pos32(dead);
+		}
+	}
+	return content->used < shape->rows ? content->used : -1;
+}
+
+/*
+ * write_entry: the entry into the slot.  What lies on pages of its own, the vector and long codes, is
+ * written first, in records of its own: until the slot is live it says nothing.
+ */
+static void
+write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *target)
+{
+	const HybridLayout *layout = &state->open.layout;
+	const HybridListLayout *shape = &layout->leaf;
+	int named = shape->code_pages + shape->vector_pages;
+	BlockNumber *directory = palloc(named * sizeof(BlockNumber));
+	const uint8 *bits = NULL;
+	HyCode code = {0, 0, 0};
+	GenericXLogState *record;
+	HybridListPage *head;
+	Page page, head_page;
+
+	if (target->fresh)
+		memset(directory, 0xff, named * sizeof(BlockNumber));
+	else
+		memcpy(directory, hybrid_directory(BufferGetPage(target->page)),
+		       named * sizeof(BlockNumber));
+	if (state->open.coded)
+	{
+		float *rotated_centroid = NULL;
+
+		if (!leaf->central)
+		{
+			rotated_centroid = palloc(layout->padded * sizeof(float));
+			hy_rotation_apply(leaf->frame->rotation, leaf->centroid, rotated_centroid);
+		}
+		(void) hybrid_frame_encode(leaf->frame, leaf->place, leaf->rotated, leaf->centroid,
+		                           rotated_centroid, &code);
+		bits = leaf->frame->bits;
+	}
+	hybrid_write_codes(index, layout, 0, &target->list, target->slot, bits, &code, directory);
+	if (layout->packed)
+		hybrid_write_piece(index, layout, &target->list, &target->piece, state->entry.vector,
+		                   directory);
+	else
+		hybrid_write_vector(index, layout, 0, &target->list, target->slot, &state->entry.stored,
+		                    state->entry.vector, directory);
+
+	record = GenericXLogStart(index);
+	head_page = GenericXLogRegisterBuffer(record, target->head, 0);
+	head = hybrid_list_page(head_page);
+	page = head_page;
+	if (target->page != target->head)
+		page = GenericXLogRegisterBuffer(record, target->page,
+		                                 target->fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
+	if (target->fresh)
+	{
+		BlockNumber block = BufferGetBlockNumber(target->page);
+		Page last = head_page;
+
+		if (target->last != target->head)
+			last = GenericXLogRegisterBuffer(record, target->last, 0);
+		hybrid_page_empty(page, HYBRID_PAGE_LIST, &target->list);
+		hybrid_list_page_begin(layout, page, 0);
+		hybrid_list_page(last)->next = block;
+		head->tail = block;
+		head->pages++;
+	}
+	memcpy(hybrid_directory(page), directory, named * sizeof(BlockNumber));
+	hybrid_list_put(layout, page, 0, target->slot, bits, &code, &state->entry.tid, 0, true);
+	if (layout->packed)
+		*hybrid_piece(shape, page, target->slot) = target->piece;
+	if (!state->open.coded)
+		*hybrid_list_room(head) = target->room;
+	head->total++;
+	head->changes++;
+	GenericXLogFinish(record);
+	pfree(directory);
+}

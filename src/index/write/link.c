@@ -1,0 +1,423 @@
+/*
+ * link.c
+ *		Which list names a list, and putting others in its place there.
+ *
+ * Vectors and codes of the new entries are written into free slots first.  Then one record of at most
+ * four pages makes them live, the old entry dead and the old list moved.  The caller holds the page
+ * lock of the old list; the one of the list above is taken here, which keeps others from adding to it.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "index/write/link.h"
+#include "index/page/lock.h"
+#include "index/write/overflow.h"
+#include "index/tree/free_pages.h"
+#include "index/tree/tree.h"
+
+#define TRIES 100
+#define PARTS 2                   /* that take the place of lists, at most */
+#define LISTS 2                   /* whose place they take, at most */
+#define PAGES (LISTS + 2 + LISTS) /* heads; head of the list above, free slots; the old entries */
+
+/* Above: the list above, and where in it. */
+typedef struct Above
+{
+	HybridLink link;
+	int level;
+	BlockNumber tail;
+	uint32 total;
+	BlockNumber entry_block[LISTS]; /* the live entries that name the lists */
+	int entry_slot[LISTS];
+	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
+	int free_slot;          /* the first of them */
+} Above;
+
+/* Change: pages that are changed together: locked buffers, and what becomes of them. */
+typedef struct Change
+{
+	int count;
+	Buffer buffers[PAGES];
+	Page images[PAGES];
+} Change;
+
+static bool
+find_above(Relation index, const HybridIndex *open, HybridLink list, int level, HybridLink *above);
+static int find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
+                        int wanted, Above *above);
+static float *place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level);
+static bool
+replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
+        int lists_count, const HybridPart *parts, int count, Above *above);
+static void
+write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridPart *parts,
+            int count, const Above *above, BlockNumber *directory, uint8 *bits, HyCode *codes);
+static void lock_page(Relation index, BlockNumber block, Change *change);
+static Page image_of(const Change *change, BlockNumber block);
+
+bool
+hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
+                  const HybridLink *lists, int lists_count, int level, const HybridPart *parts,
+                  int count, HybridLink *above, bool *due)
+{
+	Above at;
+	int i;
+
+	Assert(lists_count >= 1 && lists_count <= LISTS && count <= PARTS);
+	memset(&at, 0, sizeof(at));
+	at.level = level + 1;
+	at.link = *above;
+	for (i = 0;; i++)
+	{
+		int found;
+
+		CHECK_FOR_INTERRUPTS();
+		if (i == TRIES)
+			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+			                errmsg("index \"%s\" has no list that names list %u",
+			                       RelationGetRelationName(index), lists[0].head),
+			                errhint("REINDEX it.")));
+		if ((i > 0 || !BlockNumberIsValid(at.link.head)) &&
+		    !find_above(index, open, lists[0], level, &at.link))
+			continue;
+		hybrid_lock(index, at.link.head, ExclusiveLock);
+		found = find_entries(index, open, lists, lists_count, count, &at);
+		/* no inner list becomes empty */
+		if (found == lists_count && at.total + count > (uint32) lists_count)
+			break;
+		hybrid_unlock(index, at.link.head, ExclusiveLock);
+		/* or the list above was split between the two */
+		if (found > 0)
+			return false;
+	}
+	*due = replace(index, open, frame, lists, lists_count, parts, count, &at);
+	hybrid_unlock(index, at.link.head, ExclusiveLock);
+	*above = at.link;
+	return true;
+}
+
+uint32
+hybrid_list_limit(const HybridIndex *open, int level)
+{
+	return level == 0 ? (uint32) open->list_size : HYBRID_INNER_SIZE;
+}
+
+bool
+hybrid_list_wasteful(const HybridLayout *layout, const HybridListPage *head)
+{
+	uint32 rows = (uint32) layout->inner.rows;
+
+	return (uint64) head->pages * rows > 2 * ((uint64) head->total + rows);
+}
+
+void
+hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTransactionId now)
+{
+	head->state = HYBRID_LIST_MOVED;
+	head->forward[0] = to;
+	head->forward[1] = and_to;
+	head->moved = now;
+	head->changes++;
+}
+
+/* find_above: looks through all lists of the level above. */
+static bool
+find_above(Relation index, const HybridIndex *open, HybridLink list, int level, HybridLink *above)
+{
+	HybridTree tree;
+	HybridLink *lists;
+	int count, i;
+
+	hybrid_tree_read(index, &tree);
+	lists = hybrid_tree_lists(index, open, &tree, level + 1, NULL, &count);
+	for (i = 0; i < count; i++)
+	{
+		Above at;
+
+		CHECK_FOR_INTERRUPTS();
+		memset(&at, 0, sizeof(at));
+		at.level = level + 1;
+		at.link = lists[i];
+		if (find_entries(index, open, &list, 1, 0, &at) == 1)
+		{
+			*above = lists[i];
+			pfree(lists);
+			return true;
+		}
+	}
+	pfree(lists);
+	return false;
+}
+
+/*
+ * find_entries: the entries that name lists, and `wanted` slots that were never filled: a slot once
+ * filled is not filled again, since who has read the list finds the centroid there whenever he
+ * comes.  Returns how many of the lists are named; 0 where this list is none any more.
+ */
+static int
+find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
+             int wanted, Above *above)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = &layout->inner;
+	BlockNumber block = above->link.head;
+	int found = 0;
+	uint32 pages = 0;
+
+	above->free_block = InvalidBlockNumber;
+	while (BlockNumberIsValid(block))
+	{
+		Buffer buffer = ReadBuffer(index, block);
+		Page page = BufferGetPage(buffer);
+		const HybridListPage *content = hybrid_list_page(page);
+		int slot, i;
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, &above->link) ||
+		    (block == above->link.head && content->state != HYBRID_LIST_LIVE))
+		{
+			UnlockReleaseBuffer(buffer);
+			return 0;
+		}
+		hybrid_list_page_check(index, layout, page, block, above->level);
+		if (block == above->link.head)
+		{
+			above->tail = content->tail;
+			above->total = content->total;
+		}
+		for (slot = 0; slot < content->used && found < count; slot++)
+		{
+			const HybridBlock *entries = hybrid_block(shape, page, slot / HY_CODE_ROWS);
+			HybridLink named;
+
+			if ((entries->live & (1U << slot % HY_CODE_ROWS)) == 0)
+				continue;
+			named = hybrid_tid_link(&entries->tid[slot % HY_CODE_ROWS]);
+			for (i = 0; i < count; i++)
+			{
+				if (named.head != lists[i].head || named.generation != lists[i].generation)
+					continue;
+				above->entry_block[i] = block;
+				above->entry_slot[i] = slot;
+				found++;
+			}
+		}
+		if (!BlockNumberIsValid(above->free_block) && wanted > 0 &&
+		    content->used + wanted <= shape->rows)
+		{
+			above->free_block = block;
+			above->free_slot = content->used;
+		}
+		block = content->next;
+		UnlockReleaseBuffer(buffer);
+		hybrid_chain_step(index, &above->link, &pages);
+	}
+	return found;
+}
+
+/* place_of_list: of its centroid; NULL: it is the root, and that is the centre. */
+static float *
+place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level)
+{
+	const HybridLayout *layout = &open->layout;
+	int dims = layout->dims, i;
+	HybridTree tree;
+
+	for (i = 0; i < TRIES; i++)
+	{
+		Above above;
+
+		CHECK_FOR_INTERRUPTS();
+		hybrid_tree_read(index, &tree);
+		if (tree.root.head == list.head && tree.root.generation == list.generation)
+			return NULL;
+		memset(&above, 0, sizeof(above));
+		above.level = level + 1;
+		if (find_above(index, open, list, level, &above.link) &&
+		    find_entries(index, open, &list, 1, 0, &above) == 1)
+		{
+			Buffer buffer = hybrid_list_read(index, layout, &above.link, above.level,
+			                                 above.entry_block[0], NULL);
+			float *place = palloc(dims * sizeof(float));
+			void *vector = palloc(layout->stride);
+			HybridStored stored;
+
+			/* if it was moved just now, what it says of its entries is still there */
+			hybrid_vector_read(index, layout, BufferGetPage(buffer), above.level,
+			                   above.entry_slot[0], &stored, vector, NULL);
+			UnlockReleaseBuffer(buffer);
+			hybrid_widen_vector(layout->storage, &stored, vector, dims, place);
+			pfree(vector);
+			return place;
+		}
+	}
+	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+	                errmsg("index \"%s\" has no list that names list %u",
+	                       RelationGetRelationName(index), list.head),
+	                errhint("REINDEX it.")));
+}
+
+/*
+ * replace: see hybrid_link_parts; the lock of the list above is held.  Returns whether that is due.
+ *
+ * The record that changes the list above comes first.  The old lists' heads are in it where there is
+ * room.  Two old lists have theirs in a second one, which follows at once, with all pages locked and
+ * nothing in between that could fail.  A crash there leaves two lists that say they are live and that
+ * nobody names: nobody who had come by their names survives it, and VACUUM finds them.
+ */
+static bool
+replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
+        int lists_count, const HybridPart *parts, int count, Above *above)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = &layout->inner;
+	int named = shape->code_pages + shape->vector_pages, level = above->level, i;
+	BlockNumber *directory = palloc(named * sizeof(BlockNumber));
+	Size bits_size = hy_code_bits_size(layout->padded);
+	uint8 *bits = palloc(PARTS * bits_size);
+	HyCode codes[PARTS];
+	GenericXLogState *record, *second;
+	FullTransactionId now;
+	HybridListPage *head;
+	Change change;
+	bool due;
+
+	if (count > 0 && !BlockNumberIsValid(above->free_block))
+	{
+		above->free_block = hybrid_list_extend(index, layout, &above->link, level, above->tail);
+		above->free_slot = 0;
+	}
+	if (count > 0)
+		write_parts(index, open, frame, parts, count, above, directory, bits, codes);
+
+	/* the old lists, then the list above in the order of its chain, as everybody locks */
+	memset(&change, 0, sizeof(change));
+	for (i = 0; i < lists_count; i++)
+		lock_page(index, lists[i].head, &change);
+	lock_page(index, above->link.head, &change);
+	lock_page(index, Min(above->entry_block[0], above->entry_block[lists_count - 1]), &change);
+	lock_page(index, Max(above->entry_block[0], above->entry_block[lists_count - 1]), &change);
+	if (count > 0)
+		lock_page(index, above->free_block, &change);
+	now = ReadNextFullTransactionId();
+	record = second = GenericXLogStart(index);
+	if (change.count > MAX_GENERIC_XLOG_PAGES)
+		second = GenericXLogStart(index);
+	for (i = 0; i < change.count; i++)
+		change.images[i] =
+			GenericXLogRegisterBuffer(i < lists_count ? second : record, change.buffers[i], 0);
+
+	for (i = 0; i < lists_count; i++)
+	{
+		Page entry = image_of(&change, above->entry_block[i]);
+
+		hybrid_mark_moved(hybrid_list_page(change.images[i]), parts[0].link,
+		                  parts[Max(count, 1) - 1].link, now);
+		hybrid_block(shape, entry, above->entry_slot[i] / HY_CODE_ROWS)->live &=
+			~(1U << above->entry_slot[i] % HY_CODE_ROWS);
+		hybrid_list_page(entry)->live--;
+	}
+	for (i = 0; i < count; i++)
+	{
+		Page page = image_of(&change, above->free_block);
+		ItemPointerData tid = hybrid_link_tid(parts[i].link);
+
+		memcpy(hybrid_directory(page), directory, named * sizeof(BlockNumber));
+		hybrid_list_put(layout, page, level, above->free_slot + i, bits + i * bits_size, &codes[i],
+		                &tid, parts[i].radius, true);
+	}
+	head = hybrid_list_page(image_of(&change, above->link.head));
+	head->total += count - lists_count;
+	head->changes++;
+	due = head->total > hybrid_list_limit(open, level) || hybrid_list_wasteful(layout, head);
+	GenericXLogFinish(record);
+	if (second != record)
+		GenericXLogFinish(second);
+	while (change.count > 0)
+		UnlockReleaseBuffer(change.buffers[--change.count]);
+	if (level == 1 && count != lists_count)
+		hybrid_tree_grow(index, count - lists_count);
+	for (i = 0; i < lists_count; i++)
+		hybrid_moved_remember(index, &lists[i], now);
+	pfree(directory);
+	pfree(bits);
+	return due;
+}
+
+/*
+ * write_parts: what of the new entries lies on pages of its own is written, and `directory` becomes
+ * that of the page they go to; bits and codes: of the parts.
+ */
+static void
+write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridPart *parts,
+            int count, const Above *above, BlockNumber *directory, uint8 *bits, HyCode *codes)
+{
+	const HybridLayout *layout = &open->layout;
+	const HybridListLayout *shape = &layout->inner;
+	float *centroid = place_of_list(index, open, above->link, above->level);
+	float *rotated = palloc(layout->padded * sizeof(float)), *rotated_centroid = NULL;
+	Size bits_size = hy_code_bits_size(layout->padded);
+	Buffer page;
+	int i;
+
+	if (centroid != NULL)
+	{
+		rotated_centroid = palloc(layout->padded * sizeof(float));
+		hy_rotation_apply(frame->rotation, centroid, rotated_centroid);
+	}
+	page = hybrid_list_read(index, layout, &above->link, above->level, above->free_block, NULL);
+	memcpy(directory, hybrid_directory(BufferGetPage(page)),
+	       (shape->code_pages + shape->vector_pages) * sizeof(BlockNumber));
+	UnlockReleaseBuffer(page);
+	for (i = 0; i < count; i++)
+	{
+		int slot = above->free_slot + i;
+
+		hy_rotation_apply(frame->rotation, parts[i].place, rotated);
+		(void) hybrid_frame_encode(frame, parts[i].place, rotated, centroid, rotated_centroid,
+		                           &codes[i]);
+		memcpy(bits + i * bits_size, frame->bits, bits_size);
+		hybrid_write_codes(index, layout, above->level, &above->link, slot, frame->bits, &codes[i],
+		                   directory);
+		hybrid_write_vector(index, layout, above->level, &above->link, slot, parts[i].stored,
+		                    parts[i].vector, directory);
+	}
+	pfree(rotated);
+}
+
+/* lock_page: exclusively, unless it is among those locked already. */
+static void
+lock_page(Relation index, BlockNumber block, Change *change)
+{
+	Buffer buffer;
+	int i;
+
+	for (i = 0; i < change->count; i++)
+	{
+		if (BufferGetBlockNumber(change->buffers[i]) == block)
+			return;
+	}
+	buffer = ReadBuffer(index, block);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	change->buffers[change->count++] = buffer;
+}
+
+/* image_of: what the record has of a page. */
+static Page
+image_of(const Change *change, BlockNumber block)
+{
+	int i;
+
+	for (i = 0; i < change->count; i++)
+	{
+		if (BufferGetBlockNumber(change->buffers[i]) == block)
+			return change->images[i];
+	}
+	elog(ERROR, "a page is missing from a WAL record");
+}

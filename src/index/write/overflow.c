@@ -1,0 +1,144 @@
+/*
+ * overflow.c
+ *		Writing what of an entry lies on other pages than its list page.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "index/page/packed.h"
+#include "index/write/overflow.h"
+#include "index/tree/free_pages.h"
+#include "index/tree/tree.h"
+
+static Page begin_part(Relation index, GenericXLogState *record, const HybridLink *list,
+                       HybridPageKind kind, BlockNumber *block, Buffer *buffer);
+static Buffer
+part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh);
+
+void
+hybrid_write_vector(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
+                    int slot, const HybridStored *stored, const void *vector,
+                    BlockNumber *directory)
+{
+	BlockNumber *named = directory + hybrid_list_layout(layout, level)->code_pages +
+	                     slot / layout->per_page * layout->span;
+	int p;
+
+	for (p = 0; p < layout->span; p++)
+	{
+		GenericXLogState *record = GenericXLogStart(index);
+		HybridPageKind kind = p == 0 ? HYBRID_PAGE_VECTORS : HYBRID_PAGE_VECTOR_TAIL;
+		Buffer buffer;
+		Page page = begin_part(index, record, list, kind, &named[p], &buffer);
+
+		if (p == 0)
+			hybrid_vector_put(layout, page, slot % layout->per_page, stored, vector);
+		else
+			hybrid_tail_put(layout, page, p, vector);
+		GenericXLogFinish(record);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+void
+hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink *list,
+                   const HybridPiece *piece, const void *value, BlockNumber *directory)
+{
+	int first, last, number;
+
+	Assert(layout->packed);
+	(void) layout;
+	hybrid_packed_pages(piece, &first, &last);
+	for (number = first; number <= last; number++)
+	{
+		GenericXLogState *record = GenericXLogStart(index);
+		Buffer buffer;
+		Page page =
+			begin_part(index, record, list, HYBRID_PAGE_VALUES, &directory[number], &buffer);
+
+		hybrid_packed_put(page, number, piece, value);
+		GenericXLogFinish(record);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+void
+hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
+                   int slot, const uint8 *bits, const HyCode *code, BlockNumber *directory)
+{
+	int pages = hybrid_list_layout(layout, level)->code_pages, i;
+	HyCodeFactors unused;
+	Size begin, length;
+	uint8 *codes;
+
+	if (pages == 0)
+		return;
+	codes = palloc0(layout->code_bytes);
+	for (i = 0; i < pages; i++)
+	{
+		Buffer buffer;
+
+		if (!BlockNumberIsValid(directory[i]))
+			continue;
+		buffer = hybrid_part_read(index, list, HYBRID_PAGE_CODES, directory[i], NULL);
+		hybrid_codes_range(layout, i, &begin, &length);
+		memcpy(codes + begin, PageGetContents(BufferGetPage(buffer)), length);
+		UnlockReleaseBuffer(buffer);
+	}
+	hy_code_put(codes, &unused, layout->padded, slot, bits, code);
+	for (i = 0; i < pages; i++)
+	{
+		GenericXLogState *record = GenericXLogStart(index);
+		Buffer buffer;
+		Page page = begin_part(index, record, list, HYBRID_PAGE_CODES, &directory[i], &buffer);
+
+		hybrid_codes_put(layout, page, i, codes);
+		GenericXLogFinish(record);
+		UnlockReleaseBuffer(buffer);
+	}
+	pfree(codes);
+}
+
+/* begin_part: a page of this kind, as the record will have it: part_to_write's, empty if it is fresh. */
+static Page
+begin_part(Relation index, GenericXLogState *record, const HybridLink *list, HybridPageKind kind,
+           BlockNumber *block, Buffer *buffer)
+{
+	bool fresh;
+	Page page;
+
+	*buffer = part_to_write(index, list, block, &fresh);
+	page = GenericXLogRegisterBuffer(record, *buffer, fresh ? GENERIC_XLOG_FULL_IMAGE : 0);
+	if (fresh)
+		hybrid_page_empty(page, kind, list);
+	return page;
+}
+
+/* part_to_write: the page that is named, or a fresh one, which is named then; exclusively locked. */
+static Buffer
+part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh)
+{
+	uint16 generation;
+	Buffer buffer;
+
+	*fresh = !BlockNumberIsValid(*named);
+	if (*fresh)
+	{
+		buffer = hybrid_page_allocate(index, &generation);
+		*named = BufferGetBlockNumber(buffer);
+		return buffer;
+	}
+	buffer = ReadBuffer(index, *named);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (PageIsNew(BufferGetPage(buffer)) ||
+	    hybrid_special(BufferGetPage(buffer))->list != list->head ||
+	    hybrid_special(BufferGetPage(buffer))->generation != list->generation)
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" names block %u as one of list %u, which it is not",
+		                       RelationGetRelationName(index), *named, list->head),
+		                errhint("REINDEX it.")));
+	return buffer;
+}

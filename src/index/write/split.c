@@ -1,0 +1,375 @@
+/*
+ * split.c
+ *		A list that has grown too long becomes two, by copy; what takes the place of lists, and of the
+ *		root.
+ *
+ * Who copies a list holds its heavyweight lock exclusively: nobody adds to it, VACUUM waits,
+ * readers do not notice.  The new lists are written where nobody looks yet.  Then one record makes
+ * them live in the list above, marks the old entries there dead and the old lists moved.  Who has
+ * read the list above before goes on reading the old lists, which never change any more and have all
+ * that an older snapshot can see.
+ *
+ * The root has no list above: a new root is written over the two, and the record changes the meta
+ * page.  The first split of an index that grew from nothing gives it its centre, too.
+ *
+ * The gate and the lock of the meta page, shared, are taken before those of lists, and locks of
+ * lists before those of the lists above them, never the other way round.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "index/write/copy.h"
+#include "index/page/lock.h"
+#include "index/tree/free_pages.h"
+#include "index/write/split.h"
+#include "index/tree/tree.h"
+
+/* Moved: a list, and what has its entries now. */
+typedef struct Moved
+{
+	HybridLink list;
+	HybridLink to[2];
+} Moved;
+
+/* nowhere: what a list was moved to whose entries no list has. */
+static const HybridLink nowhere = {InvalidBlockNumber, 0};
+
+static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
+static HybridLink
+write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count);
+static void next_copy(void *arg, HybridNewEntry *entry);
+static bool
+only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child);
+static bool
+raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child);
+static void replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
+                         HybridLink root, int height, const BlockNumber *centre);
+static BlockNumber write_centre(Relation index, const HybridIndex *open, const float *centre);
+
+void
+hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "hybrid split", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	HybridLink above, made[HYBRID_COPIES];
+
+	for (;;)
+	{
+		bool due = false;
+		int into;
+
+		hybrid_moved_reclaim(index, &open->layout);
+		hybrid_lock(index, HYBRID_GATE, ShareLock);
+		/* the leaf may have gone with the tree, which those above it say first */
+		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
+		{
+			hybrid_unlock(index, HYBRID_GATE, ShareLock);
+			break;
+		}
+		/* VACUUM takes pages that were named, and not yet written, for lost ones */
+		hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
+		if (hybrid_lock_now(index, list.head, ExclusiveLock))
+		{
+			above = hint;
+			into = copies_of(index, open, &list, level);
+			if (into > 0)
+				(void) hybrid_copy_lists(index, open, &list, 1, level, into, &above, &due, made);
+			hybrid_unlock(index, list.head, ExclusiveLock);
+		}
+		hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);
+		hybrid_unlock(index, HYBRID_GATE, ShareLock);
+		if (!due)
+			break;
+		list = above;
+		hint.head = InvalidBlockNumber;
+		level++;
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+bool
+hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
+                  int level, int into, HybridLink *above, bool *due, HybridLink *made)
+{
+	HybridCopy copies[HYBRID_COPIES];
+	HybridContents contents;
+	HybridFrame frame;
+	HybridTree tree;
+	float *centre = NULL;
+	bool root, replaced;
+	int i;
+
+	*due = false;
+	hybrid_tree_read(index, &tree);
+	hybrid_frame_open(&frame, index, open, tree.centre);
+	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
+	if (!hybrid_copy_load(index, open, &frame, lists, count, level, &contents) ||
+	    (into == 2 && contents.count < 2))
+		return false;
+	if (root && into == 2 && level == 0 && !BlockNumberIsValid(tree.centre))
+	{
+		centre = hybrid_copy_centre(open, &contents);
+		hybrid_frame_init(&frame, open, centre);
+	}
+	hybrid_copy_distribute(open, &contents, into, copies);
+	replaced = hybrid_copies_replace(index, open, &frame, lists, count, level, copies, into, centre,
+	                                 above, due);
+	for (i = 0; i < into; i++)
+		made[i] = copies[i].link;
+	return replaced;
+}
+
+bool
+hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
+                      const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
+                      const float *centre, HybridLink *above, bool *due)
+{
+	HybridPart parts[HYBRID_COPIES];
+	HybridLoggedSink sink;
+	BlockNumber centre_block = InvalidBlockNumber;
+	HybridTree tree;
+	Moved moved;
+	bool root, empty;
+	int i;
+
+	*due = false;
+	hybrid_tree_read(index, &tree);
+	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
+	hybrid_logged_sink_init(&sink, index);
+	for (i = 0; i < into; i++)
+	{
+		hybrid_copy_write(&sink.sink, frame, level, &copies[i], root && into == 1);
+		parts[i] = hybrid_copy_part(&copies[i]);
+	}
+	if (!root)
+		return hybrid_link_parts(index, open, frame, lists, count, level, parts, into, above, due);
+	/* rows that come into an empty index need not be where those were that it had */
+	empty = level == 0 && into == 1 && copies[0].count == 0;
+	moved.list = lists[0];
+	moved.to[0] = copies[0].link;
+	moved.to[1] = copies[into - 1].link;
+	/* nothing on its own level has what it had */
+	if (tree.height != level)
+		moved.to[0] = moved.to[1] = nowhere;
+	if (centre != NULL)
+		centre_block = write_centre(index, open, centre);
+	replace_root(index, open, &moved, 1,
+	             into == 1 ? copies[0].link : write_root(index, frame, level + 1, copies, into),
+	             level + into - 1, centre != NULL || empty ? &centre_block : NULL);
+	return true;
+}
+
+bool
+hybrid_shrink_root(Relation index, const HybridIndex *open)
+{
+	HybridTree tree, now;
+	HybridLink child;
+	bool shrunk = false;
+
+	hybrid_tree_read(index, &tree);
+	if (tree.height == 0 || !only_child(index, open, &tree, &child))
+		return false;
+	hybrid_lock(index, child.head, ExclusiveLock);
+	hybrid_lock(index, tree.root.head, ExclusiveLock);
+	hybrid_tree_read(index, &now);
+	if (now.root.head == tree.root.head && now.root.generation == tree.root.generation)
+		shrunk = raise_child(index, open, &now, child);
+	hybrid_unlock(index, tree.root.head, ExclusiveLock);
+	hybrid_unlock(index, child.head, ExclusiveLock);
+	return shrunk;
+}
+
+/*
+ * copies_of: how many a list becomes, by itself: two when it is too long, one when it is an inner list
+ * most of whose slots are dead, none as a rule.
+ */
+static int
+copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level)
+{
+	Buffer buffer = ReadBuffer(index, list->head);
+	Page page = BufferGetPage(buffer);
+	int copies = 0;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (hybrid_page_belongs(page, HYBRID_PAGE_LIST, list) &&
+	    hybrid_list_page(page)->state == HYBRID_LIST_LIVE)
+	{
+		hybrid_list_page_check(index, &open->layout, page, list->head, level);
+		if (hybrid_list_page(page)->total > hybrid_list_limit(open, level))
+			copies = 2;
+		else if (level > 0 && hybrid_list_wasteful(&open->layout, hybrid_list_page(page)))
+			copies = 1;
+	}
+	UnlockReleaseBuffer(buffer);
+	return copies;
+}
+
+/* write_root: a list of the copies, around the centre. */
+static HybridLink
+write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count)
+{
+	HybridCopy *next = copies;
+	HybridLoggedSink sink;
+	float radius;
+
+	hybrid_logged_sink_init(&sink, index);
+	return hybrid_new_list(frame, &sink.sink, level, NULL, count, next_copy, &next, &radius);
+}
+
+/* next_copy: the entries of a new root. */
+static void
+next_copy(void *arg, HybridNewEntry *entry)
+{
+	HybridCopy **next = (HybridCopy **) arg;
+	HybridCopy *copy = (*next)++;
+
+	entry->tid = hybrid_link_tid(copy->link);
+	entry->stored = &copy->stored;
+	entry->vector = copy->vector;
+	entry->place = copy->place;
+	entry->radius = copy->radius;
+}
+
+/* only_child: whether the root has one, and which. */
+static bool
+only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child)
+{
+	int count;
+	HybridLink *lists = hybrid_tree_lists(index, open, tree, tree->height - 1, NULL, &count);
+	bool only = count == 1;
+
+	if (only)
+		*child = lists[0];
+	pfree(lists);
+	return only;
+}
+
+/* raise_child: the only child of the root becomes the root, around the centre; both are locked. */
+static bool
+raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
+{
+	static const BlockNumber no_centre = InvalidBlockNumber;
+	HybridContents contents;
+	HybridCopy copy;
+	HybridLoggedSink sink;
+	HybridFrame frame;
+	HybridLink still;
+	Moved moved[2];
+
+	hybrid_frame_open(&frame, index, open, tree->centre);
+	if (!only_child(index, open, tree, &still) || still.head != child.head ||
+	    still.generation != child.generation ||
+	    !hybrid_copy_load(index, open, &frame, &child, 1, tree->height - 1, &contents))
+		return false;
+	hybrid_copy_distribute(open, &contents, 1, &copy);
+	hybrid_logged_sink_init(&sink, index);
+	hybrid_copy_write(&sink.sink, &frame, tree->height - 1, &copy, true);
+	moved[0].list = child;
+	moved[0].to[0] = moved[0].to[1] = copy.link;
+	moved[1].list = tree->root;
+	/* nothing on its own level has what it had */
+	moved[1].to[0] = moved[1].to[1] = nowhere;
+	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
+	             contents.count == 0 && tree->height == 1 ? &no_centre : NULL);
+	return true;
+}
+
+/*
+ * replace_root: in one record, old lists are moved, and the meta page names the new root, and the
+ * centre unless that stays (NULL).
+ */
+static void
+replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
+             HybridLink root, int height, const BlockNumber *centre)
+{
+	Buffer buffers[MAX_GENERIC_XLOG_PAGES];
+	BlockNumber old_centre;
+	GenericXLogState *record;
+	FullTransactionId now;
+	HybridMeta *meta;
+	int centre_pages = hybrid_centre_pages(&open->layout), i;
+
+	for (i = 0; i < count; i++)
+	{
+		buffers[i] = ReadBuffer(index, moved[i].list.head);
+		LockBuffer(buffers[i], BUFFER_LOCK_EXCLUSIVE);
+	}
+	buffers[count] = ReadBuffer(index, HYBRID_META_BLOCK);
+	LockBuffer(buffers[count], BUFFER_LOCK_EXCLUSIVE);
+	now = ReadNextFullTransactionId();
+	record = GenericXLogStart(index);
+	for (i = 0; i < count; i++)
+		hybrid_mark_moved(hybrid_list_page(GenericXLogRegisterBuffer(record, buffers[i], 0)),
+		                  moved[i].to[0], moved[i].to[1], now);
+	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffers[count], 0));
+	old_centre = meta->centre;
+	if (height == 0)
+		meta->leaves = 1;
+	else if (meta->height == 0)
+		meta->leaves = 2;
+	meta->root = root.head;
+	meta->root_generation = root.generation;
+	meta->height = (uint16) height;
+	if (centre != NULL)
+		meta->centre = *centre;
+	/* what was measured says nothing of an index that is another */
+	if (centre != NULL && !BlockNumberIsValid(*centre))
+		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
+	GenericXLogFinish(record);
+	for (i = 0; i <= count; i++)
+		UnlockReleaseBuffer(buffers[i]);
+	for (i = 0; i < count; i++)
+		hybrid_moved_remember(index, &moved[i].list, now);
+	while (centre != NULL && BlockNumberIsValid(old_centre))
+	{
+		HybridLink page = {old_centre, HYBRID_CENTRE_GENERATION};
+
+		hybrid_moved_remember(index, &page, now);
+		old_centre = --centre_pages > 0 ? old_centre + 1 : InvalidBlockNumber;
+	}
+}
+
+/* write_centre: onto new pages, one after another; returns the first. */
+static BlockNumber
+write_centre(Relation index, const HybridIndex *open, const float *centre)
+{
+	bool lock = !RELATION_IS_LOCAL(index);
+	Size left = open->layout.dims * sizeof(float);
+	const char *from = (const char *) centre;
+	BlockNumber first = InvalidBlockNumber;
+	PGAlignedBlock image;
+	Page page = (Page) image.data;
+
+	if (lock)
+		LockRelationForExtension(index, ExclusiveLock);
+	while (left > 0)
+	{
+		Buffer buffer = ReadBuffer(index, P_NEW);
+		BlockNumber block = BufferGetBlockNumber(buffer);
+		Size length;
+
+		ReleaseBuffer(buffer);
+		if (!BlockNumberIsValid(first))
+			first = block;
+		hybrid_page_init(page, HYBRID_PAGE_CENTRE, InvalidBlockNumber, 0);
+		length = Min(left, PageGetExactFreeSpace(page));
+		memcpy(PageGetContents(page), from, length);
+		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
+		hybrid_page_write(index, block, page);
+		from += length;
+		left -= length;
+	}
+	if (lock)
+		UnlockRelationForExtension(index, ExclusiveLock);
+	return first;
+}
