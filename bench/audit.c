@@ -5,15 +5,15 @@
  *
  *		audit [-b] [-v] [-r] [CALLS [SEED]]
  *
- * Time is virtual: that of the device, and that of the CPU (test/unit/virtual_cpu.h), so the figures
- * are the same on every machine.  -r: with the real CPU, on a clock that counts the thread's own
+ * The times of the device and of the CPU (test/unit/virtual_cpu.h) are virtual, so the figures are
+ * the same on every machine.  -r: with the real CPU, on a clock that counts the thread's own
  * processor time, so that other processes count only as far as they slow memory and caches down.
  * The calls and the devices are those of test/unit/mixed_load.h.
  *
- * CSV on stdout, the second with -b:
+ * CSV on stdout, the second kind of line only with -b:
  * audit,device,shapes,untrusted,right_share,lost_percent,never_seen_percent,calls_on_device
  * break_even,device,op,dims,queries,predicted,measured,off_percent
- * -v: each shape that was routed wrong, on stderr.
+ * -v: prints each shape that was routed wrong to stderr.
  */
 #define _POSIX_C_SOURCE 200809L
 

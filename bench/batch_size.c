@@ -1,16 +1,17 @@
 /*
  * batch_size.c
- *		Whether the accumulator finds a good size: what an item costs at the size it settles on from a
- *		cold start, beside the best of a sweep over fixed sizes.
+ *		Whether the accumulator finds a good batch size: the cost of an item at the size that it settles
+ *		on from a cold start, beside the best of a sweep over fixed sizes.
  *
  *		batch_size [ROWS]
  *
- * The workload is hybrid_knn's: rows of 128 dims come one by one, each batch is a fused search for
- * 16 queries.  On the CPU alone time is real; with an emulated device (PCIe card: 20 us launch, 25
- * GB/s; integrated: 5 us, no copy) it is virtual for what the device runs.  ROWS (2^18) go by at
- * each size to warm up, four times as many where it is chosen; then ROWS more count, and all sizes
- * and the choice take turns every 16,384 of them, so that a machine whose speed changes meets them
- * alike.  Of five rounds the one with the median ratio.
+ * The workload is that of hybrid_knn: rows of 128 dims come one by one, and each batch is a fused
+ * search for 16 queries.  On the CPU alone the time is real.  With an emulated device (PCIe card:
+ * 20 us launch, 25 GB/s; integrated: 5 us, no copy) it is virtual for the work that the device runs.
+ * The warm-up is ROWS (2^18) rows at each fixed size, and four times as many where the accumulator
+ * chooses.  Then ROWS more are measured.  All sizes and the choice take turns every 16,384 rows, so
+ * that changes in the machine's speed affect them alike.  The result is the one of five rounds with
+ * the median ratio.
  *
  * CSV on stdout: batch_size,case,best_size,best_ns,found_size,found_ns,ratio
  */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmark of the accumulator's choice and runs it on one processor.
+# Builds the benchmark of the accumulator's batch size and runs it on one processor.
 #
 #	bench/batch_size.sh [ROWS]
 #

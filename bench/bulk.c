@@ -4,23 +4,23 @@
  *
  *		bulk [REPEATS]
  *
- * The CPU computes for real, the devices are emulated; both on one clock, which is this process's
- * CPU time plus the devices' made-up time.  So other processes on the machine do not count, and
- * nothing here says anything of a real device: every time that one took part in is virtual.
+ * The CPU computes for real, and the devices are emulated.  Both use one clock, which is this process's
+ * CPU time plus the devices' virtual time.  So other processes on the machine do not count.  The
+ * figures say nothing about a real device: every time in which a device took part is virtual.
  * Medians of REPEATS (7) runs that take turns.
  *
- * A failure: the time to the right answer less the time in which the CPU computed, for every status
- * that a backend can return, as the task is submitted and when it should be done, the worse of both;
- * and of all of them the single run that took longest.
+ * The cost of a failure is the time to the right answer less the time in which the CPU computed.  It is
+ * measured for every status that a backend can return, at submit and at the end of the task, and the
+ * worse of both counts.  The single run of all these that took longest is also reported.
  *
- * Small calls beside bulk: nine clients, each with an executor of its own, as nine backends have, and
- * a role of its own, one queue, and one emulated device (20 us launch, 25 GB/s, 100 GFLOP/s).  One
- * sends calls of 88 us, the others jobs of 3 ms, all for the device: a job that the CPU had touched
- * would end the program.  Here the clock moves only from event to event (a task ends, a client that
- * waits for its turn looks again), since a client's own work would take place at the same time as
- * the others'.  A call lasts from its beginning to its answer; alone is the same with no other
- * client.  A call has waited when it took longer than the slowest alone.  Most do, but not for long:
- * before it is at most one bulk piece, and that is twice as long as the call (queue.h).
+ * Small calls beside bulk: nine clients share one queue and one emulated device (20 us launch, 25 GB/s,
+ * 100 GFLOP/s).  Each has its own executor, as nine backends have, and its own role.  One sends calls of
+ * 88 us, the others jobs of 3 ms, all for the device: a job that the CPU touched would end the program.
+ * Here the clock moves only from event to event (a task ends, a client that waits for its turn polls),
+ * because a client's own work would run at the same time as the others'.  A call lasts from its
+ * beginning to its answer.  The baseline is the same without other clients.  A call has waited if it
+ * took longer than the slowest call of the baseline.  Most calls wait, but not for long: at most one
+ * bulk piece is ahead of a call, and that takes twice as long as the call (queue.h).
  *
  * CSV on stdout: bulk,case,metric,value,better,bound,met
  */

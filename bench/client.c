@@ -3,16 +3,17 @@
  *
  *	client CONNECTION search|insert FILE CLIENTS SECONDS SETTINGS STATEMENT [ANSWERS]
  *
- * FILE is one for COPY ... (FORMAT binary) of (id bigint, v vector), all of one length; a row's id and
- * vector go out as they stand there, as binary parameters.  'search' has the vector as $1, 'insert'
- * the id as $1 and the vector as $2.  SETTINGS are statements, run first.
+ * FILE is in the format of COPY ... (FORMAT binary) of (id bigint, v vector), with vectors of one length.
+ * The id and the vector of a row are sent unchanged, as binary parameters.  'search' has the vector as
+ * $1; 'insert' has the id as $1 and the vector as $2.  SETTINGS are statements that are run first.
  *
- * Each of CLIENTS threads has a connection and waits for each answer before it asks again.  A search
- * goes round through the file for SECONDS, after some runs that do not count; inserts end with the
- * file, too.  With ANSWERS, a search goes through the file once and writes there, a line a row, what
- * the first column was, separated by blanks.
+ * Each of CLIENTS threads has a connection and waits for each answer before it sends the next statement.
+ * A search cycles through the file for SECONDS, after some runs that do not count.  Inserts also end
+ * with the file.  With ANSWERS, a search goes through the file once and writes the values of the first
+ * column there, one line per row of the file, separated by blanks.
  *
- * Prints: runs, seconds, and the median and the 99th percentile of their times in microseconds.
+ * Prints the number of runs, the seconds, and the median and the 99th percentile of the run times in
+ * microseconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,16 +1,16 @@
 /*
  * codes.c
- *		What a scan of codes costs: a row's estimate and bound, from each level of the caches, and
- *		what a query and a row take beforehand.
+ *		The cost of a scan of codes: estimate and bound of a row, from each level of the caches, and the
+ *		preparation of a query and of a row.
  *
  *		codes [SECONDS]
  *
- * 'score': hy_code_score over pages of 8 KB that hold as many blocks of 32 rows as fit, each with its
- * factors and room for 32 places of six bytes, as an index lays them; over 256 KB again and again
+ * 'score': hy_code_score over pages of 8 KB.  A page holds as many blocks of 32 rows as fit, each with
+ * its factors and room for 32 places of six bytes, as in an index.  It runs over 256 KB again and again
  * (the second-level cache), 8 MB (the third) and 256 MB (memory).  One row in a hundred is below the
  * threshold.  'rotate', 'prepare': a query's rotation and tables.  'encode': bits and factors of a
- * row, its rotation aside, and their place in a block.  The fastest of at least 25 rounds, in processor
- * time: what else runs on the machine takes caches and memory away, and never adds any.
+ * row, without its rotation, and storing them in a block.  The result is the fastest of at least 25
+ * rounds, in processor time: other processes can only slow a round down, by taking caches and memory.
  *
  * CSV on stdout: case,metric,value,better, as run.sh takes it.
  */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the micro-benchmark of codes and rotations, and runs it on one processor.
+# Builds the micro-benchmark of codes and rotations and runs it on one processor.
 #
 #	bench/codes.sh [SECONDS]
 #

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Compares two results of `make bench`; fails where one of ours is 10% slower, lower, or gone.
+# Compares two results of `make bench`. Fails if a figure of hybrid is 10% worse or missing.
 #
 #	bench/compare.sh BASE [NEW]		NEW: the latest under bench/results/local
 #
-# The figures of pgvector, and of what the machine can do, are shown and decide nothing.
+# The figures of pgvector and the limits of the machine are shown, but do not affect the result.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-"""Points of recall and speed, taken in turns, and what lies between them: see index.py."""
+"""Points of recall and speed, measured in turns, and interpolation between them: see index.py."""
 
 import math
 import statistics

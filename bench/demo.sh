@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make demo`: hybrid on real data, in a private server that is gone at the end (KEEP=1 keeps it).
+# `make demo`: hybrid on real data, in a private server that is removed at the end (KEEP=1 keeps it).
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

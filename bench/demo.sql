@@ -1,4 +1,4 @@
--- What `make demo` shows, on the tables synset and relation that bench/demo.sh has loaded.
+-- The demonstration of `make demo`, on the tables synset and relation that bench/demo.sh has loaded.
 \pset footer off
 \pset null '-'
 SET client_min_messages = warning;

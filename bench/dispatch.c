@@ -1,21 +1,24 @@
 /*
  * dispatch.c
- *		What hy_dispatch costs on top of calling the CPU backend directly, in C, without SQL.
+ *		The cost that hy_dispatch adds to a direct call of the CPU backend, in C, without SQL.
  *
  *		dispatch [CALLS [MEGABYTES [CASE]]]
  *
- * Four situations with a tiny task whose data stays in the cache: no device; a device for which
- * the batch is too small; an open device that history says is slower; one that is not open yet.  The
- * same with 1 to 255 rows in a disorderly turn, so that hardly ever is a task of the very size of
- * the one before.  And one with batches of 64 vectors of 768 dims that rotate through MEGABYTES
- * (256), so that history, counters and events have been pushed out of the near caches.  And the tiny
- * task beside an open device, with statistics in a shared table, both full of what was learned of
- * some hundred kinds of tasks, while a second process, on another processor where there is one, runs
- * those kinds in turn as fast as it can.  Direct and dispatched calls alternate, each is timed by itself, and
- * what the timer costs cancels in the difference.  With tasks of different sizes the difference is
- * taken from the direct calls' median for the same size: extra_p99_ns is what the dispatched calls'
- * p99 is above their sizes' medians less what the direct ones' is.  CASE: only those with it in
- * their names.
+ * The cases are:
+ *
+ * - A tiny task whose data stays in the cache, in four situations: no device; a device for which the
+ *   batch is too small; an open device that is slower by its history; a device that is not open yet.
+ * - The same with 1 to 255 rows in irregular order, so that a task rarely has the size of the one before.
+ * - Batches of 64 vectors of 768 dims that rotate through MEGABYTES (256), so that history, counters and
+ *   events have been evicted from the near caches.
+ * - The tiny task beside an open device, with shared statistics.  The shared table and the session's own
+ *   statistics are full of some hundred kinds of tasks.  Meanwhile a second process, on another
+ *   processor if there is one, runs those kinds in turn as fast as it can.
+ *
+ * Direct and dispatched calls alternate.  Each is timed by itself, and the cost of the timer cancels in
+ * the difference.  With tasks of different sizes the difference is taken from the median of the direct
+ * calls of the same size.  Then extra_p99_ns is the p99 of the dispatched calls' excess over these
+ * medians, less that of the direct calls.  CASE: only the cases that have it in their names.
  *
  * CSV on stdout:
  * dispatch,case,median_ns,p99_ns,extra_median_ns,extra_p99_ns,extra_percent,direct_median_ns,direct_p99_ns

@@ -5,11 +5,11 @@
  *
  *		filter [-v] [MILLISECONDS]
  *
- * Of each shape pairs of runs for MILLISECONDS (6) or seven of them, whichever is longer; what
- * counts is the median of the pairs' ratios, since the machine's speed changes from one to the next.
- * 'right': share of the shapes for which the faster way is chosen.  'lost': what the chosen way takes
- * longer than the faster one, on average.  'by_filter_alone', 'by_canonical_alone': the same if one
- * way were always taken.  -v: each shape's ratio, canonical to filter, and what is chosen.
+ * Each shape runs in pairs for MILLISECONDS (6) or for seven pairs, whichever is longer.  The result is
+ * the median of the pairs' ratios, because the speed of the machine changes from one pair to the next.
+ * 'right': the share of the shapes for which the faster way is chosen.  'lost': how much longer the
+ * chosen way takes than the faster one, on average.  'by_filter_alone', 'by_canonical_alone': the same
+ * if one way were always taken.  -v: the ratio of each shape, canonical to filter, and the choice.
  *
  * CSV on stdout: case,metric,value,better, as run.sh takes it.
  */

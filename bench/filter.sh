@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the benchmark of when a search goes by rounded products, and runs it on one processor.
+# Builds the benchmark of the decision whether a search uses rounded products, and runs it on one processor.
 #
 #	bench/filter.sh [-v] [MILLISECONDS]
 #

@@ -1,14 +1,14 @@
 /*
  * gpu.c
- *		What a device costs and what the CUDA plug-in makes of it.
+ *		The costs of a device, and the performance of the CUDA plug-in on it.
  *
  *		gpubench [--quick] [--limit SECONDS] DIRECTORY [DEVICE [SECTION ...]]
  *
- * Prints 'measure,value,unit,asked,reached,beside' lines, each as soon as it is known; 'beside' is what
- * the figure is compared with.  The plug-in is driven through its vtable, as the dispatcher does; copies
- * and bandwidth are measured with the runtime beside it.  --quick: with shapes that are too small to tell
- * anything, to see that the bench works.  --limit: a section that takes longer ends the program, with
- * status 3 and a line '# SECTION: no end after SECONDS s'.  Exit status 2 where there is no GPU.
+ * Prints 'measure,value,unit,asked,reached,beside' lines, each as soon as it is known.  'asked' is the
+ * target, and 'beside' is what the figure is compared with.  The plug-in is driven through its vtable, as
+ * the dispatcher does it.  Copies and bandwidth are measured with the runtime.  --quick: shapes that are
+ * too small for meaningful figures, to test the bench itself.  --limit: a section that takes longer ends
+ * the program, with status 3 and a line '# SECTION: no end after SECONDS s'.  Exit status 2: no GPU.
  */
 #include "gpu.h"
 

@@ -3,14 +3,14 @@
 #
 #	bench/gpu.sh [--quick] [--limit SECONDS] [DEVICE [SECTION ...]]
 #
-# Sections are those of bench/gpu.c, and 'peers' and 'sql': FAISS or PyTorch on the device where python3 has one,
-# and hybrid_calibrate() and hybrid_audit() in a server where PostgreSQL is found.  A section that takes longer
-# than the limit is ended, and those after it are run.  A whole run is kept as bench/results/DATE-DEVICE-gpu.csv,
-# any other under bench/results/local; GPUBENCH_RESULTS names another directory, and where neither can be written
-# it is a new one in TMPDIR.
+# The sections are those of bench/gpu.c, and 'peers' and 'sql'. 'peers' runs FAISS or PyTorch on the device, if python3
+# has one of them. 'sql' runs hybrid_calibrate() and hybrid_audit() in a server, if PostgreSQL is found. A section that
+# takes longer than the limit is ended, and the later sections are run. A whole run is kept as
+# bench/results/DATE-DEVICE-gpu.csv, any other run under bench/results/local. GPUBENCH_RESULTS names another directory.
+# If neither can be written, the results go to a new directory in TMPDIR.
 #
-# Needs a driver and what `make gpu-programs` builds.  Where nvcc is found, that is built first, unless it was
-# carried here: without the objects that it was made of.  Fails where there is no GPU.
+# Needs a driver and the output of `make gpu-programs`. If nvcc is found, the script builds that first, unless the
+# programs were copied here, that is, their object files are missing. Fails if there is no GPU.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2

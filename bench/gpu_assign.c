@@ -1,11 +1,11 @@
 /*
  * gpu_assign.c
- *		The part of gpubench that asks how near the kernels that filter 'assign' come to the rate of the
- *		matrix unit.
+ *		The part of gpubench that measures how near the kernels that filter 'assign' come to the rate of
+ *		the matrix unit.
  *
- * No task but the bench's own launches, to tell what is lost outside of kernels: rounding, products,
- * settling and what is left of so many rows on the device, by events.  What was asked is held against
- * tasks (gpu_ops.c).
+ * It uses no task, only the bench's own launches, to show how much time is lost outside of the kernels:
+ * rounding, products, settling and the remaining rows, all on the device, timed by events.  The targets
+ * apply to tasks (gpu_ops.c).
  */
 #include "gpu.h"
 

@@ -2,10 +2,11 @@
  * gpu_busy.c
  *		The part of gpubench that asks the driver how busy the multiprocessors are in batch runs.
  *
- * NVML is looked for at run time, and declared here.  Where it can (compute capability 9.0), its
- * counters say what share of the multiprocessors had a warp, over the whole of the run.  What it says
- * besides, and elsewhere alone, is for what share of the time any kernel ran, on however many: that is no
- * less, and tells only of a limit that it misses.
+ * NVML is loaded at run time, and its functions are declared here.  With compute capability 9.0, its
+ * counters give the share of the multiprocessors that had a warp, over the whole run.  NVML also gives
+ * the share of the time in which any kernel ran, on however many multiprocessors; without the counters
+ * this is the only figure.  It is never the smaller of the two, so it can only show that a target is
+ * missed.
  */
 #include "gpu.h"
 

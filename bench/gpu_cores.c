@@ -1,7 +1,7 @@
 /*
  * gpu_cores.c
- *		The part of gpubench that runs tasks on the CPU: on one backend, as a session has it, and on as
- *		many processes as there are cores, as so many sessions or workers would share the work.
+ *		The part of gpubench that runs tasks on the CPU: on one backend, as a session has it, and on one
+ *		process per core, as that many sessions or workers would share the work.
  */
 #include "gpu.h"
 

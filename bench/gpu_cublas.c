@@ -1,11 +1,11 @@
 /*
  * gpu_cublas.c
- *		The part of gpubench that has cuBLAS multiply what a search of many queries multiplies; and a
- *		product that is large each way, as a yardstick.
+ *		The part of gpubench that has cuBLAS compute the products of a search of many queries; and a
+ *		product that is large in each dimension, as a yardstick.
  *
- * The products alone, of vectors in bfloat16 that are on the device, in parts whose products fit: the
- * k nearest are not looked for in them, nor are they exact.  The library is looked for at run time, and
- * declared here.
+ * It measures only the products, of bfloat16 vectors on the device, in parts whose products fit.  The k
+ * nearest are not selected, and the products are not exact.  The library is loaded at run time, and its
+ * functions are declared here.
  */
 #include "gpu.h"
 

@@ -1,6 +1,6 @@
 /*
  * gpu_overlap.c
- *		The part of gpubench that looks at the whole of the plug-in: whether copies and kernels overlap,
+ *		The part of gpubench that measures the plug-in as a whole: whether copies and kernels overlap,
  *		and how much memory the pool holds beyond what is in use.
  */
 #include "gpu.h"

@@ -1,11 +1,11 @@
-"""What Python's libraries make of the same work: exact search of 10,000 x 1M x 768, the ten nearest.
+"""The same work by Python's libraries: exact search of 10,000 x 1M x 768, the ten nearest.
 
 	python3 bench/gpu_peers.py [--quick]
 
-Prints lines as bench/gpu.c does.  FAISS is asked first; where python3 has no FAISS that knows a GPU, PyTorch
-multiplies and takes the ten best of each part, as a user without FAISS would.  Rows lie on the device, as our
-resident ones do, and distances are those of the library's own products.  PyTorch also multiplies two large
-matrices: the matrix rate that cuBLAS gives it.
+Prints lines as bench/gpu.c does.  FAISS is tried first.  If python3 has no FAISS that knows a GPU, PyTorch
+multiplies and selects the ten best of each part, as a user without FAISS would.  The rows are on the device, like
+the plug-in's resident ones, and distances come from the library's own products.  PyTorch also multiplies two large
+matrices, which gives the matrix rate that it reaches with cuBLAS.
 """
 
 import sys

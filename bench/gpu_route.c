@@ -1,8 +1,8 @@
 /*
  * gpu_route.c
  *		The part of gpubench that lets the dispatcher choose between the CPU and the device: it
- *		calibrates, serves calls for a while, and is audited (bench/audit.c does that with devices
- *		whose time is made up); then the break-evens it predicts are compared with those of real runs.
+ *		calibrates, serves calls for a while, and is audited (as bench/audit.c does with devices whose
+ *		time is virtual).  Then its predicted break-evens are compared with those of real runs.
  */
 #include "gpu.h"
 

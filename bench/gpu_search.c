@@ -1,7 +1,7 @@
 /*
  * gpu_search.c
- *		The part of gpubench that searches: one query, which waits for memory, and thousands, which
- *		wait for the matrix unit.
+ *		The part of gpubench that searches: one query, which is limited by memory, and thousands, which
+ *		are limited by the matrix unit.
  */
 #include "gpu.h"
 

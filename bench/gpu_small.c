@@ -1,7 +1,7 @@
 /*
  * gpu_small.c
- *		The part of gpubench that runs single calls, as a session makes them, and the large batches of
- *		the same operations: beside one CPU backend, and beside one a core.
+ *		The part of gpubench that runs single calls, as a session makes them, and large batches of the
+ *		same operations: beside one CPU backend, and beside one per core.
  */
 #include "gpu.h"
 

@@ -2,9 +2,9 @@
  * gpu_spread.c
  *		The part of gpubench that spreads activation over random graphs.
  *
- * The graph lies on the device.  What a hop takes is still the difference of two tasks, one of which has
- * no hop, for the answers of a million nodes come down whatever happened between; hops are so many that
- * what the copies vary by does not count.
+ * The graph is resident.  The time of a hop is still the difference of two tasks, one of which has no
+ * hop, because the answers of a million nodes come down in either case.  There are so many hops that
+ * the variation of the copies does not matter.
  */
 #include "gpu.h"
 

@@ -1,10 +1,10 @@
 #!/bin/bash
-# hybrid_calibrate() and hybrid_audit() in a private server with a plug-in, in the lines of bench/gpu.c.
+# hybrid_calibrate() and hybrid_audit() in a private server with a plug-in; output lines as in bench/gpu.c.
 #
 #	bench/gpu_sql.sh PLUGIN
 #
-# By a role that is not a superuser and was granted what it calls, in one session: the audit opens no
-# device, the calibration before it does.  Where no PostgreSQL is found its lines say so.
+# One session runs both, as a role that is not a superuser and whose only grant is hybrid_calibrate(). The calibration
+# comes first and opens the device, because the audit does not open one. If PostgreSQL is not found, the output says so.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2

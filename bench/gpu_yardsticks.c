@@ -1,7 +1,7 @@
 /*
  * gpu_yardsticks.c
- *		The part of gpubench that measures what others are compared with: launching, copies, reading,
- *		the matrix unit.
+ *		The part of gpubench that measures the reference values of the other parts: launching, copies,
+ *		reading, the matrix unit.
  */
 #include "gpu.h"
 

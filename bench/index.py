@@ -4,11 +4,11 @@
     bench/index.py SERVER [--rows N] [--rounds N] [--seconds S] [--processes N]
         --sets NAME ... --sections [NAME ...]
 
-Both have the same rows, stored in the same way, in a database each.  A search is
-SELECT id ... ORDER BY v <=> $1 LIMIT 10, by an index: sequential scans are off on both sides, and that
-the plan has the index is seen to.  All else is default but what a point is about.  A found row is right
-when it is no farther than the tenth in truth.  Figures are medians of the rounds; a ratio is of them,
-hybrid's to pgvector's, of two points on their lines of recall and speed: see at_recall in curve.py.
+Both sides have the same rows, stored in the same way, each in its own database.  A search is
+SELECT id ... ORDER BY v <=> $1 LIMIT 10, by an index: sequential scans are off on both sides, and the
+bench verifies that the plan uses the index.  All settings are defaults except those that a point varies.
+A found row is right if it is no farther than the true tenth.  Figures are medians of the rounds.  A ratio
+is hybrid's figure to pgvector's, at equal recall on the curves of both: see at_recall in curve.py.
 """
 
 import argparse

@@ -1,31 +1,31 @@
 #!/bin/bash
-# The index beside pgvector's HNSW, in one server with the same settings, asked by the same client.
+# The index beside pgvector's HNSW, in one server with the same settings, queried by the same client.
 #
 #	bench/index.sh [OPTION ...] [SECTION ...]
 #
-# Sections, all of them where none is named; those that change the table come last:
+# Sections (default: all); those that change the table come last:
 #
 #	build		time with the same number of processes, size
 #	search		recall@10, queries/s, latency, two clients: by hybrid.target_recall and hnsw.ef_search
 #	storage		float32, int8, float16: pages of vectors, recall, queries/s
 #	filter		a condition that holds for 1% of the rows, LIMIT 10, beside pgvector's iterative scan
-#	grown		an index that was there before the rows, and VACUUM, beside one that was built
-#	insert		rows a second by two clients into the full index
+#	grown		an index created before the rows, and vacuumed, beside an index built on them
+#	insert		rows per second by two clients into the full index
 #	delete		half of the rows, VACUUM, and searches afterwards beside a fresh index
 #
 # Options:
 #
 #	--set NAME		wordnet (116,649 x 768, cosine, 1,000 glosses held out as queries) or clustered
-#					(1,000,000 x 128, L2, made here: see index_data.py); both
-#	--rows N		of each set, instead of all
-#	--rounds N		in which contenders take turns; the median counts (3)
-#	--seconds S		of each turn (3)
-#	--processes N	that build an index (as many as there are processors)
-#	--server DIR	a server that is kept there, with tables and indexes, for the next section:
-#					test/server.sh down DIR ends it
-#	--quick			5,000 rows, one round, half a second: to try the bench itself
+#					(1,000,000 x 128, L2, generated: see index_data.py); default: both
+#	--rows N		rows of each set (all)
+#	--rounds N		rounds, in which the contenders take turns; the median counts (3)
+#	--seconds S		length of each turn (3)
+#	--processes N	processes that build an index (the number of processors)
+#	--server DIR	keep the server there, with tables and indexes, for the next section;
+#					test/server.sh down DIR removes it
+#	--quick			5,000 rows, one round, half a second: to test the bench itself
 #
-# CSV on stdout: case,metric,value,better; progress on stderr.  pgvector takes part as in wordnet.sh
+# CSV on stdout: case,metric,value,better; progress on stderr.  pgvector is found as in wordnet.sh
 # (BENCH_PGVECTOR); without it there are no rows for it, and no ratios.
 set -euo pipefail
 

@@ -1,11 +1,11 @@
 """The two sets of index.py, and their exact nearest rows.
 
-wordnet: the glosses of WordNet (wordnet.py), cosine; rows are numbered anew.  What is inserted later
-are rows of it, moved a little.
+wordnet: the glosses of WordNet (wordnet.py), cosine; rows are renumbered.  The rows inserted later are
+slightly moved copies of its rows.
 
 clustered: Gaussians with the same noise in all directions, whose sizes follow Zipf's law.  Their
-centres lie in a subspace of 32 dimensions, along whose axes they spread less and less.  Queries, and
-what is inserted later, are drawn as the rows are.
+centers lie in a subspace of 32 dimensions, along whose axes they spread less and less.  Queries and the
+rows inserted later are drawn like the rows.
 """
 
 import json

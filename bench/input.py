@@ -3,11 +3,11 @@
 
     bench/input.py SERVER ROUNDS [--quick] [--busy]
 
-The same file is read three ways: by COPY into an unlogged table, by COPY ... WHERE false, which reads
-and converts all of it and keeps nothing, and, text only, by casts of strings that lie in memory, which
-is the type's input function and little else.  Numbers are written in three lengths: with 4 digits
-after the point, the shortest that give the same float, and 17 digits, as clients print that hold them
-in double precision.
+The same file is read three ways: by COPY into an unlogged table; by COPY ... WHERE false, which reads
+and converts all of it and keeps nothing; and, for text only, by casts of strings in memory, which
+measure the type's input function and little else.  Numbers are written in three lengths: with 4 digits
+after the point, with the fewest digits that give the same float, and with 17 digits, as clients print
+that hold them in double precision.
 """
 
 from side_by_side import (DIMENSIONS, Table, arguments, open_databases, read_rows, say, take_turns)

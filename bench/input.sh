@@ -3,7 +3,7 @@
 #
 #	bench/input.sh [--quick] [--busy] [ROUNDS]
 #
-# By COPY into a table, by COPY of which no row is kept, and by casts; see side_by_side.sh and input.py.
+# By COPY into a table, by COPY that keeps no row, and by casts; see side_by_side.sh and input.py.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

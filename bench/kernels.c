@@ -1,21 +1,21 @@
 /*
  * kernels.c
- *		How near the distance kernels are to what this machine can do.
+ *		How near the distance kernels come to the limits of this machine.
  *
  *		kernels [SECONDS [MEGABYTES [LEVEL]]]
  *
  * Two places: 'l1', one query against a few targets that all stay in the first-level cache, and
- * 'stream', one query against MEGABYTES (256) of targets, far beyond the last level.  Beside each
- * is the limit, measured in the same run and interleaved with the kernels: in L1 the faster of two
- * bare loops that load what the kernel must load and fuse what it must fuse, with no reduction at
- * the end; in a stream the fastest bare read of the same memory.  A share is limit time / kernel
- * time; medians over at least 7 rounds.
+ * 'stream', one query against MEGABYTES (256) of targets, far beyond the last-level cache.  The limit
+ * of each is measured in the same run, interleaved with the kernels.  In L1 it is the faster of two
+ * bare loops that load what the kernel must load and fuse what it must fuse, without a reduction at
+ * the end.  In a stream it is the fastest bare read of the same memory.  A share is limit time /
+ * kernel time.  Medians over at least 7 rounds.
  *
- * Bit strings are of 8,192 bits.  Their limit in L1 is to load both and to combine them, without
- * counting: only an instruction that counts, as AVX-512 has, can come near it.
+ * Bit strings have 8,192 bits.  Their limit in L1 is to load both and to combine them, without
+ * counting.  Only an instruction that counts, as AVX-512 has, can come near it.
  *
- * Sparse vectors are of 77 of 768 elements, which are made dense, and of 128 of 30,000, which are
- * merged.  Their limit in L1 is to read both lists, without finding out what belongs together.
+ * Sparse vectors have 77 of 768 elements, which are expanded, and 128 of 30,000, which are merged.
+ * Their limit in L1 is to read both lists, without matching their elements.
  *
  * CSV on stdout: kernel,level,metric,dtype,where,ns_per_pair,gb_per_s,share_of_limit.  gb_per_s
  * counts the bytes of the targets, and in L1 those of the query too.

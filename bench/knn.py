@@ -3,10 +3,10 @@
 
     bench/knn.py SERVER ROUNDS [--quick] [--busy]
 
-A batch of queries goes to hybrid_knn in one statement, from a table, and to FAISS in one call;
+hybrid_knn gets a batch of queries from a table in one statement, and FAISS gets it in one call.
 pgvector has no batches, so it gets some tens of the queries one at a time, and the median counts.
-Its rows are STORAGE plain, in line, where it is fastest; those of hybrid are stored as they are by
-default, out of line, and once more in line.
+pgvector's rows are STORAGE plain, in line, where it is fastest.  hybrid's rows are stored in its default
+way, out of line, and a second time in line.
 """
 
 import statistics

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The exact nearest rows of many queries at once, beside FAISS IndexFlatIP, and pgvector's exact scan.
+# The exact nearest rows of many queries at once, beside FAISS IndexFlatIP and pgvector's exact scan.
 #
 #	bench/knn.sh [--quick] [--busy] [ROUNDS]
 #

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Compares what the planner expects of ORDER BY v <-> q LIMIT 10 with what it takes.
+# Compares the planner's estimates for ORDER BY v <-> q LIMIT 10 with the measured times.
 #
 #	bench/plan_costs.sh [TYPE [DIMS [ROWS]]]
 #
-# Each is a list in quotes; all types, dimensions and numbers of rows are measured if none is given.
+# Each argument is a list in quotes. Without arguments, all types, dimensions and numbers of rows are measured.
 # Default settings, all pages in memory, index built or grown row by row. CSV on stdout: the plan that
 # the planner chooses, median time and estimated cost of the index scan and of the sequential scan,
 # and whether the chosen plan takes at most twice as long as the other.

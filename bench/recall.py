@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The recall that is got for the recall that was asked for: see recall.sh.
+"""The recall reached for the target recall: see recall.sh.
 
     bench/recall.py SERVER [--rows N] [--queries N] [--seed N] [--quick] [CASE ...]
 
-Rows and queries are those of recall_cases.py.  A row as near as the k-th in truth, which hybrid_knn
-says, counts as found.  Beside each target stands the smallest hybrid.probes that finds as much, and how
-many rows it scores for that: a rule that ends a search should score no more than 1.3 times as many.
+Rows and queries are those of recall_cases.py.  hybrid_knn gives the ground truth, and a row as near as the
+true k-th counts as found.  Beside each target stands the smallest hybrid.probes that finds as much, and how
+many rows it scores for that.  A stopping rule should score no more than 1.3 times as many.
 """
 
 import argparse

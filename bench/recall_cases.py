@@ -1,8 +1,8 @@
 """Rows and queries of recall.py: shapes that an index meets, and queries that do not look like its rows.
 
 Each case is a function of a random generator and a number of rows.  It yields the metric, the rows and
-the sets of queries.  Nothing here may depend on the index: a promise is tested on data that it was not
-tuned on, so that the seed differs from run to run.
+the sets of queries.  Nothing here may depend on the index.  The guarantee is tested on data that the index
+was not tuned on, so the seed differs from run to run.
 """
 
 import hashlib

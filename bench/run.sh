@@ -1,14 +1,13 @@
 #!/bin/bash
-# `make bench`: one CSV file under bench/results/local, a row a figure.
+# `make bench`: one CSV file under bench/results/local, one row per figure.
 #
 #	bench/run.sh [SECONDS]		of each pgbench run (BENCH_SECONDS, 10)
 #
 # Columns: date, machine, commit, postgres, pgvector, case, metric, value, better (higher or lower).
-# The kernels, the tiles, the codes and the dispatcher are measured by their own programs; searches and spreading by
-# pgbench, one client, on WordNet with 1,000 glosses held out as queries.  Where pgvector is
-# installed in the same PostgreSQL (or in BENCH_PGVECTOR, see wordnet.sh), its indexes and its exact
-# scan answer the same queries in the same run, in a database of their own, since the types have the
-# same name.
+# The kernels, the tiles, the codes and the dispatcher are measured by their own programs. Searches and spreading are
+# measured by pgbench with one client, on WordNet with 1,000 glosses held out as queries. If pgvector is installed in
+# the same PostgreSQL (or in BENCH_PGVECTOR, see wordnet.sh), its indexes and its exact scan answer the same queries in
+# the same run. They use a separate database, because the types have the same name.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

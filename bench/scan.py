@@ -3,9 +3,9 @@
 
     bench/scan.py SERVER ROUNDS [--quick] [--busy]
 
-A search by sequential scan has its query as a parameter, as a client would send it.  Distances are
-those of some rows, again and again, so that they come from a cache near the processor: by an
-aggregate that counts them, so the executor's part is in the time on both sides.
+A search by sequential scan has its query as a parameter, as a client would send it.  Distances are computed
+for a few rows again and again, so that the rows come from a cache near the processor.  An aggregate counts
+the distances, so the executor's time is included on both sides.
 """
 
 from side_by_side import (DIMENSIONS, Table, Truth, arguments, array, open_databases, read_rows, say,

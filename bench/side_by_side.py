@@ -1,6 +1,6 @@
-"""What knn.py, scan.py and input.py share: sessions, tables, turns, CSV, and the exact answers.
+"""Common parts of knn.py, scan.py and input.py: sessions, tables, turns, CSV, and the exact answers.
 
-See side_by_side.sh for what the columns mean.
+See side_by_side.sh for the meaning of the columns.
 """
 
 import os

@@ -1,25 +1,25 @@
 #!/bin/bash
-# Sourced by knn.sh, scan.sh and input.sh, which set hybrid beside FAISS and pgvector; index.sh uses
+# Sourced by knn.sh, scan.sh and input.sh, which compare hybrid with FAISS and pgvector. index.sh uses
 # some of it.
 #
-# Each contender is one session or one process, on one thread; all of them are measured in one run, in
-# rounds in which they take turns, since a machine's speed drifts within minutes.  Times of statements
-# are taken in the server.  A ratio is the median of the ratios of the rounds.
+# Each contender is one session or one process, on one thread. All of them are measured in one run, in
+# rounds in which they take turns, because the speed of a machine drifts within minutes. Times of
+# statements are measured in the server. A ratio is the median of the ratios of the rounds.
 #
-# pgvector takes part where the server has it (start_server in wordnet.sh says how), in a database of
-# its own with the same rows, and FAISS where Python finds it (Debian's python3-faiss); a figure of what
-# is not there is 'not available'.  Progress goes to stderr, CSV to stdout:
+# pgvector takes part if the server has it (see start_server in wordnet.sh), in a separate database with
+# the same rows. FAISS takes part if Python finds it (Debian's python3-faiss). A figure of a missing
+# contender is 'not available'. Progress goes to stderr, CSV to stdout:
 #
 #	case,metric,value,unit,ratio_to_faiss,ratio_to_pgvector,asked,met
 #
-# Ratios are of speeds: above 1 is faster than the yardstick.  "asked" is what the project asks for,
-# "met" whether that was seen, '-' where nothing is asked.  What was answered is checked as well, and a
-# wrong answer is a failure of the run.
+# Ratios are of speeds: above 1 is faster than the yardstick. "asked" is the project's target, and "met"
+# whether the run reached it, '-' if there is no target. The answers are verified as well, and a wrong
+# answer fails the run.
 #
-# --busy: what counts is the time on a processor instead of the clock, for a machine that others use, too;
-# they still slow its memory down.
-# --quick: some thousand made-up rows instead of WordNet, for seconds, to try the bench itself; its
-# ratios say nothing, so 'met' is '-' but of exactness.
+# --busy: measures processor time instead of elapsed time, for a machine with other users; they still
+# slow its memory down.
+# --quick: some thousand generated rows instead of WordNet, to test the bench itself in seconds. Its
+# ratios mean nothing, so 'met' is '-' except for exactness.
 
 # shellcheck source=bench/wordnet.sh
 . bench/wordnet.sh

@@ -1,16 +1,16 @@
 /*
  * tiles.c
- *		How near the tiles of products are to what this machine can do, and what the search that they
- *		serve gains by them.
+ *		How near the tiles of products come to the limits of this machine, and how much they speed up
+ *		the search that uses them.
  *
  *		tiles [SECONDS [ROWS]]
  *
  * 'dots': products of one panel of queries with as many panels of targets as the search keeps in the
- * second-level cache.  Beside them is the rate of bare fp32 multiply-adds in registers of the same
- * level, measured in the same run and interleaved: what no exact kernel can exceed.  'search': all of
- * hy_prefilter_search over ROWS (16384) targets beside hy_topk_search of the same, L2, 10 nearest, of
- * normally distributed vectors without any structure, which leave a filter least to go by.  Medians
- * over at least 5 rounds, in processor time.
+ * second-level cache.  The limit is the rate of bare fp32 multiply-adds in registers at the same level,
+ * which no exact kernel can exceed.  It is measured in the same run, interleaved.  'search': all of
+ * hy_prefilter_search over ROWS (16384) targets beside hy_topk_search of the same, L2, 10 nearest.  The
+ * vectors are normally distributed without any structure, which is the hardest case for a filter.
+ * Medians over at least 5 rounds, in processor time.
  *
  * CSV on stdout: case,metric,value,better, as run.sh takes it.
  */
@@ -176,8 +176,8 @@ search_rate(bool filtered, int count, int dims)
 	HyStatus status;
 
 	if (filtered)
-		status = hy_prefilter_search(HY_METRIC_L2, &left, &right, K, NULL, &hy_malloc_allocator, out,
-		                          counts, NULL);
+		status = hy_prefilter_search(HY_METRIC_L2, &left, &right, K, NULL, &hy_malloc_allocator,
+		                             out, counts, NULL);
 	else
 		status = hy_topk_search(HY_METRIC_L2, &left, &right, K, out, counts, NULL);
 	if (status != HY_OK)

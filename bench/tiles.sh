@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the micro-benchmark of the tiles of products and of the search by them, and runs it on one
+# Builds the micro-benchmark of the tiles of products and of the search that uses them, and runs it on one
 # processor.
 #
 #	bench/tiles.sh [SECONDS [ROWS]]

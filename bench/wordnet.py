@@ -3,13 +3,13 @@
 
     bench/wordnet.py DIRECTORY
 
-writes DIRECTORY/synset.copy (id bigint, pos text, words text[], gloss text, v vector(768)) and
-DIRECTORY/relation.copy (source bigint, target bigint, kind text), unless they are there already
-and were made by this script from the same input.
+Writes DIRECTORY/synset.copy (id bigint, pos text, words text[], gloss text, v vector(768)) and
+DIRECTORY/relation.copy (source bigint, target bigint, kind text), unless they already exist and were
+made by this script from the same input.
 
 A synset's id is its part of speech (1 noun, 2 verb, 3 adjective, 4 adverb) times 10^8 plus its
-offset in WordNet's file. Its vector: words and gloss, TF-IDF weights, the first 768 singular
-vectors, normalised; NULL where no word of it survives.
+offset in WordNet's file. Its vector is computed from words and gloss: TF-IDF weights, the first 768
+singular vectors, normalized. It is NULL if no word remains.
 """
 
 import hashlib

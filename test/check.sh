@@ -1,15 +1,15 @@
 #!/bin/bash
-# Every test there is, one step after the other.
+# Runs every test, one step after the other.
 #
-#	test/check.sh [STEP ...]			all steps, or those named (check.sh --list)
-#	test/check.sh --soak [STEP ...]		the long versions of fuzz, storm, crash and load, the long ones
-#										of some tests of t/, and all of t/ and isolation/ on the
-#										emulated device, after a build
+#	test/check.sh [STEP ...]			all steps, or the named ones (check.sh --list)
+#	test/check.sh --soak [STEP ...]		after a build: the long versions of fuzz, storm, crash and load, the long
+#										versions of some tests of t/, and all of t/ and isolation/ on the
+#										emulated device
 #
-# A line a step; the output of a step that fails is shown, and all of it is kept under build/log.
-# What failed is named once more at the end.
-# The last line counts the single tests: a unit test's, pg_regress's or prove's own, and one for a
-# step that has none.  A step that cannot run is a failure: `make check` has installed what it takes.
+# Prints one line per step. The output of a failed step is shown, and all output is kept under build/log.
+# Failures are listed once more at the end.
+# The last line counts the single tests: those that a unit test, pg_regress or prove reports, and one for
+# a step that reports none. A step that cannot run is a failure: `make check` has installed its packages.
 set -uo pipefail
 
 cd "$(dirname "$0")/.."

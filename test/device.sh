@@ -1,15 +1,15 @@
 #!/bin/bash
-# A server whose sessions use a device, and what can go wrong there.  One `ok` line a thing verified.
+# Tests a server whose sessions use a device, and its failures. One `ok` line per test.
 #
-#	test/device.sh cuda [PART]			what `make gpucheck` ends with: on a machine with a GPU
+#	test/device.sh cuda [PART]			the last sections of `make gpucheck`: on a machine with a GPU
 #	test/device.sh emulated [PART]		the same on the emulated device
 #
-# PART is 'regress', pg_regress with hybrid.execution = prefer_gpu, or 'sessions', the rest; without one it is both.
+# PART is 'regress' (pg_regress with hybrid.execution = prefer_gpu) or 'sessions' (everything else); default: both.
 # On cuda pg_regress runs all tests, on the emulated device a few (a step of test/check.sh runs all of them there).
-# HYBRID_GPU_HOUR=small takes fewer tests and rows, for the fake device; another value only tests that reach a device
-# (test/gpu_hour.sh).
-# In each server every operation must be answered by the device at least once: where it is not, the CPU does it silently.
-# Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree; started by root, the server runs as
+# HYBRID_GPU_HOUR=small runs fewer tests and rows, for the fake device; any other value runs only tests that reach a
+# device (test/gpu_hour.sh).
+# In each server the device must answer every operation at least once: if it does not, the CPU answers silently.
+# Needs a PostgreSQL 15 as test/server.sh looks for it, and a built tree. If root starts it, the server runs as
 # another user.
 set -uo pipefail
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# One part of what is to be done when a GPU is at hand, from the bundle of `make gpu-bundle`.
+# One part of the checks and benches for a borrowed GPU, from the bundle of `make gpu-bundle`.
 #
 #	test/gpu_hour.sh PART OUT			runs a part; OUT gets PART.log and PART.csv
 #	test/gpu_hour.sh merge CSV ...		the parts' figures in one file of bench/results
@@ -8,15 +8,15 @@
 #
 #	ops			280		every operation against the CPU, the filters, resident figures
 #	query		260		searches of many queries, assignment, spreading, small calls, FAISS or PyTorch
-#	server		270		pg_regress on the device, sessions, and what can go wrong there
+#	server		270		pg_regress on the device, sessions, and failures of both
 #	rest		260		copies beside kernels, batches, utilization, cuBLAS, memory, routing, shapes, codes
 #	sanitizer	170		small shapes under compute-sanitizer
 #
-# All of them take 22 minutes at most, and none takes nine.  A step that is over its limit is ended and the next one
-# begins.  The machine needs a driver; it need not have PostgreSQL, nvcc or a network.  What is run is what lies in
-# the bundle, HYBRID_GPU_BUNDLE or build/gpu/hybrid-gpu.tar.xz, in a directory of its own; started by root, it runs as
-# 'nobody', since PostgreSQL refuses root.  Exit status: 0 where all steps were ok, 1 where not, 2 where none was run,
-# as on a machine without a GPU.  Give each part an OUT of its own.
+# All of them take 22 minutes at most, and none takes nine. A step that exceeds its limit is ended, and the next one
+# begins. The machine needs a driver; it does not need PostgreSQL, nvcc or a network. The part runs the contents of the
+# bundle, HYBRID_GPU_BUNDLE or build/gpu/hybrid-gpu.tar.xz, in a directory of its own. If root starts it, it runs as
+# 'nobody', because PostgreSQL refuses root; it runs as root only if 'nobody' may not use the device. Exit status: 0 if
+# all steps were ok, 1 if not, 2 if none was run, as on a machine without a GPU. Give each part its own OUT.
 #
 # HYBRID_GPU_HOUR=small makes all shapes small: a dry run on the fake device.
 set -uo pipefail

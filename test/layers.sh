@@ -1,11 +1,11 @@
 #!/bin/bash
-# Who may include whom, and that the pure folders know no PostgreSQL.
+# Checks which folders include which, and that the pure folders do not use PostgreSQL.
 #
 #	core <- dispatch <- { types knn index graph telemetry } <- server/module.c
 #	index: page <- tree <- scan, write <- build <- vacuum <- check <- the files of index/ itself
 #
-# A feature folder includes no other feature folder, the layouts of types aside; a plug-in sees core
-# and dispatch/backend.h only, that of CUDA also how a library's file is looked at.  One `ok` line a rule.
+# A feature folder includes no other feature folder, except for the layouts of types. A plug-in includes only core
+# and dispatch/backend.h. One `ok` line per rule.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit

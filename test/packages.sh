@@ -3,10 +3,9 @@
 #
 #	test/packages.sh demo|check|bench
 #
-# As root, or where sudo asks for no password, it installs them; otherwise it says which are missing
-# and the command that installs them, and fails.  PostgreSQL's package would create and start a
-# cluster of its own on its first installation: it is told not to, and nothing is left behind that
-# says so.  What is installed already is left as it is.
+# As root, or if sudo asks for no password, it installs them. Otherwise it prints the missing packages and the command
+# that installs them, and fails. On its first installation, PostgreSQL's package would create and start a cluster. The
+# script prevents this and leaves no trace of that setting. Installed packages are not changed.
 set -euo pipefail
 
 purpose=${1:?usage: test/packages.sh demo|check|bench}

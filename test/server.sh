@@ -1,19 +1,19 @@
 #!/bin/bash
-# A private, throw-away PostgreSQL 15 with this checkout's build of hybrid in it.
+# A private, temporary PostgreSQL 15 with this checkout's build of hybrid in it.
 #
 #	test/server.sh tree DIR						copy a server tree into DIR and install hybrid there
 #	test/server.sh up DIR [setting=value ...]	the same, then initdb and start
 #	test/server.sh install DIR					copy the freshly built extension into the tree again
 #	test/server.sh run DIR COMMAND [ARG ...]	run a command against it, as the server's user
-#	test/server.sh start|restart|stop DIR		with the data that is there
-#	test/server.sh kill DIR						end it at once, as a crash would
+#	test/server.sh start|restart|stop DIR		with the existing data
+#	test/server.sh kill DIR						end it at once, like a crash
 #	test/server.sh down DIR						stop it and remove DIR
 #
-# The server is the `postgres` in PATH where that lies as Debian has it, below any directory (a tree that was moved
-# to a machine without packages; LD_LIBRARY_PATH is handed on), else Debian's own.
-# Nothing goes into the system's PostgreSQL.  PostgreSQL finds its files relative to its own
-# binary, so a copied tree is a whole installation.  It listens on a socket in DIR only.  Started
-# by root, the server runs as the unprivileged user 'postgres' (or 'nobody'), since PostgreSQL
+# The server is the `postgres` in PATH, if it lies as in Debian below any directory (a tree that was moved to a machine
+# without packages; LD_LIBRARY_PATH is passed on), otherwise Debian's own.
+# Nothing is installed into the system's PostgreSQL. PostgreSQL finds its files relative to its own
+# binary, so a copied tree is a whole installation. It listens only on a socket in DIR. If root
+# starts it, the server runs as the unprivileged user 'postgres' (or 'nobody'), because PostgreSQL
 # refuses root.
 set -euo pipefail
 

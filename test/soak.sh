@@ -1,10 +1,10 @@
 #!/bin/bash
-# Rough weather, for as long as is asked for.  One `ok` line a thing verified.
+# Stress tests of a chosen length. One `ok` line per verified property.
 #
 #	test/soak.sh storm SECONDS		writers, readers and vacuum at once, on a device that fails at random
 #	test/soak.sh crash SECONDS		kill -9 in the middle of writes, again and again
-#	test/soak.sh load SECONDS		as many calls as can be, on devices that fail at random: their rate, and
-#									that memory stays where it is
+#	test/soak.sh load SECONDS		as many calls as possible, on devices that fail at random: their rate, and
+#									that memory use does not grow
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/bin/bash
-# What the built libraries export and need.  One `ok` line a rule.
+# Checks which symbols the built libraries export and need. One `ok` line per rule.
 #
-# PostgreSQL loads libraries with RTLD_GLOBAL, and another extension in the same backend may have a
-# function of the same name: hybrid.so shows what SQL names and nothing else, a plug-in its entry.
+# PostgreSQL loads libraries with RTLD_GLOBAL, and another extension in the same backend may have a function of the
+# same name. So hybrid.so exports only what SQL names, and a plug-in only its entry.
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
