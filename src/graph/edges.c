@@ -218,11 +218,12 @@ check_columns(void *arg, TupleDesc columns)
 		bool is_text = type == TEXTOID || type == VARCHAROID;
 
 		if (i + 1 == TYPE_COLUMN ? !is_text : i + 1 == WEIGHT_COLUMN ? !is_number : !is_integer)
-			ereport(ERROR,
-			        (errcode(ERRCODE_DATATYPE_MISMATCH),
-			         errmsg("graph edge %s must be %s, not %s", names[i], expected[i],
-			                format_type_be(TupleDescAttr(columns, i)->atttypid)),
-			         errhint("Columns count by position: source, target[, weight[, type]].")));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+			     errmsg("graph edge %s must be %s, not %s", names[i], expected[i],
+			            format_type_be(TupleDescAttr(columns, i)->atttypid)),
+			     errhint("Columns are matched by position: source, target[, weight[, type]].")));
 		receiver->type[i] = type;
 	}
 }

@@ -54,9 +54,9 @@ hybrid_index_init(void)
 	add_enum_reloption(
 		kind, "storage", "How vectors are stored in the index.", storages, HYBRID_STORAGE_UNSET,
 		"Valid values are \"float32\", \"float16\" and \"int8\".", AccessExclusiveLock);
-	add_int_reloption(kind, "list_size", "Rows of a list before it is split in two.",
-	                  HYBRID_LIST_SIZE, HYBRID_LIST_SIZE_MIN, HYBRID_LIST_SIZE_MAX,
-	                  AccessExclusiveLock);
+	add_int_reloption(
+		kind, "list_size", "Maximum number of rows in a list before it is split in two.",
+		HYBRID_LIST_SIZE, HYBRID_LIST_SIZE_MIN, HYBRID_LIST_SIZE_MAX, AccessExclusiveLock);
 }
 
 bytea *

@@ -89,7 +89,7 @@ parse_weight(const char *name, HyMetric metric)
 		         errhint("Weights are \"similarity\" and \"one\".")));
 	if (metric == HY_METRIC_IP)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		                errmsg("an inner product is no similarity that a weight could be"),
+		                errmsg("an inner product cannot be converted to a similarity weight"),
 		                errhint("Use the metric \"cosine\", or the weight \"one\".")));
 	return WEIGHT_SIMILARITY;
 }

@@ -259,13 +259,13 @@ refuse_children(Relation relation)
 		return; /* relhassubclass outlives the last child */
 	ereport(ERROR,
 	        (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-	         errmsg("\"%s\" has partitions or children, whose rows a tid does not tell apart",
+	         errmsg("\"%s\" has partitions or child tables, so a tid does not identify a row",
 	                RelationGetRelationName(relation)),
 	         count == 0 ? errdetail("It has no leaf table.")
 	         : count > named
 	             ? errdetail("Its leaf tables are %s and %d more.", leaves.data, count - named)
 	             : errdetail("Its leaf tables are %s.", leaves.data),
-	         errhint("Ask each leaf table by itself.")));
+	         errhint("Call the function for each leaf table.")));
 }
 
 static AttrNumber
@@ -501,7 +501,7 @@ report_several(Relation relation, const ItemPointerData *tid)
 	                errmsg("\"%s\" has several rows whose ctid is (%u,%u)",
 	                       RelationGetRelationName(relation), ItemPointerGetBlockNumberNoCheck(tid),
 	                       ItemPointerGetOffsetNumberNoCheck(tid)),
-	                errhint("Ask each of its tables by itself.")));
+	                errhint("Call the function for each of its tables.")));
 }
 
 /* check_found: the rows of a view, or those that a policy lets through, may depend on chance. */
@@ -514,10 +514,9 @@ check_found(const Ids *wanted)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!wanted->found[i])
-			ereport(ERROR,
-			        (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			         errmsg("\"%s\" had other rows when it was read again",
-			                RelationGetRelationName(wanted->rows->relation)),
-			         errhint("A view or a policy must let through the same rows each time.")));
+			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			                errmsg("\"%s\" returned different rows when it was read again",
+			                       RelationGetRelationName(wanted->rows->relation)),
+			                errhint("A view or a policy must return the same rows each time.")));
 	}
 }

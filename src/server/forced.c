@@ -31,10 +31,11 @@ hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, con
 			ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 		     errmsg("could not %s on the device: \"hybrid.execution\" is \"%s\"", what, value),
-		     errdetail("No backend has this name. There are: %s.", names_of_backends(executor)),
+		     errdetail("No backend has this name. Known backends: %s.",
+		               names_of_backends(executor)),
 		     errhint(
-				 "\"hybrid.execution\" is %s, or the name of a backend; \"hybrid.plugins\" says "
-				 "which of them are loaded.",
+				 "Valid values are %s, and the names of backends. \"hybrid.plugins\" determines "
+				 "which backends are loaded.",
 				 hy_words_list(HY_WORDS_EXECUTION, "", ", ", list))));
 	ereport(ERROR,
 	        (errcode(code_of(decision)),
@@ -151,13 +152,13 @@ hint_of(const HyExecutor *executor, const HyDecision *decision)
 	{
 		case HY_REASON_NO_DEVICE:
 			if (has_lost(executor, decision))
-				return "A session does not use a device again that it has lost: begin another "
-					   "session.";
-			return "The view \"hybrid_devices\" says what each device lacks.";
+				return "A session does not use a lost device again. Start a new session.";
+			return "The view \"hybrid_devices\" shows why a device cannot be used.";
 		case HY_REASON_UNSUPPORTED:
 			return "The view \"hybrid_capabilities\" says what devices can run.";
 		case HY_REASON_UNRELIABLE:
-			return "The view \"hybrid_events\" has its errors; it is tried again by itself.";
+			return "The view \"hybrid_events\" shows its errors. The device is tried again "
+				   "automatically.";
 		case HY_REASON_MEMORY:
 			return "Raise \"hybrid.gpu_memory_limit\", or ask for less at once.";
 		default:
@@ -173,15 +174,15 @@ hint_of(const HyExecutor *executor, const HyDecision *decision)
 			return "Raise \"hybrid.gpu_timeout\", if the device was merely slow.";
 		case HY_PROCESS_LOST:
 		case HY_DEVICE_GONE:
-			return "This session does not use the device again: begin another session.";
+			return "This session does not use the device again. Start a new session.";
 		case HY_UNSUPPORTED:
 			return "The view \"hybrid_capabilities\" says what devices can run.";
 		case HY_INVALID:
-			return "The device was told what it does not understand: if no setting explains that, "
+			return "The device rejected the request as invalid. If no setting explains this, "
 				   "please report it.";
 		case HY_BUG:
 			return "This is a bug of hybrid or of its plug-in: please report it.";
 		default:
-			return "It may work when it is tried again.";
+			return "The next attempt may succeed.";
 	}
 }

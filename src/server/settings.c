@@ -116,17 +116,17 @@ hybrid_define_settings(void)
 	define_device_settings();
 	define_emulated_settings();
 
-	DefineCustomEnumVariable("hybrid.simd", "Instruction set of the CPU kernels.",
-	                         "All give the same bits; auto takes the widest this machine has.",
-	                         &simd, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd,
-	                         assign_simd, NULL);
 	DefineCustomEnumVariable(
-		"hybrid.precision", "Whether rounded numbers may propose what exact ones decide.",
-		"The results are the same; exact computes every distance by the canonical kernels.",
+		"hybrid.simd", "Instruction set of the CPU kernels.",
+		"All give identical results. auto selects the widest set that this machine supports.",
+		&simd, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd, NULL);
+	DefineCustomEnumVariable(
+		"hybrid.precision", "Controls whether rounded values may preselect candidates.",
+		"Results are identical. exact computes every distance with the canonical kernels.",
 		&precision, PRECISION_AUTO, precision_options, PGC_USERSET, 0, NULL, assign_precision,
 		NULL);
 	DefineCustomIntVariable("hybrid.graph_memory_limit",
-	                        "Most memory that one graph function may use for its graph.", NULL,
+	                        "Maximum memory that one graph function may use for its graph.", NULL,
 	                        &hybrid_graph_memory_limit, 256 * 1024, 64, MAX_KILOBYTES, PGC_USERSET,
 	                        GUC_UNIT_KB, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("hybrid");
@@ -179,121 +179,130 @@ define_dispatcher_settings(void)
 	static char executions[HY_WORDS_LENGTH + 64]; /* the server keeps no copy */
 	char list[HY_WORDS_LENGTH];
 
-	snprintf(executions, sizeof(executions), "%s, or a backend's name.",
+	snprintf(executions, sizeof(executions), "Valid values: %s, or the name of a backend.",
 	         hy_words_list(HY_WORDS_EXECUTION, "", ", ", list));
-	DefineCustomBoolVariable("hybrid.force_cpu", "Let nothing leave the CPU.", NULL, &force_cpu,
+	DefineCustomBoolVariable("hybrid.force_cpu", "Runs every batch on the CPU.", NULL, &force_cpu,
 	                         false, PGC_USERSET, 0, NULL, assign_bool, NULL);
-	DefineCustomStringVariable("hybrid.execution", "Which side runs a batch.", executions,
+	DefineCustomStringVariable("hybrid.execution", "Selects where batches run.", executions,
 	                           &execution, "auto", PGC_USERSET, 0, check_execution, assign_string,
 	                           NULL);
-	DefineCustomIntVariable("hybrid.split_gpu_percent",
-	                        "Share of a batch for the devices when both sides work at it.",
-	                        "-1: as fast as each was measured to be.", &split_gpu_percent, -1, -1,
-	                        100, PGC_USERSET, 0, NULL, assign_int, NULL);
-	DefineCustomIntVariable("hybrid.gpu_min_batch", "Items below which the CPU is taken.",
-	                        "0 leaves it to what was measured.", &gpu_min_batch, 64, 0, INT_MAX,
-	                        PGC_USERSET, 0, NULL, assign_int, NULL);
-	DefineCustomStringVariable(
-		"hybrid.gpu_min_batch_overrides", "Minimum batches of single operations.",
-		"For example 'topk:128,spread:1000'.", &gpu_min_batch_overrides, "", PGC_USERSET,
-		GUC_LIST_INPUT, check_overrides, assign_overrides, NULL);
+	DefineCustomIntVariable(
+		"hybrid.split_gpu_percent",
+		"Percentage of a batch that goes to the devices when devices and CPU share it.",
+		"-1 divides the batch by the measured speeds.", &split_gpu_percent, -1, -1, 100,
+		PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_min_batch",
+	                        "Minimum number of items in a batch that may run on a device.",
+	                        "0 leaves the decision to the measured times.", &gpu_min_batch, 64, 0,
+	                        INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomStringVariable("hybrid.gpu_min_batch_overrides",
+	                           "Values of hybrid.gpu_min_batch for individual operations.",
+	                           "For example 'topk:128,spread:1000'.", &gpu_min_batch_overrides, "",
+	                           PGC_USERSET, GUC_LIST_INPUT, check_overrides, assign_overrides,
+	                           NULL);
 	DefineCustomRealVariable(
-		"hybrid.gpu_speedup_threshold", "Expected speedup at which a device is entered.",
-		"It is left again when the expected speedup falls below 1.", &gpu_speedup_threshold, 1.1,
-		1.0, 1000.0, PGC_USERSET, 0, NULL, assign_real, NULL);
+		"hybrid.gpu_speedup_threshold", "Expected speedup at which batches move to a device.",
+		"They move back to the CPU when the expected speedup falls below 1.",
+		&gpu_speedup_threshold, 1.1, 1.0, 1000.0, PGC_USERSET, 0, NULL, assign_real, NULL);
 	DefineCustomRealVariable("hybrid.gpu_success_threshold",
-	                         "Share of successful calls below which a device is not trusted.", NULL,
+	                         "Success rate below which a device is temporarily not used.", NULL,
 	                         &gpu_success_threshold, 0.95, 0.0, 1.0, PGC_USERSET, 0, NULL,
 	                         assign_real, NULL);
 	DefineCustomIntVariable(
-		"hybrid.tracker_window", "Observations of each kind of batch that are remembered.", NULL,
+		"hybrid.tracker_window", "Number of observations kept for each kind of batch.", NULL,
 		&tracker_window, 100, 1, HY_TRACKER_MAX_WINDOW, PGC_USERSET, 0, NULL, assign_int, NULL);
-	DefineCustomBoolVariable("hybrid.telemetry", "Keep the last decisions for hybrid_events.", NULL,
-	                         &telemetry, true, PGC_USERSET, 0, NULL, assign_bool, NULL);
+	DefineCustomBoolVariable("hybrid.telemetry",
+	                         "Keeps the most recent decisions for hybrid_events.", NULL, &telemetry,
+	                         true, PGC_USERSET, 0, NULL, assign_bool, NULL);
 }
 
 static void
 define_batch_settings(void)
 {
-	DefineCustomIntVariable("hybrid.batch_max", "Items that are gathered into one batch.",
-	                        "0 means the size that was found best, at least 64.", &batch_max, 0, 0,
-	                        INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
-	DefineCustomIntVariable("hybrid.batch_min", "Items below which waiting ends no batch.", NULL,
-	                        &batch_min, 8, 1, INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.batch_max", "Maximum number of items gathered into one batch.",
+	                        "0 means the size that was measured to be best, at least 64.",
+	                        &batch_max, 0, 0, INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable(
+		"hybrid.batch_min",
+		"Minimum number of items in a batch that is sent because of hybrid.batch_wait.", NULL,
+		&batch_min, 8, 1, INT_MAX, PGC_USERSET, 0, NULL, assign_int, NULL);
 	DefineCustomIntVariable("hybrid.batch_wait",
-	                        "Longest that an item waits for its batch to fill.",
-	                        "0 means for ever.", &batch_wait, 10, 0, INT_MAX, PGC_USERSET,
+	                        "Maximum time that an item waits for its batch to fill.",
+	                        "0 means no limit.", &batch_wait, 10, 0, INT_MAX, PGC_USERSET,
 	                        GUC_UNIT_MS, NULL, assign_int, NULL);
 }
 
 static void
 define_device_settings(void)
 {
-	DefineCustomStringVariable("hybrid.plugins", "Device plug-ins to look for.",
-	                           "Bare file names in PostgreSQL's library directory.",
-	                           &hybrid_plugins, HYBRID_DEFAULT_PLUGINS, PGC_SUSET, GUC_LIST_INPUT,
-	                           check_bare_names, assign_string, NULL);
+	DefineCustomStringVariable(
+		"hybrid.plugins", "Device plug-ins to load.",
+		"File names in PostgreSQL's library directory, without path and suffix.", &hybrid_plugins,
+		HYBRID_DEFAULT_PLUGINS, PGC_SUSET, GUC_LIST_INPUT, check_bare_names, assign_string, NULL);
 	DefineCustomStringVariable("hybrid.gpu_device", "Devices that may be used.",
 	                           "auto, or a list of numbers such as '0,2'.", &gpu_device, "auto",
 	                           PGC_USERSET, GUC_LIST_INPUT, check_devices, assign_devices, NULL);
 	DefineCustomIntVariable(
-		"hybrid.gpu_memory_limit", "Most memory of a device that all sessions together may take.",
-		"Each open context has an even share. 0 means 80% of the device's; for "
-		"all sessions only where the library is preloaded.",
+		"hybrid.gpu_memory_limit", "Maximum memory of a device that all sessions together may use.",
+		"Each open context has an equal share. 0 means 80% of the device's memory. "
+		"Unless the library is preloaded, the limit applies to each session by itself.",
 		&gpu_memory_limit, 0, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MB, NULL, assign_int, NULL);
 	DefineCustomIntVariable(
 		"hybrid.gpu_resident_memory",
-		"Most memory of a device for vectors that this session keeps there.",
-		"-1 means half of its share of the device's memory, which is never exceeded; 0 "
-		"sends vectors anew for each search.",
+		"Maximum memory of a device for vectors that this session keeps there.",
+		"-1 means half of the session's share of the device's memory, which is also the "
+		"maximum. 0 sends the vectors again for each search.",
 		&gpu_resident_memory, -1, -1, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, assign_int, NULL);
-	DefineCustomIntVariable("hybrid.gpu_max_contexts",
-	                        "Most contexts that all sessions together hold on a device.",
-	                        "0 means any number. Held only where the library is preloaded.",
-	                        &gpu_max_contexts, 0, 0, INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
-	DefineCustomIntVariable("hybrid.gpu_queue_depth", "Most batches in flight on a device.",
-	                        "By all sessions where the library is preloaded, each role in turn.",
-	                        &gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int,
-	                        NULL);
-	DefineCustomIntVariable("hybrid.gpu_timeout", "Time after which a device's task is given up.",
-	                        "The CPU then answers.", &gpu_timeout, 2000, 1, INT_MAX, PGC_SUSET,
-	                        GUC_UNIT_MS, NULL, assign_int, NULL);
-	DefineCustomIntVariable("hybrid.gpu_idle_timeout",
-	                        "Time after which a context that nobody used is closed.",
-	                        "The next batch opens it again. 0 means never.", &gpu_idle_timeout,
-	                        60000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"hybrid.gpu_max_contexts",
+		"Maximum number of contexts that all sessions together hold on a device.",
+		"0 means no limit. Enforced only if the library is preloaded.", &gpu_max_contexts, 0, 0,
+		INT_MAX, PGC_SUSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable(
+		"hybrid.gpu_queue_depth", "Maximum number of batches in flight on a device.",
+		"If the library is preloaded, this counts all sessions, and roles take turns.",
+		&gpu_queue_depth, 2, 1, HY_QUEUE_PLACES, PGC_SUSET, 0, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_timeout", "Maximum time for a task on a device.",
+	                        "After that time, the CPU runs the task.", &gpu_timeout, 2000, 1,
+	                        INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL, assign_int, NULL);
+	DefineCustomIntVariable("hybrid.gpu_idle_timeout", "Idle time after which a context is closed.",
+	                        "The next batch opens it again. 0 disables the timeout.",
+	                        &gpu_idle_timeout, 60000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL,
+	                        NULL, NULL);
 }
 
 static void
 define_emulated_settings(void)
 {
 	DefineCustomIntVariable("hybrid.emulated_devices", "Number of emulated devices.",
-	                        "Of the plug-in hybrid_emulated, as all of these.", &emulated_devices,
-	                        1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL, assign_device_int, NULL);
-	DefineCustomRealVariable("hybrid.emulated_launch_us", "Launch time in microseconds.", NULL,
-	                         &emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL,
-	                         assign_device_real, NULL);
-	DefineCustomRealVariable("hybrid.emulated_bandwidth_gbs", "Bus bandwidth in GB/s.",
+	                        "All emulated_* settings apply to the plug-in hybrid_emulated.",
+	                        &emulated_devices, 1, 1, HY_MAX_DEVICES - 1, PGC_SUSET, 0, NULL,
+	                        assign_device_int, NULL);
+	DefineCustomRealVariable(
+		"hybrid.emulated_launch_us", "Launch time of the emulated device in microseconds.", NULL,
+		&emulated_launch_us, 20.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
+	DefineCustomRealVariable("hybrid.emulated_bandwidth_gbs",
+	                         "Bus bandwidth of the emulated device in GB/s.",
 	                         "0 means that nothing needs to be copied.", &emulated_bandwidth_gbs,
 	                         25.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
-	DefineCustomRealVariable("hybrid.emulated_rate_gflops", "Arithmetic rate in GFLOP/s.", NULL,
-	                         &emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL,
-	                         assign_device_real, NULL);
-	DefineCustomIntVariable("hybrid.emulated_memory_mb", "Device memory in MB.", NULL,
-	                        &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL,
+	DefineCustomRealVariable(
+		"hybrid.emulated_rate_gflops", "Arithmetic rate of the emulated device in GFLOP/s.", NULL,
+		&emulated_rate_gflops, 5000.0, 1e-3, 1e12, PGC_SUSET, 0, NULL, assign_device_real, NULL);
+	DefineCustomIntVariable("hybrid.emulated_memory_mb", "Memory of the emulated device in MB.",
+	                        NULL, &emulated_memory_mb, 4096, 1, INT_MAX, PGC_SUSET, 0, NULL,
 	                        assign_device_int, NULL);
-	DefineCustomRealVariable("hybrid.emulated_open_ms", "Time to open a context in milliseconds.",
-	                         NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL,
-	                         assign_device_real, NULL);
+	DefineCustomRealVariable(
+		"hybrid.emulated_open_ms", "Time to open a context on the emulated device in milliseconds.",
+		NULL, &emulated_open_ms, 0.0, 0.0, 1e9, PGC_SUSET, 0, NULL, assign_device_real, NULL);
 	DefineCustomStringVariable(
-		"hybrid.emulated_profile", "Kind of device that is imitated.",
-		"pcie, integrated or bad; empty: as the other emulated settings say.", &emulated_profile,
-		"", PGC_SUSET, 0, check_profile, assign_device_string, NULL);
-	DefineCustomStringVariable("hybrid.emulated_faults", "Failures that the device imitates.",
+		"hybrid.emulated_profile", "Kind of device to emulate.",
+		"pcie, integrated or bad. If empty, the other emulated_* settings apply.",
+		&emulated_profile, "", PGC_SUSET, 0, check_profile, assign_device_string, NULL);
+	DefineCustomStringVariable("hybrid.emulated_faults", "Failures to emulate.",
 	                           "For example 'fail_at=3,status=transient'.", &emulated_faults, "",
 	                           PGC_SUSET, 0, NULL, assign_device_string, NULL);
 	DefineCustomBoolVariable("hybrid.emulated_wait",
-	                         "Let the emulated time pass in real time as well.", NULL,
+	                         "Makes the emulated time pass in real time as well.", NULL,
 	                         &emulated_wait, false, PGC_SUSET, 0, NULL, assign_device_bool, NULL);
 }
 
@@ -313,7 +322,8 @@ check_bare_names(char **newval, void **extra, GucSource source)
 		if (!(between || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 		      (*c >= '0' && *c <= '9') || *c == '_' || *c == '-'))
 		{
-			GUC_check_errdetail("A plug-in is named by letters, digits, \"_\" and \"-\" only.");
+			GUC_check_errdetail(
+				"The name of a plug-in can contain only letters, digits, \"_\" and \"-\".");
 			return false;
 		}
 		length = between ? 0 : length + 1;
@@ -386,7 +396,8 @@ check_devices(char **newval, void **extra, GucSource source)
 		return true;
 	}
 	free(devices);
-	GUC_check_errdetail("It is auto, or a list of device numbers below %d.", MOST_DEVICES);
+	GUC_check_errdetail("The value must be auto, or a list of device numbers below %d.",
+	                    MOST_DEVICES);
 	return false;
 }
 
@@ -475,7 +486,7 @@ check_simd(int *newval, void **extra, GucSource source)
 	(void) source;
 	if (*newval == SIMD_AUTO || hy_simd_available((HySimd) *newval))
 		return true;
-	GUC_check_errdetail("This machine has no %s.", hy_simd_name((HySimd) *newval));
+	GUC_check_errdetail("This machine does not support %s.", hy_simd_name((HySimd) *newval));
 	return false;
 }
 

@@ -37,10 +37,12 @@ hybrid_run_calibration(PG_FUNCTION_ARGS)
 
 		hy_executor_device(executor, i, &state);
 		if (unfinished >> i & 1)
-			ereport(NOTICE,
-			        (errmsg("device %d (%s) was not measured in full", (int) i, state.backend),
-			         errdetail("Its batches took longer than a calibration lasts; of what was not "
-			                   "measured it is as if there had been none.")));
+			ereport(
+				NOTICE,
+				(errmsg("device %d (%s) was not measured in full", (int) i, state.backend),
+			     errdetail(
+					 "Its batches exceeded the time limit of a calibration.  For batches that were "
+					 "not measured, nothing changes.")));
 	}
 	for (i = 0; i < count; i++)
 	{

@@ -167,14 +167,14 @@ damage('impossible dimensions', 'item', [ $meta{dims}, pack('L', 1 << 30) ], say
 damage('other storage', 'item', [ $meta{storage}, pack('L', 7) ], says('has a damaged meta page'), $query{item}, $check);
 damage('impossible size of lists', 'item', [ $meta{list_size}, pack('L', 1) ], says('has a damaged meta page'), $query{item}, $check, $stats);
 damage('no root', 'item', [ $meta{root}, $none ], says('(names|lacks)'), $check, $query{item}, $exact{item}, $stats);
-damage('another root', 'item', [ $meta{root}, pack('L', $leaf) ], says('(contains inconsistent counts|has a list of another level)'), $check, $query{item});
-damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("names block $root as one of list $root, which it is not"), $check, $query{item}, $stats);
+damage('another root', 'item', [ $meta{root}, pack('L', $leaf) ], says('(contains inconsistent counts|has a list of an unexpected level)'), $check, $query{item});
+damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("refers to block $root as part of list $root, but it is not"), $check, $query{item}, $stats);
 damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says(''), $check, $query{item}, $stats);
 damage('a lower tree', 'item', [ $meta{height}, pack('S', 0) ], says(''), $check, $query{item}, $stats);
 damage('levels without codes', 'plain', [ $meta{height}, pack('S', 1) ], says(''), $plain, $exact{plain});
 damage('centre elsewhere', 'item', [ $meta{centre}, pack('L', $leaf) ], says("contains an unexpected page at block $leaf"), $check, $query{item});
 damage('other centre', 'item', [ at($centre, 24), pack('f', 1e9) ], says('has (a code|factors of a code) that'), $check);
-damage('short centre', 'item', [ at($centre, 12), pack('S', 24) ], says("has a damaged centre at block $centre"), $check, $query{item});
+damage('short centre', 'item', [ at($centre, 12), pack('S', 24) ], says("has a damaged center at block $centre"), $check, $query{item});
 damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check);
 damage('curve upside down', 'item', [ $meta{curve} + 4, pack('f', 0.9999) ], says('has a meta page with an impossible curve'), $check);
 damage('another curve', 'item', [ $meta{curve_by_queries}, pack('L', 2) ], says('has a meta page with a curve that nothing was measured for'), $check);
@@ -182,15 +182,15 @@ damage('no curve of queries', 'item', [ [ $meta{curve_size}, pack('L', 0) ], [ $
 	says('has a meta page with a curve that nothing was measured for'), $check);
 damage('impossible ring', 'item', [ $meta{moved_count}, pack('L', 100000) ], says('has a meta page with an impossible number of moved lists'), $check);
 damage('a live list in the ring', 'item', [ [ $meta{moved_count}, pack('L', 1) ], [ $meta{moved}, pack('QLS', 3, $leaf, 1) ] ],
-	says('has a meta page with a moved list that is none'), $check);
+	says('has a meta page with an invalid moved list'), $check);
 
 # any page
-damage('other page id', 'item', [ special($root) + 14, pack('S', 0xFF82) ], says("names block $root as one of list $root, which it is not"), $query{item}, $check, $stats);
-damage('other kind', 'item', [ special($leaf) + 12, pack('S', $kind{FREE}) ], says("names block $leaf as one"), $query{item}, $exact{item}, $check, $stats);
-damage('other list', 'item', [ special($vectors), pack('L', $other) ], says("names block $vectors as one of list $leaf"), $query{item}, $exact{item}, $check);
-damage('other generation', 'item', [ special($leaf) + 4, pack('S', 2) ], says("names block $leaf as one"), $query{item}, $check);
-damage('other special space', 'item', [ at($root, 16), pack('S', 8184) ], says("names block $root as one"), $query{item}, $check);
-damage('a page of zeroes', 'item', [ at($leaf, 0), "\0" x $page ], says("names block $leaf as one"), $query{item}, $check);
+damage('other page id', 'item', [ special($root) + 14, pack('S', 0xFF82) ], says("refers to block $root as part of list $root, but it is not"), $query{item}, $check, $stats);
+damage('other kind', 'item', [ special($leaf) + 12, pack('S', $kind{FREE}) ], says("refers to block $leaf as part"), $query{item}, $exact{item}, $check, $stats);
+damage('other list', 'item', [ special($vectors), pack('L', $other) ], says("refers to block $vectors as part of list $leaf"), $query{item}, $exact{item}, $check);
+damage('other generation', 'item', [ special($leaf) + 4, pack('S', 2) ], says("refers to block $leaf as part"), $query{item}, $check);
+damage('other special space', 'item', [ at($root, 16), pack('S', 8184) ], says("refers to block $root as part"), $query{item}, $check);
+damage('a page of zeroes', 'item', [ at($leaf, 0), "\0" x $page ], says("refers to block $leaf as part"), $query{item}, $check);
 damage('short page', 'item', [ at($leaf, 12), pack('S', 30) ], says("contains inconsistent counts at block $leaf"), $query{item}, $check, $stats);
 
 # list pages
@@ -203,27 +203,27 @@ damage('an entry never filled', 'item', [ at($root, $entry{mask}), $none ], says
 damage('other total', 'item', [ at($leaf, $list{total}), pack('L', 5) ], says("has a list with wrong counts at block $leaf"), $check);
 damage('other tail', 'item', [ at($leaf, $list{tail}), pack('L', 1) ], says("has a list with wrong counts at block $leaf"), $check);
 damage('other number of pages', 'item', [ at($leaf, $list{pages}), pack('L', 9) ], says("has a list with wrong counts at block $leaf"), $check);
-damage('other level', 'item', [ at($leaf, $list{level}), pack('S', 3) ], says("has a list of another level than its name says at block $leaf"), $query{item}, $exact{item}, $check, $stats);
-damage('moved, but named', 'item', [ at($leaf, $list{state}), pack('S', 2) ], says("names a list that was moved at block $leaf"), $check);
+damage('other level', 'item', [ at($leaf, $list{level}), pack('S', 3) ], says("has a list of an unexpected level at block $leaf"), $query{item}, $exact{item}, $check, $stats);
+damage('moved, but named', 'item', [ at($leaf, $list{state}), pack('S', 2) ], says("refers to a list that was moved at block $leaf"), $check);
 damage('moved to itself', 'item', [ [ at($leaf, $list{state}), pack('S', 2) ], [ at($leaf, $list{forward}), pack('LSS', $leaf, number('item', special($leaf) + 4, 'S'), 0) x 2 ] ],
 	says("has a list without end at block $leaf"), 'VACUUM item');
 damage('unknown state', 'item', [ at($leaf, $list{state}), pack('S', 5) ], says("has a list in an unknown state at block $leaf"), $check);
 damage('a chain without end', 'item', [ at($leaf, $list{next}), pack('L', $leaf) ], says("uses block $leaf twice"), $check);
 damage('a root without end', 'item', [ at($root, $list{next}), pack('L', $root) ], says("uses block $root twice"), $check);
-damage('a chain into another list', 'item', [ at($leaf, $list{next}), pack('L', $other) ], says("uses block $other twice|names block $other as one"), $check, $query{item});
-damage('a chain beyond the end', 'item', [ at($leaf, $list{next}), pack('L', 100000) ], says("names a page beyond its end at block 100000"), $check);
+damage('a chain into another list', 'item', [ at($leaf, $list{next}), pack('L', $other) ], says("uses block $other twice|refers to block $other as part"), $check, $query{item});
+damage('a chain beyond the end', 'item', [ at($leaf, $list{next}), pack('L', 100000) ], says("refers to a page beyond its end at block 100000"), $check);
 damage('no page of vectors', 'item', [ at($leaf, $list{directory}), $none ], says("lacks a page of vectors at block $leaf"), $check);
 damage('no page of centroids', 'item', [ at($root, $list{directory}), $none ], says("(lacks|names)"), $check, $query{item});
-damage('vectors of another list', 'item', [ at($leaf, $list{directory}), pack('L', $root_vectors) ], says("(uses block $root_vectors twice|names block)"), $check, $query{item});
-damage('vectors beyond the end', 'item', [ at($leaf, $list{directory}), pack('L', 100000) ], says("names a page beyond its end at block 100000"), $check);
+damage('vectors of another list', 'item', [ at($leaf, $list{directory}), pack('L', $root_vectors) ], says("(uses block $root_vectors twice|refers to block)"), $check, $query{item});
+damage('vectors beyond the end', 'item', [ at($leaf, $list{directory}), pack('L', 100000) ], says("refers to a page beyond its end at block 100000"), $check);
 
 # links
 my $first = at($root, $entry{tid});
-damage('a link to another generation', 'item', [ $first + 4, pack('S', 9) ], says('names block \d+ as one of list \d+, which it is not'), $check, $query{item}, $stats);
+damage('a link to another generation', 'item', [ $first + 4, pack('S', 9) ], says('refers to block \d+ as part of list \d+, but it is not'), $check, $query{item}, $stats);
 damage('a link to the root', 'item', [ $first, pack('SSS', 0, $root, 1) ], says(''), $check, $query{item}, $stats);
 damage('a link to what another links to', 'item', [ $first, substr($good{item}, $first + 6, 6) ], says('(uses block \d+ twice|has a code|has factors)'), $check);
 damage('a link to nothing', 'item', [ $first, pack('SSS', 0xFFFF, 0xFFFF, 1) ], says('names'), $check, $query{item}, $stats);
-damage('a link without a generation', 'item', [ $first + 4, pack('S', 0) ], says('(has an entry without a list|names block)'), $check, $query{item});
+damage('a link without a generation', 'item', [ $first + 4, pack('S', 0) ], says('(has an entry without a list|refers to block)'), $check, $query{item});
 damage('a negative radius', 'item', [ at($root, $root_radii), pack('f', -1) ], says('has a list with a negative radius'), $check);
 
 # vectors and codes
@@ -235,19 +235,19 @@ damage('no scale', 'item', [ special($vectors) - 8, pack('f', 0) ], says('has an
 damage('a residual of what is exact', 'plain', [ special(number('plain', at($plain_root, $list{directory}), 'L')) - 12, pack('f', 1) ],
 	says('has an impossible residual'), $plain);
 damage('other centroid', 'item', [ at($root_vectors, 24), pack('S', 0x4E00) ], says('has a norm that is not that of the stored vector'), $check);
-damage('fewer vectors', 'item', [ special($vectors) + 6, pack('S', 1) ], says("has 1 vectors at block $vectors|names block $vectors|lacks a vector"), $check, $query{item});
+damage('fewer vectors', 'item', [ special($vectors) + 6, pack('S', 1) ], says("has 1 vectors at block $vectors|refers to block $vectors|lacks a vector"), $check, $query{item});
 damage('too many vectors', 'item', [ special($vectors) + 6, pack('S', 60000) ], says("has 60000 vectors at block $vectors"), $check);
 damage('other bits', 'item', [ at($leaf, $leaf_codes), chr(ord(substr($good{item}, at($leaf, $leaf_codes), 1)) ^ 1) ], says('has a code that is not that of the stored vector'), $check);
 damage("other factor $_", 'item', [ at($leaf, $entry{$_}), pack('f', 12345) ], says('has factors of a code that are not those'), $check) for qw(add rescale error);
 damage('other bits of a wide code', 'wide', [ at($codes, 24 + 100), chr(ord(substr($good{wide}, at($codes, 24 + 100), 1)) ^ 16) ],
 	says('has a code that is not that of the stored vector'), $wide);
-damage('codes that are none', 'wide', [ special($codes) + 12, pack('S', $kind{VECTORS}) ], says("names block $codes as one"), $wide, $query{wide});
+damage('codes that are none', 'wide', [ special($codes) + 12, pack('S', $kind{VECTORS}) ], says("refers to block $codes as part"), $wide, $query{wide});
 damage('short codes', 'wide', [ at($codes, 12), pack('S', 64) ], says("contains inconsistent counts at block $codes"), $wide);
 damage('no codes', 'wide', [ at($wide_leaf, $list{directory}), $none ], says("(lacks|names)"), $wide, $query{wide});
-damage('tail is not a tail', 'wide', [ special($tail) + 12, pack('S', $kind{VECTORS}) ], says("names block $tail as one"), $wide, $query{wide}, $exact{wide});
+damage('tail is not a tail', 'wide', [ special($tail) + 12, pack('S', $kind{VECTORS}) ], says("refers to block $tail as part"), $wide, $query{wide}, $exact{wide});
 damage('tail is too short', 'wide', [ at($tail, 12), pack('S', 64) ], says("contains inconsistent counts at block $tail"), $wide);
 damage('other value in a tail', 'wide', [ at($tail, 30), pack('S', 0x4E00) ], says('has a norm that is not that of the stored vector'), $wide);
-damage('no vector', 'wide', [ special($wide_vectors) + 6, pack('S', 0) ], says("has 0 vectors at block $wide_vectors|names block $wide_vectors"), $wide, $query{wide});
+damage('no vector', 'wide', [ special($wide_vectors) + 6, pack('S', 0) ], says("has 0 vectors at block $wide_vectors|refers to block $wide_vectors"), $wide, $query{wide});
 
 # values of varying length: a directory of 330 pages, then blocks, each with pieces of 12 bytes: start, length, room
 my $sparse = q{SELECT hybrid_index_check('sparse_v')};
@@ -266,7 +266,7 @@ damage('fewer elements than none', 'sparse', [ at($values, 24), pack('L', 0xFFFF
 damage('an element beyond the dimensions', 'sparse', [ at($values, 24 + 4 + 2 * 4), pack('L', 100000) ], says('has a damaged value'), $sparse, $exact{sparse});
 damage('elements in disorder', 'sparse', [ at($values, 24 + 4), pack('L', 60000) ], says('has a damaged value'), $sparse, $exact{sparse});
 damage('another element', 'sparse', [ at($values, 24 + 4 + 3 * 4), pack('f', 0.5) ], says('has other values than the table'), $sparse);
-damage('values that are none', 'sparse', [ special($values) + 12, pack('S', $kind{VECTORS}) ], says("names block $values as one"), $sparse, $exact{sparse});
+damage('values that are none', 'sparse', [ special($values) + 12, pack('S', $kind{VECTORS}) ], says("refers to block $values as part"), $sparse, $exact{sparse});
 damage('no values', 'sparse', [ at($sparse_leaf, $list{directory}), $none ], says('lacks a page of values|has a damaged value'), $sparse, $exact{sparse});
 damage('short values', 'sparse', [ at($values, 12), pack('S', 64) ], says('has a page that lacks values'), $sparse);
 damage('a page of values twice', 'sparse', [ at($sparse_leaf, $list{directory} + 4), pack('L', $values) ], says("uses block $values twice"), $sparse);
@@ -335,7 +335,7 @@ $node->start;
 is($node->safe_psql('postgres', $exact{item}), $answer{item}, 'pages that belong to nothing are not in the way');
 ($rc, $out, $err) = $node->psql('postgres', $check);
 is($out, '1000', 'the check passes');
-like($err, qr/NOTICE:  index "item_v" has 3 pages that belong to nothing\nDETAIL:  2 of them were never written/, 'and tells of them');
+like($err, qr/NOTICE:  index "item_v" has 3 unreferenced pages\nDETAIL:  2 of them were never written/, 'and tells of them');
 
 $node->stop;
 done_testing();

@@ -77,9 +77,9 @@ $node->safe_psql('postgres', q{
 });
 my $little = q{SET maintenance_work_mem = '1MB'};
 my $said = vacuum($little);
-like($said, qr/WARNING:  lists of index "item_v" are not made anew\nDETAIL:  That takes (\d+) kB, which is more than "maintenance_work_mem"/,
+like($said, qr/WARNING:  lists of index "item_v" are not rebuilt\nDETAIL:  Rebuilding them takes (\d+) kB, which is more than "maintenance_work_mem"/,
 	'a warning says what it takes');
-my ($takes) = $said =~ /That takes (\d+) kB/;
+my ($takes) = $said =~ /Rebuilding them takes (\d+) kB/;
 unlike($said, qr/index regroup: /, 'and it is not done');
 unlike(vacuum($little), qr/index regroup: |WARNING/, 'once');
 like(vacuum("SET maintenance_work_mem = '$takes kB'"), qr/index regroup: /, 'with enough memory it is done, without a row more');
@@ -102,7 +102,7 @@ $node->restart;
 my $warned = 0;
 for (1 .. 300)
 {
-	$warned = slurp_file($node->logfile) =~ /lists of index "other_v" are not made anew\n.*DETAIL:  That takes \d+ kB, which is more than "autovacuum_work_mem"/;
+	$warned = slurp_file($node->logfile) =~ /lists of index "other_v" are not rebuilt\n.*DETAIL:  Rebuilding them takes \d+ kB, which is more than "autovacuum_work_mem"/;
 	last if $warned;
 	select undef, undef, undef, 0.2;
 }

@@ -56,8 +56,8 @@ sub told
 
 # ---- what cannot be is refused where it is set, and the value stays ----
 my $execution = 'HINT:  Available values: auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or the name of a backend, such as cuda, in lower-case letters, digits and "_".';
-my $list = 'DETAIL:  It is auto, or a list of device numbers below 64.';
-my $letters = 'DETAIL:  A plug-in is named by letters, digits, "_" and "-" only.';
+my $list = 'DETAIL:  The value must be auto, or a list of device numbers below 64.';
+my $letters = 'DETAIL:  The name of a plug-in can contain only letters, digits, "_" and "-".';
 my @never = (
 	(map { [ execution => $_, $execution ] } '', ' ', 'GPU', 'Auto', 'prefer-gpu', '2', '1gpu', '_', 'off', 'on', 'true', 'false', 'yes', 'no', 'none', 'default', 'gpu ', "gpu\n", 'cuda;', 'x' x 64),
 	(map { [ gpu_device => $_, $list ] } '', 'AUTO', 'all', '-1', '64', '1,', ',1', '1 2', '0x1', '1.5', '99999999999999999999', 'auto,1'),
@@ -254,7 +254,7 @@ like($err, qr/WARNING:  permission denied to set parameter "hybrid.plugins"/, 'w
 $node->safe_psql('postgres', q{ALTER ROLE plain SET hybrid.execution = 'cpu'; ALTER DATABASE postgres SET hybrid.probes = 3; ALTER ROLE plain SET hybrid.plugins = ''; ALTER ROLE looking SET hybrid.execution = nobody});
 is((told('SHOW hybrid.execution; SHOW hybrid.probes; SHOW hybrid.plugins', 'plain'))[0], "cpu\n3\n", 'ALTER ROLE, ALTER DATABASE, and a setting for superusers on a role');
 is((told('SHOW hybrid.execution; SHOW hybrid.probes'))[0], "auto\n3", 'of others only the database');
-like((told(q{SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[])}, 'looking'))[1], qr/ERROR:  42704: .*"hybrid.execution" is "nobody"\nDETAIL:  No backend has this name\. There are: cpu, emulated\./, 'a name that a role was given');
+like((told(q{SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[])}, 'looking'))[1], qr/ERROR:  42704: .*"hybrid.execution" is "nobody"\nDETAIL:  No backend has this name\. Known backends: cpu, emulated\./, 'a name that a role was given');
 like((told(q{ALTER ROLE plain SET hybrid.execution = 'Not This'}))[1], qr/ERROR:  22023: .*\n\Q$execution\E/, 'one that cannot be a role is not given');
 like((told(q{ALTER ROLE plain SET hybrid.plugins = x}, 'plain'))[1], qr/ERROR:  42501: permission denied to set parameter "hybrid.plugins"/, 'nor one by who may not');
 $node->safe_psql('postgres', q{ALTER ROLE plain RESET ALL; ALTER ROLE looking RESET ALL; ALTER DATABASE postgres RESET ALL});

@@ -189,15 +189,15 @@ sub forced
 	return join '', map { "$_\n" } $err =~ /((?:ERROR|DETAIL|HINT):  .*)/g;
 }
 my $answer = 'Set "hybrid.execution" to "auto" to let the CPU answer.';
-my $names = '"hybrid.execution" is auto, cpu, gpu, prefer_cpu, prefer_gpu, split, or the name of a backend; "hybrid.plugins" says which of them are loaded.';
-my $lacks = 'The view "hybrid_devices" says what each device lacks.';
+my $names = 'Valid values are auto, cpu, gpu, prefer_cpu, prefer_gpu, split, and the names of backends. "hybrid.plugins" determines which backends are loaded.';
+my $lacks = 'The view "hybrid_devices" shows why a device cannot be used.';
 my $first = 'could not compute distances on the device: "hybrid.execution" is';
 is(forced('SET hybrid.execution = gpuu'), qq{ERROR:  42704: $first "gpuu"
-DETAIL:  No backend has this name. There are: cpu, emulated.
+DETAIL:  No backend has this name. Known backends: cpu, emulated.
 HINT:  $names
 }, 'a name that no backend has');
 is(forced(q{SET hybrid.plugins = 'no_such_plugin, hybrid_emulated'; SET hybrid.emulated_devices = 3; SET hybrid.execution = cuda}), qq{ERROR:  42704: $first "cuda"
-DETAIL:  No backend has this name. There are: cpu, no_such_plugin (no_such_plugin.so is not installed), emulated.
+DETAIL:  No backend has this name. Known backends: cpu, no_such_plugin (no_such_plugin.so is not installed), emulated.
 HINT:  $names
 }, 'each backend once, a plug-in that is not there with why');
 is(forced(q{SET hybrid.plugins = 'no_such_plugin'; SET hybrid.execution = plugin}), qq{ERROR:  55000: $first "plugin"
@@ -215,10 +215,10 @@ HINT:  $lacks $answer
 my $once = q{SELECT hybrid_distances('[1,2]', ARRAY['[1,2]']::vector[]);};
 is(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=process_lost'}, $once x 2), qq{ERROR:  58000: $first "gpu"
 DETAIL:  Device 1 (emulated 0) was tried and failed with status "process lost": fault 1 of emulated_faults.
-HINT:  This session does not use the device again: begin another session. $answer
+HINT:  This session does not use the device again. Start a new session. $answer
 ERROR:  55000: $first "gpu"
 DETAIL:  No device can be used: it lost this process its context.
-HINT:  A session does not use a device again that it has lost: begin another session. $answer
+HINT:  A session does not use a lost device again. Start a new session. $answer
 }, 'a device that is lost, and one that was');
 like(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'status=process_lost'}, "$once SET hybrid.gpu_device = 7; $once"),
 	qr/\nDETAIL:  No device can be used: it is left out: hybrid\.gpu_device does not name it\.\nHINT:  \Q$lacks $answer\E\n\z/, 'one that was lost is not what another refusal is about');
@@ -243,7 +243,7 @@ HINT:  Raise "hybrid.gpu_timeout", if the device was merely slow. $answer
 }, 'a device that does not end');
 is(forced(q{SET hybrid.execution = gpu; SET hybrid.emulated_faults = 'sometimes'}), qq{ERROR:  58000: $first "gpu"
 DETAIL:  Device 1 (emulated 0) was tried and failed with status "invalid": emulated_faults: cannot read "sometimes".
-HINT:  The device was told what it does not understand: if no setting explains that, please report it. $answer
+HINT:  The device rejected the request as invalid. If no setting explains this, please report it. $answer
 }, 'a device that cannot be told what to do');
 # 20 queries of 16,000 dimensions are more than 1 MB, however few rows they meet
 $node->safe_psql('postgres', 'CREATE TABLE wide AS SELECT array_fill(i, ARRAY[16000])::vector AS v FROM generate_series(1, 30) i');

@@ -82,7 +82,7 @@ sub lost
 	my $rc = $server->psql('postgres', "SELECT hybrid_index_check('$index')", stderr => \$err);
 
 	return "error: $err" if $rc != 0;
-	return $err =~ /has (\d+) pages that belong to nothing/ ? $1 : 0;
+	return $err =~ /has (\d+) unreferenced pages/ ? $1 : 0;
 }
 
 # kinds NODE, INDEX [, FIRST, PAGES]: how many pages of each kind there are on disk: of all, or from block FIRST on of so many

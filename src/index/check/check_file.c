@@ -85,12 +85,12 @@ hybrid_check_file(HybridCheck *check)
 	if (lost + empty > 0)
 		ereport(
 			NOTICE,
-			(errmsg("index \"%s\" has " INT64_FORMAT " pages that belong to nothing",
+			(errmsg("index \"%s\" has " INT64_FORMAT " unreferenced pages",
 		            RelationGetRelationName(check->index), lost + empty),
 		     errdetail(INT64_FORMAT " of them were never written.", empty),
 		     errhint(
-				 "A crash leaves such pages, and so does a list that is just being made. They do "
-				 "no harm; VACUUM gives them back.")));
+				 "A crash leaves such pages, and so does a list that is being created. They are "
+				 "harmless, and VACUUM frees them.")));
 }
 
 /* check_meta: the curve, and the lists that were moved. */
@@ -141,7 +141,7 @@ check_meta(HybridCheck *check)
 		if (moved->head >= RelationGetNumberOfBlocks(check->index) ||
 		    moved->head == HYBRID_META_BLOCK || FullTransactionIdFollows(moved->since, next) ||
 		    has_head(check, &list, HYBRID_LIST_LIVE))
-			damaged(check, "a moved list that is none");
+			damaged(check, "an invalid moved list");
 	}
 }
 

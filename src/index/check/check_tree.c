@@ -153,7 +153,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	bool roomy = false;
 
 	if (!BlockNumberIsValid(block))
-		corrupted(check, link, "names no list", block);
+		corrupted(check, link, "has an invalid list reference", block);
 	read_centroid(check, list);
 	while (BlockNumberIsValid(block))
 	{
@@ -172,7 +172,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 		hybrid_chain_step(check->index, link, &pages);
 	}
 	if (BlockNumberIsValid(room) && !roomy)
-		corrupted(check, link, "looks for room on a page that is not of the list", room);
+		corrupted(check, link, "looks for room on a page that is not part of the list", room);
 	check_counts(check, list);
 	if (list->centroid != NULL)
 	{
@@ -243,14 +243,14 @@ check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListP
 			tree.root.head == walked->link.head && tree.root.generation == walked->link.generation;
 	}
 	if (named)
-		corrupted(check, &walked->link, "names a list that was moved", walked->link.head);
+		corrupted(check, &walked->link, "refers to a list that was moved", walked->link.head);
 	for (i = 0; i < (int) lengthof(content->forward); i++)
 	{
 		if (BlockNumberIsValid(content->forward[i].head))
 			(void) is_moved(check, &content->forward[i], list->level);
 		/* a root whose only child took its place has nothing on its own level to name */
 		else if (i == 0 && BlockNumberIsValid(walked->above.head))
-			corrupted(check, &walked->link, "has a moved list that does not say where",
+			corrupted(check, &walked->link, "has a moved list without its new location",
 			          walked->link.head);
 	}
 }
@@ -263,7 +263,7 @@ is_moved(HybridCheck *check, const HybridLink *list, int level)
 	const HybridListPage *content = hybrid_list_page((Page) image.data);
 
 	if (list->head >= RelationGetNumberOfBlocks(check->index))
-		corrupted(check, list, "names a page beyond its end", list->head);
+		corrupted(check, list, "refers to a page beyond its end", list->head);
 	hybrid_check_copy(check, list, level, list->head, (Page) image.data);
 	return content->state == HYBRID_LIST_MOVED;
 }
@@ -469,7 +469,7 @@ static void
 own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 {
 	if (block >= RelationGetNumberOfBlocks(check->index))
-		corrupted(check, list, "names a page beyond its end", block);
+		corrupted(check, list, "refers to a page beyond its end", block);
 	/* added since */
 	if (block >= check->blocks)
 		return;

@@ -334,10 +334,11 @@ choose_kept(Measure *measure)
 	if (measure->kept_count < HYBRID_QUERIES_LEAST)
 		ereport(ERROR,
 		        (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-		         errmsg("at least %d different queries are needed to keep what they say, not %d",
+		         errmsg("at least %d different queries are needed to calibrate the index, not %d",
 		                HYBRID_QUERIES_LEAST, measure->kept_count),
 		         measure->open.metric == HY_METRIC_COSINE
-		             ? errdetail("Queries without a direction do not count under cosine distance.")
+		             ? errdetail(
+						   "Queries whose squared length is 0 do not count under cosine distance.")
 		             : 0));
 }
 
@@ -366,8 +367,9 @@ keep(const Measure *measure)
 		/* The commit of a transaction with an ID waits until the log is on disk, and on a synchronous standby. */
 		(void) GetTopTransactionId();
 	else
-		ereport(NOTICE, (errmsg("nothing is kept, since searches in index \"%s\" read all rows",
-		                        RelationGetRelationName(measure->index))));
+		ereport(NOTICE,
+		        (errmsg("queries are not kept, since searches in index \"%s\" read all rows",
+		                RelationGetRelationName(measure->index))));
 	UnlockRelationOid(RelationGetRelid(measure->table), ShareUpdateExclusiveLock);
 }
 

@@ -37,7 +37,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	/* what is no block is a new one to ReadBuffer */
 	if (!BlockNumberIsValid(block))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" names a page that does not exist",
+		                errmsg("index \"%s\" refers to a page that does not exist",
 		                       RelationGetRelationName(index)),
 		                errhint("REINDEX it.")));
 	if (strategy != NULL)

@@ -145,7 +145,7 @@ read_centre(Relation index, int dims, BlockNumber block, float *centre)
 		length = ((PageHeader) page)->pd_lower - SizeOfPageHeaderData;
 		if (length == 0 || length > left)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-			                errmsg("index \"%s\" has a damaged centre at block %u",
+			                errmsg("index \"%s\" has a damaged center at block %u",
 			                       RelationGetRelationName(index), block)));
 		memcpy(to, PageGetContents(page), length);
 		UnlockReleaseBuffer(buffer);

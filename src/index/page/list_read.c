@@ -93,7 +93,7 @@ not_of_list(Relation index, const HybridLink *list, BlockNumber block)
 		                errdetail("A list of index \"%s\" was replaced while it was read.",
 		                          RelationGetRelationName(index))));
 	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-	                errmsg("index \"%s\" names block %u as one of list %u, which it is not",
+	                errmsg("index \"%s\" refers to block %u as part of list %u, but it is not",
 	                       RelationGetRelationName(index), block, list->head),
 	                errhint("REINDEX it.")));
 }

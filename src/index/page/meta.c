@@ -204,7 +204,7 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("\"%s\" is an index of a partitioned table",
 		                       RelationGetRelationName(relation)),
-		                errhint("Ask the indexes of the partitions.")));
+		                errhint("Use the indexes of the partitions.")));
 	/* the routine of an index is in its relcache entry: the name of the access method is not asked */
 	if (relation->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(relation))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),

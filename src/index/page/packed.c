@@ -157,7 +157,7 @@ hybrid_packed_fault(const HybridLayout *layout, Page page, Size *needed)
 			fault = "has two values in one place";
 		else if ((Size) piece->start + piece->room >
 		         (Size) shape->vector_pages * HYBRID_STREAM_PAGE)
-			fault = "has a value beyond the end of its list page's";
+			fault = "has a value beyond the end of its pages";
 		if (fault != NULL)
 			break;
 		end = (Size) piece->start + piece->room;

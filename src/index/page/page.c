@@ -152,12 +152,11 @@ hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page, Bl
 	content = hybrid_list_page(page);
 	/* only the head says it, and only then do entries lie where they are looked for */
 	if (hybrid_special(page)->list == block && content->level != level)
-		ereport(ERROR,
-		        (errcode(ERRCODE_INDEX_CORRUPTED),
-		         errmsg("index \"%s\" has a list of another level than its name says at block %u",
-		                RelationGetRelationName(index), block),
-		         errdetail("Level %u instead of %d.", content->level, level),
-		         errhint("REINDEX it.")));
+		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
+		                errmsg("index \"%s\" has a list of an unexpected level at block %u",
+		                       RelationGetRelationName(index), block),
+		                errdetail("Level %u instead of %d.", content->level, level),
+		                errhint("REINDEX it.")));
 	if (content->used > shape->rows || content->live > content->used ||
 	    ((PageHeader) page)->pd_lower != list_lower(shape, content->used))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),

@@ -160,21 +160,21 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
 	if (memory > hybrid_maintenance_memory())
-		ereport(level,
-		        (errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
-		         errdetail("That takes %.0f kB, which is more than \"%s\".", ceil(memory),
-		                   hybrid_maintenance_memory() != maintenance_work_mem
-		                       ? "autovacuum_work_mem"
-		                       : "maintenance_work_mem"),
-		         errhint("Searches look into more lists than they would have to.  Increase it "
-		                 "for a VACUUM, or REINDEX.")));
-	else if (temp_file_limit >= 0 && file > temp_file_limit)
 		ereport(
 			level,
-			(errmsg("lists of index \"%s\" are not made anew", RelationGetRelationName(index)),
-		     errdetail(
-				 "That takes %.0f kB of temporary files, which is more than \"temp_file_limit\".",
-				 ceil(file))));
+			(errmsg("lists of index \"%s\" are not rebuilt", RelationGetRelationName(index)),
+		     errdetail("Rebuilding them takes %.0f kB, which is more than \"%s\".", ceil(memory),
+		               hybrid_maintenance_memory() != maintenance_work_mem
+		                   ? "autovacuum_work_mem"
+		                   : "maintenance_work_mem"),
+		     errhint("Meanwhile, searches examine more lists than necessary.  Increase the setting "
+		             "for a VACUUM, or REINDEX.")));
+	else if (temp_file_limit >= 0 && file > temp_file_limit)
+		ereport(level,
+		        (errmsg("lists of index \"%s\" are not rebuilt", RelationGetRelationName(index)),
+		         errdetail("Rebuilding them takes %.0f kB of temporary files, which is more than "
+		                   "\"temp_file_limit\".",
+		                   ceil(file))));
 	else
 		return true;
 	return false;

@@ -175,7 +175,7 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 		LockBuffer(head, BUFFER_LOCK_EXCLUSIVE);
 		if (!hybrid_page_belongs(BufferGetPage(head), HYBRID_PAGE_LIST, &list))
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-			                errmsg("index \"%s\" names block %u as a list, which it is not",
+			                errmsg("index \"%s\" refers to block %u as a list, but it is not one",
 			                       RelationGetRelationName(vacuum->index), list.head),
 			                errhint("REINDEX it.")));
 		if (content->state == HYBRID_LIST_MOVED)

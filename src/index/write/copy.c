@@ -200,10 +200,11 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		if ((entries->live & (1U << row)) == 0)
 			continue;
 		if (i == room)
-			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-			                errmsg("list %u of index \"%s\" has more entries than it says",
-			                       hybrid_special(page)->list, RelationGetRelationName(index)),
-			                errhint("REINDEX it.")));
+			ereport(ERROR,
+			        (errcode(ERRCODE_INDEX_CORRUPTED),
+			         errmsg("list %u of index \"%s\" has more entries than its recorded total",
+			                hybrid_special(page)->list, RelationGetRelationName(index)),
+			         errhint("REINDEX it.")));
 		contents->count++;
 		contents->tids[i] = entries->tid[row];
 		if (shape->radius)

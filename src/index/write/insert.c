@@ -92,7 +92,7 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 			CHECK_FOR_INTERRUPTS();
 			if (tries++ == TRIES)
 				ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-				                errmsg("index \"%s\" names lists that were moved",
+				                errmsg("index \"%s\" refers to lists that were moved",
 				                       RelationGetRelationName(index)),
 				                errhint("REINDEX it.")));
 			if (state->search != NULL)
@@ -216,7 +216,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	/* the statement's snapshot keeps even a moved list what it was */
 	if (!hybrid_page_belongs(BufferGetPage(target->head), HYBRID_PAGE_LIST, &target->list))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" names block %u as a list, which it is not",
+		                errmsg("index \"%s\" refers to block %u as a list, but it is not one",
 		                       RelationGetRelationName(index), target->list.head),
 		                errhint("REINDEX it.")));
 	if (head->state != HYBRID_LIST_LIVE)
@@ -247,7 +247,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 			if (!hybrid_page_belongs(BufferGetPage(target->page), HYBRID_PAGE_LIST, &target->list))
 				ereport(ERROR,
 				        (errcode(ERRCODE_INDEX_CORRUPTED),
-				         errmsg("index \"%s\" names block %u as one of list %u, which it is not",
+				         errmsg("index \"%s\" refers to block %u as part of list %u, but it is not",
 				                RelationGetRelationName(index), block, target->list.head),
 				         errhint("REINDEX it.")));
 			hybrid_list_page_check(index, layout, BufferGetPage(target->page), block, 0);

@@ -80,7 +80,7 @@ hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 		CHECK_FOR_INTERRUPTS();
 		if (i == TRIES)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-			                errmsg("index \"%s\" has no list that names list %u",
+			                errmsg("index \"%s\" has no list that refers to list %u",
 			                       RelationGetRelationName(index), lists[0].head),
 			                errhint("REINDEX it.")));
 		if ((i > 0 || !BlockNumberIsValid(at.link.head)) &&
@@ -258,7 +258,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 		}
 	}
 	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-	                errmsg("index \"%s\" has no list that names list %u",
+	                errmsg("index \"%s\" has no list that refers to list %u",
 	                       RelationGetRelationName(index), list.head),
 	                errhint("REINDEX it.")));
 }

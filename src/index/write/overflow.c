@@ -137,7 +137,7 @@ part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *
 	    hybrid_special(BufferGetPage(buffer))->list != list->head ||
 	    hybrid_special(BufferGetPage(buffer))->generation != list->generation)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
-		                errmsg("index \"%s\" names block %u as one of list %u, which it is not",
+		                errmsg("index \"%s\" refers to block %u as part of list %u, but it is not",
 		                       RelationGetRelationName(index), *named, list->head),
 		                errhint("REINDEX it.")));
 	return buffer;
