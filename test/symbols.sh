@@ -30,7 +30,7 @@ exports()
 # The names in AS 'MODULE_PATHNAME', 'name', with or without a line end between them.
 tr '\n' ' ' <hybrid--1.0.sql | grep -oE "'MODULE_PATHNAME', *'[a-z0-9_]+'" |
 	sed -E "s/.*'([a-z0-9_]+)'\$/\1\npg_finfo_\1/" >"$work/named"
-grep -hoE '^PGDLLEXPORT .*[ *]hybrid[a-z0-9_]+\(' $(find src -name '*.c') | sed -E 's/.*[ *]([a-z0-9_]+)\(/\1/' >>"$work/named"
+find src -name '*.c' -exec grep -hoE '^PGDLLEXPORT .*[ *]hybrid[a-z0-9_]+\(' {} + | sed -E 's/.*[ *]([a-z0-9_]+)\(/\1/' >>"$work/named"
 printf '%s\n' Pg_magic_func _PG_init >>"$work/named"
 sort -u "$work/named" -o "$work/named"
 exports hybrid.so >"$work/exported"
