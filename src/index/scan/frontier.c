@@ -193,6 +193,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		root->link = *list;
 		root->reach = *reach;
 		root->seen = -INFINITY;
+		root->last = -1;
 		hybrid_frontier_put(frontier, which, -INFINITY);
 	}
 	else if (level == 1)
@@ -390,6 +391,7 @@ know(HybridFrontier *frontier, int slot)
 	list->seen = -INFINITY;
 	list->link = fresh->inner->below[entry];
 	list->sampled = 0;
+	list->last = -1;
 	list->reach = hybrid_inner_reach(frontier->scorer, fresh->inner, 1, entry, NULL);
 	frontier->which[slot] = which;
 	frontier->doubt[slot] = 0;

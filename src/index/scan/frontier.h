@@ -19,7 +19,9 @@ typedef struct HybridWaiting
 	float rows;   /* about how many it has */
 	float seen;   /* rows with bounds up to this have been taken from it; -INFINITY: none */
 	HybridLink link;
-	int sampled; /* blocks that were scored whole when it was looked into first */
+	/* blocks that were scored whole when it was looked into first, numbered from the beginning of the list */
+	int sampled; /* so many first ones */
+	int last;    /* and the last one there was then; -1: none */
 } HybridWaiting;
 
 /* HybridFresh: the first list of a block: an inner list, and one of its entries. */

@@ -526,14 +526,13 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 	bool again = !isinf(list->seen);
 	HybridAim aim, before;
 	uint32 pages = 0;
-	int rows = 0, sampled;
+	int rows = 0, at = 0;
 
 	hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, limit, &aim);
 	if (again)
 		hybrid_scorer_aim(scorer, &list->reach, search->frontier.limits.eps, list->seen, &before);
 	else if (search->frontier.limits.probes == 0)
 		list->sampled = hybrid_stopping_list(&search->stopping, &search->frontier, which);
-	sampled = list->sampled;
 	do
 	{
 		Buffer buffer = hybrid_list_read(scorer->index, layout, &list->link, 0, block, NULL);
@@ -544,8 +543,12 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		TestForOldSnapshot(scorer->snapshot, scorer->index, page);
 		if (BlockNumberIsValid(content->next))
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
-		/* which rows were taken then, it says again */
-		aim.whole = before.whole = Min(sampled, blocks);
+		if (!again && list->sampled > 0 && !BlockNumberIsValid(content->next))
+			list->last = at + blocks - 1;
+		/* scored in the same way again, it says which rows were taken then */
+		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
+		aim.also = before.also =
+			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
 		if (again)
 		{
 			hybrid_scorer_page(scorer, page, &list->link, &before, InvalidBlockNumber);
@@ -553,11 +556,14 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		}
 		hybrid_scorer_page(scorer, page, &list->link, &aim,
 		                   BlockNumberIsValid(content->next) ? content->next : following);
-		for (b = 0; b < aim.whole && !again; b++)
-			hybrid_stopping_rows(&search->stopping, &search->frontier, which,
-			                     hybrid_block(&layout->leaf, page, b),
-			                     scorer->estimates + b * HY_CODE_ROWS);
-		sampled -= aim.whole;
+		for (b = 0; b < blocks && !again; b++)
+		{
+			if (b < aim.whole || b == aim.also)
+				hybrid_stopping_rows(&search->stopping, &search->frontier, which,
+				                     hybrid_block(&layout->leaf, page, b),
+				                     scorer->estimates + b * HY_CODE_ROWS);
+		}
+		at += blocks;
 		rows += content->live;
 		for (b = 0; b < blocks; b++)
 		{

@@ -59,7 +59,7 @@ hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, i
 		return 0;
 	if (stopping->near < NEAR)
 		note_near(stopping, frontier, which);
-	return stopping->sampled + SAMPLED <= SAMPLE ? SAMPLED / HY_CODE_ROWS : 0;
+	return stopping->sampled + SAMPLED <= SAMPLE ? SAMPLED / HY_CODE_ROWS - 1 : 0;
 }
 
 void

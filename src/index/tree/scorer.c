@@ -22,7 +22,8 @@
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
                           HybridStored *stored, const void **view, HyDtype *dtype);
-static void score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks);
+static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
+                         int from, int count, bool whole);
 static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
 
 void
@@ -107,6 +108,7 @@ hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, flo
 	aim->limits.early = isfinite(threshold) ? Max(eps, EARLY) : 0;
 	hy_code_meet(&aim->meeting, &scorer->query, &aim->limits);
 	aim->whole = 0;
+	aim->also = -1;
 }
 
 void
@@ -117,7 +119,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	const HybridListLayout *shape = &layout->leaf;
 	HybridBlock *first = hybrid_block(shape, page, 0);
 	uint32 sums[HY_CODE_ROWS];
-	int i;
+	int also, i;
 
 	if (shape->code_pages == 0)
 	{
@@ -132,10 +134,14 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 		blocks.next = fetched == NULL
 		                  ? NULL
 		                  : (const uint8 *) fetched + shape->first_block + shape->codes_offset;
-		if (aim->whole > 0)
-			score_whole(scorer, aim, &blocks);
-		hy_code_score_met(&aim->meeting, &blocks, scorer->estimates + aim->whole * HY_CODE_ROWS,
-		                  scorer->lowers + aim->whole * HY_CODE_ROWS, scorer->masks + aim->whole);
+		also = aim->also < 0 ? (int) blocks.count : aim->also;
+		score_blocks(scorer, aim, &blocks, 0, aim->whole, true);
+		score_blocks(scorer, aim, &blocks, aim->whole, also - aim->whole, false);
+		if (aim->also >= 0)
+		{
+			score_blocks(scorer, aim, &blocks, also, 1, true);
+			score_blocks(scorer, aim, &blocks, also + 1, (int) blocks.count - also - 1, false);
+		}
 		return;
 	}
 	memset(sums, 0, sizeof(sums));
@@ -154,20 +160,23 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	                                  scorer->estimates, scorer->lowers);
 }
 
-/* score_whole: the blocks that are not given up early; the others are left. */
+/* score_blocks: some blocks of a page; whole: none of them is given up early. */
 static void
-score_whole(HybridScorer *scorer, const HybridAim *aim, HyCodeBlocks *blocks)
+score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
+             int count, bool whole)
 {
 	HyCodeMeeting meeting = aim->meeting;
-	HyCodeBlocks first = *blocks;
+	HyCodeBlocks some = *blocks;
 
-	meeting.early.count = meeting.count;
-	first.count = aim->whole;
-	blocks->codes += aim->whole * blocks->code_stride;
-	blocks->factors =
-		(const void *) ((const char *) blocks->factors + aim->whole * blocks->factor_stride);
-	blocks->count -= aim->whole;
-	hy_code_score_met(&meeting, &first, scorer->estimates, scorer->lowers, scorer->masks);
+	if (count <= 0)
+		return;
+	if (whole)
+		meeting.early.count = meeting.count;
+	some.codes += from * blocks->code_stride;
+	some.factors = (const void *) ((const char *) blocks->factors + from * blocks->factor_stride);
+	some.count = count;
+	hy_code_score_met(&meeting, &some, scorer->estimates + from * HY_CODE_ROWS,
+	                  scorer->lowers + from * HY_CODE_ROWS, scorer->masks + from);
 }
 
 HybridPlace

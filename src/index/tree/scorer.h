@@ -26,7 +26,9 @@ typedef struct HybridAim
 {
 	HyCodeLimits limits;
 	HyCodeMeeting meeting;
-	int whole; /* the first blocks of a page, whose estimates are by all of their codes, however far they are */
+	/* blocks of a page whose estimates are by all of their codes, however far the rows are */
+	int whole; /* the first ones */
+	int also;  /* and one beyond these; -1: none */
 } HybridAim;
 
 /* HybridScorer: of one query at a time; the arrays belong to the memory context it was made in. */
