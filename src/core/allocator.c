@@ -1,6 +1,6 @@
 /*
  * allocator.c
- *		Memory for pure code: see allocator.h.
+ *		Memory allocation for pure code: see allocator.h.
  */
 #include "core/allocator.h"
 

@@ -1,14 +1,14 @@
 /*
  * assign.c
- *		Rows against blocks of centroids.
+ *		Assigns rows to centroids, one block of centroids at a time.
  *
- * Of a row x and a centroid c, both relative to a point amid the centroids, the larger the value
+ * Let a row x and a centroid c be relative to a point amid the centroids.  A larger value of
  *
  *		<x, c> - |c|^2 / 2
  *
- * is, the nearer is c.  A tile's fp32 product says what it is, but for an error that is known.  A row
- * keeps the best value that one of the centroids has for certain, and the few centroids that may have
- * as much.
+ * means a nearer centroid.  A tile's fp32 product gives this value with a known error bound.  For
+ * each row, the code keeps the best value that some centroid is known to reach, and the few
+ * centroids that may reach it too.
  */
 #include "core/assign.h"
 
@@ -22,21 +22,21 @@
 
 #define CHUNK_ROWS 8192
 #define BLOCK_BYTES                                                                                \
-	(384 * 1024) /* of panels: beside the rows of a tile in the second-level cache */
+	(384 * 1024) /* of panels: they share the second-level cache with the rows of a tile */
 #define BLOCK_ROWS (30 * TARGETS)
 #define MIDDLE_ROWS 256
-#define LINE 16 /* floats of a cache line, where panels begin */
+#define LINE 16 /* floats per cache line; panels start on one */
 #define POLL_ELEMENTS (4 << 20)
 #define FEW_TARGETS 8
-#define FEW_ROWS 4 /* that are not worth panels */
+#define FEW_ROWS 4 /* fewest rows that are worth building panels */
 #define MANY_TARGETS                                                                               \
-	128 /* of which products of integers are enough to pay for what they leave open */
+	128 /* targets from which integer products pay, despite the rows that they leave undecided */
 
 /* Squared lengths beyond which fp32 arithmetic may leave its range. */
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-/* What canonical squares may err by, as part of themselves: of 16,000 elements in 16 sums. */
+/* Relative error bound of canonical squares: for 16,000 elements in 16 sums. */
 #define SQUARE_SLACK 1e-4
 
 static HyStatus
@@ -103,7 +103,7 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 	return status;
 }
 
-/* assign_exactly: some rows by the canonical distances alone. */
+/* assign_exactly: assign some rows by canonical distances alone. */
 static HyStatus
 assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *nearest)
 {
@@ -142,7 +142,10 @@ assign_exactly(Assignment *assignment, int64_t first, int64_t count, int32_t *ne
 	return HY_OK;
 }
 
-/* assign_by_filter: the nearest of all centroids is what a search for one row among them finds. */
+/*
+ * assign_by_filter: assign all rows with hy_prefilter_search, as a search for the nearest one among
+ * all centroids.
+ */
 static HyStatus
 assign_by_filter(Assignment *assignment, const HyAllocator *allocator, int32_t *nearest)
 {
@@ -245,7 +248,10 @@ end(Assignment *assignment, const HyAllocator *allocator)
 	hy_free(allocator, assignment->center_high);
 }
 
-/* find_middle: the mean of some of the centroids, from which vectors are shorter, and bounds nearer. */
+/*
+ * find_middle: compute the mean of a sample of the centroids.  Relative to it, vectors are shorter
+ * and bounds are tighter.
+ */
 static void
 find_middle(Assignment *assignment)
 {
@@ -272,7 +278,6 @@ find_middle(Assignment *assignment)
 	}
 }
 
-/* some of them become the block. */
 void
 hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first, int n)
 {
@@ -290,7 +295,7 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 
 		for (d = 0; d < dims; d++, to += TARGETS)
 			*to = assignment->moved[d];
-		/* not more than it is, so that a value is not less but by the product's error */
+		/* Rounded down, so that a value is too low by at most the error of the product. */
 		assignment->half[i] = (float) ((double) square / 2 * (1 - assignment->error));
 		if (!(square <= LONGEST))
 			assignment->reach[i] = INFINITY;
@@ -310,7 +315,6 @@ hy_assign_targets(Assignment *assignment, const HyMatrix *targets, int64_t first
 	}
 }
 
-/* some rows of the chunk become those of the tile; how many did. */
 int
 hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, int count)
 {
@@ -319,7 +323,7 @@ hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, in
 
 	for (i = 0; i < ROWS && i < count; i++)
 	{
-		/* the same one of the next tile */
+		/* the row at the same position in the next tile, to prefetch */
 		int next = i + ROWS < count ? i + ROWS : i;
 
 		assignment->states[members[i]].square = assignment->tiles->move(
@@ -330,7 +334,6 @@ hy_assign_rows(Assignment *assignment, int64_t chunk, const int32_t *members, in
 	return i;
 }
 
-/* these rows of the chunk meet centroids first .. last - 1. */
 HyStatus
 hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, int count,
                int64_t first, int64_t last)
@@ -352,7 +355,7 @@ hy_assign_meet(Assignment *assignment, int64_t chunk, const int32_t *members, in
 	return HY_OK;
 }
 
-/* meet_tile: the rows of the tile meet the centroids of the block. */
+/* meet_tile: compare the rows of the tile with the centroids of the block. */
 static void
 meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int count, int64_t first,
           int n)
@@ -379,7 +382,10 @@ meet_tile(Assignment *assignment, int64_t chunk, const int32_t *members, int cou
 	}
 }
 
-/* meet_panel: a row meets centroids target .. of the block, by their products. */
+/*
+ * meet_panel: compare a row with one panel of the block, starting at centroid `target`, using their
+ * products.
+ */
 static void
 meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots, int64_t first,
            int target, int n)
@@ -407,7 +413,7 @@ meet_panel(Assignment *assignment, int64_t chunk, int32_t row, const float *dots
 	}
 }
 
-/* consider: a centroid that may be the nearest, with these bounds of its value. */
+/* consider: record a centroid that may be the nearest.  low and high are bounds of its value. */
 static void
 consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float high,
          int32_t centroid)
@@ -423,7 +429,7 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 		int32_t nearest = decide(assignment, chunk + row, state);
 
 		state->kept[0].centroid = nearest;
-		state->kept[0].value = INFINITY; /* it stays */
+		state->kept[0].value = INFINITY; /* never dropped */
 		state->count = 1;
 	}
 	state->kept[state->count].value = high;
@@ -431,8 +437,8 @@ consider(Assignment *assignment, int64_t chunk, int32_t row, float low, float hi
 }
 
 /*
- * the best value is one for certain.  Canonical squares d^2 (1 +- slack) can be in another order
- * only where the values differ by less than slack d^2.
+ * Canonical squares d^2 (1 +- slack) can be in a different order than the values only if the values
+ * differ by less than slack d^2.
  */
 void
 hy_assign_lift(const Assignment *assignment, RowState *state, float best)
@@ -444,7 +450,7 @@ hy_assign_lift(const Assignment *assignment, RowState *state, float best)
 	state->threshold = (float) ((double) best - margin - fabs((double) best) * 1e-6);
 }
 
-/* drop: what was kept and is farther than the best for certain. */
+/* drop: remove the kept centroids that are known to be farther than the best. */
 static void
 drop(RowState *state)
 {
@@ -459,14 +465,13 @@ drop(RowState *state)
 	state->count = kept;
 }
 
-/* whether products say anything about a row. */
 bool
 hy_assign_is_bounded(const RowState *state)
 {
 	return state->square >= SHORTEST && state->square <= LONGEST;
 }
 
-/* decide: the nearest of what is kept. */
+/* decide: the nearest of the kept centroids. */
 static int32_t
 decide(const Assignment *assignment, int64_t row, const RowState *state)
 {
@@ -487,7 +492,6 @@ decide(const Assignment *assignment, int64_t row, const RowState *state)
 	return least.count > 0 ? (int32_t) best.row : 0;
 }
 
-/* after so many more products; whether to stop. */
 bool
 hy_assign_poll(Assignment *assignment, int64_t products)
 {

@@ -1,15 +1,16 @@
 /*
  * assign.h
- *		The nearest centroid of each of many rows: for k-means, and for filling the lists of an index.
+ *		Nearest centroid of each row, for k-means and for filling the lists of an index.
  *
- * By the canonical Euclidean distance (distance.h), so that whoever assigns finds the same.  What
- * is computed of nearly all pairs is an inner product in whatever order is fast, which bounds the
- * difference of two distances; canonical distances decide only between centroids that these
- * bounds leave undecided.  Where a row meets many centroids at once, the product is one of integers, and
- * all is left to prefilter.h.
+ * Assignments use the canonical Euclidean distance (distance.h), so every backend returns the same
+ * result.  For nearly all pairs only an inner product is computed, in whatever order is fastest.
+ * It bounds the difference between two distances.  Canonical distances are computed only for
+ * centroids that these bounds leave undecided.  When a row is compared with many centroids at once,
+ * the inner products are integer products and prefilter.h does all the work.
  *
- * Thousands of centroids come in groups: a row meets the centroids of the groups whose centers are
- * nearest to it, and no others.  What it finds is then nearly always the nearest of all.
+ * Thousands of centroids are arranged in groups.  A row is then compared only with the centroids of
+ * the groups whose centers are nearest to it.  The result is nearly always the nearest of all
+ * centroids.
  */
 #ifndef HY_ASSIGN_H
 #define HY_ASSIGN_H
@@ -21,30 +22,34 @@
 #include "core/cancel.h"
 #include "core/status.h"
 
-#define HY_ASSIGN_PROBES 16 /* at most */
+#define HY_ASSIGN_PROBES 16 /* upper limit of HyGroups.probes */
 
-/* HyGroups: centroids begin[g] .. begin[g + 1] - 1 are group g; begin[0] is 0, the last their number. */
+/*
+ * HyGroups: group g holds centroids begin[g] .. begin[g + 1] - 1.  begin[0] is 0 and the last entry
+ * is the number of centroids.
+ */
 typedef struct HyGroups
 {
-	HyMatrix centers; /* fp32, host; no rows: one group of all centroids */
+	HyMatrix centers; /* fp32, on the host; no rows: one group of all centroids */
 	const int32_t *begin;
-	int32_t probes; /* groups that a row meets, 1 .. HY_ASSIGN_PROBES */
+	int32_t probes; /* groups examined per row, 1 .. HY_ASSIGN_PROBES */
 } HyGroups;
 
 /*
- * hy_assign_check: HY_INVALID unless rows, centroids and centers are fp32, of the same dimensions, on
- * the host but for rows, which may lie in a buffer, centroids are there, and the groups are what is said
- * above.
+ * hy_assign_check: return HY_INVALID unless the arguments are consistent.  Rows, centroids and
+ * centers must be fp32 with the same dimensions.  Centroids and centers must be on the host; rows
+ * may also lie in a device buffer.  There must be at least one centroid, and the groups must be as
+ * described above.
  */
 extern HyStatus
 hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups);
 
 /*
- * hy_assign: nearest[i] is the nearest centroid to row i, the lower one of several, among those of
- * its `probes` nearest groups (of equally near ones the lower).  0 where none has a distance.  groups
- * may be NULL.  Takes up to about 16 MB, or what 1,024 rows of the largest dimensions make of it.
- * HY_INVALID, as of rows that are not
- * on the host, HY_NOMEM, HY_CANCELLED, or HY_OK.
+ * hy_assign: set nearest[i] to the nearest centroid of row i among the centroids of its `probes`
+ * nearest groups.  Ties between centroids or between groups go to the lower number.  nearest[i] is
+ * 0 when no centroid has a distance to the row.  groups may be NULL.  Needs up to about 16 MB, or
+ * as much as 1,024 rows at the largest dimensions need.  Returns HY_INVALID (also when rows are not
+ * on the host), HY_NOMEM, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *groups,
                           const HyAllocator *allocator, int32_t *nearest, const HyCancel *cancel);

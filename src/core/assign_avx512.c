@@ -16,7 +16,10 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* One element a turn: rows, each broadcast, times one or two registers of 16 centroids. */
+/*
+ * Each iteration takes one element: it multiplies the broadcast rows by one or two registers of 16
+ * centroids.
+ */
 #define DOT_PRODUCTS(name, row_count, panel_count)                                                 \
 	TARGET static void name(const float *rows, const float *panels, int dims, float *out)          \
 	{                                                                                              \

@@ -1,6 +1,6 @@
 /*
  * assign_check.c
- *		Whether an assignment makes sense: a file of its own, for plug-ins that have no assignment.
+ *		Validates an assignment, in a separate file for plug-ins that implement no assignment.
  */
 #include "core/assign.h"
 
@@ -33,7 +33,7 @@ hy_assign_check(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups 
 	return HY_OK;
 }
 
-/* shaped: wherever it lies. */
+/* shaped: whether the shape is valid, wherever the matrix lies. */
 static bool
 shaped(const HyMatrix *matrix, int32_t dims)
 {

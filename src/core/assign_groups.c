@@ -1,6 +1,6 @@
 /*
  * assign_groups.c
- *		Centroids that are many: each row meets those of its nearest groups only.
+ *		Assignment to many centroids: each row is compared only with those of its nearest groups.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 static void choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,
                           const float *high);
 
-/* each row finds its groups, then each group's centroids meet its rows. */
+/* Finds the groups of each row, then compares each group's centroids with its rows. */
 HyStatus
 hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 {
@@ -30,7 +30,7 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 		int rows = count - i < ROWS ? count - i : ROWS;
 		int r;
 
-		/* all centers are one block, but for oddities */
+		/* normally all centers fit in one block */
 		for (block = 0; block < number; block += assignment->block)
 		{
 			int n = number - block < assignment->block ? number - block : assignment->block;
@@ -61,7 +61,7 @@ hy_assign_meet_groups(Assignment *assignment, int64_t chunk, int count)
 	return status;
 }
 
-/* value_centers: values of the centers of a block, for some rows. */
+/* value_centers: bound the values of a block's centers for some rows. */
 static void
 value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32_t block, int n)
 {
@@ -102,8 +102,9 @@ value_centers(Assignment *assignment, int64_t chunk, int first, int count, int32
 }
 
 /*
- * choose_groups: those whose centers are the nearest to a row, by bounds where these tell.  Where fewer than
- * `probes` have a distance, the others are the group behind the last, which nobody looks into.
+ * choose_groups: choose the groups whose centers are nearest to a row, by bounds where these
+ * decide.  If fewer than `probes` centers have a distance, the remaining entries are the group
+ * behind the last, which is never examined.
  */
 static void
 choose_groups(Assignment *assignment, int64_t chunk, int32_t row, const float *low,

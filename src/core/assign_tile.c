@@ -1,6 +1,6 @@
 /*
  * assign_tile.c
- *		Tiles for every machine: loops of which a compiler makes vector instructions.
+ *		Tiles for every machine: loops that a compiler can vectorize.
  */
 #include "core/assign_tile.h"
 

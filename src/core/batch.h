@@ -1,9 +1,9 @@
 /*
  * batch.h
- *		Views of many vectors at once, and what is asked of them.
+ *		Views of many vectors at once, and the metrics and element types they use.
  *
- * A HyMatrix does not own its memory.  Rows lie stride bytes apart, so a view can be laid over
- * packed vectors, over the pages of an index, or over detoasted values of the same length.
+ * A HyMatrix does not own its memory.  Its rows lie stride bytes apart, so a view can cover packed
+ * vectors, the pages of an index, or detoasted values of equal length.
  */
 #ifndef HY_BATCH_H
 #define HY_BATCH_H
@@ -25,13 +25,13 @@ typedef enum HyMetric
 {
 	HY_METRIC_L2 = 0, /* Euclidean distance */
 	HY_METRIC_IP,     /* negative inner product, so that smaller is nearer */
-	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN when either has none: hy_has_cosine */
+	HY_METRIC_COSINE, /* 1 - cosine similarity; NaN if hy_has_cosine is false for either */
 	HY_METRIC_L1      /* taxicab distance */
 } HyMetric;
 
 #define HY_METRIC_COUNT (HY_METRIC_L1 + 1)
 
-/* HyBuffer: memory of a device, opaque to all but the backend that allocated it. */
+/* HyBuffer: device memory, opaque to all but the backend that allocated it. */
 typedef struct HyBuffer HyBuffer;
 
 typedef struct HyMatrix
@@ -40,27 +40,27 @@ typedef struct HyMatrix
 	int32_t dims;       /* 1 .. HY_MAX_DIMS */
 	int64_t rows;       /* >= 0 */
 	size_t stride;      /* bytes from one row to the next, >= dims * hy_dtype_size(dtype) */
-	const void *data;   /* host address of row 0; NULL when resident */
+	const void *data;   /* host address of row 0; NULL when the rows are on a device */
 	HyBuffer *buffer;   /* device buffer that holds the rows, or NULL */
 	size_t offset;      /* bytes into buffer */
-	const float *norms; /* canonical fp32 sum of squares a row, host, or NULL: not known */
+	const float *norms; /* canonical fp32 sum of squares per row, on the host; NULL: unknown */
 } HyMatrix;
 
-/* HyNeighbor: one answer of a nearest neighbour search. */
+/* HyNeighbor: one result of a nearest-neighbor search. */
 typedef struct HyNeighbor
 {
 	double distance;
 	int64_t row; /* row of the target matrix, from 0 */
 } HyNeighbor;
 
-/* hy_dtype_size: bytes of one element. */
+/* hy_dtype_size: bytes per element. */
 static inline size_t
 hy_dtype_size(HyDtype dtype)
 {
 	return dtype == HY_F32 ? 4 : 2;
 }
 
-/* hy_matrix_row: host address of row i; data must not be NULL. */
+/* hy_matrix_row: host address of row i.  data must not be NULL. */
 static inline const void *
 hy_matrix_row(const HyMatrix *matrix, int64_t i)
 {

@@ -1,6 +1,6 @@
 /*
  * bits.c
- *		Which bit kernels are in use, and the distances made of their counts.
+ *		Selects the bit kernels, and computes distances from their counts.
  */
 #include "core/bits.h"
 

@@ -1,9 +1,9 @@
 /*
  * bits.h
- *		Distances between strings of bits: counts, so the same on every machine.
+ *		Distances between bit strings, from bit counts that are the same on every machine.
  *
- * Strings are whole bytes; the bits of the last byte that do not belong to a string are 0.
- * No pointer needs any alignment.
+ * A bit string occupies whole bytes.  Unused bits of its last byte are 0.  No pointer needs any
+ * alignment.
  */
 #ifndef HY_BITS_H
 #define HY_BITS_H
@@ -16,26 +16,26 @@
 typedef struct HyBitKernels
 {
 	HySimd level;
-	/* bits in which a and b differ */
+	/* number of bits in which a and b differ */
 	uint64_t (*differing)(const uint8_t *a, const uint8_t *b, size_t bytes);
-	/* bits that are set in both, and in at least one */
+	/* number of bits set in both, and number of bits set in at least one */
 	void (*common)(const uint8_t *a, const uint8_t *b, size_t bytes, uint64_t *both,
 	               uint64_t *either);
 } HyBitKernels;
 
-/* hy_bit_kernels: those of the level that hy_kernels uses. */
+/* hy_bit_kernels: the kernels for the level that hy_kernels uses. */
 extern const HyBitKernels *hy_bit_kernels(void);
 
 /*
- * hy_bit_kernels_at: those of one level, NULL when it is not available here.  AVX-512 comes with
- * VPOPCNTDQ or, on a processor without, as AVX2.
+ * hy_bit_kernels_at: the kernels for one level, or NULL when the level is not available here.
+ * AVX-512 uses VPOPCNTDQ; on a processor without it, AVX-512 uses the AVX2 kernels.
  */
 extern const HyBitKernels *hy_bit_kernels_at(HySimd level);
 
-/* hy_hamming: the number of bits in which a and b differ. */
+/* hy_hamming: number of bits in which a and b differ. */
 extern double hy_hamming(const uint8_t *a, const uint8_t *b, size_t bytes);
 
-/* hy_jaccard: 1 - bits set in both / bits set in either; 1 when none is set in both. */
+/* hy_jaccard: 1 - bits set in both / bits set in either; 1 when no bit is set in both. */
 extern double hy_jaccard(const uint8_t *a, const uint8_t *b, size_t bytes);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * bits_avx2.c
- *		Counting bits in 256-bit registers: a table of 16 counts, looked up by a shuffle for each
- *		half of a byte (W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2
- *		instructions", 2018).
+ *		Counting bits in 256-bit registers.
+ *
+ * A shuffle looks up each half of a byte in a table of 16 counts (W. Mula, N. Kurz, D. Lemire,
+ * "Faster population counts using AVX2 instructions", 2018).
  */
 #include "core/bits_levels.h"
 
@@ -56,7 +57,7 @@ count_zero(void)
 	return _mm256_setzero_si256();
 }
 
-/* count_bytes: of each byte the bits that are set, at most 8. */
+/* count_bytes: number of bits set in each byte, at most 8. */
 PRIMITIVE __m256i
 count_bytes(__m256i r)
 {
@@ -69,7 +70,7 @@ count_bytes(__m256i r)
 		_mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(r, 4), low)));
 }
 
-/* widen: adds counts of bytes to those of 64 bits. */
+/* widen: add byte counts to 64-bit counts. */
 PRIMITIVE __m256i
 widen(__m256i count, __m256i bytes)
 {

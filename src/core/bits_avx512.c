@@ -1,6 +1,6 @@
 /*
  * bits_avx512.c
- *		Counting bits in 512-bit registers, by the instruction of VPOPCNTDQ.
+ *		Counting bits in 512-bit registers, with the VPOPCNTDQ instruction.
  *
  * HY_SIMD_HEADER may name a header that emulates the intrinsics, so that the tests can run this
  * very file on a processor without them.
@@ -68,7 +68,7 @@ count_one(__m512i count, __m512i r)
 	return _mm512_add_epi64(count, _mm512_popcnt_epi64(r));
 }
 
-/* As a tree: one addition of four waits for the sum before. */
+/* Adds as a tree: only one of the four additions waits for the previous sum. */
 PRIMITIVE __m512i
 count_four(__m512i count, __m512i r, __m512i s, __m512i t, __m512i u)
 {

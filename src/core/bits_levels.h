@@ -1,7 +1,8 @@
 /*
  * bits_levels.h
- *		The tables of bit kernels, one a file; to be reached through hy_bit_kernels_at, which
- *		knows whether this processor may run them.
+ *		Tables of bit kernels, one per file.
+ *
+ * Use hy_bit_kernels_at to select one.  It knows which tables this processor can run.
  */
 #ifndef HY_BITS_LEVELS_H
 #define HY_BITS_LEVELS_H

@@ -1,27 +1,28 @@
 /*
  * bits_loops.h
- *		Counting bits, once for all instruction sets.
+ *		Bit-counting loops shared by all instruction sets.
  *
- * A file that includes this describes its registers first:
+ * A file that includes this header first defines its registers:
  *
  *		HY_LEVEL, HY_TABLE		level and name of the table of kernels
  *		HY_TARGET				function attribute that enables the instructions, or nothing
- *		HyReg, HY_REG_BYTES		a register of so many bytes, a multiple of 8
+ *		HyReg, HY_REG_BYTES		a register and its size in bytes, a multiple of 8
  *		HyCount					a register of counts
  *
  *		reg_load(p)				count_zero()
  *		reg_xor(a, b)			reg_and(a, b)	reg_or(a, b)
- *		count_one(c, r)			c and the bits that are set in r
- *		count_four(c, r, s, t, u)	the same of four registers
- *		count_total(c)			the sum of all its counts
- *		count_word(word)		bits that are set in 64
+ *		count_one(c, r)			c plus the number of bits set in r
+ *		count_four(c, r, s, t, u)	the same for four registers
+ *		count_total(c)			the sum of all counts in c
+ *		count_word(word)		number of bits set in a 64-bit word
  *
- * Most instruction sets count bytes first: four registers share what widens those counts.
+ * Most instruction sets first count bits per byte.  count_four lets four registers share the step
+ * that widens the byte counts.
  */
 #include <stdbool.h>
 #include <string.h>
 
-#define HY_AHEAD 2048 /* bytes */
+#define HY_AHEAD 2048 /* prefetch distance in bytes */
 
 #define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
 
@@ -48,7 +49,10 @@ word_op(BitOp op, uint64_t a, uint64_t b)
 	return op == BITS_AND ? a & b : a | b;
 }
 
-/* count_one_pair, count_four_pairs: the registers of a and b from p and q on. */
+/*
+ * count_one_pair, count_four_pairs: combine the registers of a and b at p and q, and count the
+ * bits.
+ */
 HY_INLINE HyCount
 count_one_pair(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
 {
@@ -65,8 +69,9 @@ count_four_pairs(BitOp op, HyCount count, const uint8_t *p, const uint8_t *q)
 }
 
 /*
- * count_bits: out[0] by the first operation and, where two is set, out[1] by the second, over one
- * pass.  Both operations and two are constants to whoever calls this.
+ * count_bits: set out[0] to the count for the first operation.  If `two` is set, set out[1] to the
+ * count for the second operation, in the same pass.  Callers pass both operations and `two` as
+ * constants.
  */
 HY_INLINE void
 count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t *b, size_t bytes,
@@ -82,7 +87,10 @@ count_bits(BitOp first, BitOp second, bool two, const uint8_t *a, const uint8_t 
 	{
 		size_t line;
 
-		/* counting leaves loads to spare: for what comes next in memory, of this string or not */
+		/*
+		 * Counting leaves load slots free.  Prefetch what follows in memory, whether or not it
+		 * belongs to this string.
+		 */
 		for (line = 0; line < 4 * HY_REG_BYTES; line += 64)
 			__builtin_prefetch(b + i + HY_AHEAD + line);
 		firsts = count_four_pairs(first, firsts, a + i, b + i);

@@ -1,6 +1,6 @@
 /*
  * bits_neon.c
- *		Counting bits in 128-bit registers: AArch64 Advanced SIMD counts those of each byte.
+ *		Counting bits in 128-bit registers: AArch64 Advanced SIMD counts the bits of each byte.
  */
 #include "core/bits_levels.h"
 
@@ -48,7 +48,7 @@ count_zero(void)
 	return vdupq_n_u64(0);
 }
 
-/* widen: adds counts of bytes to those of 64 bits. */
+/* widen: add byte counts to 64-bit counts. */
 PRIMITIVE uint64x2_t
 widen(uint64x2_t count, uint8x16_t bytes)
 {

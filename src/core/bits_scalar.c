@@ -15,8 +15,8 @@ typedef uint64_t HyReg;
 typedef uint64_t HyCount;
 
 /*
- * Sums of neighbours, of 1, 2 and 4 bits, then of all bytes by a multiplication: without an
- * instruction for it, a compiler's popcount is a call and a table.
+ * Adds neighboring fields of 1, 2 and 4 bits, then all bytes by a multiplication.  Without a
+ * popcount instruction, a compiler's popcount is a function call and a table.
  */
 PRIMITIVE uint64_t
 count_word(uint64_t word)

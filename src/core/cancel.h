@@ -1,9 +1,9 @@
 /*
  * cancel.h
- *		How a long pure loop learns that its caller wants it to stop.
+ *		Cancellation of long-running loops in pure code.
  *
- * Poll about once a millisecond of work.  A loop that sees true gives back what it holds and
- * returns HY_CANCELLED; the server side then runs CHECK_FOR_INTERRUPTS().
+ * A loop polls about once per millisecond of work.  When it sees true, it releases what it holds
+ * and returns HY_CANCELLED.  The server side then runs CHECK_FOR_INTERRUPTS().
  */
 #ifndef HY_CANCEL_H
 #define HY_CANCEL_H
@@ -17,7 +17,7 @@ typedef struct HyCancel
 	void *arg;
 } HyCancel;
 
-/* hy_cancelled: whether to stop; a NULL cancel is never cancelled. */
+/* hy_cancelled: whether to stop.  A NULL cancel is never cancelled. */
 static inline bool
 hy_cancelled(const HyCancel *cancel)
 {

@@ -1,6 +1,6 @@
 /*
  * clock.c
- *		The monotonic clock of the machine, as it is and with an origin that moves.
+ *		The monotonic clock of the machine, unchanged or with a movable origin.
  */
 #define _POSIX_C_SOURCE 200809L
 

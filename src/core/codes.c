@@ -1,9 +1,10 @@
 /*
  * codes.c
- *		Codes of rows, tables of queries, and which kernels are in use.
+ *		Codes of rows, tables of queries, and the choice of kernels.
  *
- * What an index stores is made here in plain C, with fp64 sums in eight lanes (element i in lane
- * i mod 8) that fold as a tree, so that every machine writes the same bytes.
+ * Indexes store the codes and factors.  The kernels sum in fp64, in eight lanes (element i in lane
+ * i mod 8).  The lanes fold as a tree here, and the factors are computed in plain C, so every
+ * machine writes the same bytes.
  */
 #include "core/codes.h"
 
@@ -19,7 +20,10 @@
 
 _Static_assert(sizeof(HyCodeFactors) == 12 * HY_CODE_ROWS, "indexes store them");
 
-/* EARLY_LEAST: tables that are worth a look at what they say, before twice as many others. */
+/*
+ * EARLY_LEAST: fewest early tables for which a check pays before twice as many others are looked
+ * up.
+ */
 #define EARLY_LEAST 64
 
 static void begin_early(HyCodeQuery *query, const float *rotated);
@@ -86,7 +90,7 @@ hy_code_encode(HyMetric metric, const float *residual, const float *centroid, in
 	code->error = (float) (half * sqrt(square * (excess > 0.0 ? excess : 0.0) / (padded - 1)));
 	if (!isfinite(code->add) || !isfinite(code->rescale) || !isfinite(code->error))
 	{
-		/* nothing can be said, so that no bound excludes it */
+		/* Nothing is known about this row, so no bound may exclude it. */
 		code->add = 0.0f;
 		code->rescale = 0.0f;
 		code->error = INFINITY;
@@ -145,7 +149,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	most = kernels->widest(rotated, count);
 	if (!(most > FLT_MIN * HY_CODE_ENTRY) || !isfinite(most))
 	{
-		/* tables that say nothing, and a slack that covers it */
+		/* tables without information, and a slack that covers their error */
 		memset(tables, 0, hy_code_tables_size(padded));
 		query->slack = isfinite(most) ? most * (float) count : INFINITY;
 		return;
@@ -160,7 +164,7 @@ hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t
 	begin_early(query, rotated);
 }
 
-/* begin_early: what the first third of the tables says of the query. */
+/* begin_early: estimate <s,q'> from the first third of the tables. */
 static void
 begin_early(HyCodeQuery *query, const float *rotated)
 {
@@ -186,7 +190,7 @@ begin_early(HyCodeQuery *query, const float *rotated)
 	query->early_count = first;
 	query->early_scale = (float) (query->scale * part);
 	query->early_offset = (float) (-(double) query->early_scale * entries / 16.0);
-	/* the tables that were looked at lost their part of the slack, and it is multiplied, too */
+	/* The first tables hold 1 / part of slack^2, and scaling by part multiplies it by part^2. */
 	query->early_slack = (float) sqrt(part * query->slack * query->slack + error);
 }
 
@@ -256,7 +260,7 @@ hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFacto
 	return hy_code_kernels()->bounds(&bounds, sums, factors, estimate, lower);
 }
 
-/* bounds_of: those by all tables. */
+/* bounds_of: the bounds from all tables. */
 static void
 bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bounds)
 {
@@ -267,7 +271,10 @@ bounds_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeBounds *bo
 	allow(limits->reach, query->slack, limits->eps, bounds);
 }
 
-/* early_of: by which tables, and how, a block is given up; all of them: it never is. */
+/*
+ * early_of: the early bounds, and how many tables they use.  With all tables, blocks are never
+ * abandoned early.
+ */
 static void
 early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *early)
 {
@@ -282,7 +289,7 @@ early_of(const HyCodeQuery *query, const HyCodeLimits *limits, HyCodeEarly *earl
 	allow(limits->reach, query->early_slack, limits->early, &early->bounds);
 }
 
-/* allow: so many deviations of both errors. */
+/* allow: allow for eps standard deviations of both errors combined. */
 static void
 allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 {
@@ -292,7 +299,7 @@ allow(float reach, float slack, float eps, HyCodeBounds *bounds)
 
 	bounds->slack = eps * slack;
 	bounds->margin = eps * reach;
-	/* otherwise no angle can be had, nor is any needed */
+	/* otherwise the angle is undefined, and not needed */
 	if (both > 0.0 && isfinite(both))
 	{
 		double by = eps / both;

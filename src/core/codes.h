@@ -1,65 +1,73 @@
 /*
  * codes.h
- *		One bit a dimension: distances estimated without bias, and bounded, from codes.
+ *		One-bit codes per dimension: unbiased distance estimates and distance bounds.
  *
- * RaBitQ (J. Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A row x belongs to
- * a list with centroid c.  All vectors are taken relative to one root, fixed for an index, and rotated
- * (rotation.h): r = P(x - c), c' = P(c - root), q' = P(q - root), each of D padded dimensions.  The
- * code of x is b, the signs of r (1: not negative); s = b - 1/2 points where r points, more or less,
- * and <r,y> is estimated, for any y, by |r|^2 <s,y> / <s,r>.  Since P is random, the error of that is
- * as good as normal, with mean 0 and a deviation of at most
+ * The method is RaBitQ (J. Gao and C. Long, arXiv 2405.12497; with more bits arXiv 2409.09913).  A
+ * row x belongs to a list with centroid c.  All vectors are taken relative to one root, which is
+ * fixed for an index, and are rotated (rotation.h): r = P(x - c), c' = P(c - root), q' = P(q -
+ * root), each with D padded dimensions.  The code of x is b, the signs of r (1: not negative).  The
+ * vector s = b - 1/2 points roughly in the direction of r.  For any y, <r,y> is estimated by |r|^2
+ * <s,y> / <s,r>.  Because P is random, the error of this estimate is approximately normal, with
+ * mean 0 and a standard deviation of at most
  *
  *		|r| |y| sqrt((|r|^2 |s|^2 / <r,s>^2 - 1) / (D - 1)),		|s|^2 = D / 4
  *
- * (r is P(x - root) - c' as well: one rotation of a row serves every list.)
+ * (r is also P(x - root) - c', so one rotation of a row serves every list.)
  *
- * With y = q' - c' the squared distance and the negative inner product are
+ * With y = q' - c', the squared distance and the negative inner product are
  *
  *		|x - q|^2 = |r|^2 + |q - c|^2 - 2 <r,y>
  *		-<q,x>    = -<q,c> - <root, x - c> - <r,c'> - <r,y>
  *
- * and what belongs to the row is kept in three factors, so that for every query and list
+ * The parts that depend only on the row are stored as three factors.  For every query and list
  *
  *		estimate = (add + base) + rescale * <s,q'>			base = |q - c|^2 or -<q,c>
  *		lower = estimate - e * error * |q - c|				before tables, see below
  *
- * e is how many deviations the caller wants; none of it is stored.  Cosine: normalise first; half the
- * squared distance is the cosine distance.
+ * e is the number of standard deviations that the caller wants to allow for.  It is not part of the
+ * stored factors.  For cosine distance, normalize the vectors first; the cosine distance is then
+ * half the squared distance.
  *
- * FastScan (F. Andre, A.-M. Kermarrec, N. Le Scouarnec, "Cache locality is not enough" and "Quick(er)
- * ADC", 2015 to 2019): the query's part <s,q'> is summed from tables of 16 entries, one for each four
- * dimensions, in bytes, looked up for 32 rows at once.  A block is what 32 rows have for table 0, 16
- * bytes, then for table 1, and so on: row i in the lower half of byte i, row i + 16 in the upper.
+ * Scoring follows FastScan (F. Andre, A.-M. Kermarrec, N. Le Scouarnec, "Cache locality is not
+ * enough" and "Quick(er) ADC", 2015 to 2019).  <s,q'> is summed from tables of 16 one-byte entries,
+ * one table per four dimensions, looked up for 32 rows at once.  A block holds, for each table in
+ * turn, the 16 bytes that its 32 rows have for that table.  Row i is in the lower half of byte i,
+ * and row i + 16 is in the upper half.
  *
- * Entries have seven bits, so that two of them are added as bytes: a fifth less work than with eight,
- * for a loss that hardly shows.  Each is rounded by at most half a unit (`scale`).  Over the tables
- * these errors add up like independent ones, for codes that know nothing of the query: their mean is
- * taken out (the offset makes the mean over all codes exact) and their deviation is measured while
- * the tables are made (`slack`, of <s,q'>).  It adds to that of the code in squares, and
+ * Entries have seven bits, so that two of them can be added as bytes.  This saves a fifth of the
+ * work compared with eight bits, for a loss of accuracy that hardly shows.  Each entry is rounded
+ * by at most half a unit (`scale`).  For codes that do not depend on the query, the rounding errors
+ * of the tables add up like independent errors.  Their mean is removed: the offset makes the mean
+ * over all codes exact.  Their standard deviation is measured while the tables are built (`slack`,
+ * the deviation of <s,q'>).  It combines in squares with the deviation of the code, and
  *
  *		sqrt(a^2 + b^2) = a cos t + b sin t			tan t = b / a
  *
- * where a = error * |q - c| and b = -rescale * slack.  After a random rotation b / a is nearly the same
- * for all rows, 3.3 slack / |q - c| (as for r of a normal law), so t is taken from that, once for a
- * list, and what this errs by is of second order:
+ * where a = error * |q - c| and b = -rescale * slack.  After a random rotation, b / a is nearly the
+ * same for all rows: 3.3 slack / |q - c|, the value for a normally distributed r.  Therefore t is
+ * computed from that ratio once per list.  The resulting error is of second order:
  *
  *		lower = estimate - e (cos t error |q - c| - sin t rescale slack)
  *
- * Where q' is as long as q' - c', b is 2 or 3% of a, and lost in the square; in a tight list far from
- * the root it grows by |q - root| / |q - c|.
+ * Where q' is as long as q' - c', b is 2 or 3% of a, which is negligible in the square.  In a tight
+ * list far from the root, it grows by |q - root| / |q - c|.
  *
- * Most blocks have no row that is near, and a third of their tables says so.  P is random, so what the first F of T
- * tables sum, times f = T / F, is <s,q'> with an error of mean 0: f - 1 times the one part of it less the
- * other, whose entries are as good as random signs, so that the square of its deviation is
+ * Most blocks have no row near the query, and a third of their tables is enough to show it.  Let
+ * the first F of T tables be summed, and f = T / F. Because P is random, f times that sum is <s,q'>
+ * with an error of mean 0.  The error is f - 1 times the part of <s,q'> in the first tables, minus
+ * the part in the rest.  The signs in both parts are as good as random, so the square of the
+ * deviation is
  *
  *		((f - 1)^2 |q'_first|^2 + |q'_rest|^2) / 4
  *
- * It adds to slack^2, and the bound by these tables alone (`early`) is made like the other.  (ADSampling, J. Gao
- * and C. Long, arXiv 2303.09855, does so with the dimensions of vectors.)
+ * It is added to slack^2.  The bound from these tables alone (`early`) is then computed like the
+ * full bound. (ADSampling, J. Gao and C. Long, arXiv 2303.09855, does the same with the dimensions
+ * of vectors.)
  *
- * Integer sums are exact, and the fp32 operations after them are a fixed sequence without fused ones:
- * estimates, bounds and masks are the same bits on every instruction set, and on a device that keeps
- * to hy_code_bounds below.  Nothing here needs any alignment beyond that of a float.
+ * Integer sums are exact.  The fp32 operations after them are a fixed sequence without fused
+ * operations.  Estimates, bounds and masks therefore have the same bits on every instruction set,
+ * and on any device that follows hy_code_bounds below.  Nothing here needs more alignment than a
+ * float.
  */
 #ifndef HY_CODES_H
 #define HY_CODES_H
@@ -73,8 +81,8 @@
 #define HY_CODE_ROWS 32
 
 /*
- * b / a, see above, for slack = |q - c|: 2 sqrt(g / (g - 1)), g = |r|^2 |s|^2 / <r,s>^2, which is pi / 2
- * for a residual of a normal law.
+ * b / a, see above, for slack = |q - c|: 2 sqrt(g / (g - 1)) with g = |r|^2 |s|^2 / <r,s>^2, which
+ * is pi / 2 for a normally distributed residual.
  */
 #define HY_CODE_TYPICAL_RATIO 3.3178
 
@@ -83,10 +91,10 @@ typedef struct HyCode
 {
 	float add;
 	float rescale; /* never above 0 */
-	float error;   /* never below 0; infinite where the rest cannot be had in fp32 */
+	float error;   /* never below 0; infinite if the factors do not fit in fp32 */
 } HyCode;
 
-/* HyCodeFactors: those of a block. */
+/* HyCodeFactors: the factors of the rows of one block. */
 typedef struct HyCodeFactors
 {
 	float add[HY_CODE_ROWS];
@@ -94,14 +102,17 @@ typedef struct HyCodeFactors
 	float error[HY_CODE_ROWS];
 } HyCodeFactors;
 
-/* hy_code_bits_size: bytes of the bits of one row; dimension i is bit i % 8 of byte i / 8. */
+/* hy_code_bits_size: bytes of one row's bits.  Dimension i is bit i % 8 of byte i / 8. */
 static inline size_t
 hy_code_bits_size(int padded)
 {
 	return (size_t) padded / 8;
 }
 
-/* hy_code_block_size: bytes of a block, its factors aside; and of the tables of a query. */
+/*
+ * hy_code_block_size: bytes of one block without its factors.  hy_code_tables_size: bytes of a
+ * query's tables.
+ */
 static inline size_t
 hy_code_block_size(int padded)
 {
@@ -115,32 +126,35 @@ hy_code_tables_size(int padded)
 }
 
 /*
- * hy_code_encode: bits and factors of the row with that residual r = P(x - c), in the list with that
- * centroid c' = P(c - root), both of `padded` dimensions, a multiple of HY_ROTATION_STEP.  For
- * HY_METRIC_IP `along` is <root, x - c>, 0 where the root is the origin; otherwise it is not used.
- * Other metrics than HY_METRIC_IP are L2.  A residual of 0 has the factors 0 (-along for the inner
- * product), and so an exact estimate.
+ * hy_code_encode: compute the bits and factors of a row.  residual is r = P(x - c), and centroid is
+ * c' = P(c - root) of its list.  Both have `padded` dimensions, a multiple of HY_ROTATION_STEP.
+ * For HY_METRIC_IP, `along` is <root, x - c>, which is 0 if the root is the origin; other metrics
+ * ignore it.  Every metric other than HY_METRIC_IP is treated as L2.  A residual of 0 gets factors
+ * of 0 (add is -along for the inner product) and therefore an exact estimate.
  */
 extern void hy_code_encode(HyMetric metric, const float *residual, const float *centroid,
                            int padded, double along, uint8_t *bits, HyCode *code);
 
-/* hy_code_put: writes row i, 0 .. HY_CODE_ROWS - 1, of a block; the other rows stay as they are. */
+/* hy_code_put: write row i, 0 .. HY_CODE_ROWS - 1, of a block.  The other rows do not change. */
 extern void hy_code_put(uint8_t *block, HyCodeFactors *factors, int padded, int i,
                         const uint8_t *bits, const HyCode *code);
 
-/* hy_code_get: reads row i of a block. */
+/* hy_code_get: read row i of a block. */
 extern void hy_code_get(const uint8_t *block, const HyCodeFactors *factors, int padded, int i,
                         uint8_t *bits, HyCode *code);
 
-/* HyCodeQuery: a query made ready for all lists.  <s,q'> is about scale * sum of entries + offset. */
+/* HyCodeQuery: a query prepared for all lists.  <s,q'> is about scale * sum of entries + offset. */
 typedef struct HyCodeQuery
 {
 	int padded;
 	float scale;
 	float offset;
-	float slack;           /* deviation of what the rounding of the tables does to <s,q'> */
-	const uint8_t *tables; /* the caller's */
-	/* the same by the first of the tables, a multiple of 16; 0: there are too few to tell by some */
+	float slack;           /* standard deviation of the error in <s,q'> from rounding the tables */
+	const uint8_t *tables; /* owned by the caller */
+	/*
+	 * the same for the first early_count tables, a multiple of 16; 0: too few tables for an early
+	 * bound
+	 */
 	int early_count;
 	float early_scale;
 	float early_offset;
@@ -148,20 +162,20 @@ typedef struct HyCodeQuery
 } HyCodeQuery;
 
 /*
- * hy_code_query_init: from q' = P(q - root).  tables: hy_code_tables_size bytes, which must live as
- * long as the query.  A query that is not finite gets bounds that exclude nothing.
+ * hy_code_query_init: prepare a query from q' = P(q - root).  tables has hy_code_tables_size bytes
+ * and must live as long as the query.  A query that is not finite gets bounds that exclude nothing.
  */
 extern void
 hy_code_query_init(HyCodeQuery *query, const float *rotated, int padded, uint8_t *tables);
 
-/* HyCodeLimits: what the bounds of a list need to know of query and list. */
+/* HyCodeLimits: values of one query and list that the bounds depend on. */
 typedef struct HyCodeLimits
 {
 	float base;      /* |q - c|^2, or -<q,c> */
 	float reach;     /* |q - c| */
-	float eps;       /* deviations to allow for: 1.9 .. 4 */
+	float eps;       /* standard deviations to allow for: 1.9 .. 4 */
 	float threshold; /* in the unit of the estimates */
-	float early; /* deviations to allow for by the first tables; 0: nothing is decided by them */
+	float early;     /* deviations to allow for in the early bound; 0: no early decision */
 } HyCodeLimits;
 
 /* HyCodeBlocks: `count` blocks of one list. */
@@ -172,11 +186,11 @@ typedef struct HyCodeBlocks
 	const HyCodeFactors *factors;
 	size_t factor_stride; /* bytes, a multiple of 4 */
 	int count;
-	/* the codes of what is scored next, laid likewise, to be fetched meanwhile; or NULL */
+	/* codes that will be scored next, in the same layout, to prefetch meanwhile; or NULL */
 	const uint8_t *next;
 } HyCodeBlocks;
 
-/* HyCodeBounds: the numbers that a level's `bounds` works with. */
+/* HyCodeBounds: input of a level's `bounds` kernel. */
 typedef struct HyCodeBounds
 {
 	float scale;
@@ -187,45 +201,49 @@ typedef struct HyCodeBounds
 	float threshold;
 } HyCodeBounds;
 
-/* HyCodeEarly: the bounds by the first `count` tables, a multiple of 16; all: by none before the others. */
+/*
+ * HyCodeEarly: the bounds from the first `count` tables, a multiple of 16.  If count is the number
+ * of all tables, there is no early decision.
+ */
 typedef struct HyCodeEarly
 {
 	int count;
 	HyCodeBounds bounds;
 } HyCodeEarly;
 
-/* HyCodeMeeting: a query and a list. */
+/* HyCodeMeeting: state for scoring one list against one query. */
 typedef struct HyCodeMeeting
 {
 	const struct HyCodeKernels *kernels;
 	const uint8_t *tables;
-	int count; /* of them */
+	int count; /* number of tables */
 	HyCodeBounds bounds;
 	HyCodeEarly early;
 } HyCodeMeeting;
 
 /*
- * hy_code_score: estimate[i] and lower[i] of all rows, HY_CODE_ROWS a block, and in masks[block] bit i
- * where not lower > threshold, so that what is not a number is never lost.  Rows that a block does
- * not have are scored like the others: the caller knows which are there.  A block that is given up early has the
- * mask 0, and estimate and lower by the first tables.
+ * hy_code_score: compute estimate[i] and lower[i] of all rows, HY_CODE_ROWS per block.  Bit i of
+ * masks[block] is set unless lower > threshold, so a row whose bound is NaN is never lost.  Unused
+ * rows of a block are scored like the others; the caller knows which rows exist.  A block that is
+ * abandoned early gets mask 0, and its estimate and lower come from the first tables only.
  */
 extern void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
               float *estimate, float *lower, uint32_t *masks);
 
-/* hy_code_meet: what hy_code_score needs, for many calls with the same query, limits and level. */
+/* hy_code_meet: prepare hy_code_score for many calls with the same query, limits and level. */
 extern void
 hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
 
-/* hy_code_score_met: hy_code_score by that. */
+/* hy_code_score_met: hy_code_score with a prepared HyCodeMeeting. */
 extern void hy_code_score_met(const HyCodeMeeting *meeting, const HyCodeBlocks *blocks,
                               float *estimate, float *lower, uint32_t *masks);
 
 /*
- * The two halves of hy_code_score, for codes that do not lie in one piece.  hy_code_sums adds to
- * sums[0 .. 31] the entries of `count` tables from `first` on, both multiples of 16, by the codes of
- * just these tables.  hy_code_bounds makes the rest of it and returns the mask.
+ * hy_code_sums, hy_code_bounds: the two halves of hy_code_score, for codes that are not contiguous.
+ * hy_code_sums adds the entries of `count` tables, starting at table `first`, to sums[0 .. 31].
+ * Both numbers are multiples of 16, and codes holds only these tables.  hy_code_bounds computes the
+ * rest and returns the mask.
  */
 extern void
 hy_code_sums(const HyCodeQuery *query, const uint8_t *codes, int first, int count, uint32_t *sums);
@@ -235,7 +253,7 @@ hy_code_bounds(const HyCodeQuery *query, const uint32_t *sums, const HyCodeFacto
 
 #define HY_CODE_LANES 8
 
-/* HyCodeSums: in fp64, where a product of two floats is exact. */
+/* HyCodeSums: partial sums in fp64, where the product of two floats is exact. */
 typedef struct HyCodeSums
 {
 	double squares[HY_CODE_LANES];    /* of |r|^2 */
@@ -248,48 +266,52 @@ typedef struct HyCodeKernels
 {
 	HySimd level;
 
-	/* sums[i] += the entries of row i in `count` tables, a multiple of 16; fetches as much from next */
+	/*
+	 * sums[i] += the entries of row i in `count` tables, a multiple of 16; prefetches as much from
+	 * next
+	 */
 	void (*sums)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
 	             uint32_t *sums);
 
 	/*
-	 * estimate = (add + base) + rescale * (scale * sum + offset), lower = (estimate + rescale * slack)
-	 * - error * margin; each operation rounded to fp32
+	 * estimate = (add + base) + rescale * (scale * sum + offset), lower = (estimate + rescale *
+	 * slack) - error * margin.  Each operation is rounded to fp32.
 	 */
 	uint32_t (*bounds)(const HyCodeBounds *bounds, const uint32_t *sums,
 	                   const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * both at once, of a whole block with at most HY_CODE_CHUNK tables; by the first tables alone, if these
-	 * give the mask 0
+	 * both at once, for a whole block with at most HY_CODE_CHUNK tables; stops after the early
+	 * tables if they give mask 0
 	 */
 	uint32_t (*score)(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count,
 	                  const HyCodeBounds *bounds, const HyCodeEarly *early,
 	                  const HyCodeFactors *factors, float *estimate, float *lower);
 
 	/*
-	 * the most of (|q0| + |q1|) + (|q2| + |q3|) over `count` times four dimensions, a multiple of 16:
-	 * as bits, so that an infinity is above all numbers, and what is not a number above that
+	 * maximum of (|q0| + |q1|) + (|q2| + |q3|) over `count` groups of four dimensions, a multiple
+	 * of 16.  Values are compared as bits, so infinity ranks above all numbers and NaN ranks above
+	 * infinity.
 	 */
 	float (*widest)(const float *q, int count);
 
 	/*
-	 * tables of `count` times four dimensions, a multiple of 16: entry c of a table is the sum of
-	 * those |q[i]| where bit i of c is the sign's of q[i] (1: not negative), in the order of
-	 * widest, times inverse, plus 0.5, cut.  losses[c] += the square of what was cut or added, table
-	 * by table.  Returns the sum of all entries.  No product is above 127.5.
+	 * Builds the tables of `count` groups of four dimensions, a multiple of 16.  Entry c of a table
+	 * is the sum of those |q[i]| where bit i of c equals the sign of q[i] (1: not negative), in the
+	 * order of widest, times inverse, plus 0.5, truncated.  losses[c] += the squared rounding
+	 * error, table by table.  Returns the sum of all entries.  No product is above 127.5.
 	 */
 	uint32_t (*tables)(const float *q, int count, float inverse, uint8_t *tables, float losses[16]);
 
-	/* bits and, in eight lanes each (element i in lane i mod 8), the sums of a row */
+	/* the bits of a row and its sums, in eight lanes each (element i in lane i mod 8) */
 	void (*encode)(const float *residual, const float *centroid, int padded, uint8_t *bits,
 	               HyCodeSums *sums);
 } HyCodeKernels;
 
-/* hy_code_kernels: those of the level that hy_kernels uses. */
+/* hy_code_kernels: the kernels for the level that hy_kernels uses. */
 extern const HyCodeKernels *hy_code_kernels(void);
 
-/* hy_code_kernels_at: those of one level, NULL when it is not available here. */
+/* hy_code_kernels_at: the kernels for one level, or NULL when the level is not available here. */
 extern const HyCodeKernels *hy_code_kernels_at(HySimd level);
 
 #endif

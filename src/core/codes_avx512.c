@@ -1,7 +1,8 @@
 /*
  * codes_avx512.c
- *		Codes in 512-bit registers: vpshufb looks up four tables for 16 rows each.  HY_SIMD_HEADER as
- *		in distance_avx512.c.
+ *		Codes in 512-bit registers: vpshufb looks up four tables for 16 rows each.
+ *
+ * HY_SIMD_HEADER: see distance_avx512.c.
  */
 #include "core/codes_levels.h"
 
@@ -17,7 +18,7 @@
 
 #define PRIMITIVE static inline __attribute__((always_inline)) TARGET
 
-/* quarters: the sum of the four quarters, of 16 bits each. */
+/* quarters: add the four quarters, which hold 16-bit sums. */
 PRIMITIVE __m128i
 quarters(__m512i r)
 {
@@ -26,14 +27,14 @@ quarters(__m512i r)
 	return _mm_add_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-/* Sixteen: sums of sixteen rows each. */
+/* Sixteen: sums of two groups of sixteen rows. */
 typedef struct Sixteen
 {
 	__m512i rows0;
 	__m512i rows16;
 } Sixteen;
 
-/* rows_of: sixteen sums from what was added of even and odd rows. */
+/* rows_of: compute sixteen sums from the accumulated words and the odd rows. */
 PRIMITIVE __m512i
 rows_of(__m512i words, __m512i odds)
 {
@@ -45,8 +46,8 @@ rows_of(__m512i words, __m512i odds)
 }
 
 /*
- * sum_chunk: of at most HY_CODE_CHUNK tables.  As in codes_avx2.c: entries of two tables as bytes, words of
- * an even row's and 256 times an odd one's.
+ * sum_chunk: sum at most HY_CODE_CHUNK tables.  As in codes_avx2.c, entries of two tables are added
+ * as bytes.  A word holds the sum of an even row plus 256 times that of an odd row.
  */
 PRIMITIVE Sixteen
 sum_chunk(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int count)
@@ -103,7 +104,7 @@ code_sums(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int 
 	}
 }
 
-/* bounds_of_16: those of 16 rows of a block, from i on. */
+/* bounds_of_16: the bounds of 16 rows of a block, starting at row i. */
 PRIMITIVE uint32_t
 bounds_of_16(const HyCodeBounds *bounds, __m512i sums, const HyCodeFactors *factors, int i,
              float *estimate, float *lower)
@@ -156,7 +157,10 @@ code_score(const uint8_t *tables, const uint8_t *codes, const uint8_t *next, int
 	       bounds_of_16(bounds, sums.rows16, factors, 16, estimate, lower);
 }
 
-/* part: |x| in those of 16 entries whose index has the bit, or has it not where x is negative. */
+/*
+ * part: |x| in those of the 16 entries whose index has the bit, or lacks it if x is negative; 0 in
+ * the others.
+ */
 PRIMITIVE __m512
 part(float x, __mmask16 bit)
 {

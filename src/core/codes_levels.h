@@ -1,22 +1,23 @@
 /*
  * codes_levels.h
- *		The tables of kernels for codes, one a file; to be reached through hy_code_kernels_at, which
- *		knows whether this processor may run them.
+ *		Tables of code kernels, one per file.
+ *
+ * Use hy_code_kernels_at to select one.  It knows which tables this processor can run.
  */
 #ifndef HY_CODES_LEVELS_H
 #define HY_CODES_LEVELS_H
 
 #include "core/codes.h"
 
-#define HY_CODE_ENTRY 127 /* the largest entry of a table */
-#define HY_CODE_CHUNK 512 /* as many tables as 16 bits can always sum: 127 * 512 < 65,536 */
+#define HY_CODE_ENTRY 127 /* largest entry of a table */
+#define HY_CODE_CHUNK 512 /* number of tables that 16 bits can always sum: 127 * 512 < 65,536 */
 
 extern const HyCodeKernels hy_code_kernels_scalar;
 extern const HyCodeKernels hy_code_kernels_avx2;   /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_avx512; /* x86-64 */
 extern const HyCodeKernels hy_code_kernels_neon;   /* AArch64 */
 
-/* hy_code_score_block: `score` by way of a level's sums and bounds. */
+/* hy_code_score_block: `score` built from a level's sums and bounds. */
 static inline uint32_t
 hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uint8_t *codes,
                     const uint8_t *next, int count, const HyCodeBounds *bounds,
@@ -36,7 +37,7 @@ hy_code_score_block(const HyCodeKernels *level, const uint8_t *tables, const uin
 	return level->bounds(bounds, sums, factors, estimate, lower);
 }
 
-/* What AVX-512 has no better way for. */
+/* AVX2 functions that AVX-512 uses too, because it has no better way. */
 extern float hy_code_widest_avx2(const float *q, int count);
 extern void hy_code_encode_avx2(const float *residual, const float *centroid, int padded,
                                 uint8_t *bits, HyCodeSums *sums);

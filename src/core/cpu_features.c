@@ -1,10 +1,10 @@
 /*
  * cpu_features.c
- *		Asks the processor, and whether the kernel saves the registers.
+ *		Detects the instruction sets that the processor has and the kernel supports.
  *
- * An instruction set is usable only when the kernel also keeps its registers over a context
- * switch, which XCR0 tells.  __builtin_cpu_supports knows f16c in some compilers only, so the
- * bits are read here.
+ * An instruction set is usable only if the kernel also saves its registers across a context switch,
+ * which XCR0 shows.  Only some compilers let __builtin_cpu_supports test f16c, so the bits are read
+ * here.
  */
 #define _DEFAULT_SOURCE
 #include "core/cpu_features.h"
@@ -40,7 +40,7 @@
 	(LEAF7_EBX_AVX512F | LEAF7_EBX_AVX512DQ | LEAF7_EBX_AVX512BW | LEAF7_EBX_AVX512VL)
 #define LEAF7_AMX_SET (LEAF7_EDX_AMX_BF16 | LEAF7_EDX_AMX_TILE | LEAF7_EDX_AMX_INT8)
 
-/* Leaf 1d, palette 1: eight tiles of 16 rows of 64 bytes are what tile_amx.c takes. */
+/* Leaf 1d, palette 1.  tile_amx.c needs eight tiles of 16 rows of 64 bytes. */
 #define LEAF1D_EBX_TILES 0x00080040u
 #define LEAF1D_ECX_ROWS 16u
 
@@ -53,7 +53,7 @@
 #define XFEATURE_XTILEDATA 18
 #endif
 
-/* What detect finds beside the level. */
+/* Flags that detect returns in addition to the level. */
 #define HAS_VNNI 0x100
 #define HAS_VPOPCNTDQ 0x200
 
@@ -100,7 +100,7 @@ hy_simd_name(HySimd level)
 	return names[level];
 }
 
-/* detected: the best level, and what it has besides. */
+/* detected: the best level and its additional flags. */
 static int
 detected(void)
 {
@@ -115,9 +115,9 @@ detected(void)
 #if defined(__x86_64__)
 
 /*
- * tiles_permitted: whether the kernel lets this process use tiles, which make what it saves of a
- * thread 8 kB larger once that thread has used them.  Asked for once; a process that is forked, and
- * a thread, have what their parent has.
+ * tiles_permitted: whether the kernel lets this process use tiles.  Once a thread has used them,
+ * the state that the kernel saves for it grows by 8 kB.  Permission is requested once.  Forked
+ * processes and threads inherit it.
  */
 static bool
 tiles_permitted(void)
@@ -168,7 +168,7 @@ detect(void)
 static int
 detect(void)
 {
-	/* Advanced SIMD belongs to the base architecture. */
+	/* Advanced SIMD is part of the base architecture. */
 	return HY_SIMD_NEON;
 }
 

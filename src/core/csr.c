@@ -1,12 +1,13 @@
 /*
  * csr.c
- *		Edges in any order into compressed sparse rows.
+ *		Builds compressed sparse rows from edges in any order.
  *
- * Both steps sort 16-byte records by radix, least digit first, and skip the digits that all
- * records share: first the ends of the edges, to number the nodes, then the edges by (row,
- * column).  A radix sort takes a time known beforehand, needs one scratch array, and can be
- * stopped between two blocks of records.  Runs of parallel edges, now neighbours, are put in order
- * of weight and summed.  The lists of what leaves each node fall out of one more stable pass.
+ * Both steps sort 16-byte records by radix, least significant digit first, and skip the digits that
+ * all records share.  The first step sorts the ends of the edges, to number the nodes.  The second
+ * sorts the edges by (row, column).  A radix sort takes a predictable time, needs one scratch
+ * array, and can be stopped between two blocks of records.  Parallel edges are then adjacent.  Each
+ * run of them is sorted by weight and summed.  One more stable pass builds the lists of outgoing
+ * edges.
  */
 #include "core/csr.h"
 
@@ -83,10 +84,10 @@ uint64_t
 hy_csr_bytes(int64_t edges, HyDirection direction)
 {
 	/*
-	 * With n edges there are at most 2n nodes.  The peak for 'out' and 'in' is the filling of the
-	 * out lists: ids, row_start, out_start and out_weight (64n), column, weight, out_row and a copy
-	 * of the weights (16n).  For 'both' it is the filling of the rows: 2n records and their scratch
-	 * (64n), ids and row_start (32n), column and weight (16n).
+	 * n edges have at most 2n nodes.  For 'out' and 'in', memory peaks while the out lists are
+	 * filled: ids, row_start, out_start and out_weight (64n), and column, weight, out_row and a
+	 * copy of the weights (16n).  For 'both', it peaks while the rows are filled: 2n records and
+	 * their scratch (64n), ids and row_start (32n), and column and weight (16n).
 	 */
 	uint64_t each = direction == HY_DIRECTION_BOTH ? 112 : 80;
 
@@ -199,8 +200,8 @@ hy_csr_find(const HyCsr *csr, int64_t id)
 }
 
 /*
- * number_ends: replaces the sources (or the targets) of the edges by their rank among the distinct
- * ones, and lists those in ends->ids.
+ * number_ends: replace the sources (or the targets) of the edges by their rank among the distinct
+ * ones, and list the distinct ones in ends->ids.
  */
 static HyStatus
 number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record *scratch,
@@ -246,7 +247,7 @@ number_ends(HyEdge *edges, int64_t count, bool targets, Record *records, Record 
 	return HY_OK;
 }
 
-/* merge_ends: the nodes of csr, and the node of every end; gives back the lists of ids. */
+/* merge_ends: number the nodes of csr, and map every end to its node.  Frees the lists of ids. */
 static HyStatus
 merge_ends(Ends *sources, Ends *targets, const HyAllocator *allocator, const HyCancel *cancel,
            HyCsr *csr)
@@ -288,7 +289,7 @@ merge_ends(Ends *sources, Ends *targets, const HyAllocator *allocator, const HyC
 	return HY_OK;
 }
 
-/* fill_records: one record an entry, keyed by (row, column), with the bits of the weight. */
+/* fill_records: make one record per entry, keyed by (row, column), with the bits of the weight. */
 static HyStatus
 fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const Ends *sources,
              const Ends *targets, const HyCancel *cancel, Record *records)
@@ -304,7 +305,9 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 
 		if (stop_at(i, cancel))
 			return HY_CANCELLED;
-		/* bits order as values do, but for -0, which adds nothing wherever it comes */
+		/*
+		 * Bits sort in the order of the values, except for -0, which adds nothing at any position.
+		 */
 		memcpy(&bits, &edges[i].weight, sizeof(bits));
 		if (direction != HY_DIRECTION_IN)
 			records[filled++] = (Record){target << 32 | source, bits};
@@ -314,7 +317,7 @@ fill_records(const HyEdge *edges, int64_t count, HyDirection direction, const En
 	return HY_OK;
 }
 
-/* fill_rows: row_start, column and weight from the sorted records. */
+/* fill_rows: fill row_start, column and weight from the sorted records. */
 static HyStatus
 fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *allocator,
           const HyCancel *cancel, HyCsr *csr)
@@ -364,7 +367,7 @@ fill_rows(Record *records, Record *scratch, int64_t count, const HyAllocator *al
 	return HY_OK;
 }
 
-/* sum_run: the weights of parallel edges, ascending, in fp64, rounded once. */
+/* sum_run: sum the weights of parallel edges in ascending order, in fp64, rounded once. */
 static HyStatus
 sum_run(Record *run, Record *scratch, int64_t count, const HyCancel *cancel, float *weight)
 {
@@ -401,7 +404,7 @@ sum_run(Record *run, Record *scratch, int64_t count, const HyCancel *cancel, flo
 	return isinf(*weight) ? HY_QUOTA : HY_OK;
 }
 
-/* fill_out_lists: out_start, out_row and out_weight, by a stable pass over the rows. */
+/* fill_out_lists: fill out_start, out_row and out_weight in a stable pass over the rows. */
 static HyStatus
 fill_out_lists(const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr)
 {
@@ -417,7 +420,10 @@ fill_out_lists(const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr)
 	    csr->out_weight == NULL)
 		goto done;
 
-	/* out_start[i + 1] counts, then is where list i begins, then where it ends. */
+	/*
+	 * out_start[i + 2] first counts list i.  The prefix sum makes out_start[i + 1] the start of
+	 * list i, and filling the list moves it to the end of list i.
+	 */
 	status = HY_CANCELLED;
 	memset(csr->out_start, 0, (size_t) (csr->nodes + 1) * sizeof(int64_t));
 	for (i = 0; i < csr->edges; i++)
@@ -475,8 +481,8 @@ sum_in_lanes(const float *weight, int64_t count)
 }
 
 /*
- * sort_records: stable, by the digits first_digit .. end_digit - 1, least first; the result is in
- * records.
+ * sort_records: stable sort by the digits first_digit .. end_digit - 1, least significant first.
+ * The result is in records.
  */
 static HyStatus
 sort_records(Record *records, Record *scratch, int64_t count, int first_digit, int end_digit,
@@ -528,7 +534,7 @@ sort_records(Record *records, Record *scratch, int64_t count, int first_digit, i
 	return HY_OK;
 }
 
-/* alloc_array: as hy_alloc_array, but an empty array is not a failure. */
+/* alloc_array: like hy_alloc_array, but an empty array is not a failure. */
 static void *
 alloc_array(const HyAllocator *allocator, int64_t count, size_t size)
 {

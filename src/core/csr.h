@@ -1,15 +1,16 @@
 /*
  * csr.h
- *		A directed weighted graph as compressed sparse rows, ready to be pulled from.
+ *		A directed weighted graph in compressed sparse rows, stored for pulling.
  *
- * Nodes are dense numbers 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the
- * edges that end in d, ordered by source, one entry for each (source, destination): parallel edges
- * are summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend
- * on the order in which its edges were read.  An entry of weight 0 stays an entry.
+ * Nodes are numbered 0 .. nodes-1 in ascending order of their bigint ids.  Row d lists the edges
+ * that end in d, ordered by source, with one entry per (source, destination).  Parallel edges are
+ * summed in fp64 by ascending weight and rounded to fp32 once, so the graph does not depend on the
+ * order in which its edges were read.  An edge of weight 0 keeps its entry.
  *
- * s_i, the sum of the weights that leave i: the entries (i, d) in ascending order of d; the one at
- * position p of that list adds to fp64 lane p mod 32; the 32 lanes fold as a tree, for h = 16, 8,
- * 4, 2, 1: lane[l] += lane[l + h] for l < h; s_i is lane[0].  A node that only receives has s_i = 0.
+ * s_i is the sum of the weights that leave node i.  The entries (i, d) are taken in ascending order
+ * of d, and the entry at position p of that list is added to fp64 lane p mod 32.  The 32 lanes fold
+ * as a tree, for h = 16, 8, 4, 2, 1: lane[l] += lane[l + h] for l < h.  s_i is lane[0].  A node
+ * without outgoing edges has s_i = 0.
  */
 #ifndef HY_CSR_H
 #define HY_CSR_H
@@ -23,7 +24,7 @@
 typedef enum HyDirection
 {
 	HY_DIRECTION_OUT = 0, /* activation follows source -> target */
-	HY_DIRECTION_IN,      /* it follows target -> source */
+	HY_DIRECTION_IN,      /* activation follows target -> source */
 	HY_DIRECTION_BOTH     /* W + W^T */
 } HyDirection;
 
@@ -43,26 +44,27 @@ typedef struct HyCsr
 	uint32_t *column;   /* edges; the source of each entry */
 	float *weight;      /* edges */
 	double *out_weight; /* nodes; s_i = sum of the weights that leave i, canonical order */
-	int64_t *out_start; /* nodes + 1; where a sparse frontier reaches: may be NULL, then unknown */
-	uint32_t *out_row;  /* edges; the destinations of node i, ascending, from out_start[i] on */
+	int64_t *out_start; /* nodes + 1; for sparse frontiers; NULL: unknown */
+	uint32_t *out_row;  /* edges; destinations of node i, ascending, starting at out_start[i] */
 } HyCsr;
 
 /*
- * hy_csr_bytes: an upper bound of the memory that hy_csr_build needs for this many edges, its
- * scratch included, so that a caller can refuse before it starts.
+ * hy_csr_bytes: upper bound of the memory that hy_csr_build needs for this many edges, including
+ * scratch.  A caller can refuse the task before it starts.
  */
 extern uint64_t hy_csr_bytes(int64_t edges, HyDirection direction);
 
 /*
- * hy_csr_build: edges (any order; overwritten) into csr.  Self loops are ordinary edges; under
- * HY_DIRECTION_BOTH they count twice, as W + W^T has it.  HY_NOMEM, HY_CANCELLED, HY_INVALID for a
- * weight that is not finite or is negative, HY_QUOTA when a summed weight overflows fp32 or there
- * are more than 2^31 nodes or 2^32 - 1 edges.  On failure nothing is left allocated.
+ * hy_csr_build: build csr from edges in any order.  The edges are overwritten.  Self-loops are
+ * ordinary edges; under HY_DIRECTION_BOTH they count twice, as W + W^T requires.  Returns HY_NOMEM,
+ * HY_CANCELLED, HY_INVALID for a weight that is not finite or is negative, or HY_QUOTA when a
+ * summed weight overflows fp32 or there are more than 2^31 nodes or 2^32 - 1 edges.  On failure
+ * nothing is left allocated.
  */
 extern HyStatus hy_csr_build(HyEdge *edges, int64_t count, HyDirection direction,
                              const HyAllocator *allocator, const HyCancel *cancel, HyCsr *csr);
 
-/* hy_csr_free: gives back what hy_csr_build took. */
+/* hy_csr_free: free what hy_csr_build allocated. */
 extern void hy_csr_free(HyCsr *csr, const HyAllocator *allocator);
 
 /* hy_csr_find: the dense number of a node id, or -1. */

@@ -1,6 +1,6 @@
 /*
  * distance.c
- *		Which kernels are in use, and the distance of one pair.
+ *		Selects the distance kernels, and computes the distance of one pair.
  */
 #include "core/distance.h"
 
@@ -140,7 +140,9 @@ hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb)
 		case HY_METRIC_L2:
 			return sqrt((double) sum);
 		case HY_METRIC_IP:
-			/* The NaN of infinities of both signs has a sign that depends on the processor. */
+			/*
+			 * If infinities of both signs were added, the sign of the NaN depends on the processor.
+			 */
 			return isnan(sum) ? NAN : -(double) sum;
 		case HY_METRIC_COSINE:
 			return hy_cosine_from_sums(sum, aa, bb);

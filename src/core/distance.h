@@ -1,24 +1,25 @@
 /*
  * distance.h
- *		Distances between vectors: the same bits on every machine.
+ *		Distances between vectors, with the same bits on every machine.
  *
- * The canonical reduction.  64 fp32 lanes start from +0; element i belongs to lane i mod 64 and
- * elements are taken in ascending order:
+ * Sums use the canonical reduction.  It has 64 fp32 lanes that start from +0.  Element i belongs to
+ * lane i mod 64, and elements are taken in ascending order:
  *
  *		L2				d = fl(a - b), lane = fma(d, d, lane)
  *		inner product	lane = fma(a, b, lane)
  *		L1				lane = fl(lane + |fl(a - b)|)
  *
  * After every 16 steps (1,024 elements) and at the end, each lane is added to an fp64 twin and
- * cleared, which keeps the error of the sum below 5e-7 of the sum of the terms' magnitudes up to
- * 16,000 dims.  Twins fold as a tree: for h = 32, 16, 8, 4, 2, 1 twin[i] += twin[i + h]; one
- * rounding to fp32 ends it.  The rest is IEEE double on those fp32 sums.  Because twins start from
- * +0, the sign of a zero lane is lost at the flush, so a tail may be padded with +0.
+ * cleared.  This keeps the error of the sum below 5e-7 of the sum of the terms' magnitudes up to
+ * 16,000 dims.  Twins fold as a tree: for h = 32, 16, 8, 4, 2, 1 twin[i] += twin[i + h].  The
+ * result is rounded to fp32 once.  All later arithmetic is IEEE double on those fp32 sums.  Because
+ * twins start from +0, the sign of a zero lane is lost at the flush, so a tail may be padded with
+ * +0.
  *
- * A sum that leaves the range of fp32 is an infinity, and so is the distance; one of infinities of
- * both signs is NaN.  Every NaN is the positive quiet one without payload.
+ * A sum that leaves the range of fp32 is an infinity, and so is the distance.  A sum that contains
+ * infinities of both signs is NaN.  Every NaN is the positive quiet NaN without payload.
  *
- * Every instruction set (and the GPU) follows this to the letter; the unit tests compare bits.
+ * Every instruction set (and the GPU) follows this definition exactly; the unit tests compare bits.
  */
 #ifndef HY_DISTANCE_H
 #define HY_DISTANCE_H
@@ -32,8 +33,8 @@
 #define HY_FLUSH_STEPS 16
 
 /*
- * HyPairKernels: sums over one pair of vectors; a is fp32, b has the element type of the table.
- * No pointer needs any alignment beyond its element's.
+ * HyPairKernels: sums over one pair of vectors.  a is fp32; b has the element type of the table.
+ * No pointer needs more alignment than its element.
  */
 typedef struct HyPairKernels
 {
@@ -49,68 +50,76 @@ typedef struct HyKernels
 	HyPairKernels pair[HY_DTYPE_COUNT];
 	/* dst = src widened exactly to fp32, n elements of binary16 */
 	void (*widen_f16)(float *dst, const uint16_t *src, int n);
-	/* dst = src rounded as hy_float_to_half does it */
+	/* dst = src rounded like hy_float_to_half */
 	void (*narrow_f16)(uint16_t *dst, const float *src, int n);
 } HyKernels;
 
-/* hy_kernels: the kernels in use; the widest available unless hy_kernels_force said otherwise. */
+/* hy_kernels: the kernels in use: the widest available, unless hy_kernels_force chose others. */
 extern const HyKernels *hy_kernels(void);
 
-/* hy_kernels_at: the kernels of one level, NULL when it is not available here. */
+/* hy_kernels_at: the kernels for one level, or NULL when the level is not available here. */
 extern const HyKernels *hy_kernels_at(HySimd level);
 
-/* hy_kernels_force: use this level from now on; HY_UNSUPPORTED when it is not available. */
+/*
+ * hy_kernels_force: use this level from now on.  Returns HY_UNSUPPORTED when it is not available.
+ */
 extern HyStatus hy_kernels_force(HySimd level);
 
 /* hy_norm_sq: canonical fp32 sum of squares of one vector (the inner product with itself). */
 extern float hy_norm_sq(HyDtype dtype, const void *vector, int dims);
 
-/* hy_distance: distance of one pair of fp32 vectors. */
+/* hy_distance: distance between two fp32 vectors. */
 extern double hy_distance(HyMetric metric, const float *a, const float *b, int dims);
 
-/* hy_distance_to: the same for b of any element type; both of a pair of halves are widened. */
+/*
+ * hy_distance_to: the same for b of any element type.  For a pair of halfvecs, the caller widens a
+ * to fp32.
+ */
 extern double
 hy_distance_to(HyMetric metric, const float *a, HyDtype dtype, const void *b, int dims);
 
-/* hy_cosine_to: the cosine distance, where the canonical sum aa = a.a is known. */
+/* hy_cosine_to: the cosine distance when the canonical sum aa = a.a is known. */
 extern double hy_cosine_to(const float *a, float aa, HyDtype dtype, const void *b, int dims);
 
 /* hy_l2_squared: the canonical sum of squared differences. */
 extern double hy_l2_squared(const float *a, HyDtype dtype, const void *b, int dims);
 
 /*
- * hy_has_cosine: whether a vector of this canonical squared norm has an angle to others: not one
- * whose norm is 0, as that of a zero vector, or infinite.
+ * hy_has_cosine: whether a vector with this canonical squared norm has an angle to other vectors.
+ * False for a norm of 0, such as that of a zero vector, and for an infinite norm.
  */
 extern bool hy_has_cosine(float norm_sq);
 
 /*
- * hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double; NaN where one of the two
- * has no cosine.
+ * hy_cosine_from_sums: 1 - clamp(dot / sqrt(aa * bb), -1, 1) in double.  NaN when either vector has
+ * no cosine.
  */
 extern double hy_cosine_from_sums(float dot, float aa, float bb);
 
 /*
- * hy_distance_from_sums: the distance from the canonical sums of two vectors: sum is l2sq, ip or
- * l1, and for cosine aa = a.a and bb = b.b (else ignored).  Every backend must end this way.
+ * hy_distance_from_sums: the distance from the canonical sums of two vectors.  sum is l2sq, ip or
+ * l1.  For cosine, sum is ip, aa = a.a and bb = b.b; other metrics ignore aa and bb.  Every backend
+ * must finish this way.
  */
 extern double hy_distance_from_sums(HyMetric metric, float sum, float aa, float bb);
 
 /*
- * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).
- * Queries are fp32, both matrices on the host with equal dims.  Polls cancel about once a
- * millisecond.  HY_INVALID on contradicting shapes, HY_CANCELLED, or HY_OK.
+ * hy_distance_matrix: out[q * targets->rows + t] = distance(queries[q], targets[t]).  Queries are
+ * fp32.  Both matrices are on the host and have equal dims.  Polls cancel about once a millisecond.
+ * Returns HY_INVALID if the shapes do not match, HY_CANCELLED, or HY_OK.
  */
 extern HyStatus hy_distance_matrix(HyMetric metric, const HyMatrix *queries,
                                    const HyMatrix *targets, double *out, const HyCancel *cancel);
 
-/* hy_distance_window: the same into out[q * stride + t], stride >= targets->rows. */
+/* hy_distance_window: the same, written to out[q * stride + t], stride >= targets->rows. */
 extern HyStatus
 hy_distance_window(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, double *out,
                    int64_t stride, const HyCancel *cancel);
 
-/* hy_half_to_float, hy_float_to_half: exact widening; rounding to nearest even (to infinity above
- * 65,520). */
+/*
+ * hy_half_to_float, hy_float_to_half: widen exactly; round to nearest even (to infinity from 65,520
+ * on).
+ */
 extern float hy_half_to_float(uint16_t half);
 extern uint16_t hy_float_to_half(float value);
 

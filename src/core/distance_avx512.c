@@ -136,7 +136,7 @@ wide_fold(__m512d w)
 
 #include "core/distance_loops.h"
 
-/* The matrix unit is no help with these. */
+/* The matrix unit does not help with these sums. */
 const HyKernels hy_kernels_amx = HY_KERNELS_OF(HY_SIMD_AMX);
 
 #endif

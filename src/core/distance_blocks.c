@@ -1,10 +1,10 @@
 /*
  * distance_blocks.c
- *		Distances of many vectors to many.
+ *		Distances between many vectors and many others.
  *
- * Targets are cut into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache while
- * all queries of a group pass over them.  Norms are computed once a query, and once a target row
- * while its block is hot, unless the matrix brings its own.
+ * Targets are divided into blocks of about HY_BLOCK_BYTES, which stay in the second-level cache
+ * while all queries of a group pass over them.  Norms are computed once per query, and once per
+ * target row while its block is in the cache, unless the matrix provides its own.
  */
 #include "core/distance_blocks.h"
 
@@ -14,7 +14,7 @@
 #define HY_BLOCK_BYTES (128 * 1024)
 #define HY_QUERY_GROUP 256
 
-/* Elements between two polls: a millisecond of plain C, tens of microseconds of AVX. */
+/* Elements between two polls: a millisecond in plain C, tens of microseconds with AVX. */
 #define HY_POLL_ELEMENTS (1 << 20)
 
 typedef struct Pass
@@ -153,7 +153,7 @@ rows_a_block(const HyMatrix *targets)
 	return rows < HY_BLOCK_ROWS ? (int) rows : HY_BLOCK_ROWS;
 }
 
-/* block_of_one_query: fills distances, and target_norms too where they are wanted and unknown. */
+/* block_of_one_query: fill distances, and also target_norms if they are needed and unknown. */
 static void
 block_of_one_query(Pass *pass, int64_t query, float query_norm, int64_t first, int n,
                    bool norms_known)

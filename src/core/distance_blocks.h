@@ -7,22 +7,22 @@
 
 #include "core/distance.h"
 
-/* Rows a block has at most. */
+/* most rows in a block */
 #define HY_BLOCK_ROWS 256
 
-/* HyBlockSink: takes the distances of one query to the target rows first .. first + n - 1. */
+/* HyBlockSink: receives the distances from one query to target rows first .. first + n - 1. */
 typedef void (*HyBlockSink)(void *arg, int64_t query, int64_t first, int n,
                             const double *distances);
 
 /*
- * hy_distance_blocks: gives every pair to sink exactly once; the rows of a query come in ascending
+ * hy_distance_blocks: pass every pair to sink exactly once.  The rows of a query come in ascending
  * order.  Shapes, cancel and status are those of hy_distance_matrix.
  */
 extern HyStatus
 hy_distance_blocks(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                    HyBlockSink sink, void *arg, const HyCancel *cancel);
 
-/* hy_shapes_agree: whether a metric, queries and targets make sense together and can be read. */
+/* hy_shapes_agree: whether the metric, queries and targets are consistent and readable. */
 extern bool hy_shapes_agree(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * distance_levels.h
- *		The kernel tables, one a level; to be reached through hy_kernels_at, which knows whether
- *		this processor may run them.
+ *		Tables of distance kernels, one per level.
+ *
+ * Use hy_kernels_at to select one.  It knows which tables this processor can run.
  */
 #ifndef HY_DISTANCE_LEVELS_H
 #define HY_DISTANCE_LEVELS_H

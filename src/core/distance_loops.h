@@ -1,34 +1,34 @@
 /*
  * distance_loops.h
- *		The canonical reduction of distance.h, once for all instruction sets.
+ *		The canonical reduction of distance.h, shared by all instruction sets.
  *
- * A file that includes this describes its registers first:
+ * A file that includes this header first defines its registers:
  *
  *		HY_LEVEL, HY_TABLE		level and name of the table of kernels
  *		HY_TARGET				function attribute that enables the instructions, or nothing
- *		HY_UNROLL				pragma that unrolls a loop of at most 16 turns, or nothing
+ *		HY_UNROLL				pragma that unrolls a loop of at most 16 iterations, or nothing
  *		HyVec, HY_WIDTH			a register of HY_WIDTH fp32 lanes
  *		HyWide, HY_WIDE_WIDTH	a register of fp64 lanes
- *		HY_PAIR_STEPS			steps that ip_norm takes a register at a time, see there
+ *		HY_PAIR_STEPS			steps that ip_norm takes together, see steps_both
  *
  *		vec_zero()				vec_load(p)		vec_load_half(p)
  *		vec_load_part(p, n)		vec_load_half_part(p, n)	n in 1 .. HY_WIDTH - 1, the rest +0
  *		vec_store(p, v)			vec_store_half(p, v), rounded to nearest even
  *		vec_add(a, b)			vec_sub(a, b)	vec_abs(a)
- *		vec_sub_apart(a, b)		the same as vec_sub, where the unit that adds has other work
+ *		vec_sub_apart(a, b)		same as vec_sub, for when the add unit has other work
  *		vec_fma(a, b, c)		fl(a * b + c)
  *		wide_from(p)			HY_WIDE_WIDTH lanes in memory as fp64
  *		wide_load(p)			wide_store(p, w)	wide_add(a, b)
  *		wide_fold(w)			its lanes as a tree, h = HY_WIDE_WIDTH / 2 ... 1
  *
- * Lanes live in registers: every index into acc below is a constant once its loop is unrolled.
- * The operation and the element type are constants too, as everything is inlined into the entry
+ * Lanes live in registers: every index into acc below is a constant once its loop is unrolled.  The
+ * operation and the element type are constants too, because everything is inlined into the entry
  * points at the end.
  *
- * The twins of distance.h start from +0.  Here they start from the lanes of the first flush and,
- * where there is only one, are not stored: the fold starts from the widened lanes.  The one
- * difference that could be seen is a sum of -0, which products that underflow can make: adding +0
- * to it turns it into +0.  What adds no negative numbers can do without.
+ * The twins of distance.h start from +0.  Here they start from the lanes of the first flush.  When
+ * there is only one flush, they are not stored, and the fold starts from the widened lanes.  The
+ * only visible difference is a sum of -0, which products that underflow can produce: adding +0
+ * turns it into +0.  Operations that add no negative numbers do not need that addition.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@
 #define HY_VECS (HY_LANES / HY_WIDTH)
 #define HY_WIDES (HY_LANES / HY_WIDE_WIDTH)
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
-#define HY_AHEAD 1024 /* bytes */
+#define HY_AHEAD 1024 /* prefetch distance in bytes */
 
 #define KEEP_STORED(p) __asm__ volatile("" : : "r"(p) : "memory")
 
@@ -48,17 +48,17 @@ typedef enum SumOp
 	SUM_L2SQ,
 	SUM_IP,
 	SUM_L1,
-	SUM_NORM /* only beside SUM_IP */
+	SUM_NORM /* used only next to SUM_IP */
 } SumOp;
 
-/* row_from: where element i of b lies. */
+/* row_from: address of element i of b. */
 HY_INLINE const void *
 row_from(HyDtype dtype, const void *b, int i)
 {
 	return (const char *) b + (size_t) i * hy_dtype_size(dtype);
 }
 
-/* load_right: n elements from number i on, n = HY_WIDTH for a whole register. */
+/* load_right: load n elements of b starting at element i.  n = HY_WIDTH loads a whole register. */
 HY_INLINE HyVec
 load_right(HyDtype dtype, const void *b, int i, int n)
 {
@@ -96,8 +96,8 @@ accumulate(SumOp op, HyDtype dtype, HyVec acc, HyVec a, HyVec b)
 }
 
 /*
- * store_lanes: to memory, from where wide_from takes them: registers are slower to take apart.
- * KEEP_STORED has the compiler not do that after all.
+ * store_lanes: store the lanes to memory, where wide_from reads them.  Extracting lanes from
+ * registers is slower.  KEEP_STORED keeps the compiler from doing that instead.
  */
 HY_INLINE void
 store_lanes(float *lanes, const HyVec *acc)
@@ -110,7 +110,7 @@ store_lanes(float *lanes, const HyVec *acc)
 	KEEP_STORED(lanes);
 }
 
-/* flush: adds the lanes to their twins, or begins these where first is set. */
+/* flush: add the lanes to their twins, or initialize the twins when first is set. */
 HY_INLINE void
 flush(bool first, double *twin, const HyVec *acc)
 {
@@ -126,7 +126,7 @@ flush(bool first, double *twin, const HyVec *acc)
 	}
 }
 
-/* fold: the tree; lanes are added to their twins before, unless twin is NULL. */
+/* fold: add the lanes to their twins, unless twin is NULL, and fold them as a tree. */
 HY_INLINE float
 fold(SumOp op, const double *twin, const HyVec *acc)
 {
@@ -159,9 +159,9 @@ fold(SumOp op, const double *twin, const HyVec *acc)
 }
 
 /*
- * fetch_ahead: asks for what a step of HY_LANES elements of b will need some steps later, be it of
- * this row or of the next one in memory.  Only where a load is to be spared: that of floats are
- * the limit.
+ * fetch_ahead: prefetch the elements of b that a later step of HY_LANES elements will need, from
+ * this row or the next one in memory.  For halves only: for floats, loads are already the
+ * bottleneck.
  */
 HY_INLINE void
 fetch_ahead(HyDtype dtype, const void *b, int i)
@@ -192,7 +192,7 @@ steps(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 	}
 }
 
-/* tail: the last elements, fewer than HY_LANES; lanes that get none would have got +0. */
+/* tail: the last elements, fewer than HY_LANES.  Lanes without an element would have added +0. */
 HY_INLINE void
 tail(SumOp op, HyDtype dtype, HyVec *acc, const float *a, const void *b, int n)
 {
@@ -222,7 +222,7 @@ clear(HyVec *acc)
 		acc[j] = vec_zero();
 }
 
-/* flush_block: HY_BLOCK elements, to their twins. */
+/* flush_block: HY_BLOCK elements, flushed to their twins. */
 HY_INLINE void
 flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, const void *b)
 {
@@ -233,7 +233,10 @@ flush_block(SumOp op, HyDtype dtype, bool first, double *twin, const float *a, c
 	flush(first, twin, acc);
 }
 
-/* end_pair: the last at most HY_BLOCK elements and the fold; twin is NULL where they are all. */
+/*
+ * end_pair: at most HY_BLOCK final elements, and the fold.  twin is NULL when there are no earlier
+ * blocks.
+ */
 HY_INLINE float
 end_pair(SumOp op, HyDtype dtype, const double *twin, const float *a, const void *b, int dims)
 {
@@ -261,7 +264,7 @@ sum_pair(SumOp op, HyDtype dtype, const float *a, const void *b, int dims)
 	return end_pair(op, dtype, twin, a + i, row_from(dtype, b, i), dims - i);
 }
 
-/* add_both: n elements from number i on to the j-th register of both sums. */
+/* add_both: add n elements, starting at element i, to register j of both sums. */
 HY_INLINE void
 add_both(HyDtype dtype, HyVec *ip, HyVec *norm, int j, const float *a, const void *b, int i, int n)
 {
@@ -274,9 +277,9 @@ add_both(HyDtype dtype, HyVec *ip, HyVec *norm, int j, const float *a, const voi
 /*
  * steps_both: n elements, a multiple of together * HY_LANES.
  *
- * One pass over the row, for memory's sake.  There may be one register less than two sums need, so
- * one of them lives in memory, and a chain of loads and stores is slow: it is loaded and stored once
- * in as many steps as are taken together.
+ * One pass over the row serves both sums, to save memory bandwidth.  Two sums may need one register
+ * more than there is, so one of them lives in memory.  A chain of loads and stores is slow.
+ * Therefore that register is loaded and stored only once per `together` steps.
  */
 HY_INLINE void
 steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, const void *b,
@@ -301,7 +304,7 @@ steps_both(HyDtype dtype, int together, HyVec *ip, HyVec *norm, const float *a, 
 	}
 }
 
-/* block_ip_norm: the registers of both sums over at most HY_BLOCK elements. */
+/* block_ip_norm: both sums, in registers, over at most HY_BLOCK elements. */
 HY_INLINE void
 block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void *b, int dims)
 {
@@ -329,7 +332,7 @@ block_ip_norm(HyDtype dtype, HyVec *ip, HyVec *norm, const float *a, const void 
 	}
 }
 
-/* end_ip_norm: the last at most HY_BLOCK elements and the fold. */
+/* end_ip_norm: at most HY_BLOCK final elements, and the fold. */
 HY_INLINE void
 end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const float *a,
             const void *b, int dims, float out[2])
@@ -342,7 +345,7 @@ end_ip_norm(HyDtype dtype, const double *twin_ip, const double *twin_norm, const
 	out[1] = fold(SUM_NORM, twin_norm, norm);
 }
 
-/* flush_block_ip_norm: HY_BLOCK elements, to the twins of both sums. */
+/* flush_block_ip_norm: HY_BLOCK elements, flushed to the twins of both sums. */
 HY_INLINE void
 flush_block_ip_norm(HyDtype dtype, bool first, double *twin_ip, double *twin_norm, const float *a,
                     const void *b)

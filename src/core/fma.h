@@ -2,10 +2,10 @@
  * fma.h
  *		fl(a * b + c) with one rounding, on every machine.
  *
- * Where the compiler has no fused multiply-add to use, it is made of double arithmetic: the
- * product of two floats is exact in double, and a sum rounded to odd keeps what the second
- * rounding, to float, must know (S. Boldo and G. Melquiond, "Emulation of a FMA and correctly
- * rounded sums: proved algorithms using rounding to odd", 2008).
+ * Where the compiler cannot use a fused multiply-add instruction, the result is computed in double
+ * arithmetic.  The product of two floats is exact in double.  The sum is rounded to odd, which
+ * preserves the information that the second rounding, to float, needs (S. Boldo and G. Melquiond,
+ * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
  */
 #ifndef HY_FMA_H
 #define HY_FMA_H
@@ -45,11 +45,11 @@ hy_fma(float a, float b, float c)
 	memcpy(&sum_bits, &sum, sizeof(sum));
 	memcpy(&error_bits, &error, sizeof(error));
 
-	/* False for the NaN that an infinite sum leaves. */
+	/* False for the NaN that results from an infinite sum. */
 	inexact = fabs(error) > 0.0;
 	away = 1 - 2 * ((sum_bits ^ error_bits) >> 63);
 
-	/* An inexact even sum moves to its odd neighbour on the side of the exact value. */
+	/* An inexact even sum moves to its odd neighbor on the side of the exact value. */
 	sum_bits += away * (inexact & ~sum_bits & 1);
 	memcpy(&sum, &sum_bits, sizeof(sum));
 	return (float) sum;

@@ -1,7 +1,9 @@
 /*
  * half.c
- *		IEEE binary16 to and from binary32, bit for bit what F16C and Advanced SIMD do: NaN is
- *		quieted and keeps its upper payload, subnormals are exact.
+ *		Conversion between IEEE binary16 and binary32.
+ *
+ * The bits are those of F16C and Advanced SIMD: NaN is quieted and keeps its upper payload, and
+ * subnormals are exact.
  */
 #include "core/distance.h"
 
@@ -46,7 +48,7 @@ hy_float_to_half(float value)
 
 	if (magnitude > 0x7f800000u)
 		return (uint16_t) (sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
-	if (magnitude >= 0x477ff000u) /* 65,520 and above, infinity too */
+	if (magnitude >= 0x477ff000u) /* 65,520 and above, and infinity */
 		return (uint16_t) (sign | 0x7c00u);
 
 	if (magnitude >= 0x38800000u) /* 2^-14: a normal number */
@@ -67,7 +69,7 @@ hy_float_to_half(float value)
 	else
 		return (uint16_t) sign;
 
-	/* A carry out of the fraction is the next exponent, which is right. */
+	/* A carry out of the fraction increments the exponent, which is correct. */
 	if (rest > halfway || (rest == halfway && (result & 1)))
 		result++;
 	return (uint16_t) (sign | result);

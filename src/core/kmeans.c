@@ -1,6 +1,6 @@
 /*
  * kmeans.c
- *		Lloyd's iterations, and the balanced kind for two.
+ *		Lloyd's iterations, and a balanced variant for two clusters.
  */
 #include "core/kmeans.h"
 
@@ -14,9 +14,9 @@
 #include "core/distance.h"
 #include "core/random.h"
 
-#define POLL 256 /* distances of one pair between two polls */
+#define POLL 256 /* distance computations, or rows added, between two polls */
 
-/* Counters of the random numbers; each use has a range of its own. */
+/* Counters of the random numbers.  Each use has its own range. */
 #define DRAW_POOL ((uint64_t) 1 << 40)
 #define DRAW_SEED ((uint64_t) 2 << 40)
 #define DRAW_REFILL ((uint64_t) 3 << 40)
@@ -25,11 +25,11 @@ typedef struct Clustering
 {
 	const HyKmeans *task;
 	HyMatrix centroids;
-	float *values; /* of the centroids */
+	float *values; /* data of centroids */
 	double *sums;
 	int64_t *counts;
 	int32_t *nearest;
-	double *distances; /* of some rows, for drawing one by distance */
+	double *distances; /* of some rows, as weights for drawing one */
 	uint64_t refills;
 } Clustering;
 
@@ -95,7 +95,10 @@ hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *cou
 	return status;
 }
 
-/* seed_centroids: k-means++ over a pool of rows; fewer than k where no more rows of it differ. */
+/*
+ * seed_centroids: k-means++ over a pool of rows.  Finds fewer than k if the pool has fewer distinct
+ * rows.
+ */
 static HyStatus
 seed_centroids(Clustering *clustering)
 {
@@ -107,7 +110,7 @@ seed_centroids(Clustering *clustering)
 	int64_t first;
 	int32_t c;
 
-	/* one row in `step`, from a random one on */
+	/* one in `step` rows, starting from a random one */
 	step = rows->rows > pool ? rows->rows / pool : 1;
 	first = (int64_t) (hy_random(task->seed, DRAW_POOL) % (uint64_t) step);
 	pool = (rows->rows - first + step - 1) / step;
@@ -198,7 +201,7 @@ assign_rows(Clustering *clustering)
 	return hy_kmeans_assign(&here, task->rows, &clustering->centroids, clustering->nearest);
 }
 
-/* add_up: sums and counts of the clusters as the rows are assigned. */
+/* add_up: compute the sums and counts of the clusters from the current assignment. */
 static HyStatus
 add_up(Clustering *clustering)
 {
@@ -233,8 +236,9 @@ hy_kmeans_add(double *sums, const float *row, int dims)
 }
 
 /*
- * What is added to a number and taken away again leaves it a multiple of the last place of the grid, which
- * is 3 * 2^51 of these: so many, and as many rows as there are, of the largest number are less than 2^53.
+ * Adding the grid to a number and subtracting it again rounds the number to a multiple of the
+ * grid's last place.  The grid is 3 * 2^51 of these units.  If every row had the largest number,
+ * their sum would still be less than 2^53 units, so sums are exact.
  */
 double
 hy_kmeans_grid(double largest, int64_t rows)
@@ -262,7 +266,10 @@ mean_of(const double *sums, int64_t count, int dims, float *out)
 		out[d] = (float) (sums[d] / (double) count);
 }
 
-/* refill: moves an empty centroid into the largest cluster, of which half is then expected there. */
+/*
+ * refill: move an empty centroid into the largest cluster.  Half of that cluster is then expected
+ * to join it.
+ */
 static HyStatus
 refill(Clustering *clustering, int32_t empty, int32_t largest)
 {
@@ -284,7 +291,7 @@ refill(Clustering *clustering, int32_t empty, int32_t largest)
 				: 0.0;
 	}
 	drawn = draw(clustering->distances, rows->rows, hy_random_unit(task->seed, counter));
-	/* all of its rows alike: there is nothing to take from it */
+	/* none if all rows of the cluster are identical: there is nothing to split off */
 	if (drawn >= 0)
 		memcpy(clustering->values + (size_t) empty * dims, hy_matrix_row(rows, drawn),
 		       dims * sizeof(float));
@@ -297,7 +304,7 @@ static void
 leave_out_empty(Clustering *clustering, int32_t *found)
 {
 	size_t dims = (size_t) clustering->centroids.dims;
-	int32_t *places = (int32_t *) (void *) clustering->sums; /* which are needed no more */
+	int32_t *places = (int32_t *) (void *) clustering->sums; /* no longer needed */
 	int32_t kept = 0;
 	int32_t c;
 	int64_t i;
@@ -361,7 +368,7 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 		{
 			double difference = squares[i] - squares[n + i];
 
-			/* not of two infinities */
+			/* NaN, from two infinities, becomes 0 */
 			preferences[i].difference = difference == difference ? difference : 0.0;
 			preferences[i].row = i;
 		}
@@ -391,7 +398,10 @@ hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAlloc
 	return status;
 }
 
-/* split_seeds: a row, and another drawn by its distance; twice the same where all are alike. */
+/*
+ * split_seeds: pick a row, and another drawn by its squared distance.  Both are the same if all
+ * rows are identical.
+ */
 static HyStatus
 split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel *cancel,
             float *centroids)
@@ -410,8 +420,8 @@ split_seeds(const HyMatrix *rows, uint64_t seed, double *squares, const HyCancel
 }
 
 /*
- * cut: how many of the sorted rows come to centroid 0: those nearer to it; of those that do not care,
- * as many as make halves; and not less than its share, or more than the other's leaves.
+ * cut: number of sorted rows that go to centroid 0.  These are the rows nearer to it, plus as many
+ * of the equidistant rows as make the halves equal.  Each side gets at least its share.
  */
 static int64_t
 cut(const Preference *preferences, int64_t count, double share)
@@ -444,8 +454,9 @@ compare_preference(const void *a, const void *b)
 }
 
 /*
- * draw: an entry by its weight, where is in [0, 1); -1 if there is none above 0.  What is infinite or
- * not a number weighs nothing, lest nothing else be drawn.
+ * draw: draw an entry with a probability proportional to its weight.  where is in [0, 1).  Returns
+ * -1 if no weight is above 0.  Infinite and NaN weights count as 0, because otherwise nothing else
+ * could be drawn.
  */
 static int64_t
 draw(const double *weights, int64_t count, double where)
@@ -469,8 +480,8 @@ draw(const double *weights, int64_t count, double where)
 }
 
 /*
- * square_to: squares[i] = the squared distance of row first + i * step from center, or the least of
- * that and what is there.
+ * square_to: set squares[i] to the squared distance of row first + i * step from center.  With
+ * `least`, keep the smaller of the new and the current value.
  */
 static HyStatus
 square_to(const HyMatrix *rows, int64_t first, int64_t step, int64_t count, const float *center,

@@ -1,16 +1,18 @@
 /*
  * kmeans.h
- *		Rows gathered around centroids: for the lists of an index, and for splitting one in two.
+ *		k-means clustering, for building the lists of an index and for splitting one list in two.
  *
- * Lloyd's iterations over fp32 rows and Euclidean distance.  Everything is a function of the rows,
+ * Lloyd's iterations over fp32 rows with Euclidean distance.  Everything is a function of the rows,
  * their order and the seed: distances are canonical (distance.h), ties go to the lower centroid,
- * means are fp64 sums in the order of the rows, rounded once.  So the centroids are the same bits on
- * every machine, and whoever finds the nearest centroids, if he finds those of hy_kmeans_assign.
+ * and means are fp64 sums in row order, rounded once.  The centroids therefore have the same bits
+ * on every machine, and with every assignment function that returns the same assignments as
+ * hy_kmeans_assign.
  *
- * Seeds are drawn by k-means++ (D. Arthur and S. Vassilvitskii, 2007) from some of the rows, evenly
- * spread: HY_KMEANS_POOL times k, since more of them would cost more than the iterations and gain
- * nothing that these do not mend.  A centroid that no row is nearest to moves to a row of the
- * largest cluster, drawn by its distance; what is still empty at the end is left out.
+ * Seeds are drawn by k-means++ (D. Arthur and S. Vassilvitskii, 2007) from an evenly spaced sample
+ * of HY_KMEANS_POOL times k rows.  A larger sample would cost more than the iterations, and gain
+ * nothing that the iterations do not achieve anyway.  A centroid without rows moves to a row of the
+ * largest cluster, drawn with a probability proportional to its squared distance.  Clusters that
+ * are still empty at the end are left out.
  */
 #ifndef HY_KMEANS_H
 #define HY_KMEANS_H
@@ -23,11 +25,12 @@
 #include "core/status.h"
 
 #define HY_KMEANS_POOL 8
-#define HY_KMEANS_ITERATIONS 10 /* what is gained later hardly shows in a search */
+#define HY_KMEANS_ITERATIONS 10 /* more iterations hardly improve a search */
 
 /*
- * HyKmeansAssign: nearest[i] = the centroid nearest to row i by the canonical Euclidean distance,
- * the lower one of several; 0 where none has a distance.  Any failure ends the clustering.
+ * HyKmeansAssign: set nearest[i] to the centroid nearest to row i by the canonical Euclidean
+ * distance.  Ties go to the lower centroid; 0 if no centroid has a distance.  Any failure ends the
+ * clustering.
  */
 typedef HyStatus (*HyKmeansAssign)(void *arg, const HyMatrix *rows, const HyMatrix *centroids,
                                    int32_t *nearest);
@@ -35,21 +38,22 @@ typedef HyStatus (*HyKmeansAssign)(void *arg, const HyMatrix *rows, const HyMatr
 typedef struct HyKmeans
 {
 	const HyMatrix *rows; /* fp32, on the host */
-	int32_t k;            /* 1 or more; also more than there are rows */
-	int iterations;       /* at most; 0: the seeds stay */
+	int32_t k;            /* 1 or more; may exceed the number of rows */
+	int iterations;       /* most iterations; 0: keep the seeds */
 	uint64_t seed;
-	HyKmeansAssign assign; /* NULL: hy_kmeans_assign, here */
+	HyKmeansAssign assign; /* NULL: hy_kmeans_assign on this CPU */
 	void *assign_arg;
 	const HyAllocator *allocator;
 	const HyCancel *cancel;
 } HyKmeans;
 
 /*
- * hy_kmeans: centroids[0 .. *found - 1], of rows->dims floats each, and for each row the nearest of
- * them.  centroids has room for k; nearest and counts (of k: rows of each cluster) may be NULL.
- * *found is at most k and 1 at least, and less than k only where fewer rows differ or a cluster stayed
- * empty.  HY_INVALID for no rows, k < 1 or rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED,
- * or what assign returned.  Takes 8 bytes for each number of the centroids, and 4 to 12 a row.
+ * hy_kmeans: compute centroids[0 .. *found - 1], of rows->dims floats each, and the nearest of them
+ * for each row.  centroids has room for k.  nearest and counts (k entries: rows of each cluster)
+ * may be NULL.  *found is 1 .. k.  It is less than k only if there are fewer distinct rows or a
+ * cluster stayed empty.  Returns HY_INVALID for no rows, k < 1 or rows that are not fp32 on the
+ * host; HY_NOMEM, HY_CANCELLED, or the status of assign.  Besides what assign needs, allocates 8
+ * bytes per centroid element and per cluster, and 8 bytes per row, or 12 if nearest is NULL.
  */
 extern HyStatus hy_kmeans(const HyKmeans *task, float *centroids, int32_t *nearest, int64_t *counts,
                           int32_t *found);
@@ -61,28 +65,31 @@ typedef struct HyKmeansHere
 	const HyCancel *cancel;
 } HyKmeansHere;
 
-/* hy_kmeans_assign: a HyKmeansAssign on this processor (assign.h). */
+/* hy_kmeans_assign: a HyKmeansAssign that runs on this CPU (assign.h). */
 extern HyStatus
 hy_kmeans_assign(void *here, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest);
 
-/* hy_kmeans_add: adds a row to the sums that a mean is made of. */
+/* hy_kmeans_add: add a row to the sums from which a mean is computed. */
 extern void hy_kmeans_add(double *sums, const float *row, int dims);
 
 /*
- * hy_kmeans_grid: for hy_kmeans_add_on_grid, of so many rows at most whose numbers are no larger.
+ * hy_kmeans_grid: the grid for hy_kmeans_add_on_grid, for at most `rows` rows whose numbers do not
+ * exceed `largest` in magnitude.
  *
- * hy_kmeans_add_on_grid: the same with numbers rounded to a grid so coarse that sums are exact: the same
- * bits in whatever order rows are added, and sums of sums.  It is 2^-(50 - log2 rows) of the largest.
+ * hy_kmeans_add_on_grid: like hy_kmeans_add, but round each number to a grid so coarse that sums
+ * are exact.  The result has the same bits in whatever order rows and partial sums are added.  The
+ * grid spacing is 2^-(50 - log2 rows) of the largest number.
  */
 extern double hy_kmeans_grid(double largest, int64_t rows);
 extern void hy_kmeans_add_on_grid(double *sums, const float *row, int dims, double grid);
 
 /*
- * hy_kmeans_split: two halves of the rows, around two centroids: side[i] is 0 or 1.  Each side gets
- * at least `share` (0 .. 0.5) of the rows, rounded down, and one: those that care least change over,
- * in each iteration, so that the centroids are the means of what is on their sides.  Rows that are
- * all alike are halved.  HY_INVALID for less than two rows, or rows that are not fp32 on the host;
- * HY_NOMEM, HY_CANCELLED.
+ * hy_kmeans_split: split the rows into two halves around two centroids.  side[i] is 0 or 1.  Each
+ * side gets at least `share` (0 .. 0.5) of the rows, rounded down, and at least one row.  To
+ * enforce this, each iteration moves the rows with the smallest difference between their two
+ * distances to the smaller side.  The centroids are therefore the means of the rows on their sides.
+ * Identical rows are split into equal halves.  Returns HY_INVALID for fewer than two rows or for
+ * rows that are not fp32 on the host; HY_NOMEM, HY_CANCELLED.
  */
 extern HyStatus
 hy_kmeans_split(const HyMatrix *rows, double share, uint64_t seed, const HyAllocator *allocator,

@@ -1,13 +1,14 @@
 /*
  * lazy_heap.h
- *		Taking the least of many, most of which are never taken.
+ *		Taking the smallest of many items, most of which are never taken.
  *
- * One array: first a heap of those up to a pivot (order.h), and then the others as they came, of which only
- * the least key is known.  When the heap is empty, and not before, some of the others are sifted
- * out of them, and when it is crowded most of it joins the others, below a lower pivot.  So what is never
- * taken costs hardly more than to be written down.  (As the near and far buckets of delta-stepping:
- * U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003; pivots come
- * from samples.)
+ * One array holds a heap (min_heap.h) of the items up to a pivot, followed by the waiting items in
+ * order of arrival.  Only the least key of the waiting items is known.  When the heap is empty, and
+ * only then, some of the waiting items are moved into it.  When the heap is crowded, the pivot is
+ * lowered and most of the heap joins the waiting items.  An item that is never taken thus costs
+ * little more than storing it. (Compare the near and far buckets of delta-stepping: U. Meyer and P.
+ * Sanders, "Delta-stepping: a parallelizable shortest path algorithm", 2003.  Here pivots come from
+ * samples.)
  */
 #ifndef HY_LAZY_HEAP_H
 #define HY_LAZY_HEAP_H
@@ -16,23 +17,23 @@
 
 #include "core/min_heap.h"
 
-#define HY_LAZY_FEW 64    /* are sifted out at least, and left in a crowded heap */
-#define HY_LAZY_CROWD 4   /* times as many are a crowd */
-#define HY_LAZY_SHARE 8   /* of those that wait, that are sifted out: one in so many */
-#define HY_LAZY_SAMPLE 64 /* keys that the pivot comes from */
+#define HY_LAZY_FEW 64    /* fewest items moved into the heap, and items left in a crowded heap */
+#define HY_LAZY_CROWD 4   /* factor by which a heap grows before it is crowded */
+#define HY_LAZY_SHARE 8   /* one in this many waiting items is moved into the heap */
+#define HY_LAZY_SAMPLE 64 /* sampled keys from which the pivot is chosen */
 
-/* HyLazyHeap: the array belongs to the caller, who sees to it that there is room. */
+/* HyLazyHeap: the array belongs to the caller, who ensures that there is room. */
 typedef struct HyLazyHeap
 {
 	HyHeapItem *items;
-	int near;    /* in the heap */
-	int count;   /* of all */
-	int crowd;   /* in the heap, from which on some leave it */
-	float pivot; /* the heap has what is not above it; no NaN */
-	float least; /* of the others */
+	int near;    /* items in the heap */
+	int count;   /* all items */
+	int crowd;   /* heap size at which some items leave the heap */
+	float pivot; /* largest key allowed in the heap; never NaN */
+	float least; /* least key of the waiting items */
 } HyLazyHeap;
 
-/* hy_lazy_clear: there is none. */
+/* hy_lazy_clear: make the heap empty. */
 static inline void
 hy_lazy_clear(HyLazyHeap *order)
 {
@@ -43,14 +44,17 @@ hy_lazy_clear(HyLazyHeap *order)
 	order->least = INFINITY;
 }
 
-/* hy_lazy_least: the key of the next; infinite where there is none. */
+/* hy_lazy_least: key of the next item; infinite when there is none. */
 static inline float
 hy_lazy_least(const HyLazyHeap *order)
 {
 	return order->near > 0 ? order->items[0].key : order->least;
 }
 
-/* hy_lazy_pivot: a key that about `few` of these are not above, by a sample; few < count. */
+/*
+ * hy_lazy_pivot: a key such that about `few` of the items are at or below it, estimated from a
+ * sample.  few < count.
+ */
 static inline float
 hy_lazy_pivot(const HyHeapItem *items, int count, int few)
 {
@@ -66,7 +70,10 @@ hy_lazy_pivot(const HyHeapItem *items, int count, int few)
 	return pivot;
 }
 
-/* hy_lazy_part: of the first `count`, none of which is among the others, a heap of those up to a pivot remains. */
+/*
+ * hy_lazy_part: partition the first `count` items, which are not counted as waiting.  Those up to
+ * the pivot become the heap, and the rest join the waiting items.
+ */
 static inline void
 hy_lazy_part(HyLazyHeap *order, int count, float pivot)
 {
@@ -93,7 +100,7 @@ hy_lazy_part(HyLazyHeap *order, int count, float pivot)
 	order->least = least;
 }
 
-/* hy_lazy_add: one more; there is room for it, and its key is no NaN. */
+/* hy_lazy_add: add an item.  There must be room for it, and its key must not be NaN. */
 static inline void
 hy_lazy_add(HyLazyHeap *order, float key, int32_t which)
 {
@@ -112,7 +119,7 @@ hy_lazy_add(HyLazyHeap *order, float key, int32_t which)
 		hy_lazy_part(order, order->near, hy_lazy_pivot(order->items, order->near, HY_LAZY_FEW));
 }
 
-/* hy_lazy_sift: the heap is empty, and gets the least of the others. */
+/* hy_lazy_sift: fill the empty heap with the least of the waiting items. */
 static inline void
 hy_lazy_sift(HyLazyHeap *order)
 {
@@ -128,7 +135,7 @@ hy_lazy_sift(HyLazyHeap *order)
 	hy_lazy_part(order, order->count, pivot);
 }
 
-/* hy_lazy_take: the least, where there is one. */
+/* hy_lazy_take: remove the least item.  There must be one. */
 static inline HyHeapItem
 hy_lazy_take(HyLazyHeap *order)
 {
@@ -137,7 +144,7 @@ hy_lazy_take(HyLazyHeap *order)
 	if (order->near == 0)
 		hy_lazy_sift(order);
 	taken = hy_heap_take(order->items, &order->near);
-	/* the gap behind the heap */
+	/* close the gap behind the heap */
 	order->items[order->near] = order->items[--order->count];
 	return taken;
 }

@@ -1,6 +1,6 @@
 /*
  * look_ahead.c
- *		Where the next value will lie: see look_ahead.h.
+ *		Predicts the address of the next value: see look_ahead.h.
  */
 #include "core/look_ahead.h"
 
@@ -31,7 +31,10 @@ place_of(HyLookAhead *ahead, uintptr_t at)
 	return &ahead->places[at % HY_LOOK_AHEAD_PAGE / (HY_LOOK_AHEAD_PAGE / HY_LOOK_AHEAD_PLACES)];
 }
 
-/* An exception, such as a gap between pages, does not overturn the rule. */
+/*
+ * learn: update the prediction of a section.  A single exception, such as a gap between pages, does
+ * not replace it.
+ */
 static void
 learn(HyPlace *from, intptr_t step)
 {

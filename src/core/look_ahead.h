@@ -1,16 +1,17 @@
 /*
  * look_ahead.h
- *		Where the value that is wanted next will lie, so that it can be on its way already.
+ *		Predicts the address of the next value, so that it can be prefetched.
  *
- * A scan hands values over one by one.  Each lies some kilobytes from the last, on another page of
- * memory as often as not, where the processor's own prefetching starts anew: half of the time of a
- * distance is waiting for its row.  But the addresses repeat a pattern, for rows of one size lie at
- * the same places of each page of a table, and pages often one after the other in the buffers.
- * HyLookAhead learns how far it was from each such place to the next value, and says where the next
- * value is expected once it has been right; where there is no pattern it expects nothing.
+ * A scan delivers values one by one.  Each value lies some kilobytes from the last, often on
+ * another memory page, where the hardware prefetcher has to start anew.  Half of the time of a
+ * distance computation is spent waiting for its row.  But the addresses follow a pattern: rows of
+ * one size lie at the same offsets in each page of a table, and pages are often adjacent in the
+ * buffers.  HyLookAhead records the distance from each such offset to the next value.  Once a
+ * recorded distance has proved right, HyLookAhead uses it to predict the next address.  Where there
+ * is no pattern, it predicts nothing.
  *
- * It only ever compares and adds addresses.  What it says may be wrong, or belong to nobody: it is
- * good for hy_fetch, which reads nothing, and for nothing else.
+ * It only compares and adds addresses.  A predicted address may be wrong or invalid.  Use it only
+ * with hy_fetch, which reads nothing.
  */
 #ifndef HY_LOOK_AHEAD_H
 #define HY_LOOK_AHEAD_H
@@ -18,19 +19,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A table's page, and the parts of it that are told apart. */
+/* Size of a table's page, and the number of sections into which it is divided. */
 #define HY_LOOK_AHEAD_PAGE 8192
 #define HY_LOOK_AHEAD_PLACES 8
 #define HY_CACHE_LINE 64
 
-/* HyPlace: what came after a value that began in this part of a page. */
+/* HyPlace: prediction for a value that starts in one section of a page. */
 typedef struct HyPlace
 {
-	intptr_t step; /* from there to the next value; 0: none yet */
-	int sure;      /* 0 .. 3: how often that was so, less how often it was not */
+	intptr_t step; /* distance to the next value; 0: none recorded yet */
+	int sure;      /* 0 .. 3: confirmations of step less contradictions */
 } HyPlace;
 
-/* HyLookAhead: all zero before the first value. */
+/* HyLookAhead: must be all zero before the first value. */
 typedef struct HyLookAhead
 {
 	uintptr_t last;
@@ -38,12 +39,14 @@ typedef struct HyLookAhead
 } HyLookAhead;
 
 /*
- * hy_look_ahead: value is in use now; returns where the next one is expected, or 0.  A value that is
- * in use again, at the same address, changes nothing and has no next one.
+ * hy_look_ahead: record that value is in use now, and return the expected address of the next
+ * value, or 0.  Using the same address again changes nothing and returns 0.
  */
 extern uintptr_t hy_look_ahead(HyLookAhead *ahead, const void *value);
 
-/* hy_fetch: asks for the cache lines of size bytes from an address on, whether they exist or not. */
+/*
+ * hy_fetch: prefetch the cache lines of size bytes starting at an address, which need not be valid.
+ */
 static inline void
 hy_fetch(uintptr_t address, size_t size)
 {

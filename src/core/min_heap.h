@@ -1,9 +1,9 @@
 /*
- * order.h
- *		Taking the least of many, one after another: a binary min-heap of keys and numbers.
+ * min_heap.h
+ *		A binary min-heap of keys and numbers.
  *
- * For when only some of them will be taken: making the heap costs what a look at each costs, and a
- * sort of all would cost more than all the rest of a search.
+ * It suits cases where only some of the items are taken.  Building the heap takes linear time.
+ * Sorting all items would cost more than the rest of a search.
  */
 #ifndef HY_MIN_HEAP_H
 #define HY_MIN_HEAP_H
@@ -16,7 +16,7 @@ typedef struct HyHeapItem
 	int32_t which;
 } HyHeapItem;
 
-/* hy_heap_sink: item i finds its place among those below it. */
+/* hy_heap_sink: move item i down to its place. */
 static inline void
 hy_heap_sink(HyHeapItem *items, int count, int i)
 {
@@ -38,7 +38,7 @@ hy_heap_sink(HyHeapItem *items, int count, int i)
 	items[i] = item;
 }
 
-/* hy_heap_make: a heap of what is there. */
+/* hy_heap_make: turn the items into a heap. */
 static inline void
 hy_heap_make(HyHeapItem *items, int count)
 {
@@ -49,9 +49,10 @@ hy_heap_make(HyHeapItem *items, int count)
 }
 
 /*
- * hy_heap_take: the least of a heap that is not empty.  The gap goes down to the bottom along the lesser
- * children, which takes no guess of the processor's, and the last item, which mostly belongs there, comes
- * up from it (R. Floyd's way; I. Wegener, "Bottom-up heapsort", 1993).
+ * hy_heap_take: remove the least item of a heap that is not empty.  The gap moves down to the
+ * bottom along the smaller children, which needs no unpredictable branch.  The last item, which
+ * usually belongs there, then moves up to its place (R. Floyd's method; I. Wegener, "Bottom-up
+ * heapsort", 1993).
  */
 static inline HyHeapItem
 hy_heap_take(HyHeapItem *items, int *count)
@@ -80,7 +81,7 @@ hy_heap_take(HyHeapItem *items, int *count)
 	return least;
 }
 
-/* hy_heap_add: one more; there is room for it. */
+/* hy_heap_add: add an item.  There must be room for it. */
 static inline void
 hy_heap_add(HyHeapItem *items, int *count, float key, int32_t which)
 {

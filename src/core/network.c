@@ -1,12 +1,12 @@
 /*
  * network.c
- *		Byte order, and which elements are numbers.
+ *		Byte order, and the check for elements that are not finite.
  */
 #include "core/network.h"
 
 #include <string.h>
 
-/* The loops do nothing else, so that compilers make vectors of them. */
+/* The loops do nothing else, so compilers can vectorize them. */
 void
 hy_network_order(size_t width, void *to, const void *from, int32_t n)
 {

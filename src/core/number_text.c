@@ -1,14 +1,16 @@
 /*
  * number_text.c
- *		The text form of one element of a vector.
+ *		The text form of one vector element.
  *
- * Most elements are decimals of which 19 digits and a power of ten up to 22 tell enough.  The power
- * is an exact double, and so are digits up to 2^53, so one multiplication or division gives the
- * correctly rounded double d (W. D. Clinger, "How to read floating point numbers accurately", 1990).
- * With more digits, rounding them first and dropping those after the 19th moves d by less than two
- * units in its last place.  Rounding d once more, to float, is right unless the middle between two
- * floats may lie between d and the exact value: every such middle is a double, and rounding is
- * monotonic.  Those that are near one, and all that is not a plain decimal, are strtof's.
+ * Most elements are decimals that 19 digits and a power of ten up to 22 describe well enough.  The
+ * power is an exact double, and so are digits up to 2^53.  One multiplication or division then
+ * gives the correctly rounded double d (W. D. Clinger, "How to read floating point numbers
+ * accurately", 1990).  With more digits, rounding them first and dropping those after the 19th
+ * moves d by less than two units in its last place.
+ *
+ * Rounding d once more, to float, is correct unless the midpoint between two floats may lie between
+ * d and the exact value: every such midpoint is a double, and rounding is monotonic.  Numbers near
+ * a midpoint, and everything that is not a plain decimal, are left to strtof.
  *
  * strtof obeys LC_NUMERIC, which PostgreSQL keeps at C.
  */
@@ -21,11 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DIGITS 19 /* that 64 bits hold */
+#define MAX_DIGITS 19 /* digits that 64 bits can hold */
 #define MAX_EXACT_DIGITS (UINT64_C(1) << 53)
 #define MAX_EXACT_POWER 22
 
-#define MIDDLE 0x10000000u /* between two floats, in the 29 bits that only a double has */
+#define MIDDLE 0x10000000u /* midpoint between two floats, in the 29 bits that only a double has */
 
 static bool parse_decimal(const char *text, float *value, const char **end);
 static uint64_t first_digits(const char *p, const char *end, int *power);
@@ -53,7 +55,10 @@ hy_number_parse(const char *text, float *value, const char **end)
 	return errno == ERANGE && read == 0 ? HY_TEXT_TOO_SMALL : HY_TEXT_OK;
 }
 
-/* parse_decimal: reads a decimal where that is sure to be right; false leaves it to strtof. */
+/*
+ * parse_decimal: parse a decimal if the result is certain to be correct.  Returns false to leave it
+ * to strtof.
+ */
 static bool
 parse_decimal(const char *text, float *value, const char **end)
 {
@@ -84,7 +89,7 @@ parse_decimal(const char *text, float *value, const char **end)
 	if (count == 0)
 		return false;
 	power = -(int) places;
-	/* With more digits than that, zeros in front apart, the number may have wrapped around. */
+	/* With more digits, leading zeros aside, the number may have overflowed. */
 	if (count > MAX_DIGITS)
 	{
 		for (first = begin; *first == '0' || *first == '.'; first++)
@@ -111,7 +116,7 @@ parse_decimal(const char *text, float *value, const char **end)
 		power += down ? -exponent : exponent;
 	}
 
-	/* Anything else here may belong to a form that only strtof knows. */
+	/* Any other character here may belong to a form that only strtof knows. */
 	if (*p != ',' && *p != ']' && *p != '}' && !hy_is_space(*p))
 		return false;
 	*end = p;
@@ -119,7 +124,10 @@ parse_decimal(const char *text, float *value, const char **end)
 	                     negative, value);
 }
 
-/* first_digits: the first MAX_DIGITS, zeros in front apart; power becomes that of the last of them. */
+/*
+ * first_digits: the first MAX_DIGITS digits, leading zeros aside.  *power becomes the power of the
+ * last of them.
+ */
 static uint64_t
 first_digits(const char *p, const char *end, int *power)
 {
@@ -145,8 +153,9 @@ first_digits(const char *p, const char *end, int *power)
 }
 
 /*
- * round_decimal: digits * 10^power as a float, false where this way does not prove it right.  error
- * is that of the double in units of its last place, 0 where both factors are exact.
+ * round_decimal: compute digits * 10^power as a float.  Returns false if this method cannot prove
+ * the result correct.  error is the error bound of the double in units of its last place, 0 if both
+ * factors are exact.
  */
 static bool
 round_decimal(uint64_t digits, int power, uint32_t error, bool negative, float *value)

@@ -1,6 +1,6 @@
 /*
  * number_text.h
- *		Reading one element of a vector from text, and what can be wrong with such a text.
+ *		Parsing one vector element from text, and the possible errors.
  */
 #ifndef HY_NUMBER_TEXT_H
 #define HY_NUMBER_TEXT_H
@@ -12,25 +12,24 @@ typedef enum HyTextError
 	HY_TEXT_OK = 0,
 	HY_TEXT_NO_BRACKET,   /* does not start with the opening bracket */
 	HY_TEXT_SYNTAX,       /* malformed */
-	HY_TEXT_JUNK,         /* something follows the end */
-	HY_TEXT_CUT,          /* nothing follows the closing bracket, and something must */
+	HY_TEXT_JUNK,         /* characters after the end */
+	HY_TEXT_CUT,          /* required text after the closing bracket is missing */
 	HY_TEXT_EMPTY,        /* no elements */
-	HY_TEXT_TOO_MANY,     /* more elements than there may be */
+	HY_TEXT_TOO_MANY,     /* too many elements */
 	HY_TEXT_OUT_OF_RANGE, /* an element does not fit its type; *where points at it */
-	HY_TEXT_TOO_SMALL,    /* an element is not zero, and its nearest float4 is */
+	HY_TEXT_TOO_SMALL,    /* an element is not zero, but its nearest float4 is zero */
 	HY_TEXT_NAN,          /* an element is NaN */
 	HY_TEXT_INFINITE      /* an element is infinite */
 } HyTextError;
 
 /*
- * hy_number_parse: reads the number at the start of NUL-terminated text as strtof does, which need
- * not be the end of the text.  HY_TEXT_OK and HY_TEXT_TOO_SMALL set *value and *end, the first
- * character after the number; else HY_TEXT_SYNTAX, HY_TEXT_OUT_OF_RANGE, HY_TEXT_NAN or
- * HY_TEXT_INFINITE.
+ * hy_number_parse: read the number at the start of NUL-terminated text as strtof does.  Other text
+ * may follow.  HY_TEXT_OK and HY_TEXT_TOO_SMALL set *value and *end, the first character after the
+ * number.  Otherwise returns HY_TEXT_SYNTAX, HY_TEXT_OUT_OF_RANGE, HY_TEXT_NAN or HY_TEXT_INFINITE.
  */
 extern HyTextError hy_number_parse(const char *text, float *value, const char **end);
 
-/* hy_is_space: what strtof skips in the C locale. */
+/* hy_is_space: whether strtof skips the character in the C locale. */
 static inline bool
 hy_is_space(char c)
 {
@@ -43,7 +42,7 @@ hy_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* hy_skip_spaces: the first character from p on that is no space. */
+/* hy_skip_spaces: the first character from p on that is not a space. */
 static inline const char *
 hy_skip_spaces(const char *p)
 {

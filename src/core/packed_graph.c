@@ -1,12 +1,12 @@
 /*
  * packed_graph.c
- *		How a graph lies in one stretch of memory: see packed_graph.h.
+ *		Layout of a graph in one contiguous range of memory: see packed_graph.h.
  */
 #include "core/packed_graph.h"
 
 #include <string.h>
 
-#define POLL_NODES 65536 /* between two looks at the caller's cancel */
+#define POLL_NODES 65536 /* between two polls of the caller's cancel */
 #define POLL_EDGES ((int64_t) 1 << 22)
 
 static const int64_t least[HY_PACKED_LISTS] = {1, HY_PACKED_SHORT + 1, HY_PACKED_LONG + 1};
@@ -145,7 +145,9 @@ hy_packed_graph_bytes(int64_t nodes, int64_t edges)
 	return bytes + (uint64_t) (edges < nodes ? edges : nodes) * sizeof(HyPackedRow);
 }
 
-/* count_rows: of each list; rows must ascend from 0 to the number of edges. */
+/*
+ * count_rows: count the rows of each list.  Row starts must ascend from 0 to the number of edges.
+ */
 static HyStatus
 count_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 {
@@ -209,7 +211,7 @@ take_memory(HyPackedGraph *packed, const HyAllocator *allocator)
 	return packed->row != NULL;
 }
 
-/* list_rows: where each list's rows begin is known now. */
+/* list_rows: fill the lists of rows, whose sizes are known by now, and the work of their blocks. */
 static HyStatus
 list_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 {
@@ -240,7 +242,7 @@ list_rows(const HyCsr *graph, const HyCancel *cancel, HyPackedGraph *packed)
 	return HY_OK;
 }
 
-/* blocks_of: rows of a list; a long row is a block of its own. */
+/* blocks_of: number of blocks for this many rows.  A long row is a block of its own. */
 static int64_t
 blocks_of(int64_t rows, int list)
 {

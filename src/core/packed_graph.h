@@ -1,13 +1,14 @@
 /*
  * packed_graph.h
- *		How a graph lies in one stretch of a device's memory, and what the host keeps of that.
+ *		Layout of a graph in one contiguous range of device memory, and the host's description of it.
  *
- * Four parts, each at a multiple of HY_PACKED_ALIGN: the columns and the weights of a HyCsr as they
- * are, the gain of each node, and the rows that have entries, in three lists by length, one list after
- * another, each in the order of nodes.  Who pulls takes a list at a time, and so rows that cost alike.
+ * There are four parts, each at a multiple of HY_PACKED_ALIGN: the columns of a HyCsr, its weights,
+ * the gain of each node, and the rows that have entries.  The rows form three lists by length, one
+ * after another, each in node order.  A kernel pulls one list at a time, so the rows of a pass have
+ * similar cost.
  *
- * The layout follows from the numbers of nodes and edges alone, so that its size is known before
- * anything is packed; where not all nodes have entries the end stays empty.
+ * The layout depends only on the numbers of nodes and edges, so its size is known before anything
+ * is packed.  If some nodes have no entries, the end stays unused.
  */
 #ifndef HY_PACKED_GRAPH_H
 #define HY_PACKED_GRAPH_H
@@ -21,14 +22,17 @@
 #include "core/status.h"
 
 #define HY_PACKED_ALIGN 256
-#define HY_PACKED_SHORT 8   /* entries, at most, of a row of the first list */
-#define HY_PACKED_LONG 1024 /* of the second; those of the third have more */
+#define HY_PACKED_SHORT 8   /* most entries of a row in the first list */
+#define HY_PACKED_LONG 1024 /* in the second list; rows of the third list have more */
 #define HY_PACKED_LISTS 3
 
-/* Of the first two lists so many rows are not told apart in HyPackedGraph.work; of the third each is. */
+/*
+ * Rows per block of HyPackedGraph.work in the first two lists.  In the third list each row is a
+ * block.
+ */
 #define HY_PACKED_BLOCK 64
 
-/* What a row costs beside its entries, in entries. */
+/* Fixed cost of a row, in entries. */
 #define HY_PACKED_ROW_COST 4
 
 typedef enum HyPackedPart
@@ -45,11 +49,11 @@ typedef enum HyPackedPart
 typedef struct HyPackedRow
 {
 	uint32_t row;
-	uint32_t begin; /* of its entries */
+	uint32_t begin; /* first entry */
 	uint32_t count;
 } HyPackedRow;
 
-/* HyPackedLayout: where the parts begin, and bytes of the whole. */
+/* HyPackedLayout: the offset of each part, and the size of the whole in bytes. */
 typedef struct HyPackedLayout
 {
 	uint64_t offset[HY_PACKED_PARTS];
@@ -61,36 +65,38 @@ typedef struct HyPackedGraph
 	HyPackedLayout layout;
 	int64_t nodes;
 	int64_t edges;
-	int64_t rows[HY_PACKED_LISTS];   /* of each list */
-	HyPackedRow *row;                /* all of them: the last part */
-	uint64_t *work[HY_PACKED_LISTS]; /* of the blocks of rows before each, in entries; and of all */
+	int64_t rows[HY_PACKED_LISTS];   /* rows of each list */
+	HyPackedRow *row;                /* all rows: the last part */
+	uint64_t *work[HY_PACKED_LISTS]; /* cost, in entries, of all blocks before each; last: of all */
 } HyPackedGraph;
 
-/* hy_packed_layout: of a graph of so many nodes and edges, both below 2^32. */
+/* hy_packed_layout: the layout for these numbers of nodes and edges, both below 2^32. */
 extern HyPackedLayout hy_packed_layout(int64_t nodes, int64_t edges);
 
-/* hy_packed_list: of a row with so many entries, at least one: 0, 1 or 2. */
+/* hy_packed_list: the list (0, 1 or 2) of a row with this many entries, at least one. */
 extern int hy_packed_list(int64_t entries);
 
-/* hy_packed_blocks: how many blocks the rows of a list make. */
+/* hy_packed_blocks: number of blocks in a list. */
 extern int64_t hy_packed_blocks(const HyPackedGraph *packed, int list);
 
 /*
- * hy_packed_graph_make: of a graph.  HY_OK, HY_NOMEM, HY_CANCELLED, or HY_INVALID where rows do not
- * ascend from 0 to the number of edges or an entry comes from no node: who reads what lies there by
- * this graph reads nowhere else.  On failure nothing is left allocated.
+ * hy_packed_graph_make: describe a graph for packing.  Returns HY_OK, HY_NOMEM, HY_CANCELLED, or
+ * HY_INVALID.  HY_INVALID means that row starts do not ascend from 0 to the number of edges, or
+ * that an entry refers to a node that does not exist.  Because of these checks, code that follows
+ * the packed graph never reads outside it.  On failure nothing is left allocated.
  */
 extern HyStatus hy_packed_graph_make(const HyCsr *graph, const HyAllocator *allocator,
                                      const HyCancel *cancel, HyPackedGraph *packed);
 extern void hy_packed_graph_free(HyPackedGraph *packed, const HyAllocator *allocator);
 
-/* hy_packed_graph_part: what lies in a part, where the host has it, and bytes of that. */
+/* hy_packed_graph_part: the host address of a part's contents, and their size in bytes. */
 extern const void *hy_packed_graph_part(const HyPackedGraph *packed, const HyCsr *graph,
                                         const double *gain, HyPackedPart part, uint64_t *bytes);
 
 /*
- * hy_packed_graph_in: whether every part of it lies within so many bytes, by its own numbers.
- * hy_packed_graph_bytes: what the host keeps of a graph of so many nodes and edges, at most.
+ * hy_packed_graph_in: whether every part fits within this many bytes, according to the graph's own
+ * numbers.  hy_packed_graph_bytes: most host memory needed for a graph with these numbers of nodes
+ * and edges.
  */
 extern bool hy_packed_graph_in(const HyPackedGraph *packed, uint64_t bytes);
 extern uint64_t hy_packed_graph_bytes(int64_t nodes, int64_t edges);

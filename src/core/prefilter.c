@@ -3,8 +3,9 @@
  *		The search of prefilter.h: panels of queries against blocks of targets.
  *
  * A block of targets is rounded once and stays in the second-level cache while all queries of a
- * group pass over it, a panel at a time.  What reaches a query's threshold in a block is settled
- * before the next block: best bound first, so that the threshold soon passes the rest by.
+ * group pass over it, one panel at a time.  Rows whose bound reaches a query's threshold become
+ * candidates.  Their canonical distances are computed before the next block.  The best bound comes
+ * first, so that the threshold soon excludes the rest.
  */
 #include "core/prefilter.h"
 
@@ -22,11 +23,11 @@
 #define GROUP_BYTES (8 * 1024 * 1024)
 #define MIDDLE_ROWS 256
 #define POLL_ELEMENTS (4 << 20)
-#define SETTLED_ELEMENTS 8 /* of a tile, in the time that one of a canonical distance takes */
+#define SETTLED_ELEMENTS 8 /* tile elements per element of a canonical distance, in equal time */
 
 /*
- * What this way costs, in canonical distances (bench/filter.sh): rounding a target, a query; a
- * product; and looking again at the rows that were among the k nearest of those before them.
+ * Costs in units of a canonical distance (bench/filter.sh): rounding a target or a query, one
+ * product, and examining a row that was among the k nearest of the rows before it.
  */
 #define QUERY_PRICE 25.0
 #define PRODUCT_PRICE 0.15
@@ -37,18 +38,18 @@ static const double target_price[HY_METRIC_COUNT] = {
 	[HY_METRIC_L2] = 6.5, [HY_METRIC_IP] = 4.5, [HY_METRIC_COSINE] = 3.5};
 
 /*
- * What canonical sums and the arithmetic of the test may err by, as parts of the product of the
- * lengths, and of squared lengths where those are subtracted.
+ * Error bounds of canonical sums and of the arithmetic in the test, relative to the product of the
+ * lengths, or to squared lengths where those are subtracted.
  */
 #define SUM_SLACK 4e-6
 #define SQUARE_SLACK 4e-6
 #define ROUND_UP 1.00001
 
-/* Candidate: a row whose bound reaches the threshold there was. */
+/* Candidate: a row whose bound reached the threshold when it was tested. */
 typedef struct Candidate
 {
 	float bound;
-	int32_t row; /* of the block */
+	int32_t row; /* row of the block */
 } Candidate;
 
 typedef struct Search
@@ -62,23 +63,23 @@ typedef struct Search
 	int32_t *counts;
 	const HyPairKernels *pair;
 	const HyTileKernels *tiles;
-	int group; /* queries that are rounded at a time, whole panels */
-	int block; /* targets of a block, whole panels */
+	int group; /* queries rounded at a time, in whole panels */
+	int block; /* targets per block, in whole panels */
 
 	float *middle;
 	HyPrefilterRows *query;
-	float *weight;    /* of a query of the group: w of prefilter.h */
-	float *threshold; /* t */
-	double longest;   /* the largest |q| / s of the group */
-	double roughest;  /* the largest |q - q~| / s */
+	float *weight;    /* per query of the group: w of prefilter.h */
+	float *threshold; /* t of prefilter.h */
+	double longest;   /* largest |q| / s of the group */
+	double roughest;  /* largest |q - q~| / s */
 
 	HyPrefilterRows *target;
-	float *factor; /* of a target of the block: f, u, v */
+	float *factor; /* per target of the block: f, u, v */
 	float *reach;
 	float *shift;
 
 	float *dots;      /* of a tile */
-	Candidate *found; /* a list of `block` for each query of a panel */
+	Candidate *found; /* a list of `block` candidates per query of a panel */
 	int *found_count;
 } Search;
 
@@ -112,8 +113,9 @@ hy_prefilter_allowed(void)
 }
 
 /*
- * Of rows in any order the n-th is among the k nearest so far with a chance of k / n: of the first
- * block, 2 k rows, all may be, and of the others k ln(targets / 2 k) are.
+ * Take the rows in any order.  The n-th row is among the k nearest so far with a probability of k /
+ * n.  In the first block, 2 k rows, all rows may be candidates.  Among the others, k ln(targets / 2
+ * k) are.
  */
 bool
 hy_prefilter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
@@ -183,7 +185,7 @@ hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *ta
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
-		/* a sort of many takes long */
+		/* sorting many entries takes long */
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		hy_topk_sort(&topk);
@@ -276,8 +278,8 @@ end(Search *search, const HyAllocator *allocator)
 }
 
 /*
- * first_block: as many rows as it takes to know k distances.  Before that, every row is a candidate:
- * blocks that double keep the lists short.
+ * first_block: rows of the first block, enough to know k distances.  Until then, every row is a
+ * candidate.  Doubling the blocks afterwards keeps the lists of candidates short.
  */
 static int
 first_block(const Search *search)
@@ -289,8 +291,8 @@ first_block(const Search *search)
 }
 
 /*
- * find_middle: the mean of some of the targets, evenly spread.  Any point would do; the nearer it
- * is to all, the shorter the vectors, and so the bounds.
+ * find_middle: compute the mean of an evenly spaced sample of the targets.  Any point would do.
+ * The nearer it is to all targets, the shorter the vectors, and the tighter the bounds.
  */
 static void
 find_middle(Search *search)
@@ -349,7 +351,9 @@ load_queries(Search *search, int64_t first, int count)
 	}
 }
 
-/* set_threshold: t of prefilter.h by the worst distance that still counts, rounded down. */
+/*
+ * set_threshold: compute t of prefilter.h from the worst distance that still counts, rounded down.
+ */
 static void
 set_threshold(Search *search, int64_t query, int i)
 {
@@ -372,7 +376,10 @@ set_threshold(Search *search, int64_t query, int i)
 	else
 		t = (length * length * (1 - SQUARE_SLACK) - limit * limit * (1 + SQUARE_SLACK)) /
 		    (2 * scale);
-	/* an infinity stays one: rows as far as a k-th at -infinity still count, the first of them first */
+	/*
+	 * Keep an infinity as it is.  If the k-th best distance is -infinity, rows at that distance
+	 * still count, and the first of them win.
+	 */
 	search->threshold[i] = isinf(t) ? (float) t : (float) (t - fabs(t) * 1e-6);
 }
 
@@ -441,7 +448,10 @@ search_block(Search *search, int64_t group, int queries, int64_t first, int n, i
 	return HY_OK;
 }
 
-/* propose: the rows of the block, of which n are there, that reach the thresholds of a panel. */
+/*
+ * propose: collect the candidates of a panel: rows of the block, of which n exist, that reach the
+ * threshold of a query.
+ */
 static void
 propose(Search *search, int panel, int queries, int n)
 {
@@ -486,14 +496,16 @@ propose(Search *search, int panel, int queries, int n)
 		tiles->end();
 }
 
-/* settle: canonical distances for one query's candidates of a block that begins at row first. */
+/*
+ * settle: compute canonical distances for one query's candidates.  The block begins at row first.
+ */
 static void
 settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, int n)
 {
 	HyTopK topk = {search->out + query * search->k, search->k, search->counts[query]};
 	int hole;
 
-	/* a heap: of many candidates few are taken before the threshold has passed the rest by */
+	/* A heap, because few of many candidates are taken before the threshold excludes the rest. */
 	for (hole = n / 2 - 1; hole >= 0; hole--)
 		sift_down(found, n, hole);
 	while (n > 0 && found[0].bound >= search->threshold[i])
@@ -511,7 +523,10 @@ settle(Search *search, int64_t query, int i, int64_t first, Candidate *found, in
 	}
 }
 
-/* sift_down: makes a heap, largest bound first, of the n candidates whose heaps below hole are ones. */
+/*
+ * sift_down: move the candidate at hole down, in a heap of n candidates with the largest bound
+ * first.  The subtrees below hole must already be heaps.
+ */
 static void
 sift_down(Candidate *found, int n, int hole)
 {

@@ -1,30 +1,31 @@
 /*
  * prefilter.h
- *		The nearest rows for many queries at once: rounded products propose, canonical distances
- *		decide.
+ *		Nearest rows for many queries at once: rounded products propose candidates, and canonical
+ *		distances decide.
  *
- * Queries and targets are rounded to integers (tile.h), which multiply at a multiple of the rate of
- * fp32.  With x~ for x rounded, by Cauchy and Schwarz
+ * Queries and targets are rounded to integers (tile.h), which multiply at a multiple of the rate
+ * of fp32.  With x~ for the rounded x, the Cauchy-Schwarz inequality gives
  *
  *		|<q, x> - <q~, x~>| <= |q| |x - x~| + |x~| |q - q~|
  *
- * and the lengths of what rounding took away are measured, not estimated.  So every product bounds
- * the distance from below, and a row is looked at again, by the canonical kernels (distance.h), only
- * if that bound reaches the k-th best distance so far.  What is returned has the canonical bits, and
- * is what hy_topk_search returns; a bound is never right by luck.
+ * The lengths of the rounding errors are measured, not estimated.  Every product therefore gives a
+ * lower bound of the distance.  The canonical kernels (distance.h) examine a row only if its bound
+ * reaches the k-th best distance so far.  Results have the canonical bits and equal those of
+ * hy_topk_search.  A bound always holds; it does not depend on probability.
  *
- * In units of a query's scale s, a row may be nearer than d only if
+ * In units of a query's scale s, a row can be nearer than d only if
  *
  *		f D + u + v w >= t		D: product of the integers
  *
  *		inner product	f = scale of x					t = -d / s
  *		cosine			f = scale of x / |x|			t = (1 - d) |q| / s
  *		L2				f = scale of x - c				t = (|q - c|^2 - d^2) / 2 s
- *						v = -|x - c|^2 / 2, w = 1 / s	(c: the middle of some targets)
+ *						v = -|x - c|^2 / 2, w = 1 / s	(c: the center of some targets)
  *
- * u, the reach of a row, is the bound above in the same units, with the largest |q| / s and
- * |q - q~| / s of all queries (of which most are about equal, since lengths are what sets a scale),
- * and what the canonical sums and the fp32 arithmetic of the test itself may err by.
+ * u, the reach of a row, is the error bound above in the same units.  It uses the largest values of
+ * |q| / s and |q - q~| / s among the queries of a group.  These are about equal for most queries,
+ * because the scale is set by the length.  u also covers the errors of the canonical sums and of the
+ * fp32 arithmetic in the test itself.
  */
 #ifndef HY_PREFILTER_H
 #define HY_PREFILTER_H
@@ -34,23 +35,25 @@
 #include "core/cancel.h"
 #include "core/status.h"
 
-/* hy_prefilter_allow, hy_prefilter_allowed: whether this way may be taken at all in this process. */
+/*
+ * hy_prefilter_allow, hy_prefilter_allowed: set or get whether this process may use the prefilter.
+ */
 extern void hy_prefilter_allow(bool allowed);
 extern bool hy_prefilter_allowed(void);
 
 /*
- * hy_prefilter_suits: whether this way is allowed and pays: not for L1, nor for less than about five
- * queries, nor for few targets (by k 10: for 16 queries less than 128 to 256), nor where k is a good
- * part of them.
+ * hy_prefilter_suits: whether the prefilter is allowed and saves time.  It does not for L1, for
+ * fewer than about five queries, for few targets (with k = 10 and 16 queries, fewer than 128 to
+ * 256), or when k is a large part of the targets.
  */
 extern bool
 hy_prefilter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
 
 /*
- * hy_prefilter_search: as hy_topk_search, of any shape but of metric L1 (HY_UNSUPPORTED).  limits, of
- * queries->rows, or NULL: rows at a greater distance than its query's need not be found.  Takes up
- * to about 16 MB besides what k makes of it.  HY_INVALID, HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or
- * HY_OK.
+ * hy_prefilter_search: like hy_topk_search, for any shape, but not for L1 (HY_UNSUPPORTED).  limits
+ * has queries->rows entries or is NULL.  Rows farther than their query's limit may be missing from
+ * the result.  Needs up to about 16 MB, plus memory that grows with k.  Returns HY_INVALID,
+ * HY_NOMEM, HY_CANCELLED, HY_UNSUPPORTED, or HY_OK.
  */
 extern HyStatus
 hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets, int32_t k,
@@ -58,8 +61,9 @@ hy_prefilter_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *ta
                     int32_t *counts, const HyCancel *cancel);
 
 /*
- * hy_nearest_search: hy_topk_search by whichever way suits, with the same bits: the filter takes its
- * memory from allocator, and where that is NULL or has none the canonical kernels go alone.
+ * hy_nearest_search: hy_topk_search by the faster method, with the same bits.  The prefilter
+ * allocates its memory from allocator.  If allocator is NULL or out of memory, only the canonical
+ * kernels are used.
  */
 extern HyStatus hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                   int32_t k, const double *limits, const HyAllocator *allocator,

@@ -2,9 +2,9 @@
  * prefilter_rows.c
  *		Rounding rows for prefilter.c.
  *
- * A scale is the smallest at which neither the length of the integers nor the largest of them is
- * too much for the tiles.  Most rows are held by their length, so it is about the same part of the
- * length for all of them.
+ * The scale of a row is the smallest at which neither the length of the integers nor the largest of
+ * them exceeds the limits of the tiles.  For most rows the length is the limit, so the scale is
+ * about the same fraction of the length for all of them.
  */
 #include "core/prefilter_rows.h"
 
@@ -17,7 +17,7 @@
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* HyTileKernels.quantise errs by less, but for what SUM_SLACK allows */
+#define REST_MARGIN 1.02f /* above the error of HyTileKernels.quantise beyond SUM_SLACK */
 #define ADD_STEP 16
 
 static int room_in_panels(int width, int room);
@@ -110,7 +110,7 @@ hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t fi
 	}
 }
 
-/* In steps of a fixed length, of which the compiler makes vector instructions. */
+/* Works in steps of a fixed length, which the compiler can vectorize. */
 void
 hy_add_scaled(float *out, const float *a, const float *b, float scale, int n)
 {
@@ -135,7 +135,7 @@ room_in_panels(int width, int room)
 	return (room + width - 1) / width * width;
 }
 
-/* row_of: a row as fp32, moved by the middle; good until the next. */
+/* row_of: a row as fp32, relative to middle.  Valid until the next call. */
 static const float *
 row_of(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t row)
 {
@@ -181,7 +181,10 @@ round_row(HyPrefilterRows *rows, const float *x, int i, int16_t *whole)
 	if (scale < largest / tiles->largest_element)
 		scale = largest / tiles->largest_element;
 	memset((char *) whole + filled, 0, (size_t) rows->padded * sizeof(int16_t) - filled);
-	/* a margin for the inverse's own rounding, lest the largest rounds beyond what there is */
+	/*
+	 * A margin for the rounding of the inverse, so that the largest element cannot exceed the
+	 * range.
+	 */
 	scale *= 1 + 1e-6;
 	rest = sqrtf(tiles->quantise(x, rows->dims, (float) (1 / scale), (float) scale, whole));
 	rest *= REST_MARGIN;

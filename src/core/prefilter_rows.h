@@ -1,6 +1,6 @@
 /*
  * prefilter_rows.h
- *		Rows of a matrix rounded to integers, in panels, and what that took away from each.
+ *		Rows of a matrix rounded to integers, in panels, with the rounding error of each row.
  */
 #ifndef HY_PREFILTER_ROWS_H
 #define HY_PREFILTER_ROWS_H
@@ -13,8 +13,8 @@
 typedef enum HyRowKind
 {
 	HY_ROW_BOUNDED = 0,
-	HY_ROW_UNBOUNDED, /* too short or too long for its integers to say anything */
-	HY_ROW_NEVER      /* has no distance to anything: a zero vector under cosine */
+	HY_ROW_UNBOUNDED, /* too short or too long for its integers to give a bound */
+	HY_ROW_NEVER      /* has no distance to any row: a zero vector under cosine */
 } HyRowKind;
 
 typedef enum HyPanelSide
@@ -24,46 +24,52 @@ typedef enum HyPanelSide
 } HyPanelSide;
 
 /*
- * HyPrefilterRows: room for some rows.  Lengths are those of x - middle, under cosine as parts of |x|,
- * so that length is 1.
+ * HyPrefilterRows: room for some rows.  Lengths are those of x - middle.  Under cosine they are
+ * relative to |x|, so length is 1.
  */
 typedef struct HyPrefilterRows
 {
 	HyMetric metric;
 	const HyTileKernels *tiles;
 	int dims;
-	int padded; /* units of two bytes of a row: dims, in whole runs */
+	int padded; /* two-byte units per row: dims, rounded up to whole runs */
 	HyPanelSide side;
-	int width;           /* vectors of a panel */
-	const float *middle; /* dims; NULL: zero */
+	int width;           /* vectors per panel */
+	const float *middle; /* dims elements; NULL: zero */
 
 	int16_t *panels; /* of padded * width elements each */
 	HyRowKind *kind;
-	float *scale;  /* of the integers */
+	float *scale;  /* scale of the integers */
 	float *length; /* |x| */
-	float *rest;   /* at least |x - scale X| */
-	float *norm;   /* canonical sum of squares of the row as it is; only under cosine */
+	float *rest;   /* upper bound of |x - scale X| */
+	float *norm;   /* canonical sum of squares of the original row; only for cosine */
 
-	int16_t *whole; /* rows of one panel, one after the other */
+	int16_t *whole; /* rows of one panel, contiguous */
 	float *row;     /* one row, widened and moved */
 } HyPrefilterRows;
 
-/* hy_prefilter_rows_create: room for `room` rows, in panels of one side.  NULL: out of memory. */
+/*
+ * hy_prefilter_rows_create: allocate room for `room` rows, in panels of one side.  Returns NULL
+ * when out of memory.
+ */
 extern HyPrefilterRows *
 hy_prefilter_rows_create(const HyAllocator *allocator, HyMetric metric, const HyTileKernels *tiles,
                          int dims, HyPanelSide side, int room);
 
-/* hy_prefilter_rows_free: NULL is allowed. */
+/* hy_prefilter_rows_free: rows may be NULL. */
 extern void hy_prefilter_rows_free(const HyAllocator *allocator, HyPrefilterRows *rows);
 
-/* hy_prefilter_rows_load: rows first .. first + n - 1 of the matrix, n within the room. */
+/*
+ * hy_prefilter_rows_load: load rows first .. first + n - 1 of the matrix.  n must not exceed the
+ * room.
+ */
 extern void
 hy_prefilter_rows_load(HyPrefilterRows *rows, const HyMatrix *matrix, int64_t first, int n);
 
-/* hy_add_scaled: out = a + scale * b, n elements; out may be a or b. */
+/* hy_add_scaled: out = a + scale * b, n elements.  out may be a or b. */
 extern void hy_add_scaled(float *out, const float *a, const float *b, float scale, int n);
 
-/* hy_prefilter_rows_panel: the panel that begins with row i, a multiple of the width. */
+/* hy_prefilter_rows_panel: the panel that starts with row i, a multiple of the width. */
 static inline const int16_t *
 hy_prefilter_rows_panel(const HyPrefilterRows *rows, int i)
 {

@@ -1,16 +1,16 @@
 /*
  * random.h
- *		Random numbers by a counter: the same on every machine, and the n-th without those before.
+ *		Counter-based random numbers, the same on every machine, with direct access to each.
  *
- * The finaliser of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators",
- * 2014, of equidistant numbers.
+ * The finalizer of G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number
+ * generators", 2014, applied to equidistant numbers.
  */
 #ifndef HY_RANDOM_H
 #define HY_RANDOM_H
 
 #include <stdint.h>
 
-/* hy_random: 64 bits, of that number in the series of that seed. */
+/* hy_random: 64 random bits: number `counter` of the series with this seed. */
 static inline uint64_t
 hy_random(uint64_t seed, uint64_t counter)
 {
@@ -21,7 +21,7 @@ hy_random(uint64_t seed, uint64_t counter)
 	return bits ^ bits >> 31;
 }
 
-/* hy_random_unit: in [0, 1), a multiple of 2^-53. */
+/* hy_random_unit: a number in [0, 1), a multiple of 2^-53. */
 static inline double
 hy_random_unit(uint64_t seed, uint64_t counter)
 {

@@ -1,6 +1,6 @@
 /*
  * rotation.c
- *		The signs of a rotation, and which level runs it.
+ *		The signs of a rotation, and the choice of the level that runs it.
  */
 #include "core/rotation.h"
 
@@ -12,7 +12,7 @@
 #include "core/random.h"
 #include "core/rotation_levels.h"
 
-#define ALIGNMENT 64 /* a load of the widest registers then meets one line of the cache */
+#define ALIGNMENT 64 /* a load of the widest register touches one cache line */
 
 HyStatus
 hy_rotation_init(HyRotation *rotation, int dims, uint64_t seed, const HyAllocator *allocator)

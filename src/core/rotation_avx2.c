@@ -57,7 +57,9 @@ reg_mul(__m256 a, __m256 b)
 	return _mm256_mul_ps(a, b);
 }
 
-/* A product with 1 or -1 is exact, so this is the addition or the subtraction. */
+/*
+ * Multiplying by 1 or -1 is exact, so each fused operation equals the addition or the subtraction.
+ */
 PRIMITIVE __m256
 reg_within(__m256 r)
 {

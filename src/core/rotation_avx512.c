@@ -1,6 +1,8 @@
 /*
  * rotation_avx512.c
- *		The rounds of a rotation in 512-bit registers.  HY_SIMD_HEADER as in distance_avx512.c.
+ *		The rounds of a rotation in 512-bit registers.
+ *
+ * HY_SIMD_HEADER: see distance_avx512.c.
  */
 #include "core/rotation_levels.h"
 
@@ -62,11 +64,13 @@ reg_mul(__m512 a, __m512 b)
 	return _mm512_mul_ps(a, b);
 }
 
-/* swap_lanes: of 128 bits, the neighbours (0xb1) or the halves (0x4e). */
+/* swap_lanes: swap neighboring 128-bit lanes (0xb1) or halves (0x4e). */
 #define swap_lanes(r, how)                                                                         \
 	_mm512_castsi512_ps(_mm512_shuffle_i32x4(_mm512_castps_si512(r), _mm512_castps_si512(r), how))
 
-/* A product with 1 or -1 is exact, so this is the addition or the subtraction. */
+/*
+ * Multiplying by 1 or -1 is exact, so each fused operation equals the addition or the subtraction.
+ */
 PRIMITIVE __m512
 reg_within(__m512 r)
 {

@@ -1,7 +1,8 @@
 /*
  * rotation_levels.h
- *		The rounds of a rotation, in place, one function a level; to be reached through
- *		hy_rotation_apply, which knows which of them this processor may run.
+ *		The rounds of a rotation, in place, one function per level.
+ *
+ * Use hy_rotation_apply.  It knows which levels this processor can run.
  */
 #ifndef HY_ROTATION_LEVELS_H
 #define HY_ROTATION_LEVELS_H

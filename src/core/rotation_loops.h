@@ -1,31 +1,31 @@
 /*
  * rotation_loops.h
- *		The rounds of a rotation, once for all instruction sets.
+ *		The rounds of a rotation, shared by all instruction sets.
  *
- * A file that includes this describes its registers first:
+ * A file that includes this header first defines its registers:
  *
  *		HY_ROTATE				name of the function
  *		HY_TARGET				function attribute that enables the instructions, or nothing
- *		HyReg, HY_REG_FLOATS	a register of so many floats, a power of two up to 16
+ *		HyReg, HY_REG_FLOATS	a register and its number of floats, a power of two up to 16
  *		HY_UNROLL				pragma that unrolls a loop over registers, or nothing
  *
  *		reg_load(p)				reg_store(p, r)
  *		reg_add(a, b)			reg_sub(a, b)		reg_mul(a, b)
- *		reg_all(f)				f in all of its places
+ *		reg_all(f)				f in every lane
  *		reg_within(r)			the butterflies at distances below HY_REG_FLOATS, ascending
  *
- * A butterfly at distance h turns x[i] and x[i + h] into their sum and their difference, for each i
- * that has no bit h.  A transform takes the distances 1, 2, 4, ... in turn: which elements are done
- * first within a distance, and whether several distances are done while the elements are in
- * registers, changes no bit.
+ * A butterfly at distance h replaces x[i] and x[i + h] with their sum and their difference, for
+ * each i in which bit h is not set.  A transform takes the distances 1, 2, 4, ... in turn.  The
+ * order of elements within a distance does not affect the bits of the result.  Nor does doing
+ * several distances while the elements are in registers.
  */
 #include <stddef.h>
 
 #define HY_INLINE static inline __attribute__((always_inline)) HY_TARGET
-#define HY_HALF_TURN 0.70710678118654752440f /* the root of 1/2 */
+#define HY_HALF_TURN 0.70710678118654752440f /* square root of 1/2 */
 #define HY_STEP_REGS (HY_ROTATION_STEP / HY_REG_FLOATS)
 
-/* butterflies: between `count` registers, at distances 1, 2, 4, ... of them. */
+/* butterflies: between `count` registers, at distances of 1, 2, 4, ... registers. */
 HY_INLINE void
 butterflies(HyReg *r, int count)
 {
@@ -49,7 +49,7 @@ butterflies(HyReg *r, int count)
 	}
 }
 
-/* first_distances: signs and scale, and distances below HY_ROTATION_STEP. */
+/* first_distances: apply signs and scale, and the distances below HY_ROTATION_STEP. */
 HY_INLINE void
 first_distances(float *x, const float *factors)
 {
@@ -66,7 +66,7 @@ first_distances(float *x, const float *factors)
 		reg_store(x + i * HY_REG_FLOATS, r[i]);
 }
 
-/* distances_from: the distances h, 2 h, ... below h * count, count being a constant. */
+/* distances_from: the distances h, 2 h, ... below h * count.  count is a constant. */
 HY_INLINE void
 distances_from(float *x, int part, int h, int count)
 {

@@ -57,7 +57,9 @@ reg_mul(float32x4_t a, float32x4_t b)
 	return vmulq_f32(a, b);
 }
 
-/* A product with 1 or -1 is exact, so this is the addition or the subtraction. */
+/*
+ * Multiplying by 1 or -1 is exact, so each fused operation equals the addition or the subtraction.
+ */
 PRIMITIVE float32x4_t
 reg_within(float32x4_t r)
 {

@@ -1,7 +1,8 @@
 /*
  * score.c
- *		Queries against codes, some blocks at a time, which stay in the cache while every query meets
- *		them.
+ *		Scores queries against codes, some blocks at a time.
+ *
+ * The blocks stay in the cache while every query is scored against them.
  */
 #include "core/score.h"
 
@@ -9,9 +10,9 @@
 
 #include "core/topk.h"
 
-#define CHUNK_BYTES (256 * 1024) /* of codes that all queries meet before others */
-#define PIECE 16                 /* blocks of a list that are scored before the heap is told */
-#define POLL_BYTES (1024 * 1024) /* of codes, between two looks at cancel */
+#define CHUNK_BYTES (256 * 1024) /* of codes scored against all queries before the next */
+#define PIECE 16                 /* blocks of a list scored before the heap is updated */
+#define POLL_BYTES (1024 * 1024) /* of codes, between two polls of cancel */
 
 static int32_t list_of(const HyScoreRows *rows, int32_t block);
 static void meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query,
@@ -35,7 +36,7 @@ hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNe
 		counts[q] = 0;
 	at_a_time = (int32_t) (CHUNK_BYTES / hy_code_block_size(rows->padded));
 	at_a_time = at_a_time > 1 ? at_a_time : 1;
-	/* The answers serve as heaps until all rows have passed. */
+	/* out serves as the heaps until all rows have been scored. */
 	for (left = rows->blocks; left > 0; left -= at_a_time)
 	{
 		int32_t first = rows->first + rows->blocks - left;
@@ -67,14 +68,14 @@ hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k, HyNe
 	return HY_OK;
 }
 
-/* list_of: the list that has this block. */
+/* list_of: the list that contains this block. */
 static int32_t
 list_of(const HyScoreRows *rows, int32_t block)
 {
 	int32_t low = 0;
 	int32_t high = rows->lists;
 
-	/* list `low` begins at or before it, list `high` after it */
+	/* list `low` begins at or before the block, list `high` after it */
 	while (high - low > 1)
 	{
 		int32_t middle = low + (high - low) / 2;
@@ -87,7 +88,7 @@ list_of(const HyScoreRows *rows, int32_t block)
 	return low;
 }
 
-/* meet: a query meets blocks first .. end - 1. */
+/* meet: score a query against blocks first .. end - 1. */
 static void
 meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int32_t first,
      int32_t end, HyTopK *least)
@@ -106,7 +107,7 @@ meet(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t query, int3
 	}
 }
 
-/* meet_list: blocks of one list. */
+/* meet_list: score a query against blocks of one list. */
 static void
 meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limits, int32_t first,
           int32_t end, HyTopK *least)
@@ -124,7 +125,7 @@ meet_list(const HyScoreRows *rows, const HyCodeQuery *query, HyCodeLimits *limit
 		blocks.factors =
 			(const HyCodeFactors *) (const void *) ((const char *) rows->factors +
 		                                            (size_t) first * rows->factor_stride);
-		/* a bound as low as the worst may still come before it by its row */
+		/* a bound equal to the worst may still precede it by row number */
 		if (least->count == least->k)
 			limits->threshold = (float) least->items[0].distance;
 		hy_code_score(query, &blocks, limits, estimates, lowers, masks);

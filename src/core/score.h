@@ -1,14 +1,14 @@
 /*
  * score.h
- *		The rows that may be nearest to each of many queries, by codes of many lists.
+ *		Candidate rows for each of many queries, from the codes of many lists.
  *
- * What a search in all lists of an index begins with: of every row a lower bound of its distance
- * (codes.h), of which each query keeps the k least.  Who then looks at vectors, in this order, is done
- * when the next bound is above what he has.
+ * This is the first step of a search in all lists of an index.  Each row gets a lower bound of its
+ * distance (codes.h), and each query keeps the k rows with the least bounds.  The caller then reads
+ * vectors in this order, and stops when the next bound is above the distances that it has found.
  *
- * Bounds are those of hy_code_score, so that answers have the same bits on every instruction set and
- * every device; and rows are totally ordered by (bound, row), so that they are the same in whatever
- * pieces they are computed.  A bound that is not a number is -INFINITY: its row is never lost.
+ * Bounds are those of hy_code_score, so results have the same bits on every instruction set and
+ * device.  Rows are totally ordered by (bound, row), so results do not depend on how the work is
+ * divided.  A NaN bound becomes -INFINITY, so its row is never lost.
  */
 #ifndef HY_SCORE_H
 #define HY_SCORE_H
@@ -20,11 +20,11 @@
 #include "core/codes.h"
 #include "core/status.h"
 
-#define HY_SCORE_MOST 1024 /* rows that a query keeps */
+#define HY_SCORE_MOST 1024 /* most rows that a query keeps */
 
 /*
- * HyScoreRows: blocks of codes, list by list.  Row i of block b has the number b * HY_CODE_ROWS + i,
- * whichever blocks count.
+ * HyScoreRows: blocks of codes, list by list.  Row i of block b has number b * HY_CODE_ROWS + i, no
+ * matter which blocks are scored.
  */
 typedef struct HyScoreRows
 {
@@ -35,8 +35,8 @@ typedef struct HyScoreRows
 	size_t code_stride; /* bytes from one block's codes to the next */
 	const HyCodeFactors *factors;
 	size_t factor_stride;  /* bytes, a multiple of 4 */
-	const uint32_t *live;  /* of each block: bit i: row i counts */
-	int32_t first, blocks; /* that are scored, among those of the lists */
+	const uint32_t *live;  /* per block; bit i: row i is live */
+	int32_t first, blocks; /* range of blocks to score */
 } HyScoreRows;
 
 /* HyScoreReach: how far the centroid of a list is from a query. */
@@ -52,23 +52,27 @@ typedef struct HyScoreQueries
 	const HyCodeQuery *query;
 	const HyScoreReach *reach; /* of query q and list l: number q * reach_stride + l */
 	int64_t reach_stride;
-	float eps; /* deviations to allow for */
+	float eps; /* standard deviations to allow for */
 } HyScoreQueries;
 
-/* hy_score_rows: rows that are scored, live or dead. */
+/* hy_score_rows: number of rows that are scored, live or dead. */
 static inline int64_t
 hy_score_rows(const HyScoreRows *rows)
 {
 	return (int64_t) rows->blocks * HY_CODE_ROWS;
 }
 
-/* hy_score_check: HY_INVALID unless these are as said above and k is 1 .. HY_SCORE_MOST. */
+/*
+ * hy_score_check: return HY_INVALID unless the arguments are as described above and k is 1 ..
+ * HY_SCORE_MOST.
+ */
 extern HyStatus hy_score_check(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k);
 
 /*
- * hy_score: for each query the k live rows with the least lower bounds, ascending by bound and row.
- * out holds count * k entries, those of query q from q * k; counts[q] says how many there are.  Works
- * in place, allocates nothing.  HY_INVALID, HY_CANCELLED, or HY_OK.
+ * hy_score: for each query, find the k live rows with the least lower bounds, ascending by bound
+ * and row.  out holds count * k entries; those of query q start at q * k.  counts[q] is the number
+ * of rows found.  Works in place and allocates nothing.  Returns HY_INVALID, HY_CANCELLED, or
+ * HY_OK.
  */
 extern HyStatus hy_score(const HyScoreRows *rows, const HyScoreQueries *queries, int32_t k,
                          HyNeighbor *out, int32_t *counts, const HyCancel *cancel);

@@ -1,6 +1,6 @@
 /*
  * score_check.c
- *		Whether scoring makes sense: a file of its own, for plug-ins that do not score.
+ *		Validates the input of scoring, in a separate file for plug-ins that do not score.
  */
 #include <math.h>
 #include <stdbool.h>

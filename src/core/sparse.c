@@ -1,7 +1,9 @@
 /*
  * sparse.c
- *		Distances and order of sparse vectors: two ascending lists of indices, merged; or, where not
- *		much is absent, made dense and left to the dense kernels, which give the same bits.
+ *		Distances and order of sparse vectors.
+ *
+ * Two ascending lists of indices are merged.  If few elements are absent, the vectors are made
+ * dense and passed to the dense kernels instead, which give the same bits.
  */
 #include "core/sparse.h"
 
@@ -16,9 +18,9 @@
 #define HY_BLOCK (HY_LANES * HY_FLUSH_STEPS)
 
 /*
- * A step of a merge takes some ten cycles, since the one before has to say which list goes on; a
- * dense kernel takes eight elements in about one, be they absent or not, but has first to be given
- * all of them.
+ * A merge step takes about ten cycles, because the previous step must first decide which list
+ * advances.  A dense kernel takes about one cycle for eight elements, absent or not, but all of
+ * them must be written first.
  */
 #define DENSE_DIMS_AN_ELEMENT 16
 
@@ -33,17 +35,18 @@ typedef enum SumOp
 } SumOp;
 
 /*
- * Lanes: the state of a canonical sum.  A lane goes to its twin when an element of a later block
- * comes to it, or at the end: between two flushes of the dense order it gets nothing but +0.
+ * Lanes: the state of a canonical sum.  A lane is flushed to its twin when an element of a later
+ * block is added to it, or at the end.  Between two flushes of the dense order, a lane receives
+ * only +0 from absent elements.
  */
 typedef struct Lanes
 {
 	float lane[HY_LANES];
-	uint32_t block[HY_LANES]; /* of the elements in lane */
+	uint32_t block[HY_LANES]; /* block of the elements in lane */
 	double twin[HY_LANES];
 } Lanes;
 
-/* DensePair: two vectors with what they lack. */
+/* DensePair: two vectors with their absent elements filled in. */
 typedef struct DensePair
 {
 	float left[HY_SPARSE_DENSE_DIMS];
@@ -58,7 +61,7 @@ typedef struct Merge
 	int32_t j;
 } Merge;
 
-/* Pair: the elements of both at one index where at least one has any. */
+/* Pair: the elements of both vectors at one index where at least one is present. */
 typedef struct Pair
 {
 	int32_t index;
@@ -176,7 +179,7 @@ merge_of(const HySparse *a, const HySparse *b)
 	return merge;
 }
 
-/* next_pair: steps to the next index; false at the end of both. */
+/* next_pair: advance to the next index.  Returns false at the end of both lists. */
 HY_INLINE bool
 next_pair(Merge *merge, Pair *pair)
 {
@@ -187,7 +190,7 @@ next_pair(Merge *merge, Pair *pair)
 
 	if (i < a->count && j < b->count)
 	{
-		/* Which of two random lists comes next is not to be predicted: no branches on it. */
+		/* The next of two random lists is unpredictable, so this code does not branch on it. */
 		int32_t left = a->indices[i];
 		int32_t right = b->indices[j];
 		bool from_a = left <= right;
@@ -236,14 +239,14 @@ hy_sparse_compare(const HySparse *a, const HySparse *b)
 	return (a->dims > b->dims) - (a->dims < b->dims);
 }
 
-/* fused: whether the function that this is compiled into has the instruction. */
+/* multiply_add: fl(a * b + c).  fused: whether the enclosing function may use the instruction. */
 HY_INLINE float
 multiply_add(bool fused, float a, float b, float c)
 {
 	return fused ? __builtin_fmaf(a, b, c) : hy_fma(a, b, c);
 }
 
-/* float_if: value, or +0 unless it is wanted; without a branch, as nobody could predict it. */
+/* float_if: value if wanted, else +0.  Branch-free, because the branch would be unpredictable. */
 HY_INLINE float
 float_if(bool wanted, float value)
 {
@@ -255,7 +258,7 @@ float_if(bool wanted, float value)
 	return value;
 }
 
-/* add_pair: the elements x and y at index, of which one may be absent. */
+/* add_pair: add the elements x and y at index.  One of them may be absent. */
 HY_INLINE void
 add_pair(SumOp op, bool fused, Lanes *lanes, int32_t index, float x, float y)
 {
@@ -302,7 +305,7 @@ HY_INLINE float
 sum_pairs(SumOp op, bool fused, const HySparse *a, const HySparse *b)
 {
 	Lanes lanes;
-	/* copies, so that what is written to lanes cannot change them */
+	/* local copies, which writes to lanes cannot change */
 	const int32_t *left = a->indices;
 	const int32_t *right = b->indices;
 	const float *x = a->values;
@@ -326,7 +329,7 @@ sum_pairs(SumOp op, bool fused, const HySparse *a, const HySparse *b)
 		bool from_a = first <= second;
 		bool from_b = second <= first;
 
-		/* The product with an absent element is a zero. */
+		/* A product with an absent element is zero. */
 		if (op != SUM_IP)
 			add_pair(op, fused, &lanes, from_a ? first : second, float_if(from_a, x[i]),
 			         float_if(from_b, y[j]));
@@ -361,7 +364,7 @@ sum_plain(SumOp op, const HySparse *a, const HySparse *b)
 
 #if defined(__x86_64__)
 
-/* Every level but the scalar one has the fused instruction; wider registers have no use here. */
+/* Every level except scalar has the fused instruction.  Wider registers would not help here. */
 static __attribute__((target("avx2,fma"))) float
 sum_fused(SumOp op, const HySparse *a, const HySparse *b)
 {

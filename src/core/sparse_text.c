@@ -68,8 +68,8 @@ hy_sparse_parse(const char *text, HySparseElement *out, int32_t max, int32_t *co
 }
 
 /*
- * parse_element: reads index:value.  *where becomes what follows, spaces apart, or where an error
- * was noticed: for one of the value, its beginning.
+ * parse_element: read index:value.  *where becomes the next character after spaces, or the position
+ * of an error.  For an error in the value, that is the start of the value.
  */
 static HyTextError
 parse_element(const char *p, HySparseElement *element, const char **where)
@@ -79,7 +79,7 @@ parse_element(const char *p, HySparseElement *element, const char **where)
 
 	if (!parse_integer(p, &index, &p))
 		return HY_TEXT_SYNTAX;
-	/* The lowest index has no predecessor, and any negative one is as wrong. */
+	/* The lowest integer has no predecessor.  Any negative index is equally invalid. */
 	element->index = index < 1 ? -1 : index - 1;
 
 	p = hy_skip_spaces(p);
@@ -89,7 +89,7 @@ parse_element(const char *p, HySparseElement *element, const char **where)
 	p = hy_skip_spaces(p + 1);
 	*where = p;
 	error = hy_number_parse(p, &element->value, &p);
-	/* To be left out is for zeros, not for what has become one. */
+	/* Zeros are left out, but a number that only rounds to zero is an error. */
 	if (error == HY_TEXT_TOO_SMALL)
 		return HY_TEXT_OUT_OF_RANGE;
 	if (error != HY_TEXT_OK)
@@ -98,7 +98,9 @@ parse_element(const char *p, HySparseElement *element, const char **where)
 	return HY_TEXT_OK;
 }
 
-/* parse_integer: a decimal, beyond int32_t the end of its range; false where there is none. */
+/*
+ * parse_integer: read a decimal, clamped to the range of int32_t.  Returns false if there is none.
+ */
 static bool
 parse_integer(const char *text, int32_t *value, const char **end)
 {
@@ -123,7 +125,7 @@ parse_integer(const char *text, int32_t *value, const char **end)
 	return true;
 }
 
-/* sort: what is written by our own output function is in order. */
+/* sort: sort the elements by index.  The text of our own output function is already in order. */
 static void
 sort(HySparseElement *elements, int32_t n)
 {

@@ -2,10 +2,11 @@
  * spread.c
  *		Activation spreading on the CPU.
  *
- * A hop pulls: each row gathers from its sources.  When what fires reaches only a small part of
- * the graph, only the rows it reaches are pulled, whole, by the same kernel, so the bits are those
- * of pulling all rows: a row that nothing reaches would sum zeros.  Nodes with activation in the
- * current hop are a bitmap, which is walked in id order for what must be summed in id order.
+ * A hop pulls: each row gathers from its sources.  If the firing nodes reach only a small part of
+ * the graph, only the rows that they reach are pulled.  Each of these rows is pulled whole and by
+ * the same kernel, so the bits equal those of pulling all rows: a row that nothing reaches would
+ * sum zeros.  A bitmap marks the nodes with activation in the current hop.  It is walked in id
+ * order where sums must follow id order.
  */
 #include "core/spread.h"
 
@@ -18,7 +19,7 @@
 /* Entries between two polls of the caller's cancel: about 0.3 ms; a multiple of the lanes. */
 #define BLOCK 65536
 
-/* A sparse hop is worth it when it touches less than 1 / SPARSE_SHARE of the entries. */
+/* A sparse hop pays if it touches less than 1 / SPARSE_SHARE of the entries. */
 #define SPARSE_SHARE 4
 
 /* Walk: the state of one set of seeds on its way through the graph. */
@@ -29,7 +30,7 @@ typedef struct Walk
 	const HySpreadParams *params;
 	const HyCancel *cancel;
 	HySpreadPull pull;
-	double *y;        /* activation that arrived in the last hop; of no meaning outside active */
+	double *y;        /* activation that arrived in the last hop; undefined outside active */
 	double *charge;   /* c_i = f_i * gain_i; 0 where node i does not fire */
 	int32_t *fired;   /* times each node has fired; NULL without refire */
 	uint64_t *active; /* bitmap: y is not 0 */
@@ -123,7 +124,7 @@ done:
 	return status;
 }
 
-/* walk_set: all hops of one set of seeds. */
+/* walk_set: run all hops of one set of seeds. */
 static HyStatus
 walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 {
@@ -162,7 +163,7 @@ walk_set(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 	return HY_OK;
 }
 
-/* place_seeds: y_0, a and hop, and everything else as nothing had happened. */
+/* place_seeds: set y_0, a and hop, and reset all other state. */
 static void
 place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 {
@@ -189,8 +190,8 @@ place_seeds(Walk *walk, const HySpreadSeeds *seeds, int32_t set)
 }
 
 /*
- * fire: sets the charge of the nodes that fire; *reach is the number of entries that leave them.
- * False when no node fires.
+ * fire: set the charge of the nodes that fire, and *reach to the number of entries that leave them.
+ * Returns false when no node fires.
  */
 static bool
 fire(Walk *walk, int64_t *reach)
@@ -229,8 +230,8 @@ fire(Walk *walk, int64_t *reach)
 }
 
 /*
- * mark_reached: whether to pull only the rows that are reached, which are then marked in next.
- * A charge of 0 reaches nothing: all it could add is 0.
+ * mark_reached: decide whether to pull only the rows that are reached, and if so, mark them in
+ * next.  A charge of 0 reaches nothing, because it could only add 0.
  */
 static bool
 mark_reached(Walk *walk, int64_t reach)
@@ -274,7 +275,7 @@ mark_reached(Walk *walk, int64_t reach)
 	return sparse;
 }
 
-/* pull_all: y of every row, in blocks of about BLOCK entries or rows. */
+/* pull_all: compute y of every row, in blocks of about BLOCK entries or rows. */
 static HyStatus
 pull_all(Walk *walk)
 {
@@ -299,7 +300,7 @@ pull_all(Walk *walk)
 	return HY_OK;
 }
 
-/* pull_reached: y of the rows marked in next. */
+/* pull_reached: compute y of the rows marked in next. */
 static HyStatus
 pull_reached(Walk *walk)
 {
@@ -345,7 +346,7 @@ fold(double *lane)
 	return lane[0];
 }
 
-/* pull_range: rows from .. to - 1; a row longer than a block must be alone. */
+/* pull_range: compute y of rows from .. to - 1.  A row longer than a block must be alone. */
 static HyStatus
 pull_range(Walk *walk, int64_t from, int64_t to)
 {
@@ -367,14 +368,14 @@ pull_range(Walk *walk, int64_t from, int64_t to)
 		if (hy_cancelled(walk->cancel))
 			return HY_CANCELLED;
 	}
-	/* of a maximum only lane 0 is used, and adding zeros to it changes nothing */
+	/* A maximum uses only lane 0; adding the other lanes, which are 0, changes nothing. */
 	walk->y[from] = fold(lane);
 	return HY_OK;
 }
 
 /*
- * arrive: after a pull: clears the charges, makes the new y active, and combines it into the
- * answer.  everywhere: any row may have a new y, else those marked in next.
+ * arrive: finish a pull.  Clears the charges, makes the new y active, and combines it into the
+ * result.  everywhere: any row may have a new y; otherwise only those marked in next.
  */
 static void
 arrive(Walk *walk, bool everywhere, int32_t hop)
@@ -402,7 +403,7 @@ arrive(Walk *walk, bool everywhere, int32_t hop)
 			int64_t i = w * 64 + __builtin_ctzll(bits);
 			double y = walk->y[i];
 
-			/* not "y > 0": what overflowed to NaN must show in the answer */
+			/* not "y > 0": an overflow to NaN must show in the result */
 			if (y == 0)
 				continue;
 			arrived |= bits & -bits;
@@ -418,7 +419,7 @@ arrive(Walk *walk, bool everywhere, int32_t hop)
 	}
 }
 
-/* active_sum: |y|_1 in canonical order; nodes that are not active would add 0. */
+/* active_sum: |y|_1 in canonical order.  Inactive nodes would add 0. */
 static double
 active_sum(const Walk *walk)
 {

@@ -1,6 +1,6 @@
 /*
  * spread.h
- *		Activation spreading over a pulled graph: one definition for every backend.
+ *		Spreading activation over a pulled graph, with one definition for every backend.
  *
  * With T_ij = w_ij / s_i^fan, y_0 = seeds and a = y_0, for each hop
  *
@@ -8,15 +8,22 @@
  *		y = decay * T^T f				(combine = max: y_j = max_i decay T_ij f_i)
  *		a = a + y						(combine = max: a = max(a, y))
  *
- * Bits: weights fp32, all else fp64.  gain_i = decay / s_i^fan (0 where s_i = 0); c_i = f_i *
- * gain_i; the entry at position p of a row adds to lane p mod 32 by fma(c_source, w, lane), also
- * when only few nodes fire; lanes fold as a tree from h = 16.  Sums over nodes use the same 32
- * lanes in id order: node i adds to lane i mod 32.  A hop is not run when no node fires, for then
- * every later y is 0.  hops = -1 stops after the first hop with |y|_1 < tolerance * |seeds|_1, or
- * with |y|_1 not below that of the hop before (the contraction is then lost in rounding).  Repeated
- * seeds are added in the order given.  Finite input can overflow to infinity when fan is below 1;
- * that is for the caller to look for in the answer.  After J. R. Anderson, "A spreading activation
- * theory of memory" (1983), and the power iteration of personalised PageRank.
+ * Results have the same bits everywhere.  Weights are fp32, and everything else is fp64.  With
+ *
+ *		gain_i = decay / s_i^fan (0 where s_i = 0)		c_i = f_i * gain_i
+ *
+ * the entry at position p of a row adds to lane p mod 32 by fma(c_source, w, lane), even when only
+ * a few nodes fire.  Lanes fold as a tree from h = 16.  Sums over nodes use the same 32 lanes in id
+ * order: node i adds to lane i mod 32.
+ *
+ * A hop is not run when no node fires, because every later y would be 0.  hops = -1 stops after the
+ * first hop with |y|_1 < tolerance * |seeds|_1.  It also stops when |y|_1 is not below that of the
+ * hop before, because the contraction is then lost in rounding.  Repeated seeds are added in the
+ * order given.  Finite input can overflow to infinity when fan is below 1; the caller must check
+ * the result for it.
+ *
+ * After J. R. Anderson, "A spreading activation theory of memory" (1983), and the power iteration
+ * of personalized PageRank.
  */
 #ifndef HY_SPREAD_H
 #define HY_SPREAD_H
@@ -48,12 +55,12 @@ typedef struct HySpreadParams
 	double tolerance; /* > 0; used when hops is -1 */
 } HySpreadParams;
 
-/* HySpreadSeeds: sets of seeds, those of set s at seed_start[s] .. seed_start[s + 1] - 1. */
+/* HySpreadSeeds: sets of seeds.  The seeds of set s are start[s] .. start[s + 1] - 1. */
 typedef struct HySpreadSeeds
 {
 	int32_t sets;
 	const int64_t *start; /* sets + 1 */
-	const uint32_t *node; /* dense node numbers; repeated ones are summed */
+	const uint32_t *node; /* dense node numbers; values of repeated nodes are summed */
 	const double *value;  /* finite, >= 0 */
 } HySpreadSeeds;
 
@@ -61,22 +68,22 @@ typedef struct HySpreadSeeds
 extern void hy_spread_gain(const HyCsr *graph, double decay, double fan, double *gain);
 
 /*
- * hy_spread_converges: whether hops = -1 is safe: decay * max_i sum_j T_ij < 1.  *norm (may be
- * NULL) is set to that product; sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
+ * hy_spread_converges: whether hops = -1 is safe: decay * max_i sum_j T_ij < 1.  *norm is set to
+ * that product; norm may be NULL.  sum_j T_ij is s_i^(1 - fan), 0 where s_i is 0.
  */
 extern bool hy_spread_converges(const HyCsr *graph, const HySpreadParams *params, double *norm);
 
 /*
- * hy_spread_check: HY_INVALID for parameters or seeds out of the ranges above and for hops = -1
- * where it does not converge, else HY_OK.
+ * hy_spread_check: return HY_INVALID if parameters or seeds are outside the ranges above, or if
+ * hops = -1 and the spreading does not converge; otherwise HY_OK.
  */
 extern HyStatus
 hy_spread_check(const HyCsr *graph, const HySpreadParams *params, const HySpreadSeeds *seeds);
 
 /*
- * hy_spread: activation[set * nodes + i] and hop[set * nodes + i] (the hop at which node i first
- * had activation > 0, 0 for seeds, -1 when never).  HY_NOMEM, HY_CANCELLED, HY_OK, or what
- * hy_spread_check says.
+ * hy_spread: set activation[set * nodes + i] and hop[set * nodes + i].  hop is the hop at which
+ * node i first had activation > 0: 0 for seeds, -1 for never.  Returns HY_NOMEM, HY_CANCELLED,
+ * HY_OK, or the status of hy_spread_check.
  */
 extern HyStatus hy_spread(const HyCsr *graph, const double *gain, const HySpreadParams *params,
                           const HySpreadSeeds *seeds, const HyAllocator *allocator,

@@ -1,6 +1,6 @@
 /*
  * spread_check.c
- *		Whether spreading makes sense: a file of its own, for plug-ins that spread by other means.
+ *		Validates the input of spreading, in a separate file for plug-ins with their own spreading.
  */
 #include "core/spread.h"
 
@@ -49,7 +49,10 @@ params_valid(const HyCsr *graph, const HySpreadParams *params)
 	if (params->combine != HY_COMBINE_SUM && params->combine != HY_COMBINE_MAX)
 		return false;
 	if (params->hops == -1)
-		/* of a graph that lies on a device the host may have no sums: that was asked where they are */
+		/*
+		 * The host may have no sums for a graph that lies on a device.  Convergence was checked
+		 * where the sums are.
+		 */
 		return params->tolerance > 0 &&
 		       (graph->out_weight == NULL || hy_spread_converges(graph, params, NULL));
 	return true;

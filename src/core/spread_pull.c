@@ -2,8 +2,8 @@
  * spread_pull.c
  *		The inner loops of activation spreading.
  *
- * fma() is a call into libm unless the compiler may use the instruction; so the sum is built twice.
- * Both round the same.
+ * fma() is a call into libm unless the compiler may use the instruction, so the sum is compiled
+ * twice.  Both versions round the same.
  */
 #include "core/spread_pull.h"
 
@@ -42,7 +42,7 @@ hy_spread_pull(HyCombine combine, bool fma)
 	return (HySpreadPull){rows_sum_plain, add_sum_plain};
 }
 
-/* add_sum: entries of one row into its lanes; the first one belongs to lane 0. */
+/* add_sum: add the entries of one row to its lanes.  The first entry belongs to lane 0. */
 ALWAYS_INLINE void
 add_sum(const uint32_t *column, const float *weight, int64_t count, const double *charge,
         double *lane)
@@ -59,7 +59,10 @@ add_sum(const uint32_t *column, const float *weight, int64_t count, const double
 		lane[l] = __builtin_fma(charge[column[p]], weight[p], lane[l]);
 }
 
-/* rows_sum: whole rows.  The fold of a row shorter than the lanes skips the empty ones: x + 0 is x. */
+/*
+ * rows_sum: sum whole rows.  The fold of a row shorter than the lanes skips the empty lanes: x + 0
+ * is x.
+ */
 ALWAYS_INLINE void
 rows_sum(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y)
 {
@@ -117,7 +120,7 @@ rows_sum_fma(const HyCsr *graph, const double *charge, int64_t from, int64_t to,
 
 #endif
 
-/* add_max, rows_max: the largest product; its order does not matter. */
+/* add_max, rows_max: the largest product.  The order of the products does not matter. */
 static void
 add_max(const uint32_t *column, const float *weight, int64_t count, const double *charge,
         double *lane)

@@ -1,8 +1,9 @@
 /*
  * spread_pull.h
- *		The inner loops of activation spreading: what arrives at a row from its sources.
+ *		The inner loops of activation spreading: what a row receives from its sources.
  *
- * charge[i] is what node i sends out for each unit of weight, finite or not, never negative.
+ * charge[i] is what node i sends per unit of weight.  It may be infinite or NaN, but is never
+ * negative.
  */
 #ifndef HY_SPREAD_PULL_H
 #define HY_SPREAD_PULL_H
@@ -13,21 +14,26 @@
 #include "core/csr.h"
 #include "core/spread.h"
 
-/* HySpreadPull: one way to pull; a row has the same bits whichever entry point it went through. */
+/*
+ * HySpreadPull: one implementation of pulling.  A row gets the same bits from either entry point.
+ */
 typedef struct HySpreadPull
 {
-	/* y[from] .. y[to - 1], each from its whole row */
+	/* computes y[from] .. y[to - 1], each from its whole row */
 	void (*rows)(const HyCsr *graph, const double *charge, int64_t from, int64_t to, double *y);
 	/*
-	 * count entries of one row, the first of them at a position that is a multiple of
-	 * HY_SPREAD_LANES, into the lanes of that row; all lanes folded are its y.  The maximum uses
-	 * lane 0 alone.
+	 * Adds count entries of one row to the lanes of that row.  The first entry must be at a
+	 * position that is a multiple of HY_SPREAD_LANES.  The fold of all lanes is the y of the row.
+	 * The maximum uses lane 0 alone.
 	 */
 	void (*add)(const uint32_t *column, const float *weight, int64_t count, const double *charge,
 	            double *lane);
 } HySpreadPull;
 
-/* hy_spread_pull: for combine; fma: the processor has AVX2 and FMA.  The bits are the same. */
+/*
+ * hy_spread_pull: the implementation for combine.  fma: the processor has AVX2 and FMA.  The bits
+ * are the same either way.
+ */
 extern HySpreadPull hy_spread_pull(HyCombine combine, bool fma);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * tail.c
- *		The upper tail of a distribution from a sample of it: see tail.h.
+ *		The upper tail of a distribution from a sample: see tail.h.
  *
- * The loops are written once, for compilers to make vector instructions of, and compiled for each level that gains from
- * that.  All of them do the same operations in the same order, in lanes, and give the same bits.
+ * The loops are written once, in a form that compilers can vectorize, and compiled for each level
+ * that benefits.  Every version does the same operations in the same order, in lanes, and gives the
+ * same bits.
  */
 #include "core/tail.h"
 
@@ -14,24 +15,30 @@
 
 #include "core/distance.h"
 
-/* of a normal distribution: the mean excess over HY_TAIL_BEGIN, in deviations, and the share above it */
+/*
+ * For a normal distribution: the mean excess over HY_TAIL_BEGIN, in standard deviations, and the
+ * share above it.
+ */
 #define NORMAL_EXCESS 0.488
 #define NORMAL_SHARE 0.115
-#define COMPLETED 2     /* peaks of a normal distribution that complete a sample */
-#define LEAST (-126.0f) /* 2 to that is the least normal number */
+#define COMPLETED 2     /* peaks of a normal distribution added to every sample */
+#define LEAST (-126.0f) /* 2 to this power is the least normal number */
 #define LOG2_E 1.44269504f
 #define LANES HY_TAIL_LANES
 
-/* Peaks: of a sample, what lies above a threshold. */
+/* Peaks: the part of a sample above a threshold. */
 typedef struct Peaks
 {
-	double excess; /* the sum of it */
+	double excess; /* sum of the excess over the threshold */
 	double count;
 } Peaks;
 
 #define LOOPS static inline __attribute__((always_inline))
 
-/* in_range: an exponent that power_of takes: 2 to what is below the range of normal numbers is about 0, and so is no number. */
+/*
+ * in_range: clamp an exponent to the range of power_of. 2 to any lower power is about 0.  NaN gets
+ * the lowest exponent too.
+ */
 LOOPS float
 in_range(float x)
 {
@@ -55,7 +62,7 @@ power_of(float x)
 	return power * f;
 }
 
-/* sum_of: of (x - from)^power, power 1 or 2. */
+/* sum_of: the sum of (x - from)^power, power 1 or 2. */
 LOOPS double
 sum_of(const float *sample, int count, float from, int power)
 {
@@ -99,7 +106,7 @@ peaks_of(const float *sample, int count, float begin)
 		{
 			float over = some[j] - begin;
 
-			/* without a branch: two of one condition compilers make a jump of */
+			/* Branch-free: compilers turn two selections with the same condition into a jump. */
 			excess[j] += over + fabsf(over);
 			number[j] += over > 0 ? 1.0f : 0.0f;
 		}
@@ -128,7 +135,10 @@ fit(HyTail *tail, const float *sample, int count, float noise, float prior)
 	double deviation = sqrt(variance), shrink = 1, scale;
 	Peaks peaks = peaks_of(sample, count, (float) (mean + HY_TAIL_BEGIN * deviation));
 
-	/* where it is mostly noise, the prior says more of the rest than the difference does */
+	/*
+	 * If the variance is mostly noise, the prior predicts the rest better than their difference
+	 * does.
+	 */
 	if (variance > 0)
 	{
 		double known = variance - noise,
@@ -168,7 +178,10 @@ beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float 
 			taken_out = taken_out < most ? taken_out : most;
 			exponents[j] = (top - (a + taken_out)) * steepness;
 		}
-		/* loops of their own, since compilers make jumps of a limit whose power they know */
+		/*
+		 * Separate loops: otherwise compilers turn the clamp into a jump, because they know the
+		 * power of its limit.
+		 */
 		for (j = 0; j < HY_TAIL_LANES; j++)
 			exponents[j] = in_range(exponents[j]);
 		for (j = 0; j < HY_TAIL_LANES; j++)
@@ -192,7 +205,7 @@ beyond_limit_avx2(const HyTail *tail, const HyTailGroups *groups, float limit, f
 	return beyond_limit(tail, groups, limit, keys);
 }
 
-/* wide: whether this processor may run these, and they are wanted. */
+/* wide: whether this processor can run the AVX2 versions and the level in use allows them. */
 static int
 wide(void)
 {

@@ -1,15 +1,16 @@
 /*
  * tail.h
- *		The upper tail of a distribution from a sample of it, and how many values of many groups lie beyond a limit.
+ *		The upper tail of a distribution from a sample, and the expected number of values of many
+ *		groups beyond a limit.
  *
- * Peaks over a threshold: what a sample has above a threshold, less the threshold, is close to an exponential
- * distribution for many parents (J. Pickands, "Statistical inference using extreme order statistics", 1975; shape 0
- * of the generalised Pareto distribution).  So with a threshold b, the share s of the sample above it and its mean
- * excess m,
+ * The method is peaks over a threshold.  For many distributions, the excess of a sample over a
+ * threshold is close to an exponential distribution (J. Pickands, "Statistical inference using
+ * extreme order statistics", 1975; shape 0 of the generalized Pareto distribution).  With a
+ * threshold b, the share s of the sample above it and its mean excess m,
  *
  *		P(u > a) = min(1, s exp((b - a) / m)) = min(1, exp((top - a) / m)),		top = b + m log(s)
  *
- * The threshold lies HY_TAIL_BEGIN standard deviations above the mean.
+ * The threshold is HY_TAIL_BEGIN standard deviations above the mean.
  */
 #ifndef HY_TAIL_H
 #define HY_TAIL_H
@@ -26,34 +27,36 @@ typedef struct HyTail
 } HyTail;
 
 /*
- * hy_tail_fit: the tail of what `count` numbers are a sample of.  Each of them has, besides, an error of mean 0 and
- * variance `noise`, which is taken out: deviations from the mean shrink by as much as they are noise.  `prior` is the
- * variance that is expected without any sample, of a normal distribution with mean 0; it counts as much as HY_TAIL_PRIOR
- * numbers do.  Numbers must be finite.
+ * hy_tail_fit: fit the tail of a distribution to a sample of `count` numbers.  Each number also
+ * contains an error of mean 0 and variance `noise`.  The fit removes it by shrinking deviations
+ * from the mean in proportion to the noise.  `prior` is the variance expected without any sample,
+ * for a normal distribution with mean 0; it has the weight of HY_TAIL_PRIOR numbers.  Numbers must
+ * be finite.
  */
 extern void hy_tail_fit(HyTail *tail, const float *sample, int count, float noise, float prior);
 
-/* HyTailGroups: groups of values; `count` is a multiple of HY_TAIL_LANES. */
+/* HyTailGroups: groups of values.  `count` is a multiple of HY_TAIL_LANES. */
 typedef struct HyTailGroups
 {
-	const float *middle;  /* infinite: this group is not there */
+	const float *middle;  /* infinite: unused group */
 	const float *inverse; /* 1 / width */
-	const float *doubt;   /* standard deviation of the error of the middle, in widths */
-	const float *size;    /* values */
+	const float *doubt;   /* standard deviation of the error of middle, in widths */
+	const float *size;    /* number of values */
 	int count;
 } HyTailGroups;
 
 /*
- * hy_tail_beyond: how many values are expected below `limit`, where a value is
- * middle - u * width.  So it is below the limit if u > a = (middle - limit) / width.  Doubt makes exp(-a / m) greater on
- * average, by exp(doubt^2 / 2 m^2), which is taken out up to that of doubt = m.  keys[i] is a, less doubt: the lower, the more such values a group
- * may have; infinite for a group that is not there.  The sum is in HY_TAIL_LANES lanes, then these in order, with the same
- * bits on every machine.
+ * hy_tail_beyond: expected number of values below `limit`, where a value is middle - u * width.  A
+ * value is below the limit if u > a = (middle - limit) / width.  Doubt increases exp(-a / m) on
+ * average, by a factor of exp(doubt^2 / 2 m^2).  The estimate removes this factor, up to the factor
+ * for doubt = m.  keys[i] is a minus doubt: the lower the key, the more such values a group may
+ * have.  It is infinite for an unused group.  The sum is kept in HY_TAIL_LANES lanes, which are
+ * then added in order, with the same bits on every machine.
  */
 extern double
 hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys);
 
-/* hy_tail_at: P(u > a); relative error below 1e-4. */
+/* hy_tail_at: P(u > a), with a relative error below 1e-4. */
 extern float hy_tail_at(const HyTail *tail, float a);
 
 #endif

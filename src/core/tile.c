@@ -1,6 +1,6 @@
 /*
  * tile.c
- *		Which tiles are in use, and how panels are laid.
+ *		Selects the tile kernels, and packs panels.
  */
 #include "core/tile.h"
 

@@ -2,25 +2,27 @@
  * tile_amx.c
  *		Tiles of 32 queries by 32 targets in Intel's matrix unit: AMX-TILE, AMX-BF16, AMX-INT8.
  *
- * The unit multiplies 16 rows of 64 bytes by 16 columns of 64 bytes: 32 elements of bfloat16 or 64
- * bytes of each, and adds to 16 by 16 sums.  Four tiles of sums, two of queries, two of targets are
- * all eight there are.  A column is spread over 16 rows of the tile, four bytes in each, as a panel
- * of targets lies anyway; queries lie in runs of 64 bytes.
+ * The unit multiplies 16 rows of 64 bytes by 16 columns of 64 bytes, and adds the products to 16 by
+ * 16 sums. 64 bytes are 32 elements of bfloat16 or 64 one-byte elements.  Four tiles of sums, two
+ * of queries and two of targets use all eight tiles.  A column is spread over 16 rows of the tile,
+ * four bytes in each, which is how a panel of targets is stored anyway.  Queries are stored in runs
+ * of 64 bytes.
  *
- * Two tables.  Of bytes the sums are exact: 127^2 times 16,000 is far from 2^31.  Of bfloat16 they
- * are not: the products are exact, but the unit adds in fp32 in an order of its own, and takes
- * subnormals, at either end, for 0 (Intel 64 and IA-32 Architectures Software Developer's Manual,
- * volume 2, TDPBF16PS).  SLACK supposes neither the order nor the way of rounding in the manual: n
- * numbers, added in whatever order, each sum rounded to one of the two neighbours, are off by no
- * more than (1 + 2^-23)^n - 1 of the sum of their magnitudes (Higham, Accuracy and Stability of
- * Numerical Algorithms, chapters 3 and 4), and that sum is by Cauchy and Schwarz at most |X||Y|.
- * Vectors are rounded at length 1, where what is below 2^-126 counts for nothing; the elements that
- * the unit would take for 0 are made 0 as they are rounded, and so are part of what rounding took.
+ * There are two tables of kernels.  For bytes, the sums are exact: 127^2 times 16,000 is far below
+ * 2^31.  For bfloat16, they are not.  The products are exact, but the unit adds in fp32 in its own
+ * order, and treats subnormal inputs and results as 0 (Intel 64 and IA-32 Architectures Software
+ * Developer's Manual, volume 2, TDPBF16PS).  SLACK assumes neither the order nor the rounding given
+ * in the manual.  If n numbers are added in any order, and each sum is rounded to one of its two
+ * neighbors, the error is at most (1 + 2^-23)^n - 1 of the sum of their magnitudes (Higham,
+ * Accuracy and Stability of Numerical Algorithms, chapters 3 and 4).  By the Cauchy-Schwarz
+ * inequality, that sum is at most |X||Y|.  Vectors are rounded at length 1, where values below
+ * 2^-126 are negligible.  Elements that the unit would treat as 0 are set to 0 during rounding, so
+ * they are part of the measured rounding error.
  *
- * The tiles hold something only between begin and end: what the kernel saves of a thread stays
- * small, and other code that uses them finds them as it left them, unconfigured.
+ * The tiles hold data only between begin and end.  The thread state that the kernel saves stays
+ * small, and other code that uses tiles finds them unconfigured, as it left them.
  *
- * HY_SIMD_HEADER as in distance_avx512.c.
+ * HY_SIMD_HEADER: see distance_avx512.c.
  */
 #include "core/tile.h"
 
@@ -44,11 +46,11 @@
 
 #define QUERIES 32
 #define TARGETS 32
-#define RUN 32 /* units of two bytes of a row of a tile */
+#define RUN 32 /* two-byte units per row of a tile */
 
 /*
- * 2^-23 (1 + 2^-8)^2, times 1.002 for its powers up to 16,000: the lengths that prefilter.c multiplies
- * this by are those before rounding.
+ * 2^-23 (1 + 2^-8)^2, times 1.002 for its powers up to 16,000.  The factor (1 + 2^-8)^2 is needed
+ * because prefilter.c multiplies this by the lengths before rounding.
  */
 #define SLACK 1.25e-7
 
@@ -81,10 +83,13 @@ end(void)
 	_tile_release();
 }
 
-/* What some compilers say of a load of a tile lacks that it reads memory. */
+/* Some compilers do not know that a tile load reads memory. */
 #define MEMORY_BARRIER() __asm__ volatile("" ::: "memory")
 
-/* Sums of both halves of the queries by both halves of the targets; 16 words of each a turn. */
+/*
+ * Sums of both halves of the queries by both halves of the targets.  Each iteration takes 16 words
+ * of each vector.
+ */
 #define ADD_PRODUCTS(PRODUCT)                                                                      \
 	do                                                                                             \
 	{                                                                                              \
@@ -149,7 +154,10 @@ float_of(uint32_t bits)
 	return x;
 }
 
-/* To bfloat16: the upper half of an fp32, to nearest even, by the carry of the lower. */
+/*
+ * Converts to bfloat16, the upper half of an fp32.  A carry from the lower half does the rounding,
+ * to nearest even.
+ */
 TARGET static float
 quantise(const float *x, int n, float inverse, float scale, int16_t *out)
 {

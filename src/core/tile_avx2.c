@@ -1,7 +1,8 @@
 /*
  * tile_avx2.c
- *		Tiles of 4 queries by 24 targets in 256-bit registers: products of pairs by vpmaddwd, twice
- *		the rate of fp32.
+ *		Tiles of 4 queries by 24 targets in 256-bit registers.
+ *
+ * vpmaddwd multiplies pairs at twice the rate of fp32.
  */
 #include "core/tile.h"
 
@@ -12,7 +13,7 @@
 
 #define TARGET __attribute__((target("avx2,fma,f16c")))
 #define QUERIES 4
-#define VECTORS 3 /* of 8 targets */
+#define VECTORS 3 /* registers of 8 targets */
 #define TARGETS (8 * VECTORS)
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -55,7 +56,7 @@ dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *o
 			{
 				__m256i product = _mm256_madd_epi16(query, target[j]);
 
-				/* in place: compilers that rename or gather the sums run out of registers */
+				/* In place: compilers that rename or gather the sums run out of registers. */
 				__asm__("vpaddd %1, %0, %0" : "+x"(sums[i][j]) : "x"(product));
 			}
 		}
@@ -129,7 +130,7 @@ quantise(const float *x, int n, float inverse, float scale, int16_t *out)
 
 		sum0 = _mm256_fmadd_ps(r0, r0, sum0);
 		sum1 = _mm256_fmadd_ps(r1, r1, sum1);
-		/* packing goes by 128-bit halves: put the quarters back in order */
+		/* Packing works within 128-bit halves; put the quarters back in order. */
 		_mm256_storeu_si256((__m256i *) (out + i),
 		                    _mm256_permute4x64_epi64(_mm256_packs_epi32(w0, w1), 0xd8));
 	}
@@ -147,7 +148,7 @@ quantise(const float *x, int n, float inverse, float scale, int16_t *out)
 	return sum;
 }
 
-/* Eight rows of eight pairs, turned around in registers. */
+/* Transposes eight rows of eight pairs in registers. */
 TARGET static inline void
 transpose(const int16_t *rows, size_t stride, int16_t *panel)
 {

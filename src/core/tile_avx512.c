@@ -2,8 +2,8 @@
  * tile_avx512.c
  *		Tiles of 12 queries by 32 targets in 512-bit registers: AVX-512 F, BW, VL, DQ.
  *
- * Two tables: products of pairs added by vpdpwssd where the processor has AVX512_VNNI, and by
- * vpmaddwd and vpaddd where not.  HY_SIMD_HEADER as in distance_avx512.c.
+ * There are two tables of kernels.  Products of pairs are added by vpdpwssd if the processor has
+ * AVX512_VNNI, and by vpmaddwd and vpaddd otherwise.  HY_SIMD_HEADER: see distance_avx512.c.
  */
 #include "core/tile.h"
 
@@ -51,7 +51,10 @@ pair_at(const int16_t *p)
 	return pair;
 }
 
-/* One pair of elements a turn: 12 queries, each broadcast, times two registers of 16 targets. */
+/*
+ * Each iteration takes one pair of elements: it multiplies 12 broadcast queries by two registers of
+ * 16 targets.
+ */
 #define DOT_PRODUCTS(name, target, ADD)                                                            \
 	target static void name(const int16_t *queries, const int16_t *targets, int pairs, float *out) \
 	{                                                                                              \
@@ -160,7 +163,7 @@ quantise(const float *x, int n, float inverse, float scale, int16_t *out)
 	return sum;
 }
 
-/* Sixteen rows of sixteen pairs, turned around in registers. */
+/* Transposes sixteen rows of sixteen pairs in registers. */
 TARGET static inline void
 transpose(const int16_t *rows, size_t stride, int16_t *panel)
 {
@@ -177,7 +180,7 @@ transpose(const int16_t *rows, size_t stride, int16_t *panel)
 		s[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
 		s[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
 	}
-	/* then r[4 i + c] holds, in its quarter l, the pairs 4 l + c of the rows 4 i to 4 i + 3 */
+	/* Afterwards, quarter l of r[4 i + c] holds the pairs 4 l + c of rows 4 i to 4 i + 3. */
 	UNROLL
 	for (i = 0; i < 16; i += 4)
 	{

@@ -1,14 +1,15 @@
 /*
  * tile_avx512.h
- *		What the tiles of the matrix unit (tile_amx.c) have in common with those in 512-bit
- *		registers: panels of 32 targets.
+ *		Functions that the matrix unit's tiles (tile_amx.c) share with those in 512-bit registers.
+ *
+ * Both use panels of 32 targets.
  */
 #ifndef HY_TILE_AVX512_H
 #define HY_TILE_AVX512_H
 
 #include "core/tile.h"
 
-/* As HyTileKernels says. */
+/* The members of HyTileKernels with the same names. */
 extern uint32_t
 hy_tile_avx512_reaching(const float *dots, const HyTileRows *rows, float weight, float threshold);
 extern float hy_tile_avx512_largest(const float *x, int n);

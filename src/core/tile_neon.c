@@ -2,8 +2,8 @@
  * tile_neon.c
  *		Tiles of 8 queries by 8 targets in 128-bit registers: AArch64 Advanced SIMD.
  *
- * The targets' pairs are taken apart as they are loaded; then each element of a query is a lane that
- * smlal multiplies four targets by.
+ * The pairs of the targets are separated when they are loaded.  Each element of a query is then a
+ * lane by which smlal multiplies four targets.
  */
 #include "core/tile.h"
 
@@ -94,7 +94,7 @@ largest(const float *x, int n)
 	float found;
 	int i;
 
-	/* maxnm passes a NaN by, as the comparison below does */
+	/* maxnm ignores a NaN, like the comparison below */
 	for (i = 0; i + 4 <= n; i += 4)
 		most = vmaxnmq_f32(most, vabsq_f32(vld1q_f32(x + i)));
 	found = vmaxnmvq_f32(most);
@@ -136,7 +136,7 @@ quantise(const float *x, int n, float inverse, float scale, int16_t *out)
 	return sum;
 }
 
-/* Four rows of four pairs, turned around in registers. */
+/* Transposes four rows of four pairs in registers. */
 static inline void
 transpose(const int16_t *rows, size_t stride, int16_t *panel)
 {

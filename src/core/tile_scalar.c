@@ -1,6 +1,6 @@
 /*
  * tile_scalar.c
- *		Tiles of 4 queries by 8 targets in plain C: the reference of the others.
+ *		Tiles of 4 queries by 8 targets in plain C: the reference for the other levels.
  */
 #include <math.h>
 

@@ -75,7 +75,7 @@ hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets
 	for (q = 0; q < queries->rows; q++)
 		counts[q] = 0;
 
-	/* The answers serve as heaps until all targets have passed. */
+	/* out serves as the heaps until all targets have been compared. */
 	sink.out = out;
 	sink.counts = counts;
 	sink.k = k;
@@ -87,7 +87,7 @@ hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets
 	{
 		HyTopK topk = {out + q * k, k, counts[q]};
 
-		/* a sort of many takes long */
+		/* sorting many entries takes long */
 		if (hy_cancelled(cancel))
 			return HY_CANCELLED;
 		hy_topk_sort(&topk);

@@ -2,8 +2,9 @@
  * topk.h
  *		The k nearest, kept in a bounded max-heap ordered by (distance, row).
  *
- * The order is total: equal distances go by ascending row, so that the result does not depend on
- * the order in which candidates arrive, on the batch size, or on the backend.  NaN is never kept.
+ * The order is total: equal distances are ordered by ascending row.  The result therefore does not
+ * depend on the order in which candidates arrive, on the batch size, or on the backend.  NaN is
+ * never kept.
  */
 #ifndef HY_TOPK_H
 #define HY_TOPK_H
@@ -30,19 +31,22 @@ hy_neighbor_compare(const HyNeighbor *a, const HyNeighbor *b)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-/* hy_topk_init: an empty heap over items[0 .. k-1], k >= 1. */
+/* hy_topk_init: create an empty heap over items[0 .. k-1], k >= 1. */
 extern void hy_topk_init(HyTopK *topk, HyNeighbor *items, int32_t k);
 
-/* hy_topk_push: offers a candidate; true when it was kept. */
+/* hy_topk_push: offer a candidate.  Returns true if it was kept. */
 extern bool hy_topk_push(HyTopK *topk, double distance, int64_t row);
 
-/* hy_topk_sort: items[0 .. count-1] ascending; the heap is spent afterwards. */
+/*
+ * hy_topk_sort: sort items[0 .. count-1] in ascending order.  They are no longer a heap afterwards.
+ */
 extern void hy_topk_sort(HyTopK *topk);
 
 /*
- * hy_topk_search: for each query the k nearest target rows, ascending.  out holds
- * queries->rows * k entries, those of query q from q * k; counts[q] <= k says how many were found
- * (fewer than k rows, or rows whose distance is NaN).  Works in place, allocates nothing.
+ * hy_topk_search: for each query, find the k nearest target rows, in ascending order.  out holds
+ * queries->rows * k entries; those of query q start at q * k.  counts[q] <= k is the number of rows
+ * found (fewer than k if there are fewer rows, or if distances are NaN).  Works in place and
+ * allocates nothing.
  */
 extern HyStatus hy_topk_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targets,
                                int32_t k, HyNeighbor *out, int32_t *counts, const HyCancel *cancel);

@@ -34,7 +34,7 @@ hy_vector_parse(const char *text, HyDtype dtype, void *out, int32_t max_dims, in
 		if (n == max_dims)
 			return HY_TEXT_TOO_MANY;
 		error = hy_number_parse(p, &value, &end);
-		/* A number too small for a float is its nearest, a zero. */
+		/* A number too small for a float rounds to zero. */
 		if (error != HY_TEXT_OK && error != HY_TEXT_TOO_SMALL)
 			return error;
 		if (!store(dtype, out, n, value))
@@ -58,7 +58,10 @@ hy_vector_parse(const char *text, HyDtype dtype, void *out, int32_t max_dims, in
 	return HY_TEXT_OK;
 }
 
-/* store: out[i] = value, which is finite; false where it is not once it is rounded to dtype. */
+/*
+ * store: store the finite number value in out[i].  Returns false if rounding to dtype makes it
+ * infinite.
+ */
 static bool
 store(HyDtype dtype, void *out, int32_t i, float value)
 {

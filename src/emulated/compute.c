@@ -1,6 +1,7 @@
 /*
  * compute.c
- *		The operations of the emulated device, computed on the host with core: the canonical bits.
+ *		The operations of the emulated device, computed on the host with core, with canonical
+ *		bits.
  */
 #include "emulated/device.h"
 
@@ -41,12 +42,14 @@ emulated_compute(const HyDevice *device, const HyTask *task, bool exact)
 	if (distance)
 		return hy_distance_window(d->metric, &queries, &targets, d->out, hy_distance_stride(d),
 		                          task->cancel);
-	/* as the CPU would: what is played in no time should not take the host ten times as long */
+	/*
+	 * with the CPU's prefilter unless exact, because without it the host may need ten times as long
+	 */
 	return hy_nearest_search(t->metric, &queries, &targets, t->k, t->limits,
 	                         exact ? NULL : task->allocator, t->out, t->counts, task->cancel);
 }
 
-/* assign: rows that may lie in a buffer. */
+/* assign: the rows may be in a buffer. */
 static HyStatus
 assign(const HyDevice *device, const HyTask *task)
 {
@@ -59,7 +62,7 @@ assign(const HyDevice *device, const HyTask *task)
 	return hy_assign(&rows, &a->centroids, &a->groups, task->allocator, a->nearest, task->cancel);
 }
 
-/* spread: over the host's graph, or over what lies in the buffer and nothing else. */
+/* spread: use the host's graph or, if there is a buffer, only the graph in the buffer. */
 static HyStatus
 spread(const HyDevice *device, const HyTask *task)
 {
@@ -88,7 +91,7 @@ spread(const HyDevice *device, const HyTask *task)
 	return st;
 }
 
-/* unpack: the buffer as a graph: of the rows their lists say where they begin. */
+/* unpack: make a graph of the buffer. The counts of its rows give the start of each. */
 static HyStatus
 unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 {
@@ -108,7 +111,7 @@ unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 	}
 	for (i = 0; i < graph->nodes; i++)
 		graph->row_start[i + 1] += graph->row_start[i];
-	/* what was sent may be anything, and is read by these numbers */
+	/* the buffer may contain anything, so check the numbers that are used as indexes */
 	if (graph->row_start[graph->nodes] != graph->edges)
 		return HY_INVALID;
 	for (i = 0; i < graph->edges; i++)

@@ -1,7 +1,7 @@
 /*
  * device.h
- *		A context on an emulated device; shared by emulated.c, engine.c, memory.c, idle.c, compute.c and
- *		loss.c.
+ *		A context on an emulated device. Shared by emulated.c, engine.c, memory.c, idle.c,
+ *		compute.c and loss.c.
  */
 #ifndef HY_EMULATED_DEVICE_H
 #define HY_EMULATED_DEVICE_H
@@ -10,14 +10,14 @@
 
 #define EMULATED_TICKETS 16
 #define EMULATED_DEVICES 64
-#define EMULATED_MAX_K 1024 /* as devices that keep the heap in fast memory have one */
+#define EMULATED_MAX_K 1024 /* like the limit of devices that keep the heap in fast memory */
 
-/* Native codes of the failures; 0 is none. */
-#define NATIVE_FAULT 900  /* + HyStatus: asked for by emulated_faults */
-#define NATIVE_SYNTAX 800 /* emulated_faults cannot be read */
+/* Native codes of failures; 0 is none. */
+#define NATIVE_FAULT 900  /* + HyStatus: requested by emulated_faults */
+#define NATIVE_SYNTAX 800 /* emulated_faults cannot be parsed */
 #define NATIVE_MEMORY 2   /* the device's memory is used up */
 #define NATIVE_LIMIT 3    /* the limit given to open is reached */
-#define NATIVE_ARGUMENT 1 /* the task or a buffer makes no sense */
+#define NATIVE_ARGUMENT 1 /* the task or a buffer is invalid */
 
 typedef enum TicketState
 {
@@ -33,7 +33,7 @@ typedef struct Ticket
 	HyTask task;
 	FaultVerdict fault;
 	EmulatedLoad load;
-	uint64_t submitted_ns; /* by the host's clock, like all that follow */
+	uint64_t submitted_ns; /* by the host's clock, like the times below */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	bool wait;
@@ -43,7 +43,7 @@ typedef struct Ticket
 struct HyBuffer
 {
 	HyDevice *device;
-	HyBuffer *previous; /* all buffers of a context, so that closing it gives them back */
+	HyBuffer *previous; /* list of all buffers of a context, which closing it frees */
 	HyBuffer *next;
 	uint64_t bytes;
 	char *data;
@@ -53,26 +53,26 @@ struct HyDevice
 {
 	int32_t number;
 	uint64_t limit; /* 0: the memory of the device */
-	uint64_t used;  /* buffers and running tasks */
+	uint64_t used;  /* bytes of buffers and running tasks */
 	uint64_t serial;
-	uint32_t warm; /* bit op: it has run in this context */
+	uint32_t warm; /* bit op: the operation has run in this context */
 	bool lost;
-	bool idle;        /* it has closed itself */
-	uint64_t used_ns; /* when it was last used, by the host's clock */
-	uint64_t *place;  /* HyLimits */
+	bool idle;        /* the context has closed itself */
+	uint64_t used_ns; /* time of the last use, by the host's clock */
+	uint64_t *place;  /* HyLimits.place */
 	uint64_t place_value;
 	HyBuffer *buffers;
 	HyFailure failure;
 	Ticket tickets[EMULATED_TICKETS];
 };
 
-/* Who loaded the plug-in. */
+/* the host that loaded the plug-in */
 extern const HyHost *emulated_host;
 
-/* emulated_caps: as HyBackend.caps. */
+/* emulated_caps: see HyBackend.caps. */
 extern HyCaps emulated_caps(const HyDevice *device, const HyShape *shape);
 
-/* memory.c: as in HyBackend; reserve: device memory for a buffer or a task. */
+/* memory.c: see HyBackend. emulated_reserve reserves device memory for a buffer or a task. */
 extern HyStatus emulated_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes);
 extern HyStatus emulated_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer);
 extern void emulated_buf_free(HyDevice *device, HyBuffer *buffer);
@@ -82,50 +82,67 @@ extern HyStatus emulated_download(HyDevice *device, const HyBuffer *buffer, uint
                                   void *data, uint64_t bytes);
 extern HyStatus emulated_reserve(HyDevice *device, uint64_t bytes);
 
-/* emulated_on_host: the same matrix with its rows where core can read them. */
+/*
+ * emulated_on_host: copy the matrix descriptor, and make it refer to rows that core can read.
+ * Returns HY_INVALID if its buffer belongs to another device or is too small for the rows.
+ */
 extern HyStatus
 emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_matrix);
 
-/* emulated_free_data: what lies in all buffers, which stay. */
+/* emulated_free_data: free the contents of all buffers, but not the buffers. */
 extern void emulated_free_data(HyDevice *device);
 
 /*
- * idle.c: emulated_idle: as HyBackend.idle; used: somebody uses the device now; awake: it has not closed
- * itself, else why a task or a copy fails.
+ * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_awake marks it
+ * as used and returns HY_OK, unless it has closed itself. Then it returns the status with which a
+ * task or a copy fails.
  */
 extern bool emulated_idle(const HyDevice *device);
 extern void emulated_used(HyDevice *device);
 extern HyStatus emulated_awake(HyDevice *device);
 
-/* compute.c: the task's outputs, exact: by the canonical kernels alone; scribble: what a failed copy back may leave in them. */
+/*
+ * compute.c: emulated_compute computes the task's outputs; if exact, only by the canonical kernels.
+ * emulated_scribble fills them with garbage, as a failed copy back may.
+ */
 extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);
 extern void emulated_scribble(const HyTask *task);
 
-/* engine.c: as in HyBackend; reset: nothing runs on any device; pass_time: ns of made-up time. */
+/*
+ * engine.c: see HyBackend. emulated_engine_reset makes the engines of all devices free.
+ * emulated_pass_time lets ns of virtual time pass.
+ */
 extern HyStatus emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket);
 extern HyStatus emulated_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 extern void emulated_cancel(HyDevice *device, HyTicket ticket);
 extern void emulated_engine_reset(void);
 extern void emulated_pass_time(uint64_t ns, bool wait);
 
-/* emulated_fail: notes why; returns status. */
+/* emulated_fail: record the failure and return status. */
 extern HyStatus emulated_fail(HyFailure *failure, HyStatus status, int32_t code, const char *text);
 
-/* emulated_lost: HY_OK, or what every call is answered once something is lost. */
+/*
+ * emulated_lost: return HY_OK, or the status of every call once the context, the device or the
+ * process is lost.
+ */
 extern HyStatus emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure);
 
 /*
- * emulated_meet: what emulated_faults has in mind for this call of a context, or, device being
- * NULL, for opening one; not HY_OK where it cannot be read, or something was lost before.
+ * emulated_meet: look up the fault that emulated_faults requests for this call of a context or, if
+ * device is NULL, for opening one. Returns an error if the setting cannot be parsed or something
+ * was lost before.
  */
 extern HyStatus emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
                               uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
 
-/* emulated_strike: a fault happens: what it takes along is lost; returns its status. */
+/*
+ * emulated_strike: make a fault happen. Marks what it makes unusable as lost, and returns its
+ * status.
+ */
 extern HyStatus
 emulated_strike(HyDevice *device, int32_t number, const FaultVerdict *fault, HyFailure *failure);
 
-/* emulated_loss_reset: nothing is lost. */
+/* emulated_loss_reset: forget the losses of devices and of the process. */
 extern void emulated_loss_reset(void);
 
 #endif

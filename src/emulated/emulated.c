@@ -1,9 +1,9 @@
 /*
  * emulated.c
- *		A device that is not there: the plug-in hybrid_emulated.so.
+ *		The plug-in hybrid_emulated.so: a device that does not exist.
  *
- * This is the backend as the dispatcher meets it: which devices there are, what they can do, and
- * contexts on them.  Everything reported is marked virtual_time.
+ * This file is the backend as the dispatcher sees it: its devices, their capabilities, and contexts
+ * on them. Everything reported is marked virtual_time.
  */
 #include "emulated/device.h"
 
@@ -40,7 +40,7 @@ static HyBackend backend = {.abi = HY_BACKEND_ABI,
                             .cancel = emulated_cancel,
                             .last_error = emulated_last_error};
 
-/* The entry symbol; exported although all else is hidden. */
+/* The entry symbol, the only one that is exported. */
 extern __attribute__((visibility("default"))) const HyBackend *hy_plugin_entry(const HyHost *of);
 
 const HyBackend *

@@ -1,8 +1,8 @@
 /*
  * emulated.h
- *		What the emulated device is told: its settings, its law of time, its faults.
+ *		Inputs of the emulated device: its settings, its time model and its faults.
  *
- * What it does about them is in device.h; README.md tells what it is for and how to set it up.
+ * device.h declares how it uses them. README.md explains its purpose and its settings.
  */
 #ifndef HY_EMULATED_H
 #define HY_EMULATED_H
@@ -11,7 +11,7 @@
 
 #define EMULATED_CORES 80
 
-/* EmulatedSettings: read anew at every call that uses one. */
+/* EmulatedSettings: read again at every call that uses one. */
 typedef struct EmulatedSettings
 {
 	int32_t devices;
@@ -20,16 +20,19 @@ typedef struct EmulatedSettings
 	double flop_per_ns;
 	uint64_t memory; /* bytes */
 	uint64_t open_ns;
-	bool wait;  /* made-up time passes in real time, never by skipping */
-	bool exact; /* searches by the canonical kernels alone */
+	bool wait;  /* virtual time passes in real time instead of being skipped */
+	bool exact; /* searches use only the canonical kernels */
 } EmulatedSettings;
 
 extern void emulated_settings(const HyHost *host, EmulatedSettings *settings);
 
-/* emulated_faults_text: the setting emulated_faults, or what the profile stands for; never NULL. */
+/*
+ * emulated_faults_text: return the setting emulated_faults, or the faults of the profile if it is
+ * empty. Never NULL.
+ */
 extern const char *emulated_faults_text(const HyHost *host);
 
-/* EmulatedLoad: what a task asks of a device. */
+/* EmulatedLoad: the resources that a task needs. */
 typedef struct EmulatedLoad
 {
 	double flop;
@@ -40,23 +43,32 @@ typedef struct EmulatedLoad
 	uint64_t device_bytes;
 } EmulatedLoad;
 
-/* emulated_load: of a shape; for spread, nodes and hops are not part of it and are guessed. */
+/*
+ * emulated_load: compute the load of a shape. For spread, the shape lacks nodes and hops, which are
+ * guessed.
+ */
 extern void emulated_load(const HyShape *shape, EmulatedLoad *load);
 
-/* emulated_task_load: of a task, with its real nodes and hops. */
+/*
+ * emulated_task_load: compute the load of a task, with its real nodes. Its hops are guessed if they
+ * are not limited.
+ */
 extern void emulated_task_load(const HyTask *task, EmulatedLoad *load);
 
-/* emulated_duration: ns; first: the operation has not run in this context before. */
+/*
+ * emulated_duration: return the duration in ns. first: the operation has not run in this context
+ * before.
+ */
 extern uint64_t emulated_duration(const EmulatedSettings *settings, const EmulatedLoad *load,
                                   bool first, uint64_t seed);
 
-/* emulated_expected: the same of a warm device, without the jitter. */
+/* emulated_expected: return the duration on a warm device, without jitter. */
 extern double emulated_expected(const EmulatedSettings *settings, const EmulatedLoad *load);
 
-/* emulated_copy_ns: what copying so many bytes takes. */
+/* emulated_copy_ns: return the time to copy so many bytes. */
 extern double emulated_copy_ns(const EmulatedSettings *settings, uint64_t bytes);
 
-/* emulated_random: a number that depends on its seed only (splitmix64). */
+/* emulated_random: return a pseudorandom number that depends only on seed (splitmix64). */
 extern uint64_t emulated_random(uint64_t seed);
 
 typedef enum FaultPlace
@@ -71,9 +83,9 @@ typedef enum FaultKind
 {
 	FAULT_NONE = 0,
 	FAULT_STATUS, /* FaultVerdict.status */
-	FAULT_HANG,   /* never done until cancelled */
-	FAULT_DEAF,   /* never done, not even when cancelled */
-	FAULT_SYNTAX  /* the setting cannot be read; FaultVerdict.text says why */
+	FAULT_HANG,   /* never done until canceled */
+	FAULT_DEAF,   /* never done, not even when canceled */
+	FAULT_SYNTAX  /* the setting cannot be parsed; FaultVerdict.text says why */
 } FaultKind;
 
 typedef struct FaultVerdict
@@ -81,19 +93,19 @@ typedef struct FaultVerdict
 	FaultKind kind;
 	FaultPlace place;
 	HyStatus status;
-	bool fresh; /* the setting has changed since the last call: what was lost is back */
+	bool fresh; /* the setting has changed since the last call, which undoes losses */
 	char text[HY_TEXT_LENGTH];
 } FaultVerdict;
 
 /*
- * emulated_fault: what the setting has in mind for this call: FAULT_OPEN, FAULT_UPLOAD (of which op
- * says nothing), or FAULT_SUBMIT, a task, which may fail in poll as well.  Counts the call for the
- * rules that fail the N-th.
+ * emulated_fault: determine the fault that the setting requests for this call. call is FAULT_OPEN,
+ * FAULT_UPLOAD or FAULT_SUBMIT. op is ignored for the first two. FAULT_SUBMIT stands for a task,
+ * whose fault may also happen in poll. Counts the call for the rules that fail the N-th.
  */
 extern void emulated_fault(const HyHost *host, FaultPlace call, HyOp op, int32_t device,
                            uint64_t bytes, FaultVerdict *verdict);
 
-/* emulated_wrong_abi: whether the plug-in is to pretend that it was built for another host. */
+/* emulated_wrong_abi: return whether the plug-in is to claim another ABI. */
 extern bool emulated_wrong_abi(const HyHost *host);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * engine.c
- *		Tasks on an emulated device, in made-up time.
+ *		Tasks on an emulated device, in virtual time.
  *
- * Like a real device it works behind the caller's back: outputs are written by the poll that says
- * done, not by submit, and a task that fails there leaves garbage behind.
+ * Like a real device, it works asynchronously. Outputs are written by the poll that reports done,
+ * not by submit. A task that fails in poll leaves garbage in its outputs.
  *
- * A ticket is done when the host's clock has reached its end.  What the emulation itself takes is
- * taken out of that clock again, so its time passes as the made-up one only; with emulated_wait, or a
- * clock that cannot skip, both pass.  A device is one engine: a task starts when those before it have
- * ended, whichever context of the process they came from.
+ * A ticket is done when the host's clock has reached its end. The time that the emulation itself
+ * takes is subtracted from that clock, so only virtual time passes. With emulated_wait, or a clock
+ * that cannot skip, both pass. A device is one engine: a task starts when all tasks before it have
+ * ended, no matter which context of the process submitted them.
  */
 #include "emulated/device.h"
 
@@ -23,7 +23,7 @@ static uint64_t now_ns(void);
 static bool skips(bool wait);
 static void take_out(uint64_t since, bool wait);
 
-static uint64_t busy_until_ns[EMULATED_DEVICES]; /* the engine of each device */
+static uint64_t busy_until_ns[EMULATED_DEVICES]; /* end of the last task of each device */
 
 HyStatus
 emulated_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
@@ -88,7 +88,7 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	slot->end_ns = slot->start_ns +
 	               emulated_duration(settings, &load, !(device->warm >> task->op & 1),
 	                                 device->serial * EMULATED_DEVICES + (uint64_t) device->number);
-	/* A hang is a wait for something else: it does not keep the engine. */
+	/* A hung task waits for something else and does not occupy the engine. */
 	if (fault.kind != FAULT_HANG && fault.kind != FAULT_DEAF)
 		*busy = slot->end_ns;
 	device->warm |= UINT32_C(1) << task->op;
@@ -176,7 +176,7 @@ find_ticket(HyDevice *device, HyTicket ticket)
 	return slot->state != TICKET_FREE && slot->number == ticket ? slot : NULL;
 }
 
-/* release: the ticket is free again; one that leaves before its end gives the engine back. */
+/* release: free the ticket. If its task leaves before its end, the engine is free from now on. */
 static void
 release(HyDevice *device, Ticket *slot)
 {
@@ -195,14 +195,17 @@ now_ns(void)
 	return emulated_host->clock->now(emulated_host->clock->arg);
 }
 
-/* skips: whether made-up time passes by skipping. */
+/* skips: return whether virtual time passes by skipping. */
 static bool
 skips(bool wait)
 {
 	return !wait && emulated_host->clock->skip != NULL;
 }
 
-/* take_out: what the host needed since then to play the device shall not count. */
+/*
+ * take_out: subtract the time since then from the clock, because the host spent it on the
+ * emulation.
+ */
 static void
 take_out(uint64_t since, bool wait)
 {

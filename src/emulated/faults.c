@@ -7,21 +7,22 @@
  *		word	= when | where | what
  *
  *	when	fail_at=N		the N-th call since the setting was last changed, counted from 1
- *			fail_every=N	each N-th call
+ *			fail_every=N	every N-th call
  *			fail_rate=P		a share P (0 .. 1) of the calls, drawn by seed=N (default 1)
- *			above=BYTES		tasks that need more device memory; k, m or g may follow the number
+ *			above=BYTES		tasks that need more device memory, or larger uploads; k, m or g may
+ *							follow the number
  *			(none of them: every call)
- *	where	op=NAME, device=N		only calls of this kind, and only these are counted
- *			in=submit | poll | open | upload	which of them fails; poll leaves garbage in the outputs
+ *	where	op=NAME, device=N		only calls of this operation or device; only these are counted
+ *			in=submit | poll | open | upload	which call fails; poll leaves garbage in the outputs
  *	what	status=NAME		nomem, quota, busy, transient (the default), timeout, cancelled,
  *							context_lost, process_lost (or sticky), device_gone, invalid, bug,
- *							unsupported; hang: never done until cancelled; deaf: not even then.
+ *							unsupported; hang: never done until canceled; deaf: not even then.
  *							With above=BYTES the default is nomem.
- *	wrong_abi, a rule by itself: the plug-in pretends to be of another ABI when it is loaded.
+ *	wrong_abi, a rule by itself: the plug-in claims another ABI when it is loaded.
  *
- * Spaces around words do not matter.  The first rule that applies wins.  The setting is read at
- * every call, so faults can be switched on and off in a session; a change starts the counts anew
- * and brings back what was lost.
+ * Spaces around words do not matter. The first rule that applies wins. The setting is read at every
+ * call, so faults can be switched on and off in a session. A change resets the counts and
+ * undoes losses (loss.c).
  */
 #include "emulated/emulated.h"
 
@@ -34,9 +35,9 @@
 
 typedef struct FaultRule
 {
-	int64_t fail_at;    /* 0: not asked for */
-	int64_t fail_every; /* 0: not asked for */
-	double fail_rate;   /* < 0: not asked for */
+	int64_t fail_at;    /* 0: not given */
+	int64_t fail_every; /* 0: not given */
+	double fail_rate;   /* < 0: not given */
 	uint64_t seed;
 	uint64_t above;
 	bool has_above;
@@ -46,7 +47,7 @@ typedef struct FaultRule
 	FaultKind kind;
 	HyStatus status;
 	bool has_status;
-	int64_t calls; /* that this rule has looked at */
+	int64_t calls; /* number of calls that this rule was checked for */
 } FaultRule;
 
 typedef struct FaultName
@@ -74,7 +75,7 @@ static const FaultName fault_names[] = {{"unsupported", FAULT_STATUS, HY_UNSUPPO
 
 #define FAULT_NAMES (sizeof(fault_names) / sizeof(fault_names[0]))
 
-/* The setting as last read; a plug-in has one host. */
+/* The setting as last read. A plug-in has one host. */
 static char read_text[MAX_TEXT];
 static FaultRule rules[MAX_RULES];
 static int rule_count;
@@ -341,7 +342,7 @@ trim(char *text)
 	return text;
 }
 
-/* applies: counts the call, and says whether it is one that fails. */
+/* applies: count the call and return whether it is one that fails. */
 static bool
 applies(FaultRule *rule, uint64_t bytes)
 {

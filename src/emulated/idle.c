@@ -1,9 +1,10 @@
 /*
  * idle.c
- *		A context that nobody has used for hybrid.gpu_idle_timeout closes itself.
+ *		A context closes itself if it has not been used for hybrid.gpu_idle_timeout.
  *
- * There is no thread and no timer: when somebody looks, it is as if it had happened in time.  That is
- * the caller's own thread, so memory can be freed at once.  By the host's clock, made-up time counts.
+ * There is no thread and no timer. The timeout takes effect at the next call that checks it. That
+ * call is in the caller's own thread, so memory can be freed at once. The time is that of the
+ * host's clock, which includes virtual time.
  */
 #include "emulated/device.h"
 
@@ -26,10 +27,10 @@ emulated_idle(const HyDevice *device)
 	if (timeout == 0 || has_work(device))
 		return false;
 	now = emulated_host->clock->now(emulated_host->clock->arg);
-	/* it was just opened: time begins with the first look */
+	/* just opened: the time starts with the first check */
 	if (device->used_ns == 0)
 		self->used_ns = now;
-	/* what the emulation itself takes is taken out of the clock: it may stand before the last use */
+	/* the emulation's own time is subtracted from the clock, so now may be before the last use */
 	if (now < device->used_ns + timeout)
 		return false;
 	self->idle = true;
@@ -67,7 +68,10 @@ timeout_ns(void)
 	return ms > 0 ? (uint64_t) ms * 1000000 : 0;
 }
 
-/* has_work: tasks that were cancelled are none, unless they do not hear of it. */
+/*
+ * has_work: return whether a task runs. A canceled task does not count unless it ignores the
+ * cancel.
+ */
 static bool
 has_work(const HyDevice *device)
 {

@@ -1,7 +1,10 @@
 /*
  * loss.c
- *		What a fault of the emulated device takes along: a context until it is closed, a device or the
- *		whole process until the setting changes.
+ *		What a fault of the emulated device makes unusable: a context, a device or the whole
+ *		process.
+ *
+ * A context stays lost until it is closed, or until a call for it notices a change of the setting.
+ * A device or the process stays lost until the setting changes.
  */
 #include "emulated/device.h"
 
@@ -54,7 +57,7 @@ emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op, uint64
 HyStatus
 emulated_strike(HyDevice *device, int32_t number, const FaultVerdict *fault, HyFailure *failure)
 {
-	/* A hang needs a ticket; opening, which has none, runs out of time. */
+	/* A hang needs a ticket. Opening and uploading have none, and time out. */
 	HyStatus st = fault->kind == FAULT_STATUS ? fault->status : HY_TIMEOUT;
 
 	if (st == HY_PROCESS_LOST)

@@ -1,6 +1,6 @@
 /*
  * memory.c
- *		The memory of an emulated device: what is in use, and the buffers of a context.
+ *		The memory of an emulated device: its use, and the buffers of a context.
  */
 #include "emulated/device.h"
 
@@ -79,7 +79,7 @@ emulated_buf_free(HyDevice *device, HyBuffer *buffer)
 	if (buffer->next != NULL)
 		buffer->next->previous = buffer->previous;
 	device->used -= buffer->bytes;
-	/* as on hardware, where another context could have it next */
+	/* as on hardware, where another context may get this memory next */
 	if (buffer->data != NULL)
 		memset(buffer->data, 0, buffer->bytes);
 	hy_free(emulated_host->allocator, buffer->data);
@@ -133,7 +133,7 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 	return st;
 }
 
-/* reach: whether there is a context, and these bytes are in the buffer. */
+/* reach: return HY_OK if the context is usable and these bytes are in the buffer. */
 static HyStatus
 reach(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes)
 {

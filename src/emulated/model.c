@@ -1,13 +1,13 @@
 /*
  * model.c
- *		How long an emulated device takes: its settings and its law.
+ *		Settings and time model of an emulated device.
  *
- *		launch + copies + waves (+ the merging of k) (+ a warm-up), all with jitter
+ *		launch + copies + waves (+ merging of k) (+ warm-up), all with jitter
  *
- * The law is on purpose not of the form that the dispatcher's history assumes (a mean a power of
- * two of items, scaled by items): work is done in whole waves of blocks over the cores, copies go
- * in whole pages with a latency for each direction, and every run is up to 10% longer or shorter,
- * by a number that depends on the run's serial only.
+ * On purpose, the model does not have the form that the dispatcher's history assumes
+ * (dispatch/cost_model.h). Work is done in whole waves of blocks over the cores. Copies transfer
+ * whole pages, with a latency for each direction. Every run is up to 10% longer or shorter, by a
+ * number that depends only on the run's serial number and the device.
  */
 #include "emulated/emulated.h"
 
@@ -20,18 +20,18 @@
 #define PAGE_BYTES 65536.0
 #define COPY_LATENCY_NS 1500.0
 #define JITTER 0.10
-#define WARM_UP 10.0 /* launches that a first run costs more */
+#define WARM_UP 10.0 /* cost of a first run, in launches */
 #define GUESSED_HOPS 10
-#define MOST_VALUES (UINT64_C(1) << 58) /* times their size still a number of 63 bits */
+#define MOST_VALUES (UINT64_C(1) << 58) /* their bytes still fit 63 bits */
 
-/* What emulated_profile stands for; it takes the place of the settings of the same names. */
+/* Profile: the values of an emulated_profile, which replace the settings of the same names. */
 typedef struct Profile
 {
 	const char *name;
 	double launch_us;
 	double bandwidth_gbs;
 	double rate_gflops;
-	const char *faults; /* where emulated_faults says nothing */
+	const char *faults; /* used if emulated_faults is empty */
 } Profile;
 
 static const Profile profiles[] = {
@@ -99,14 +99,17 @@ emulated_load(const HyShape *shape, EmulatedLoad *load)
 	}
 	load->flop = pairs * (double) dims * (shape->metric == HY_METRIC_COSINE ? 4 : 3);
 	load->k = hy_op_has_k(shape->op) ? shape->k : 0;
-	/* of four dimensions one entry is added; a bit a dimension goes up, and factors */
+	/*
+	 * a code takes one table lookup per four dimensions; its upload is one bit per dimension, and
+	 * factors
+	 */
 	if (shape->op == HY_OP_SCORE_CODES)
 	{
 		load->flop = pairs * ((double) dims / 4 + 10);
 		target_bytes = (uint64_t) shape->targets * (dims / 8 + sizeof(HyCode));
 	}
 	load->bytes_up = query_bytes + (shape->resident ? 0 : target_bytes);
-	/* there it is the rows that may lie on the device */
+	/* for this operation, the rows are what may be on the device */
 	if (shape->op == HY_OP_ASSIGN && shape->resident)
 		load->bytes_up = target_bytes;
 	if (hy_op_has_k(shape->op))
@@ -230,7 +233,7 @@ spread_load(int64_t nodes, const HyShape *shape, int32_t hops, EmulatedLoad *loa
 
 	load->flop = 2.0 * (double) shape->targets * (double) shape->queries * (double) hops;
 	load->bytes_up = s * 16 + (shape->resident ? 0 : e * 8 + n * 16);
-	/* what is merely asked about may be more than there is anywhere: it then is that much */
+	/* a shape that is only asked about may exceed any memory, so limit its values */
 	if (__builtin_mul_overflow(n, s, &values) || values > MOST_VALUES)
 		values = MOST_VALUES;
 	load->bytes_down = values * 12;

@@ -101,7 +101,7 @@ hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count)
 	return seeds;
 }
 
-/* By id, then by activation. */
+/* compare_seeds: order by id, then by activation. */
 static int
 compare_seeds(const void *a, const void *b)
 {

@@ -1,6 +1,6 @@
 /*
  * arguments.h
- *		What the graph functions have in common in their SQL arguments.
+ *		SQL arguments of the graph functions.
  */
 #ifndef HYBRID_GRAPH_ARGUMENTS_H
 #define HYBRID_GRAPH_ARGUMENTS_H
@@ -18,21 +18,24 @@ typedef struct HybridSeed
 	double activation; /* finite, >= 0 */
 } HybridSeed;
 
-/* hybrid_require_argument: raises when argument n, called name, is NULL. */
+/* hybrid_require_argument: raise if argument n, called name, is NULL. */
 extern void hybrid_require_argument(FunctionCallInfo fcinfo, int n, const char *name);
 
-/* hybrid_parse_direction: 'out', 'in' or 'both', else an error that lists them. */
+/*
+ * hybrid_parse_direction: parse 'out', 'in' or 'both'. Raises an error that lists them for any
+ * other name.
+ */
 extern HyDirection hybrid_parse_direction(const char *name);
 
 /*
- * hybrid_parse_seeds: the seeds by ascending id, each once: repeated ones are added by ascending
- * activation, so that their order in the array does not matter.  activation is NULL (all 1) or as
- * long as ids.  Raises on NULL elements, different lengths, more than one dimension, and
- * activations that are not finite or are negative.
+ * hybrid_parse_seeds: return the seeds by ascending id, each id once, and their number in *count.
+ * Activations of a repeated seed are added in ascending order, so their order in the array does not
+ * matter. activation is NULL (all 1) or as long as ids. Raises on NULL elements, different lengths,
+ * more than one dimension, and activations that are not finite or are negative.
  */
 extern HybridSeed *hybrid_parse_seeds(ArrayType *ids, ArrayType *activation, int *count);
 
-/* hybrid_check_array: raises unless the array has at most one dimension and no NULL element. */
+/* hybrid_check_array: raise unless the array has at most one dimension and no NULL element. */
 extern void hybrid_check_array(ArrayType *array, const char *name);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * constant.c
- *		Whether an edges query returns the same rows when it is run again: see constant.h.
+ *		Determines whether an edges query returns the same rows when it is run again: see
+ *		constant.h.
  *
- * What the functions that it calls say of themselves is not all.  It may call some that are not in it:
- * defaults of arguments, which the planner adds, and those that an aggregate is made of.  And it may read
- * what shows more than its snapshot does.
+ * The volatility of the functions in the query is not enough. The query may call functions that do
+ * not appear in it: defaults of arguments, which the planner adds, and the functions that implement
+ * an aggregate. It may also read relations that do not follow its snapshot.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#define DEEPEST 8 /* defaults within defaults */
+#define DEEPEST 8 /* nesting levels of argument defaults */
 
 static bool varies(Node *node, void *context);
 static bool defaults_vary(Oid called, const List *args, int depth);
@@ -37,7 +38,10 @@ hybrid_query_is_constant(Query *query)
 	return !contain_volatile_functions((Node *) query) && !varies((Node *) query, &depth);
 }
 
-/* varies: whether it does for a reason that contain_volatile_functions does not look for; so many defaults deep. */
+/*
+ * varies: return whether node varies for a reason that contain_volatile_functions does not check.
+ * context points to the nesting depth of argument defaults.
+ */
 static bool
 varies(Node *node, void *context)
 {
@@ -48,11 +52,11 @@ varies(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_RangeTblEntry:
-			/* what is in it comes by itself */
+			/* the walker visits the contents by itself */
 			return ((RangeTblEntry *) node)->rtekind == RTE_RELATION &&
 			       !has_snapshot((RangeTblEntry *) node);
 		case T_TableSampleClause:
-			/* without REPEATABLE it takes other rows each time */
+			/* without REPEATABLE, each run samples different rows */
 			if (((TableSampleClause *) node)->repeatable == NULL)
 				return true;
 			break;
@@ -81,8 +85,9 @@ varies(Node *node, void *context)
 }
 
 /*
- * defaults_vary: of a call that leaves arguments out, whichever.  Defaults may call functions that have
- * defaults; so deep that a query would hardly be written so, they are said to vary.
+ * defaults_vary: return whether the defaults of omitted arguments vary. Any argument may be
+ * omitted. A default may call functions that have defaults. Beyond DEEPEST levels, which no normal
+ * query reaches, they are assumed to vary.
  */
 static bool
 defaults_vary(Oid called, const List *args, int depth)
@@ -107,7 +112,10 @@ defaults_vary(Oid called, const List *args, int depth)
 	return depth > DEEPEST || contain_volatile_functions(defaults) || varies(defaults, &depth);
 }
 
-/* aggregate_varies: as what it is made of; a window function that is no aggregate is judged by itself. */
+/*
+ * aggregate_varies: return whether a function that implements the aggregate is volatile. Returns
+ * false for a window function that is no aggregate, because contain_volatile_functions checks it.
+ */
 static bool
 aggregate_varies(Oid function)
 {
@@ -132,7 +140,7 @@ is_volatile(Oid function)
 	return OidIsValid(function) && func_volatile(function) == PROVOLATILE_VOLATILE;
 }
 
-/* order_varies: by its operators. */
+/* order_varies: return whether an operator of the clause is volatile. */
 static bool
 order_varies(const SortGroupClause *clause)
 {
@@ -140,7 +148,10 @@ order_varies(const SortGroupClause *clause)
 	       (OidIsValid(clause->sortop) && op_volatile(clause->sortop) == PROVOLATILE_VOLATILE);
 }
 
-/* has_snapshot: not a sequence, nor a foreign table, nor are those that inherit from it. */
+/*
+ * has_snapshot: return whether reads of the relation follow the snapshot. Sequences and foreign
+ * tables do not, nor does a table with a foreign table among its children.
+ */
 static bool
 has_snapshot(const RangeTblEntry *relation)
 {
@@ -150,7 +161,10 @@ has_snapshot(const RangeTblEntry *relation)
 		return false;
 	if (!relation->inh || !has_subclass(relation->relid))
 		return true;
-	/* the planner locks those that it reads; of one that comes or goes there is a message */
+	/*
+	 * no lock: the planner locks the children that it reads, and new or dropped ones send
+	 * invalidations
+	 */
 	foreach (cell, find_all_inheritors(relation->relid, NoLock, NULL))
 	{
 		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)

@@ -1,6 +1,6 @@
 /*
  * constant.h
- *		Whether an edges query returns the same rows when it is run again.
+ *		Determines whether an edges query returns the same rows when it is run again.
  */
 #ifndef HYBRID_GRAPH_CONSTANT_H
 #define HYBRID_GRAPH_CONSTANT_H
@@ -9,8 +9,9 @@
 #include "nodes/parsenodes.h"
 
 /*
- * hybrid_query_is_constant: whether nothing in a query makes it return others while what key.h has in a
- * key is the same.  The query is rewritten (views and row security are part of it), not yet planned.
+ * hybrid_query_is_constant: return whether the query returns the same rows whenever the key of
+ * key.h is the same. The query is rewritten (with views and row security applied), but not planned
+ * yet.
  */
 extern bool hybrid_query_is_constant(Query *query);
 

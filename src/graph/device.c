@@ -1,11 +1,11 @@
 /*
  * device.c
- *		A kept graph that stays on a device: see device.h.
+ *		Keeps the graph of a call site on a device: see device.h.
  *
- * On a device a graph is a unit like those of an index (dispatch/residency.h): its place is the number
- * of the graph, which no other graph of this process has had, and its version are decay and fan, by
- * which the gain is made that lies beside it.  When the graph is dropped nobody asks for the unit again;
- * then the cache is told that it may go first.
+ * On a device, a graph is a unit like those of an index (dispatch/residency.h). Its place is the
+ * number of the graph, which no other graph of this process has had. Its version is decay and fan,
+ * which determine the gain that is stored with it. A unit is never requested again after its graph
+ * was dropped. So the cache is then told to evict it first.
  */
 #include "postgres.h"
 
@@ -30,7 +30,10 @@ hybrid_graph_run(HybridGraph *graph, HyTask *task, uint64 room)
 		(void) hybrid_run(task, what);
 }
 
-/* by_device: false: the graph is not there, or the device has failed, and the task is still to be run. */
+/*
+ * by_device: run the task on a device. Returns false if the graph is not there or the device
+ * failed, and then the caller must run the task.
+ */
 static bool
 by_device(HybridGraph *graph, HyTask *task, uint64 room)
 {
@@ -59,7 +62,7 @@ by_device(HybridGraph *graph, HyTask *task, uint64 room)
 	return there;
 }
 
-/* key_of: bits of decay and fan, so that -0 is not 0. */
+/* key_of: copies the bits of decay and fan, so that -0 differs from 0. */
 static HyUnitKey
 key_of(const HybridGraph *graph)
 {
@@ -70,7 +73,7 @@ key_of(const HybridGraph *graph)
 	return key;
 }
 
-/* pack: once; false: there is no memory for it. */
+/* pack: pack the graph unless that is done. Returns false if there is not enough memory. */
 static bool
 pack(HybridGraph *graph, uint64 room)
 {
@@ -92,7 +95,7 @@ pack(HybridGraph *graph, uint64 room)
 	return true;
 }
 
-/* send_graph: part by part, from where they are. */
+/* send_graph: send each part directly from where it is stored. */
 static bool
 send_graph(HybridGraph *graph, HyResident *resident)
 {
@@ -114,7 +117,7 @@ send_graph(HybridGraph *graph, HyResident *resident)
 	return hybrid_keep(&sent, resident);
 }
 
-/* forget: at the end of the graph, be it by an error; calls no device. */
+/* forget: called when the graph is freed, also after an error. Calls no device. */
 static void
 forget(void *arg)
 {

@@ -2,9 +2,9 @@
  * edges.c
  *		Reads the edges that a query returns.
  *
- * The rows go from the executor straight into an array of edges.  The array may grow to what the
- * memory limit leaves when the graph that is built from it, and the scratch for building it, are
- * counted too.
+ * The executor passes each row directly into an array of edges. The memory limit covers the array,
+ * the graph that is built from it, and the scratch memory for building it. This limits the size of
+ * the array.
  */
 #include "postgres.h"
 
@@ -36,18 +36,18 @@ enum EdgeColumn
 	TYPE_COLUMN
 };
 
-/* Receiver: takes the rows. */
+/* Receiver: the state of reading an edges query. */
 typedef struct Receiver
 {
 	HybridEdges *edges;
 	int64 capacity;
-	int64 most;            /* edges that the memory limit leaves room for */
+	int64 most;            /* number of edges that fit the memory limit */
 	int columns;           /* 2 .. 4 */
-	Oid type[TYPE_COLUMN]; /* of each column, domains resolved */
-	bool filtered;         /* only edges of the wanted types */
+	Oid type[TYPE_COLUMN]; /* type of each column, with domains resolved */
+	bool filtered;         /* whether to read only edges of the wanted types */
 	text **wanted;         /* ascending by compare_texts */
 	int wanted_count;
-	MemoryContext edge_context; /* where the array lives */
+	MemoryContext edge_context; /* holds the array of edges */
 } Receiver;
 
 static bool is_edges_query(const char *query);
@@ -106,7 +106,10 @@ hybrid_check_graph_memory(uint64 bytes, int64 nodes, int64 edges)
 		                errhint("Raise \"hybrid.graph_memory_limit\", or select fewer edges.")));
 }
 
-/* is_edges_query: the first word says so; blanks, comments and parentheses may stand before it. */
+/*
+ * is_edges_query: return whether the first word is that of an edges query. Whitespace, comments and
+ * parentheses may precede it.
+ */
 static bool
 is_edges_query(const char *query)
 {
@@ -123,7 +126,7 @@ is_edges_query(const char *query)
 		{
 			int depth = 1;
 
-			/* as in SQL, comments may lie within comments */
+			/* as in SQL, comments can be nested */
 			for (query += 2; depth > 0; query++)
 			{
 				if (query[0] == '\0')
@@ -152,8 +155,9 @@ is_edges_query(const char *query)
 }
 
 /*
- * check_plain_read: one statement that only reads.  SPI refuses writing in read-only mode too, but
- * in words about volatility that a user of graphs would not understand.
+ * check_plain_read: raise unless the query is one statement that only reads. SPI rejects writes in
+ * read-only mode, too, but with a message about volatility that users of graphs would not
+ * understand.
  */
 static void
 check_plain_read(void *arg, SPIPlanPtr plan)
@@ -272,7 +276,7 @@ get_node(TupleTableSlot *slot, int column, Oid type)
 	return DatumGetInt64(value);
 }
 
-/* get_weight: as a cast to real would have it; the edge is for the message. */
+/* get_weight: convert the weight as a cast to real would. edge is used in messages. */
 static float
 get_weight(TupleTableSlot *slot, Oid type, const HyEdge *edge)
 {
@@ -374,7 +378,7 @@ append_edge(Receiver *receiver, const HyEdge *edge)
 	edges->edge[edges->count++] = *edge;
 }
 
-/* compare_texts: by bytes; equality is what matters. */
+/* compare_texts: compare the bytes. The order does not matter, only equality. */
 static int
 compare_texts(const void *a, const void *b)
 {

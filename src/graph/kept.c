@@ -2,12 +2,14 @@
  * kept.c
  *		The graph that a call site keeps: see kept.h.
  *
- * A graph hangs on one memory context: below that of the call while it is built, so that an error
- * takes it along, and below that of the call site once it is whole.  There is one of a call site at
- * most, and the old one goes before another is read: as much memory is in use as if none were kept.
+ * A graph is allocated in a memory context of its own. While it is built, the parent is the context
+ * of the call, so that an error frees the graph. When it is complete, the parent becomes the
+ * context of the call site. A call site keeps at most one graph, and the old one is freed before
+ * another is read. So memory use is no higher than if none were kept.
  *
- * A graph is not kept where it would be of no use: its query calls a volatile function, which wants to
- * be called each time, or reads what has no snapshot, or nothing will call again.
+ * A graph is not kept if that would be useless. Its query may call a volatile function, which must
+ * be called each time, or may read something that does not follow a snapshot. Or the call site will
+ * not be called again.
  */
 #include "postgres.h"
 
@@ -20,7 +22,7 @@
 #include "server/report.h"
 #include "utils/memutils.h"
 
-#define LONGEST_QUERY (1024 * 1024) /* bytes of a text and types that are compared at each call */
+#define LONGEST_QUERY (1024 * 1024) /* bytes; longer text and types are not worth comparing */
 
 static bool may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 static bool varies(Node *node, void *context);
@@ -96,8 +98,9 @@ hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double 
 }
 
 /*
- * may_come_again: whether this call site may be called again while it lives.  In FROM it is not where
- * no argument can be another one: what it returned is gone over again instead.
+ * may_come_again: return whether this call site may be called again while it lives. A function in
+ * FROM is called only once if none of its arguments can change, because the executor rereads its
+ * stored result.
  */
 static bool
 may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
@@ -112,7 +115,7 @@ may_come_again(FunctionCallInfo fcinfo, const HybridEdgesQuery *query)
 	       varies(fcinfo->flinfo->fn_expr, NULL);
 }
 
-/* varies: whether the expression may have another value while the query runs. */
+/* varies: return whether the expression may change its value while the query runs. */
 static bool
 varies(Node *node, void *context)
 {
@@ -133,7 +136,10 @@ drop(FunctionCallInfo fcinfo)
 		MemoryContextDelete(graph->context);
 }
 
-/* build: in a context of its own below the current one; constant: as HybridEdges has it. */
+/*
+ * build: read the edges and build a graph, in a new memory context below the current one. Sets
+ * *constant as in HybridEdges.
+ */
 static HybridGraph *
 build(const HybridEdgesQuery *query, bool *constant)
 {
@@ -159,7 +165,10 @@ build(const HybridEdgesQuery *query, bool *constant)
 	return graph;
 }
 
-/* made_for: what was made for another decay or fan is not known any more; bits count, as in -0. */
+/*
+ * made_for: discard results computed for another decay or fan. Compares bits, so that -0 differs
+ * from 0.
+ */
 static void
 made_for(HybridGraph *graph, double decay, double fan)
 {

@@ -1,10 +1,10 @@
 /*
  * kept.h
- *		The graph that a call site keeps.
+ *		The graph that a call site keeps from call to call.
  *
  * SELECT ... FROM seeds, LATERAL hybrid_spread('SELECT ...', seeds.ids) calls the function for each
- * row.  The place in the query where it is called (an FmgrInfo, which lives as long as the query
- * runs) keeps the last graph, and the next call finds it where it would read the same edges.
+ * row. The call site (an FmgrInfo, which lives as long as the query runs) keeps the last graph. The
+ * next call uses it if it would read the same edges.
  */
 #ifndef HYBRID_GRAPH_KEPT_H
 #define HYBRID_GRAPH_KEPT_H
@@ -18,38 +18,38 @@
 #include "core/spread.h"
 #include "graph/edges.h"
 
-/* HybridGraph: a graph, and what was made of it for the last decay and fan. */
+/* HybridGraph: a graph, and results computed from it for the last decay and fan. */
 typedef struct HybridGraph
 {
 	HyCsr csr;
 	double decay;
 	double fan;
-	double *gain; /* NULL: there is no room for it yet */
-	bool gained;  /* gain is of decay and fan */
-	bool normed;  /* converges and norm, too */
+	double *gain; /* NULL until allocated */
+	bool gained;  /* whether gain is valid for decay and fan */
+	bool normed;  /* whether converges and norm are valid for decay and fan */
 	bool converges;
 	double norm;
-	MemoryContext context; /* all of it is there */
-	StringInfo key;        /* what it was read under */
-	uint64 number;         /* among those that this process has kept; 0: it is not kept */
+	MemoryContext context; /* holds the whole graph */
+	StringInfo key;        /* key under which the edges were read */
+	uint64 number;         /* serial number among the graphs kept by this process; 0 if not kept */
 
-	/* device.c: how it lies on a device, once it was sent to one */
+	/* for device.c: the layout on a device, once the graph has been packed */
 	bool is_packed;
 	HyPackedGraph packed;
 	MemoryContextCallback forget;
 } HybridGraph;
 
 /*
- * hybrid_graph_of: the graph of these edges: the one that the call site keeps, or one that is built
- * now.  In the latter case it lives as the current memory context does, or, if the call site keeps
- * it, until the next call.
+ * hybrid_graph_of: return the graph of these edges, either the one that the call site keeps or a
+ * new one. A new graph lives in the current memory context or, if the call site keeps it, until the
+ * next call.
  */
 extern HybridGraph *hybrid_graph_of(FunctionCallInfo fcinfo, const HybridEdgesQuery *query);
 
-/* hybrid_graph_gain: as hy_spread_gain has it. */
+/* hybrid_graph_gain: return the result of hy_spread_gain. */
 extern const double *hybrid_graph_gain(HybridGraph *graph, double decay, double fan);
 
-/* hybrid_graph_converges: as hy_spread_converges has it. */
+/* hybrid_graph_converges: return the results of hy_spread_converges. */
 extern bool hybrid_graph_converges(HybridGraph *graph, const HySpreadParams *params, double *norm);
 
 #endif

@@ -1,19 +1,22 @@
 /*
  * key.c
- *		All that the answer of an edges query depends on: see key.h.
+ *		A key of everything that the result of an edges query depends on: see key.h.
  *
- * That is more than the query and the snapshot.  Who asks decides about rights and row security; the
- * settings, about what names mean, how text is read, and about anything else, for a policy of row
- * security, or a stable function, may ask for a setting by name.  So all settings are part of a key.  So is
- * the time at which the client's statement began, which for a cursor is that of each FETCH.
+ * The query and the snapshot are not enough. The user determines privileges and row security.
+ * Settings determine what names mean and how text is read. They may influence anything else,
+ * because a policy of row security or a stable function may read a setting by name. So all settings
+ * are part of the key. So is the time at which the client's statement began, which for a cursor is
+ * the time of each FETCH.
  *
- * What the catalogs say is not: a key has how many messages of changes have come from other processes,
- * and how many commands have changed anything in this transaction, or were rolled back.  That is more than
- * the catalogs, but of whatever table, type or right: what a function asks for nobody knows.  Nobody else
- * can change a table that was read, since its lock is held until the transaction ends, and with it the key.
+ * The contents of the catalogs are not part of the key. Instead, it has the number of invalidation
+ * messages received from other processes. It also has the numbers of commands that changed anything
+ * in this transaction, and of subtransactions that were rolled back. These numbers cover any
+ * table, type or privilege, because it is unknown which of them a function looks at. No other
+ * session can alter a table that was read, because its lock is held until the transaction ends, and
+ * the key ends with it.
  *
- * What a function tells of sessions is in no key: their state, this one's prepared statements and cursors,
- * whether its transaction has a number.
+ * The key does not cover functions that report on sessions: the state of other sessions, prepared
+ * statements and cursors of this one, and whether its transaction has an ID.
  */
 #include "postgres.h"
 
@@ -26,9 +29,9 @@
 #include "utils/inval.h"
 #include "utils/snapmgr.h"
 
-#define LONGEST_KEY (4 * 1024 * 1024) /* users make settings of their own, up to a gigabyte each */
+#define LONGEST_KEY (4 * 1024 * 1024) /* custom settings can be up to a gigabyte each */
 
-static uint64 rollbacks; /* of subtransactions */
+static uint64 rollbacks; /* subtransactions that were rolled back */
 
 static void write_changes(StringInfo key);
 static void
@@ -37,7 +40,7 @@ static void write_snapshot(Snapshot snapshot, StringInfo key);
 static bool write_settings(StringInfo key);
 static bool write_text(const char *text, StringInfo key);
 
-/* APPEND: the bytes of a variable that has no padding. */
+/* APPEND: append the bytes of a variable that has no padding. */
 #define APPEND(key, variable)                                                                      \
 	appendBinaryStringInfo(key, (const char *) &(variable), sizeof(variable))
 
@@ -66,7 +69,7 @@ hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key)
 	return write_settings(key);
 }
 
-/* write_changes: how many there are in the catalogs, as far as this process has heard. */
+/* write_changes: append the counts of catalog changes that this process knows of. */
 static void
 write_changes(StringInfo key)
 {
@@ -76,7 +79,7 @@ write_changes(StringInfo key)
 	if (!counting)
 		RegisterSubXactCallback(count_rollbacks, NULL);
 	counting = true;
-	/* those of others are heard of when tables are opened, which a kept graph spares */
+	/* messages are normally received when tables are opened, which a kept graph avoids */
 	AcceptInvalidationMessages();
 	APPEND(key, SharedInvalidMessageCounter);
 	APPEND(key, command);
@@ -89,12 +92,12 @@ count_rollbacks(SubXactEvent event, SubTransactionId own, SubTransactionId paren
 	(void) own;
 	(void) parent;
 	(void) arg;
-	/* one without a number has changed nothing */
+	/* a subtransaction without an ID has changed nothing */
 	if (event == SUBXACT_EVENT_ABORT_SUB && TransactionIdIsValid(GetCurrentTransactionIdIfAny()))
 		rollbacks++;
 }
 
-/* write_snapshot: all that decides which rows it sees. */
+/* write_snapshot: append everything that determines which rows the snapshot sees. */
 static void
 write_snapshot(Snapshot snapshot, StringInfo key)
 {
@@ -114,7 +117,10 @@ write_snapshot(Snapshot snapshot, StringInfo key)
 		                       (int) (snapshot->subxcnt * sizeof(TransactionId)));
 }
 
-/* write_settings: which there are, and the value of each; false: too long. */
+/*
+ * write_settings: append the identity and the value of each setting. Returns false if the key is
+ * too long.
+ */
 static bool
 write_settings(StringInfo key)
 {
@@ -127,7 +133,7 @@ write_settings(StringInfo key)
 	{
 		const struct config_generic *setting = all[i];
 
-		/* a library that is loaded can take away one that had only a name */
+		/* loading a library can remove a setting that was only a placeholder */
 		APPEND(key, setting);
 		switch (setting->vartype)
 		{

@@ -1,6 +1,6 @@
 /*
  * key.h
- *		All that the answer of an edges query depends on.
+ *		A key of everything that the result of an edges query depends on.
  */
 #ifndef HYBRID_GRAPH_KEY_H
 #define HYBRID_GRAPH_KEY_H
@@ -11,9 +11,9 @@
 #include "graph/edges.h"
 
 /*
- * hybrid_write_edges_key: a query that calls no volatile function, and reads no foreign table and no
- * sequence, returns under a key what it returned under it before (constant.h).  Two keys are alike when their bytes are.
- * false: it would be too long to be of use.
+ * hybrid_write_edges_key: write the key. A query returns the same edges under the same key if it
+ * calls no volatile function and reads no foreign table and no sequence (constant.h). Keys are
+ * equal if their bytes are. Returns false if the key would be too long to be useful.
  */
 extern bool hybrid_write_edges_key(const HybridEdgesQuery *query, StringInfo key);
 

@@ -2,10 +2,10 @@
  * spread.c
  *		hybrid_spread: activation spreading over the edges that a query returns.
  *
- * Edges are read, built into a graph, unless the last call has left it (kept.c), and handed to the
- * dispatcher with one set of seeds.  A seed that no edge touches is a node without edges: it keeps its
- * activation, and only the answer needs to know of it.  All memory of a call, the tuplestore and the
- * graph that is kept apart, hangs on one context.
+ * The edges are read and built into a graph, unless the call site has kept it since the last
+ * call (kept.c). The graph is dispatched with one set of seeds. A seed that no edge touches is a node
+ * without edges. It keeps its activation, and only the result needs to include it. All memory of a
+ * call is in one context, except the tuplestore and a kept graph.
  */
 #include "postgres.h"
 
@@ -44,7 +44,7 @@ enum SpreadArgument
 	K_ARGUMENT
 };
 
-/* Reached: one row of the answer. */
+/* Reached: one row of the result. */
 typedef struct Reached
 {
 	int64 id;
@@ -56,7 +56,7 @@ typedef struct Answer
 {
 	Reached *row;
 	int64 count;
-	double sum; /* of all activations, in canonical order */
+	double sum; /* sum of all activations, in canonical order */
 } Answer;
 
 static void read_params(FunctionCallInfo fcinfo, HySpreadParams *params);
@@ -126,7 +126,7 @@ hybrid_spread(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* read_params: what shapes the spreading, checked. */
+/* read_params: read and check the parameters of the spreading. */
 static void
 read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 {
@@ -193,7 +193,7 @@ read_params(FunctionCallInfo fcinfo, HySpreadParams *params)
 		                       float8out_internal(params->tolerance))));
 }
 
-/* find_graph: the edges of the query as a graph in the direction asked for. */
+/* find_graph: return the graph of the query's edges in the requested direction. */
 static HybridGraph *
 find_graph(FunctionCallInfo fcinfo)
 {
@@ -209,7 +209,10 @@ find_graph(FunctionCallInfo fcinfo)
 	return hybrid_graph_of(fcinfo, &query);
 }
 
-/* check_converges: hops = NULL ends only where each hop passes on less than it got. */
+/*
+ * check_converges: raise if hops is NULL and a hop may pass on as much activation as it received,
+ * or more. Then spreading may never end.
+ */
 static void
 check_converges(HybridGraph *graph, const HySpreadParams *params)
 {
@@ -225,13 +228,16 @@ check_converges(HybridGraph *graph, const HySpreadParams *params)
 		         errhint("Give a number of hops, lower decay, or set fan to 1.")));
 }
 
-/* spread: every node with activation above 0, those of graph and the seeds outside it. */
+/*
+ * spread: store in answer every node with activation above 0, including seeds that are not in the
+ * graph.
+ */
 static void
 spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
        const HyAllocator *allocator, Answer *answer)
 {
 	const HyCsr *csr = &graph->csr;
-	/* for a node: the graph's own arrays, those of the task, its scratch, and a row */
+	/* per node: the graph's own arrays, those of the task, its scratch memory, and a row */
 	uint64 each = sizeof(int64) * 3 + sizeof(double) * 5 + sizeof(int32) * 2 + sizeof(Reached);
 	uint64 bytes =
 		each * (uint64) csr->nodes + (sizeof(uint32) * 2 + sizeof(float)) * (uint64) csr->edges;
@@ -289,7 +295,8 @@ spread(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds
 }
 
 /*
- * run_task: what the dispatcher gets: the seeds that are nodes of the graph.  room: bytes that are left.
+ * run_task: dispatch the task with those seeds that are nodes of the graph. room is the number of
+ * bytes left.
  */
 static void
 run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *seeds, int seed_count,
@@ -331,7 +338,7 @@ run_task(HybridGraph *graph, const HySpreadParams *params, const HybridSeed *see
 	task.u.spread.graph = csr;
 	task.u.spread.gain = hybrid_graph_gain(graph, params->decay, params->fan);
 	task.u.spread.params = *params;
-	/* the tolerance is a share of all seeds, also of those without edges */
+	/* the tolerance is relative to all seeds, including those without edges */
 	if (inside < all && inside > 0)
 		task.u.spread.params.tolerance = params->tolerance * (all / inside);
 	task.u.spread.seeds.sets = 1;
@@ -353,7 +360,7 @@ check_activation(int64 id, double activation)
 		                errhint("Lower decay or the number of hops, or set fan to 1.")));
 }
 
-/* By activation, largest first, then by id. */
+/* compare_reached: order by activation, largest first, then by id. */
 static int
 compare_reached(const void *a, const void *b)
 {

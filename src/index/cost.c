@@ -1,18 +1,19 @@
 /*
  * cost.c
- *		What a scan costs: a search before the first row, and then each row; with a sphere and no
- *		order, the store once.
+ *		Cost of a scan: a search before the first row, then each row. A scan with a sphere and no
+ *		order reads the store once.
  *
  * A search by codes scores the centroids of all lists, then the rows of as many lists as the recall
- * asks for (the index has measured how many rows these are), and reads the vectors of some tens of
- * rows.  Who wants more rows than it found has it go on: in the end all codes have been scored, and
- * all vectors read, in an order that is not that of the file.  Where few rows meet the conditions, only
- * the vectors of these are (scan_quals.c).  An exact scan, or one of an index without codes, reads every
- * vector before the first row.  The heap rows fetched, and the rows a filter throws away, are added by
- * the planner.
+ * requires (the index has measured how many rows these are), and reads the vectors of a few dozen
+ * rows. If the caller wants more rows, the search goes on. In the end it has scored all codes and
+ * read all vectors, not in file order. If few rows meet the conditions, only their vectors are read
+ * (scan_quals.c). An exact scan, or a scan of an index without codes, reads every vector before the
+ * first row. The planner adds the cost of the heap rows that are fetched and of those that a filter
+ * removes.
  *
- * Long vectors of a table lie in TOAST.  The functions of distances charge a sequential scan for
- * fetching them (types/distance_cost.c), but not a scan of the index, which has vectors of its own.
+ * Long vectors of a table are in TOAST. The distance functions charge a sequential scan for
+ * fetching them (types/distance_cost.c), but not an index scan, because the index has its own
+ * vectors.
  */
 #include "postgres.h"
 
@@ -32,11 +33,12 @@
 #include "index/handler.h"
 
 #define IMPOSSIBLE 1e100 /* not infinite: the planner subtracts costs */
-#define CODE_COST 0.1    /* of a code, in distances */
+#define CODE_COST 0.1    /* cost of scoring one code, in distances */
 #define RESCORED 32      /* vectors that a search reads */
-#define SEARCHED 0.05    /* share of the rows, where the index has not measured it */
+/* share of the rows that are scored, where the index has not measured it */
+#define SEARCHED 0.05
 
-/* ScanCost: until the first row comes, and until all have. */
+/* ScanCost: cost until the first row is returned, and until all rows are. */
 typedef struct ScanCost
 {
 	Cost first;
@@ -69,8 +71,8 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	ScanCost cost;
 
 	/*
-	 * Neither an order nor a condition is nothing that this index can give. While another index is
-	 * measured, queries are to use that one.
+	 * This index cannot serve a path with neither an order nor a condition. While
+	 * hybrid_index_measure() measures another index, queries must use that one.
 	 */
 	if ((path->indexorderbys == NIL && path->indexclauses == NIL) ||
 	    (OidIsValid(hybrid_measured_index) && index->indexoid != hybrid_measured_index))
@@ -87,7 +89,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	memset(&generic, 0, sizeof(generic));
 	genericcostestimate(root, path, loop_count, &generic);
 	get_tablespace_page_costs(index->reltablespace, NULL, &sequential_page);
-	/* without root, the price of a distance is without detoasting: see types/distance_cost.c */
+	/* without root, the price of a distance excludes detoasting: see types/distance_cost.c */
 	cost_qual_eval(&distance, path->indexorderbys, NULL);
 	if (path->indexorderbys == NIL)
 		cost_qual_eval_node(&distance,
@@ -113,8 +115,9 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	*startup = distance.startup + cost.first;
 	*total = distance.startup + cost.all + Max(index->tuples, 0) * cpu_index_tuple_cost;
 	/*
-	 * A path by order alone is taken for a bitmap scan of all that a partial index holds unless it
-	 * selects every row.  There is none: NULL has no entry.  So heap rows are overcharged then.
+	 * With a selectivity below 1, the planner would also consider an order-only path of a partial
+	 * index as a bitmap scan of everything in the index. There is no such scan, because NULL has no
+	 * entry. So the selectivity is 1, and heap rows are overcharged.
 	 */
 	*selectivity = path->indexclauses == NIL ? 1.0 : generic.indexSelectivity;
 	/* the order of distances has nothing to do with the order of the heap */
@@ -147,7 +150,7 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 	                                                    Min(wanted * layout->span, vector_pages));
 	cost->first = all_codes * share + leaves * distance * CODE_COST +
 	              Min(RESCORED, wanted) * distance + pages_cost;
-	/* the executor computes distances of what was rounded again, of the table's values */
+	/* the executor recomputes rounded distances from the values of the table */
 	if (!open->lossless)
 		cost_qual_eval(&again, path->indexorderbys, root);
 	cost->all = cost->first + all_codes * (1 - share) + wanted * (distance + again.per_tuple) +
@@ -155,8 +158,9 @@ cost_by_codes(ScanCost *cost, PlannerInfo *root, const IndexPath *path, const Hy
 }
 
 /*
- * Return the price of reading so many pages of an index.  The more of them are read the more lie side by
- * side: what the planner expects of a bitmap heap scan (cost_bitmap_heap_scan).
+ * cost_of_pages: return the price of reading a number of pages of an index. The more pages are
+ * read, the more of them are adjacent. The planner assumes the same of a bitmap heap scan
+ * (cost_bitmap_heap_scan).
  */
 static Cost
 cost_of_pages(const IndexOptInfo *index, double pages)
@@ -168,7 +172,10 @@ cost_of_pages(const IndexOptInfo *index, double pages)
 	return pages * (random_page - (random_page - sequential_page) * sqrt(pages / all));
 }
 
-/* Return how many pages of an index have vectors; all, where values vary in length. */
+/*
+ * pages_of_vectors: return the number of pages of an index that hold vectors. Where values vary in
+ * length, these are all pages.
+ */
 static double
 pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 {
@@ -178,7 +185,10 @@ pages_of_vectors(const IndexOptInfo *index, const HybridLayout *layout)
 	           Max((double) index->pages, 1));
 }
 
-/* wanted_share: of the rows, those whose vectors are read by who reads all that meet the conditions. */
+/*
+ * wanted_share: return the share of the rows whose vectors are read by a query that reads all rows
+ * that meet the conditions.
+ */
 static double
 wanted_share(const IndexPath *path)
 {
@@ -190,8 +200,9 @@ wanted_share(const IndexPath *path)
 }
 
 /*
- * returns_all: whether a scan by codes has all rows where all are wanted: none that it finds late is left
- * out, and there is memory for them.  Where some are wanted, or those of a sphere, it need not.
+ * returns_all: return whether a scan by codes returns every row when every row is wanted. It does
+ * if rows that it finds late are returned too and memory suffices for them. Also true with a LIMIT
+ * or a sphere, where not all rows are wanted.
  */
 static bool
 returns_all(const PlannerInfo *root, const IndexPath *path)
@@ -212,7 +223,7 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	double rows = Max(index->tuples, 0), seen = 0;
 	int passes = 0;
 
-	/* beside the distance, a comparison with the worst candidate kept */
+	/* besides the distance, a comparison with the worst candidate kept */
 	cost->first = pages_of_vectors(index, layout) * sequential_page +
 	              rows * (distance + 0.5 * cpu_operator_cost);
 	while (seen < rows && passes < 1000)
@@ -224,7 +235,7 @@ cost_exact(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Co
 	cost->pages = index->pages;
 }
 
-/* cost_stream: rows come as they are met. */
+/* cost_stream: rows are returned in the order in which they are read. */
 static void
 cost_stream(ScanCost *cost, const IndexPath *path, const HybridLayout *layout, Cost distance,
             double sequential_page)

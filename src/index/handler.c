@@ -1,6 +1,6 @@
 /*
  * handler.c
- *		The access method as PostgreSQL sees it.
+ *		The handler function: describes the access method to PostgreSQL.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@ hybrid_handler(PG_FUNCTION_ARGS)
 	routine->amcanbackward = false;
 	routine->amcanunique = false;
 	routine->amcanmulticol = false;
-	/* A scan has an order, or conditions, or both. */
+	/* a scan has an order, conditions, or both */
 	routine->amoptionalkey = true;
 	routine->amsearcharray = false;
 	routine->amsearchnulls = false;

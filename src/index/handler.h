@@ -1,6 +1,6 @@
 /*
  * handler.h
- *		What the module's entry needs of the access method.
+ *		Declarations of the access method that the module's entry point and handler.c need.
  */
 #ifndef HYBRID_INDEX_HANDLER_H
 #define HYBRID_INDEX_HANDLER_H
@@ -10,7 +10,7 @@
 #include "access/amapi.h"
 #include "nodes/pathnodes.h"
 
-/* Callbacks of IndexAmRoutine. */
+/* callbacks of IndexAmRoutine */
 extern void
 hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup,
                    Cost *total, Selectivity *selectivity, double *correlation, double *pages);
@@ -19,7 +19,10 @@ extern bool hybridproperty(Oid index, int attno, IndexAMProperty property, const
                            bool *result, bool *isnull);
 extern bool hybridvalidate(Oid opclass);
 
-/* hybrid_index_init: registers the options of indexes and how their stores are read; from _PG_init. */
+/*
+ * hybrid_index_init: register the index options, the hooks, and the reader of index stores. Called
+ * once, from _PG_init.
+ */
 extern void hybrid_index_init(void);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * options.c
- *		WITH (storage = ..., list_size = ...), and what the module registers of the access method at load.
+ *		WITH (storage = ..., list_size = ...), and everything that the access method registers at
+ *		load.
  *
- * An index stays as it was built: whoever changes its options is told so; to what CREATE INDEX would refuse
- * nobody may.
+ * Changed options take effect only with REINDEX, and ALTER INDEX raises a notice that says so. It
+ * raises an error for options that CREATE INDEX would refuse.
  */
 #include "postgres.h"
 
@@ -38,7 +39,7 @@ static relopt_enum_elt_def storages[] = {
 	{"float32", HYBRID_FLOAT32},
 	{"float16", HYBRID_FLOAT16},
 	{"int8", HYBRID_INT8},
-	{NULL, 0}, /* end */
+	{NULL, 0}, /* end of the list */
 };
 
 void
@@ -81,7 +82,10 @@ accessed(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 		tell_if_changed(object);
 }
 
-/* tell_if_changed: whether a statement that holds a lock on this index has just changed its options, and may. */
+/*
+ * tell_if_changed: raise a notice if a statement that holds a lock on this index has just changed
+ * its options. Raises an error if the new options are not allowed.
+ */
 static void
 tell_if_changed(Oid oid)
 {
@@ -100,7 +104,7 @@ tell_if_changed(Oid oid)
 		before = *(const HybridOptions *) index->rd_options;
 	classes = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
-	/* the catalog cache does not show it yet */
+	/* the catalog cache does not show the new row yet */
 	scan = systable_beginscan(classes, ClassOidIndexId, true, SnapshotSelf, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -112,7 +116,10 @@ tell_if_changed(Oid oid)
 	}
 	systable_endscan(scan);
 	table_close(classes, AccessShareLock);
-	/* before the notice; what an index has that it should not have may go, and stay */
+	/*
+	 * Check before the notice, and only if the storage was changed. An invalid storage option that
+	 * the index already has may be removed or left alone.
+	 */
 	if (before.storage != after.storage)
 		hybrid_index_check_options(index, &after);
 	if (before.storage != after.storage || before.list_size != after.list_size)

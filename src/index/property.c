@@ -1,6 +1,7 @@
 /*
  * property.c
- *		Answers of pg_index_column_has_property() that the core system leaves to us.
+ *		The properties of pg_index_column_has_property() that PostgreSQL leaves to the access
+ *		method.
  */
 #include "postgres.h"
 

@@ -1,12 +1,12 @@
 /*
  * sphere_selectivity.c
- *		How many rows are expected within a sphere: what matchingsel says, of a column whose values need not
- *		all have the dimensions of the sphere.
+ *		Selectivity of "within a sphere": like matchingsel, but values of the column may have
+ *		other dimensions than the sphere.
  *
- * The operator is run over the column's statistics.  It raises where dimensions differ, and a plan must not
- * fail where its execution would not: another condition may leave such rows out first.  So values of
- * other dimensions are passed over, and the share among the rest counts for all: if there are such rows, and
- * the statement is to succeed, it is among the rest that the planner asks.
+ * The operator is run over the column's statistics. It raises an error if dimensions differ, and
+ * planning must not fail where execution would not: another condition may remove such rows first.
+ * So values of other dimensions are skipped, and the share among the rest stands for all. If a
+ * statement with such rows is to succeed, the planner asks about the remaining rows only.
  */
 #include "postgres.h"
 
@@ -22,12 +22,16 @@
 #include "types/sphere.h"
 #include "types/vector.h"
 
-/* of generic_restriction_selectivity(), which matchingsel calls: what a histogram must have to count */
+/*
+ * Values from generic_restriction_selectivity(), which matchingsel calls: the minimum number of
+ * histogram values, the number from which the histogram has full weight, and the minimum distance
+ * of the result from 0 and 1.
+ */
 #define HISTOGRAM_MIN 10
 #define HISTOGRAM_FULL 100
 #define HISTOGRAM_LEAST 0.0001
 
-/* Condition: the operator, and the side of it that is no column. */
+/* Condition: the operator and its operand that is not the column. */
 typedef struct Condition
 {
 	FmgrInfo within;
@@ -37,7 +41,10 @@ typedef struct Condition
 	MemoryContext context;
 } Condition;
 
-/* Counted: shares of rows, of values of the dimensions of the constant and of those within. */
+/*
+ * Counted: share of the rows with the dimensions of the constant, and share of the rows within the
+ * sphere.
+ */
 typedef struct Counted
 {
 	double comparable;
@@ -83,7 +90,7 @@ hybrid_within_selectivity(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(result);
 }
 
-/* restriction: the share of the column's rows that meet the condition. */
+/* restriction: return the share of the column's rows that meet the condition. */
 static double
 restriction(VariableStatData *column, Condition *condition)
 {
@@ -93,7 +100,7 @@ restriction(VariableStatData *column, Condition *condition)
 
 	if (HeapTupleIsValid(column->statsTuple))
 		nulls = ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
-	/* rows whose value is none of the most common ones */
+	/* rows whose value is not among the most common values */
 	rest = 1 - nulls - count_common(column, condition, &common);
 	rest = Max(rest, 0);
 	values = count_histogram(column, condition, &histogram);
@@ -115,7 +122,10 @@ restriction(VariableStatData *column, Condition *condition)
 	return (1 - nulls) * (common.within + rest * share) / (common.comparable + rest);
 }
 
-/* count_common: shares among all rows, by the most common values; returns that of all of these. */
+/*
+ * count_common: compute both shares among all rows from the most common values. Returns the share
+ * of all most common values together.
+ */
 static double
 count_common(VariableStatData *column, Condition *condition, Counted *common)
 {
@@ -144,8 +154,8 @@ count_common(VariableStatData *column, Condition *condition, Counted *common)
 }
 
 /*
- * count_histogram: shares among the values of the histogram but for its ends, which may be far out; returns
- * how many values it has, or 0.
+ * count_histogram: compute both shares among the values of the histogram, without its two ends,
+ * which may be outliers. Returns the number of its values, or 0 if there are too few.
  */
 static int
 count_histogram(VariableStatData *column, Condition *condition, Counted *histogram)
@@ -174,8 +184,8 @@ count_histogram(VariableStatData *column, Condition *condition, Counted *histogr
 }
 
 /*
- * comparable: whether a value has the dimensions of the constant, and the operator may be asked; *within:
- * what it says, where it says anything.
+ * comparable: return whether a value has the dimensions of the constant, so that the operator can
+ * be called. *within is the operator's result, or false if it was not called.
  */
 static bool
 comparable(Condition *condition, Datum value, bool *within)
@@ -189,7 +199,7 @@ comparable(Condition *condition, Datum value, bool *within)
 
 	CHECK_FOR_INTERRUPTS();
 	*within = false;
-	/* a sphere without a centre or a radius has nothing within, whatever the dimensions */
+	/* a sphere without a center or radius contains nothing, whatever the dimensions */
 	if (hybrid_sphere_open(ball, &sphere))
 	{
 		comparable = DatumGetHybridDense(vector)->dim == sphere.center->dim;

@@ -1,6 +1,6 @@
 /*
  * validate.c
- *		Whether an operator class is one this access method can use.
+ *		Checks whether this access method can use an operator class.
  */
 #include "postgres.h"
 
@@ -97,7 +97,7 @@ validate_operators(CatCList *operators, const char *family, Oid type, bool *foun
 	return valid;
 }
 
-/* validate_condition: a vector, or what is like one, within what has a row type. */
+/* validate_condition: check a search operator. Its right operand must be of a row type. */
 static bool
 validate_condition(Form_pg_amop amop, const char *family, const char *which)
 {

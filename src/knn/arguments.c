@@ -1,6 +1,6 @@
 /*
  * arguments.c
- *		What the functions of this folder ask of their arguments: see arguments.h.
+ *		Argument checks of the functions in this folder: see arguments.h.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * arguments.h
- *		What the functions of this folder ask of their arguments.
+ *		Argument checks of the functions in this folder.
  */
 #ifndef HYBRID_KNN_ARGUMENTS_H
 #define HYBRID_KNN_ARGUMENTS_H
@@ -9,10 +9,13 @@
 
 #include "fmgr.h"
 
-/* hybrid_check_arguments: raises, naming it, when one of the first `count` arguments is NULL. */
+/*
+ * hybrid_check_arguments: raise if one of the first `count` arguments is NULL. The error names the
+ * argument.
+ */
 extern void hybrid_check_arguments(FunctionCallInfo fcinfo, const char *const *names, int count);
 
-/* HybridVectorTypes: of what type a column may be. */
+/* HybridVectorTypes: the types that a vector column may have. */
 typedef struct HybridVectorTypes
 {
 	Oid vector;
@@ -20,8 +23,8 @@ typedef struct HybridVectorTypes
 } HybridVectorTypes;
 
 /*
- * hybrid_vector_types: the types of these names in the schema of the function that is being called,
- * which is the extension's.
+ * hybrid_vector_types: look up both types in the extension's schema, which is the schema of the
+ * function being called.
  */
 extern HybridVectorTypes hybrid_vector_types(FunctionCallInfo fcinfo);
 

@@ -1,21 +1,21 @@
 /*
  * candidates.c
- *		Nearest rows by way of an index's store: see candidates.h.
+ *		Searches the store of an index for candidates: see candidates.h.
  *
- * An entry may belong to a row that the snapshot does not see, names the root of a chain of versions
- * where the answer needs the visible one, and in a float16 store is only near the vector that was
- * given.  So a search of the store asks for more than k entries, and the nearest of them are looked
- * up in the table, each of them once: dead ones fall out, and where the store is lossy the distance
- * is computed again from the row itself.
+ * An entry may belong to a row that the snapshot does not see. It names the root of a chain of
+ * versions, while the result needs the visible version. In a float16 store, it only approximates
+ * the original vector. So a search of the store takes more than k entries, and the nearest of them
+ * are looked up in the table, each of them once. Dead rows are dropped. If the store is lossy, the
+ * distance is computed again from the row itself.
  *
- * Of the entries that did not become candidates we know that they are no nearer than the farthest
- * candidate, by (distance to the stored vector, root position).  The answer is certain when the k-th
- * nearest row found is nearer than the least distance that an entry at that candidate's place can
- * have.  Where nothing is lost and distances tie there, positions decide: the others' roots lie
- * behind, and a version lies on the page of its root, so it is enough that the k-th lies on an
- * earlier page.
+ * An entry that did not become a candidate is no nearer than the farthest candidate, by (distance
+ * to the stored vector, root position). The result is certain if the k-th best distance found is
+ * less than the least distance possible for an entry at the farthest candidate's distance. If the
+ * store is lossless and these distances are equal, positions decide. The roots of all other entries
+ * have higher positions, and a version is on the page of its root. So the result is certain if the
+ * k-th row is on an earlier page.
  *
- * Why a store misses no row that a snapshot sees: index/README.md.
+ * index/README.md explains why a store misses no row that a snapshot sees.
  */
 #include "postgres.h"
 
@@ -43,27 +43,27 @@
 #include "utils/snapmgr.h"
 
 #define OUTLIER (-1)
-#define READ_ROWS 64     /* entries read at a time, so that batch_wait is heeded */
-#define LEAST_SHARE 0.25 /* of the rows that a filter lets through, for a store to be worth it */
+#define READ_ROWS 64     /* entries read at a time; few, so that batch_wait is respected */
+#define LEAST_SHARE 0.25 /* a filter that allows a smaller share of the rows uses no store */
 
 /* Pass: one search of the store. */
 typedef struct Pass
 {
 	const HybridCandidates *candidates;
 	const HybridQueries *queries;
-	HyTopK *best; /* a query's candidates; rows are positions of roots */
+	HyTopK *best; /* candidates of each query; row is the position of a root */
 	HyTopK *answers;
 	HybridOutliers outliers;
 	HybridStore *store;
-	HybridProbe *probes; /* of lossy stores */
+	HybridProbe *probes; /* one per query, for lossy stores */
 } Pass;
 
-/* Wanted: a candidate that is to be looked up. */
+/* Wanted: a candidate to look up in the table. */
 typedef struct Wanted
 {
-	int64 root; /* first, for hybrid_compare_positions */
+	int64 root; /* first field, for hybrid_compare_positions */
 	int32 query;
-	int32 candidate; /* OUTLIER: none of them */
+	int32 candidate; /* index in the query's candidates, or OUTLIER */
 } Wanted;
 
 static bool may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
@@ -88,7 +88,7 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	ListCell *cell;
 
 	candidates->index = NULL;
-	/* another kind of table may have other positions than pages */
+	/* in other table access methods, a position may not contain a page number */
 	if (table == NULL || table->rd_rel->relam != HEAP_TABLE_AM_OID || hybrid_stores() == NULL ||
 	    !enable_indexscan || !RelationGetForm(table)->relhasindex)
 		return false;
@@ -113,7 +113,10 @@ hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *can
 	return candidates->index != NULL;
 }
 
-/* may_use: as the planner does in get_relation_info(), and what a store needs besides. */
+/*
+ * may_use: return whether an index can be used. Applies the checks that the planner makes in
+ * get_relation_info(), and those that only a store needs.
+ */
 static bool
 may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metric,
         HybridStoreShape *shape)
@@ -133,10 +136,10 @@ may_use(const HybridRows *rows, Relation index, AttrNumber attnum, HyMetric metr
 		return false;
 	if (!hybrid_stores()->describe(index, shape))
 		return false;
-	/* zero vectors have no entry there */
+	/* such a store has no entries for zero vectors */
 	if (shape->metric == HY_METRIC_COSINE && metric != HY_METRIC_COSINE)
 		return false;
-	/* few rows are sooner fetched one by one */
+	/* fetching few rows one by one is faster */
 	return filter == NULL || filter->count >= LEAST_SHARE * shape->places;
 }
 
@@ -165,7 +168,7 @@ hybrid_candidates_first(const HybridCandidates *candidates)
 Size
 hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many)
 {
-	/* what a batch finds, what is kept of it, what is looked up, and the answer */
+	/* a batch's results, the candidates kept, the rows to look up, and the final results */
 	Size bytes = (Size) many * (3 * sizeof(HyNeighbor) + sizeof(Wanted));
 
 	if (!candidates->shape.lossless)
@@ -214,7 +217,7 @@ hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries
 	return more_help;
 }
 
-/* read_store: into the candidates' heaps. */
+/* read_store: search all entries of the store, and keep the candidates in pass->best. */
 static void
 read_store(Pass *pass, int64 many)
 {
@@ -239,7 +242,7 @@ read_store(Pass *pass, int64 many)
 	MemoryContextDelete(context);
 }
 
-/* read_entries: into batches, until the store says that this is all. */
+/* read_entries: add entries to batches until the store returns none. */
 static void
 read_entries(Pass *pass, HybridSearch *search)
 {
@@ -276,7 +279,10 @@ tell_progress(void *arg)
 	hybrid_progress_tell(pass->candidates->progress, hybrid_stores()->share(pass->store));
 }
 
-/* least_distance: of a row, no outlier, whose stored vector is so far from the query. */
+/*
+ * least_distance: return a lower bound of the distance of a row whose stored vector is at this
+ * distance. The row must not be an outlier.
+ */
 static double
 least_distance(const Pass *pass, int query, double distance)
 {
@@ -288,9 +294,10 @@ least_distance(const Pass *pass, int query, double distance)
 }
 
 /*
- * look_up: fills the answers.  First the outliers and the k nearest candidates of each query, which
- * are all that matters as a rule; then those that may still be nearer than what was found.  Each time
- * in the order of the table, so that a page is visited once.
+ * look_up: fill the results. Looks up the outliers and the k nearest candidates of each query
+ * first, which usually suffices. Then looks up the candidates that may still be nearer than the
+ * results. Each time the rows are fetched in the order of the table, so that each page is visited
+ * once.
  */
 static void
 look_up(Pass *pass)
@@ -337,7 +344,10 @@ look_up(Pass *pass)
 	hybrid_fetch_end(fetch);
 }
 
-/* want_candidates: those of a query from first on, before end, that are no outliers; how many. */
+/*
+ * want_candidates: add a query's candidates first .. end - 1 that are not outliers to wanted.
+ * Returns how many.
+ */
 static int
 want_candidates(const Pass *pass, int query, int32 first, int32 end, Wanted *wanted)
 {
@@ -393,7 +403,7 @@ is_sure(const Pass *pass, int query, int64 many)
 	double least;
 
 	if (best->count < many)
-		return true; /* there was no entry more */
+		return true; /* the store has no more entries */
 	if (found->count < found->k)
 		return false;
 	last = &best->items[best->count - 1];
@@ -404,8 +414,8 @@ is_sure(const Pass *pass, int query, int64 many)
 }
 
 /*
- * may_hide: whether a row may have an answer's distance although its copy has none, since there is
- * nothing left of it, and so is no candidate however many there are.
+ * may_hide: return whether a row may belong to the results although it can never become a
+ * candidate. That happens with cosine if its copy was rounded to zeros and so has no distance.
  */
 static bool
 may_hide(const Pass *pass, int query)

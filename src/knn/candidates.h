@@ -1,6 +1,6 @@
 /*
  * candidates.h
- *		Nearest rows by way of an index's store: candidates from there, certified against the table.
+ *		Searches the store of an index for candidates and verifies them in the table.
  */
 #ifndef HYBRID_CANDIDATES_H
 #define HYBRID_CANDIDATES_H
@@ -13,7 +13,7 @@
 #include "knn/rows.h"
 #include "server/store.h"
 
-/* HybridCandidates: a table with an index whose store may stand for it. */
+/* HybridCandidates: a table and an index whose store can be searched instead. */
 typedef struct HybridCandidates
 {
 	const HybridRows *rows;
@@ -25,23 +25,28 @@ typedef struct HybridCandidates
 } HybridCandidates;
 
 /*
- * hybrid_find_store: an open index in candidates->index, when there is one whose store shows this
- * user all that the table would, for this metric; else false.
+ * hybrid_find_store: find an index whose store shows this user all rows that the table would, for
+ * this metric. If there is one, open it, store it in candidates->index and return true.
  */
 extern bool
 hybrid_find_store(const HybridRows *rows, HyMetric metric, HybridCandidates *candidates);
 
-/* hybrid_candidates_first: how many a query to begin with. */
+/* hybrid_candidates_first: return the number of candidates per query in the first search. */
 extern int64 hybrid_candidates_first(const HybridCandidates *candidates);
 
-/* hybrid_candidates_bytes: memory a query takes while so many are looked at, its answers included. */
+/*
+ * hybrid_candidates_bytes: return the memory per query for a search with `many` candidates,
+ * including the results.
+ */
 extern Size hybrid_candidates_bytes(const HybridCandidates *candidates, int64 many);
 
 /*
- * hybrid_candidates_search: reads the store once for `many` candidates a query, looks them up in the
- * table, and puts the nearest visible rows into answers, one empty heap of k a query.  sure[i]
- * becomes whether no other row can belong there; where it is false the heap is empty again.  Returns
- * whether more candidates may help the others.
+ * hybrid_candidates_search: read the store once, take `many` candidates per query, look them up in
+ * the table, and put the nearest visible rows into answers. answers holds one empty heap of k per
+ * query.
+ *
+ * Sets sure[i] to whether no other row can belong to the results of query i. Where it is false, the
+ * heap is empty again. Returns whether more candidates may help the queries that are not sure.
  */
 extern bool
 hybrid_candidates_search(const HybridCandidates *candidates, const HybridQueries *queries,

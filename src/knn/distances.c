@@ -1,6 +1,6 @@
 /*
  * distances.c
- *		hybrid_distances: one query against an array of vectors.
+ *		hybrid_distances: distances of one query to an array of vectors.
  */
 #include "postgres.h"
 
@@ -82,7 +82,7 @@ hybrid_distances(PG_FUNCTION_ARGS)
 		hybrid_run(&task, "compute distances");
 	}
 
-	/* the distance of a NULL is NULL */
+	/* the distance to a NULL is NULL */
 	results = palloc(sizeof(Datum) * count);
 	present = 0;
 	for (i = 0; i < count; i++)

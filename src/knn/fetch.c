@@ -1,9 +1,9 @@
 /*
  * fetch.c
- *		Rows of a table by the tids that an index of it holds: see fetch.h.
+ *		Fetches rows of a table by the tids that an index stores: see fetch.h.
  *
- * An index names the root of a chain of versions; after a HOT update the row that a query sees, and
- * whose ctid an answer must carry, is another one on the same page.
+ * An index names the root of a chain of versions. After a HOT update, the version that a query sees
+ * is another one on the same page, and the result must carry the ctid of that version.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ struct HybridFetch
 	Snapshot snapshot;
 	struct IndexFetchTableData *scan;
 	TupleTableSlot *slot;
-	MemoryContext row; /* of a detoasted vector */
+	MemoryContext row; /* holds a detoasted vector */
 };
 
 HybridFetch *
@@ -50,7 +50,7 @@ hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense 
 
 	CHECK_FOR_INTERRUPTS();
 	tid = hybrid_position_tid(root);
-	/* no second version can follow: the snapshot is an MVCC one */
+	/* no second version can follow, because this is an MVCC snapshot */
 	if (!table_index_fetch_tuple(fetch->scan, &tid, fetch->snapshot, fetch->slot, &more, NULL))
 		return false;
 	if (fetch->filter != NULL && !hybrid_tid_set_allows(fetch->filter, &fetch->slot->tts_tid))

@@ -1,6 +1,6 @@
 /*
  * fetch.h
- *		Rows of a table by the tids that an index of it holds.
+ *		Fetches rows of a table by the tids that an index stores.
  */
 #ifndef HYBRID_FETCH_H
 #define HYBRID_FETCH_H
@@ -14,16 +14,17 @@
 typedef struct HybridFetch HybridFetch;
 
 /*
- * hybrid_fetch_begin: rows as the active snapshot sees them, and only those that filter, unless
- * NULL, lets through; attnum is the column of their vectors.  In the current memory context.
+ * hybrid_fetch_begin: prepare to fetch rows that the active snapshot sees and, unless filter is
+ * NULL, that are in filter. attnum is the vector column. Allocates in the current memory context.
  */
 extern HybridFetch *
 hybrid_fetch_begin(Relation table, AttrNumber attnum, const HybridTidSet *filter);
 
 /*
- * hybrid_fetch: the version of the row rooted at position root that the snapshot sees: its own
- * position, and, where asked for, its vector or halfvec, which lives until the next call.  False when there is
- * none.
+ * hybrid_fetch: find the visible version of the row whose root is at position root. Stores its
+ * position and, unless vector is NULL, its vector or halfvec, which is valid until the next call.
+ * Returns false if there is no such version, the filter excludes it, or the requested vector is
+ * NULL.
  */
 extern bool
 hybrid_fetch(HybridFetch *fetch, int64 root, int64 *position, const HybridDense **vector);

@@ -1,9 +1,9 @@
 /*
  * join.c
- *		Each row of one relation with its nearest rows of another: see join.h.
+ *		Finds the nearest rows of one relation for each row of another: see join.h.
  *
- * The left rows come one at a time and are gathered as queries; when as many are there as work_mem
- * has room for, with their answers, one search of the right side serves them all.
+ * The left rows are read one at a time and gathered as queries. When work_mem has no room for more
+ * of them and their results, one search of the right side serves them all.
  */
 #include "postgres.h"
 
@@ -13,7 +13,7 @@
 #include "server/position.h"
 #include "utils/memutils.h"
 
-/* Join: on its way through the left rows. */
+/* Join: the state of hybrid_join. */
 typedef struct Join
 {
 	HybridRows *left;
@@ -22,14 +22,14 @@ typedef struct Join
 	HybridTakeJoined take;
 	void *arg;
 
-	MemoryContext context; /* of the group */
+	MemoryContext context; /* holds the arrays of the group, which are reused */
 	MemoryContext group_context;
 	HybridQueries queries;
-	int group; /* queries at a time; 0: not known before the first row is there */
-	int room;  /* there is memory for so many as yet */
+	int group; /* number of queries in a full group; 0 before the first row */
+	int room;  /* number of queries that the arrays have room for */
 	int64 *positions;
 	int64 *ids;
-	double done; /* share of the left rows before the group */
+	double done; /* share of the left rows read before this group */
 } Join;
 
 static bool take_left(void *arg, const HybridRow *row);
@@ -85,7 +85,7 @@ take_left(void *arg, const HybridRow *row)
 	return true;
 }
 
-/* grow: room for twice as many queries, up to a group. */
+/* grow: double the room for queries, up to a full group. */
 static void
 grow(Join *join)
 {
@@ -109,7 +109,10 @@ grow(Join *join)
 	MemoryContextSwitchTo(before);
 }
 
-/* search_group: done of the left rows have been read, < 0: nobody knows how much that is. */
+/*
+ * search_group: search for the gathered rows and pass on the results. done is the share of the left
+ * rows read so far; < 0 if unknown.
+ */
 static void
 search_group(Join *join, double done)
 {

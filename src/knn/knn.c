@@ -2,8 +2,8 @@
  * knn.c
  *		hybrid_knn: the exact nearest rows of a relation for many queries at once.
  *
- * When the heaps of all queries would not fit work_mem, the queries are taken in groups, each with
- * a pass of its own over the rows.
+ * If the heaps of all queries do not fit work_mem, the queries are divided into groups, and the
+ * rows are read once for each group.
  */
 #include "postgres.h"
 

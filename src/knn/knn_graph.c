@@ -2,8 +2,8 @@
  * knn_graph.c
  *		hybrid_knn_graph: the nearest rows of each row of a relation as weighted edges.
  *
- * Each row is searched for with one neighbour more than asked, since it finds itself as a rule; and
- * where more than k others are as near, it may not.
+ * The search for each row asks for k + 1 neighbors, because a row usually finds itself. It may not
+ * find itself if more than k other rows are equally near.
  */
 #include "postgres.h"
 
@@ -27,7 +27,7 @@ typedef enum WeightKind
 	WEIGHT_ONE
 } WeightKind;
 
-/* Graph: edges on their way out. */
+/* Graph: the state of put_edges. */
 typedef struct Graph
 {
 	ReturnSetInfo *rsinfo;
@@ -132,7 +132,7 @@ put_edges(void *arg, const HybridJoined *joined)
 	}
 }
 
-/* find_targets: the positions of all answers, ascending and distinct. */
+/* find_targets: return the positions of all results, ascending and distinct. */
 static int64 *
 find_targets(const HybridJoined *joined, int64 *count)
 {
@@ -160,7 +160,7 @@ find_targets(const HybridJoined *joined, int64 *count)
 	return targets;
 }
 
-/* edge_weight: finite and not negative. */
+/* edge_weight: return a weight that is finite and not negative. */
 static float
 edge_weight(const Graph *graph, double distance)
 {

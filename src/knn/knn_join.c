@@ -1,6 +1,6 @@
 /*
  * knn_join.c
- *		hybrid_knn_join: for each row of one relation its nearest rows of another.
+ *		hybrid_knn_join: the nearest rows of one relation for each row of another.
  */
 #include "postgres.h"
 

@@ -1,9 +1,10 @@
 /*
  * nearest.c
- *		The k nearest rows of a relation: see nearest.h.
+ *		Finds the k nearest rows of a relation: see nearest.h.
  *
- * Queries whose answer a search of the store leaves uncertain are asked again with four times as
- * many candidates, as far as that can help and work_mem reaches, and after that from the table.
+ * If a search of the store leaves the results of some queries uncertain, these queries are repeated
+ * with four times as many candidates. This stops when more candidates cannot help or would exceed
+ * work_mem. The remaining queries are then answered from the table.
  */
 #include "postgres.h"
 
@@ -18,36 +19,36 @@
 
 #define GROWTH 4
 #define MOST_QUERIES                                                                               \
-	(MaxAllocSize / 64) /* of a group: no array of palloc has more for one than that */
+	(MaxAllocSize / 64) /* largest group; no palloc'd array takes more than 64 bytes per query */
 
 struct HybridTarget
 {
 	HybridTargetOptions options;
 	HybridRows *rows;
-	HybridCandidates store; /* index NULL: there is none */
+	HybridCandidates store; /* its index is NULL if there is no store */
 	HybridProgress progress;
 
 	bool searched;
 
-	/* what was done by the store */
+	/* statistics of the searches in the store */
 	int64 queries;
-	int64 again;      /* searches of one of them with more candidates */
-	int64 from_table; /* of the queries, answered from the table after all */
+	int64 again;      /* searches of a query repeated with more candidates */
+	int64 from_table; /* queries that were answered from the table after all */
 };
 
-/* Feed: a search that rows of the table go through. */
+/* Feed: a search whose rows come from the table. */
 typedef struct Feed
 {
 	HybridTarget *target;
 	HybridSearch search;
 } Feed;
 
-/* Open: queries whose answers are not certain. */
+/* Open: queries whose results are not certain yet. */
 typedef struct Open
 {
 	HybridQueries queries; /* packed */
 	HyTopK *answers;
-	int *which; /* of all queries */
+	int *which; /* index of each among all queries */
 	bool *sure;
 } Open;
 
@@ -69,7 +70,7 @@ hybrid_check_k(int32 k)
 void
 hybrid_check_k_besides(int32 k, int32 besides)
 {
-	/* A query's heap and its share of a batch's answers must fit half of work_mem. */
+	/* A query's heap and its share of a batch's results must fit half of work_mem. */
 	int64 most = (int64) (memory_for_queries() / (2 * sizeof(HyNeighbor)));
 
 	most = Min(most, (int64) (MaxAllocSize / sizeof(HyNeighbor))) - besides;
@@ -166,7 +167,10 @@ hybrid_target_close(HybridTarget *target)
 	pfree(target);
 }
 
-/* uses_store: whether the first search goes there; where dims differ the table says so. */
+/*
+ * uses_store: return whether to search the store first. If dims differ, the table is searched and
+ * raises the error.
+ */
 static bool
 uses_store(const HybridTarget *target, int dims)
 {
@@ -175,7 +179,7 @@ uses_store(const HybridTarget *target, int dims)
 	           memory_for_queries();
 }
 
-/* memory_for_queries: the other half of work_mem is the batch's. */
+/* memory_for_queries: return half of work_mem in bytes. The other half is for the batch. */
 static Size
 memory_for_queries(void)
 {
@@ -237,7 +241,11 @@ search_store(HybridTarget *target, const HybridQueries *queries, HyTopK *answers
 	}
 }
 
-/* keep_uncertain: packs the queries whose answers are not certain anew; returns how many. */
+/*
+ * keep_uncertain: remove the queries whose results are certain, and return how many remain. Copies
+ * the others to a new array if they are still in the caller's array, callers, which must not
+ * change.
+ */
 static int
 keep_uncertain(Open *open, const float *callers)
 {

@@ -1,10 +1,10 @@
 /*
  * outliers.h
- *		The few rows of a store whose copies lost most.
+ *		The few rows of a store whose copies lost most precision.
  *
- * One copy that lost nearly all, say of a vector so short that it was rounded to zeroes, would leave no
- * bound worth having for any row.  So the worst few are set aside, to be looked up in the table for
- * every query, and the bound is that of the others.
+ * A single copy that lost nearly everything would make the bound for all rows useless. An example
+ * is a vector so short that it was rounded to zeros. So the worst few rows are set aside and looked
+ * up in the table for every query, and the bound covers only the other rows.
  */
 #ifndef HYBRID_OUTLIERS_H
 #define HYBRID_OUTLIERS_H
@@ -25,17 +25,20 @@ typedef struct HybridOutlier
 
 typedef struct HybridOutliers
 {
-	int count; /* 0: no copy lost anything */
-	int least; /* of the rows, once there are as many as can be: which lost least */
+	int count; /* 0 if no copy lost anything */
+	int least; /* index in rows of the row that lost least */
 	HybridOutlier rows[HYBRID_OUTLIERS];
-	HybridLoss others; /* covers all rows that are not among them */
+	HybridLoss others; /* covers all rows that are not in rows */
 } HybridOutliers;
 
-/* hybrid_outliers_offer: a row of the store; all zeroes is the beginning of outliers. */
+/*
+ * hybrid_outliers_offer: add a row of the store, either as an outlier or to others. The initial
+ * state of outliers is all zeros.
+ */
 extern void hybrid_outliers_offer(HybridOutliers *outliers, HyMetric metric, int64 position,
                                   float norm, float residual);
 
-/* hybrid_is_outlier: whether the row at this position is one of them. */
+/* hybrid_is_outlier: return whether the row at this position is an outlier. */
 extern bool hybrid_is_outlier(const HybridOutliers *outliers, int64 position);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * progress.c
- *		How far a long call is: see progress.h.
+ *		Reports the progress of a long call: see progress.h.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * progress.h
- *		How far a long call is: a NOTICE after 5 seconds, and then each time that twice as many have
- *		passed.
+ *		Reports the progress of a long call: a NOTICE after 5 seconds, and then whenever the
+ *		elapsed time has doubled.
  */
 #ifndef HYBRID_PROGRESS_H
 #define HYBRID_PROGRESS_H
@@ -10,21 +10,24 @@
 
 typedef struct HybridProgress
 {
-	const char *what; /* whose progress it is, e.g. "hybrid_knn" */
+	const char *what; /* function name, e.g. "hybrid_knn" */
 	uint64 began_ns;
-	uint64 next_ns; /* when there is something to say */
-	double from;    /* what is done now is this stretch of the whole */
+	uint64 next_ns; /* time of the next report */
+	double from;    /* part of the whole call that is in progress */
 	double to;
-	double share; /* of the whole that is done; it never falls */
+	double share; /* share of the whole call that is done; never decreases */
 } HybridProgress;
 
-/* hybrid_progress_begin: what must live as long as the progress. */
+/* hybrid_progress_begin: start the clock. `what` must live as long as progress. */
 extern void hybrid_progress_begin(HybridProgress *progress, const char *what);
 
-/* hybrid_progress_stretch: from here on shares are of the stretch from .. to of the whole. */
+/* hybrid_progress_stretch: from now on, shares refer to the part from .. to of the whole call. */
 extern void hybrid_progress_stretch(HybridProgress *progress, double from, double to);
 
-/* hybrid_progress_tell: share of the stretch is done, < 0: nobody knows; says so when it is time. */
+/*
+ * hybrid_progress_tell: record that share of the current part is done, or that the share is unknown
+ * (< 0). Reports if it is time.
+ */
 extern void hybrid_progress_tell(HybridProgress *progress, double share);
 
 #endif

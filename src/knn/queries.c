@@ -1,6 +1,6 @@
 /*
  * queries.c
- *		What rows are searched for: see queries.h.
+ *		The query vectors of a search: see queries.h.
  */
 #include "postgres.h"
 

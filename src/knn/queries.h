@@ -1,6 +1,6 @@
 /*
  * queries.h
- *		What rows are searched for: vectors of one length, packed.
+ *		The query vectors of a search, all of one length, packed.
  */
 #ifndef HYBRID_QUERIES_H
 #define HYBRID_QUERIES_H
@@ -12,17 +12,17 @@
 typedef struct HybridQueries
 {
 	int count;
-	int dims; /* 0 where there are none */
-	float *x; /* count * dims */
+	int dims; /* 0 if count is 0 */
+	float *x; /* count * dims elements */
 } HybridQueries;
 
 /*
- * hybrid_queries_unpack: the elements of an array of vectors, in the current memory context.
- * Raises on a second dimension, a NULL and vectors of different lengths.
+ * hybrid_queries_unpack: copy the elements of an array of vectors, in the current memory context.
+ * Raises if the array has a second dimension, a NULL, or vectors of different lengths.
  */
 extern void hybrid_queries_unpack(ArrayType *array, HybridQueries *queries);
 
-/* hybrid_query: one of them. */
+/* hybrid_query: return query i. */
 static inline const float *
 hybrid_query(const HybridQueries *queries, int i)
 {

@@ -1,12 +1,11 @@
 /*
  * rows.c
- *		The rows of a relation as (tid, vector or halfvec): see rows.h.
+ *		Reads the rows of a relation as (tid, vector or halfvec): see rows.h.
  *
- * A raw scan of the table sees more than a SELECT would where row security applies or the user
- * holds rights on single columns only, and there is none of a view or a foreign table.  In those
- * cases the rows come through a query with the caller's rights instead, and what that query
- * refuses is refused here.  A query does not promise any order, so ties are broken by the caller on
- * the tid itself.
+ * A raw scan of the table returns more than a SELECT would if row security applies, or if the user
+ * has privileges only on single columns. A view or a foreign table cannot be scanned at all. In
+ * those cases the rows come from a query with the caller's privileges, and errors of that query are
+ * raised here. A query guarantees no order, so the caller breaks ties by tid.
  */
 #include "postgres.h"
 
@@ -38,20 +37,20 @@ struct HybridRows
 {
 	Relation relation;
 	AttrNumber attnum;
-	AttrNumber id_attnum; /* 0: none */
+	AttrNumber id_attnum; /* 0 if none */
 	Oid id_type;
 	HyDtype dtype;
-	char *text;     /* the query that the rows come from; NULL: from the table itself */
-	char *ids_text; /* the same for (tid, id) */
+	char *text;     /* query that returns the rows; NULL if the table itself is scanned */
+	char *ids_text; /* query that returns (tid, id) */
 	HybridTidSet *filter;
 
-	/* how far a read is */
+	/* progress of the current read */
 	BlockNumber blocks;
 	BlockNumber block;
 	int64 next_allowed;
 };
 
-/* Taker: on the way through the rows. */
+/* Taker: the receiver of the rows of a query. */
 typedef struct Taker
 {
 	HybridRows *rows;
@@ -59,14 +58,14 @@ typedef struct Taker
 	void *arg;
 } Taker;
 
-/* Ids: asked for by position. */
+/* Ids: a request for the ids of rows at given positions. */
 typedef struct Ids
 {
 	HybridRows *rows;
 	const int64 *positions; /* ascending */
 	int64 count;
 	int64 *ids;
-	bool *found; /* which have been met */
+	bool *found; /* whether each row has been found */
 } Ids;
 
 static bool may_scan(Relation relation);
@@ -142,7 +141,7 @@ hybrid_rows_share(const HybridRows *rows)
 {
 	if (rows->filter != NULL && rows->text == NULL)
 		return rows->filter->count > 0 ? (double) rows->next_allowed / rows->filter->count : 1;
-	/* a query reads a table from its beginning to its end as a rule */
+	/* a query usually reads a table from beginning to end */
 	if (rows->blocks > 0)
 		return Min((double) rows->block / rows->blocks, 1);
 	return -1;
@@ -205,7 +204,10 @@ hybrid_rows_close(HybridRows *rows)
 	pfree(rows);
 }
 
-/* Whether a raw scan shows exactly what a SELECT by this user would. */
+/*
+ * may_scan: return whether a raw scan shows exactly the rows that a SELECT by this user would
+ * return.
+ */
 static bool
 may_scan(Relation relation)
 {
@@ -220,7 +222,7 @@ may_scan(Relation relation)
 		return false;
 	if (!RelationIsPermanent(relation) && RecoveryInProgress())
 		return false; /* the query raises the usual error */
-	/* an oid reaches what a name would not */
+	/* an OID can refer to a table that the user could not reach by name */
 	if (pg_namespace_aclcheck(RelationGetNamespace(relation), GetUserId(), ACL_USAGE) !=
 	    ACLCHECK_OK)
 		return false;
@@ -229,7 +231,10 @@ may_scan(Relation relation)
 	return check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* A tid alone does not say which of several tables it belongs to. */
+/*
+ * refuse_children: raise if the rows come from several tables, because a tid does not say which
+ * table it belongs to.
+ */
 static void
 refuse_children(Relation relation)
 {
@@ -256,7 +261,7 @@ refuse_children(Relation relation)
 		appendStringInfo(&leaves, "%s\"%s\"", named++ > 0 ? ", " : "", get_rel_name(child));
 	}
 	if (count == 0 && relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-		return; /* relhassubclass outlives the last child */
+		return; /* relhassubclass stays set after the last child is dropped */
 	ereport(ERROR,
 	        (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 	         errmsg("\"%s\" has partitions or child tables, so a tid does not identify a row",
@@ -294,7 +299,7 @@ find_dtype(const HybridRows *rows, const char *column, const HybridVectorTypes *
 	return base == types->vector ? HY_F32 : HY_F16;
 }
 
-/* set_vector: of a row. */
+/* set_vector: point row at the elements of value. */
 static void
 set_vector(HybridRow *row, Datum value)
 {
@@ -320,13 +325,13 @@ find_id_column(HybridRows *rows, const char *column)
 		                column, RelationGetRelationName(rows->relation), format_type_be(type))));
 }
 
-/* make_query: for ctid, a column and, unless NULL, another. */
+/* make_query: return a query for ctid, column and, unless NULL, other. */
 static char *
 make_query(const HybridRows *rows, const char *column, const char *other)
 {
 	Relation relation = rows->relation;
 
-	/* ONLY: a child may be attached from here on */
+	/* ONLY, because a child may be attached after the check */
 	return psprintf("SELECT ctid, %s%s%s FROM ONLY %s", quote_identifier(column),
 	                other != NULL ? ", " : "", other != NULL ? quote_identifier(other) : "",
 	                quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
@@ -349,7 +354,7 @@ get_id(const HybridRows *rows, Datum value, bool isnull)
 	return DatumGetInt64(value);
 }
 
-/* read_table: in ascending order of tid. */
+/* read_table: pass the rows to take in ascending order of tid. */
 static void
 read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 {
@@ -364,7 +369,7 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 	if (rows->filter != NULL)
 		scan = table_beginscan_tid(rows->relation, snapshot);
 	else
-		/* not synchronised with other scans */
+		/* not synchronized with other scans */
 		scan = table_beginscan_strat(rows->relation, snapshot, 0, NULL, true, false);
 	while (more && next_slot(rows, scan, slot))
 	{
@@ -394,7 +399,10 @@ read_table(HybridRows *rows, HybridTakeRow take, void *arg)
 	MemoryContextDelete(row_context);
 }
 
-/* next_slot: by a scan, or by tid where there is a filter. */
+/*
+ * next_slot: fetch the next row from the scan or, with a filter, by its tid. Returns false at the
+ * end.
+ */
 static bool
 next_slot(HybridRows *rows, TableScanDesc scan, TupleTableSlot *slot)
 {
@@ -462,7 +470,7 @@ take_id(void *arg, TupleTableSlot *slot)
 	position = hybrid_position(&tid);
 	place = bsearch(&position, wanted->positions, wanted->count, sizeof(int64),
 	                hybrid_compare_positions);
-	/* NULL in a row that is not asked for, since it has no vector, is nobody's business */
+	/* not requested: a row without a vector, whose id may be NULL */
 	if (place == NULL)
 		return true;
 	i = place - wanted->positions;
@@ -473,14 +481,14 @@ take_id(void *arg, TupleTableSlot *slot)
 	return true;
 }
 
-/* get_ctid: of a row that a query returns. */
+/* get_ctid: return the ctid of a row that a query returned. */
 static void
 get_ctid(const HybridRows *rows, TupleTableSlot *slot, ItemPointer tid)
 {
 	if (slot->tts_isnull[0])
 		report_no_ctid(rows->relation);
 	*tid = *(ItemPointer) DatumGetPointer(slot->tts_values[0]);
-	/* a foreign table has a ctid only if its wrapper gives it one */
+	/* a foreign table has a ctid only if its wrapper provides one */
 	if (rows->relation->rd_rel->relkind == RELKIND_FOREIGN_TABLE && !ItemPointerIsValid(tid))
 		report_no_ctid(rows->relation);
 }
@@ -493,7 +501,10 @@ report_no_ctid(Relation relation)
 	                       RelationGetRelationName(relation))));
 }
 
-/* A view over several tables has such rows. */
+/*
+ * report_several: raise the error for two rows with the same ctid, as a view over several tables
+ * may have.
+ */
 static void
 report_several(Relation relation, const ItemPointerData *tid)
 {
@@ -504,7 +515,10 @@ report_several(Relation relation, const ItemPointerData *tid)
 	                errhint("Call the function for each of its tables.")));
 }
 
-/* check_found: the rows of a view, or those that a policy lets through, may depend on chance. */
+/*
+ * check_found: raise if a requested row was not returned again. A view or a policy may select other
+ * rows each time.
+ */
 static void
 check_found(const Ids *wanted)
 {

@@ -1,6 +1,7 @@
 /*
  * rows.h
- *		The rows of a relation as (tid, vector or halfvec), as a SELECT by the same user would return them.
+ *		Reads the rows of a relation as (tid, vector or halfvec), as a SELECT by the same user
+ *		would return them.
  */
 #ifndef HYBRID_ROWS_H
 #define HYBRID_ROWS_H
@@ -15,54 +16,60 @@
 
 typedef struct HybridRows HybridRows;
 
-/* HybridRow: it goes with the call that hands it over. */
+/* HybridRow: valid only during the call that passes it. */
 typedef struct HybridRow
 {
-	ItemPointerData tid; /* of the version that the snapshot sees */
+	ItemPointerData tid; /* tid of the version that the snapshot sees */
 	int dims;
-	const void *x; /* dims elements, of hybrid_rows_dtype */
-	int64 id;      /* of the id column, where one was named */
+	const void *x; /* dims elements of type hybrid_rows_dtype */
+	int64 id;      /* value of the id column, if there is one */
 } HybridRow;
 
 /*
- * hybrid_rows_open: a reader over column of relation relid on the active snapshot; the column is of
- * one of these types, or a domain over one.  filter, when not NULL, is a query that returns tids:
- * only those rows come.  id_column, when not NULL, is an integer column that comes with each row.  Raises for a
- * partitioned table or one with children, a column that is missing or of another type, and a lack
- * of rights.
+ * hybrid_rows_open: open a reader of a column of relation relid on the active snapshot. The type of
+ * the column is one of types, or a domain over one. filter is NULL or a query that returns tids,
+ * and then only those rows are read. id_column is NULL or an integer column that is read with each
+ * row.
+ *
+ * Raises if the relation is partitioned or has children, if a column is missing or has another
+ * type, or if the user lacks a privilege.
  */
 extern HybridRows *hybrid_rows_open(Oid relid, const char *column, const HybridVectorTypes *types,
                                     const char *filter, const char *id_column);
 
-/* hybrid_rows_dtype: of the elements of the column. */
+/* hybrid_rows_dtype: return the element type of the column. */
 extern HyDtype hybrid_rows_dtype(const HybridRows *rows);
 
-/* HybridTakeRow: what is done with a row.  False: no more are wanted. */
+/* HybridTakeRow: process a row. Returns false if no more rows are wanted. */
 typedef bool (*HybridTakeRow)(void *arg, const HybridRow *row);
 
 /*
- * hybrid_rows_read: all rows whose vector is not NULL, each as soon as it is there; as often as
- * wanted, on the same snapshot.  take runs in a memory context that is emptied after each row.
- * Raises at such a row whose id is NULL.
+ * hybrid_rows_read: pass each row whose vector is not NULL to take, as soon as it is read. take
+ * runs in a memory context that is reset after each row. Raises if the id of such a row is NULL.
+ * May be called repeatedly and always uses the same snapshot.
  */
 extern void hybrid_rows_read(HybridRows *rows, HybridTakeRow take, void *arg);
 
-/* hybrid_rows_share: how much of the relation the read that is under way has seen; < 0: unknown. */
+/*
+ * hybrid_rows_share: return the share of the relation that the current read has processed; < 0 if
+ * unknown.
+ */
 extern double hybrid_rows_share(const HybridRows *rows);
 
 /*
- * hybrid_rows_ids: ids[i] becomes the id of the row at positions[i], which ascend and of which each
- * was handed out by hybrid_rows_read.  Raises where a query has such a row twice, or not any more.
+ * hybrid_rows_ids: set ids[i] to the id of the row at positions[i]. The positions ascend, and
+ * hybrid_rows_read must have returned each of them. Raises if the rows come from a query that now
+ * returns such a row twice or not at all.
  */
 extern void hybrid_rows_ids(HybridRows *rows, const int64 *positions, int64 count, int64 *ids);
 
 /*
- * hybrid_rows_table: the table, where its rows are read straight from it and an index on attnum may
- * serve as well; NULL where they come through a query.
+ * hybrid_rows_table: return the table if its rows are read directly, so that an index on *attnum
+ * can serve as well. Returns NULL if the rows come from a query.
  */
 extern Relation hybrid_rows_table(const HybridRows *rows, AttrNumber *attnum);
 
-/* hybrid_rows_filter: what else keeps rows out; NULL: nothing. */
+/* hybrid_rows_filter: return the tids that the filter allows, or NULL if there is no filter. */
 extern const HybridTidSet *hybrid_rows_filter(const HybridRows *rows);
 
 extern void hybrid_rows_close(HybridRows *rows);

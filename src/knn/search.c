@@ -1,6 +1,6 @@
 /*
  * search.c
- *		The nearest of the rows that pass by: see search.h.
+ *		Finds the nearest of a stream of rows: see search.h.
  */
 #include "postgres.h"
 
@@ -14,10 +14,10 @@
 
 #define FIRST_BYTES (256 * 1024)
 
-/* PlaceAndRow: where a row of the batch belongs. */
+/* PlaceAndRow: a row of the batch and the position that determines its place. */
 typedef struct PlaceAndRow
 {
-	int64 position; /* first, for hybrid_compare_positions */
+	int64 position; /* first field, for hybrid_compare_positions */
 	int64 row;
 } PlaceAndRow;
 
@@ -102,7 +102,7 @@ hybrid_search_took(HybridSearch *search, int rows)
 	{
 		search->ordered =
 			i == 0 || (search->ordered && search->positions[i - 1] < search->positions[i]);
-		/* once it is told to go, the rest of these rows go with it */
+		/* once the batch is due, the rest of these rows go with it */
 		if (cause == HY_FLUSH_NONE)
 			cause = hy_accumulator_add(&search->gathered, search->row_bytes);
 		else
@@ -123,7 +123,7 @@ void
 hybrid_search_stage(HybridSearch *search, int64 rows)
 {
 	flush_batch(search, HY_FLUSH_END);
-	/* a batch may have taken more than what is staged is meant to have */
+	/* the batch may have had more room than staged rows may take */
 	if (rows != search->capacity)
 		resize(search, rows);
 }
@@ -196,7 +196,10 @@ compare_neighbors(const void *a, const void *b)
 	return hy_neighbor_compare((const HyNeighbor *) a, (const HyNeighbor *) b);
 }
 
-/* Room for the batch as it is to be, at once where that is not much, else by doubling. */
+/*
+ * make_room: make room for at least wanted rows. Doubles the capacity, from FIRST_BYTES up to the
+ * planned batch size or the memory limit.
+ */
 static void
 make_room(HybridSearch *search, int64 wanted)
 {
@@ -246,8 +249,8 @@ make_room_for_found(HybridSearch *search, int64 each)
 }
 
 /*
- * Puts the batch in order of position: of equal distances a search keeps the first rows, and which
- * they are must not depend on the order in which the rows came.
+ * order_batch: sort the batch by position. Of equal distances a search keeps the first rows, and
+ * which rows these are must not depend on the order in which they were added.
  */
 static void
 order_batch(HybridSearch *search)
@@ -265,7 +268,7 @@ order_batch(HybridSearch *search)
 	}
 	qsort(order, count, sizeof(PlaceAndRow), hybrid_compare_positions);
 
-	/* each cycle of the permutation with one row held aside */
+	/* move the rows along each cycle of the permutation, with one row set aside */
 	for (i = 0; i < count; i++)
 	{
 		int64 place = i;
@@ -320,7 +323,7 @@ flush_batch(HybridSearch *search, HyFlush cause)
 	MemoryContextSwitchTo(before);
 }
 
-/* task_over: a search of so many rows, wherever they are. */
+/* task_over: return a search task over so many rows, without their data. */
 static HyTask
 task_over(const HybridSearch *search, int64 rows)
 {
@@ -345,7 +348,7 @@ task_over(const HybridSearch *search, int64 rows)
 	return task;
 }
 
-/* take_found: what the task has found, among rows of these positions, enters the heaps. */
+/* take_found: push the task's results into the heaps. positions are those of the rows searched. */
 static void
 take_found(HybridSearch *search, const HyTask *task, const int64 *positions)
 {

@@ -1,11 +1,11 @@
 /*
  * search.h
- *		The nearest of the rows that pass by, for many queries at once.
+ *		Finds the nearest of a stream of rows, for many queries at once.
  *
- * Rows are gathered into packed batches, of a size that the dispatcher learns
- * (dispatch/accumulator.h); each batch goes through it as one fused search for all queries, and its
- * answers enter a bounded heap for each query.  The heaps are ordered by (distance, position), so
- * neither the size of a batch nor the order of the rows matters.
+ * Rows are gathered into packed batches, of a size that the dispatcher calibrates
+ * (dispatch/accumulator.h). Each batch is dispatched as one fused search for all queries, and its
+ * results enter a bounded heap per query. The heaps are ordered by (distance, position), so results
+ * depend neither on the size of a batch nor on the order of the rows.
  */
 #ifndef HYBRID_SEARCH_H
 #define HYBRID_SEARCH_H
@@ -20,75 +20,82 @@
 typedef struct HybridSearch
 {
 	HyMetric metric;
-	HyDtype dtype; /* of the rows */
+	HyDtype dtype; /* element type of the rows */
 	Size stride;   /* bytes of a row's vector */
 	const HybridQueries *queries;
 	int32 k;
-	HyTopK *best; /* a heap for each query; rows are positions */
+	HyTopK *best; /* one heap per query; row is a position */
 
-	/* called after each batch, or NULL: a good time to say how far things are */
+	/* called after each batch, to report progress; may be NULL */
 	void (*went)(void *arg);
 	void *went_arg;
 
-	/* the batch; room for `capacity` rows, of which gathered.count are there */
+	/* the batch: arrays with room for `capacity` rows, of which gathered.count are filled */
 	MemoryContext context;
 	HyAccumulator gathered;
 	Size row_bytes;
 	int64 capacity;
 	char *vectors;
-	float *norms; /* known where with_norms */
+	float *norms; /* filled if with_norms */
 	int64 *positions;
 	bool with_norms;
-	bool ordered;      /* positions ascend */
-	HyNeighbor *found; /* queries * found_each */
+	bool ordered;      /* whether the positions ascend */
+	HyNeighbor *found; /* queries * found_each entries */
 	int64 found_each;
-	int32 *counts;  /* queries */
-	double *limits; /* queries: nothing beyond is wanted any more */
+	int32 *counts;  /* one per query */
+	double *limits; /* one per query: rows beyond this distance are not wanted */
 } HybridSearch;
 
 /*
- * hybrid_search_begin: for queries, which stay the caller's; all that the search holds is in
- * context.  best are its heaps, of k each and empty.  Batches take half of work_mem at most.
+ * hybrid_search_begin: start a search. queries stay the caller's. best is an array of empty heaps
+ * of k, one per query. All memory of the search is in context. A batch takes at most half of
+ * work_mem.
  */
 extern void
 hybrid_search_begin(HybridSearch *search, MemoryContext context, HyMetric metric, HyDtype dtype,
                     bool with_norms, const HybridQueries *queries, int32 k, HyTopK *best);
 
-/* hybrid_search_add: a row, copied; position is what its answers carry. */
+/* hybrid_search_add: copy a row into the batch. Its results carry position. */
 extern void hybrid_search_add(HybridSearch *search, const void *vector, int64 position);
 
 /*
- * hybrid_search_room: how many rows, 1 .. most, may be put straight into the batch behind those that
- * are there; hybrid_search_took: so many were.
+ * hybrid_search_room: return how many rows, 1 .. most, the caller may write directly into the batch
+ * after those already there.
+ * hybrid_search_took: the caller has written so many rows.
  */
 extern int hybrid_search_room(HybridSearch *search, int most);
 extern void hybrid_search_took(HybridSearch *search, int rows);
 
 /*
- * hybrid_search_stage: the batch goes, and so many rows can be put into its place, from the beginning;
- * no more than hybrid_search_piece, and they take a quarter of work_mem, where one row does not take
- * more.  hybrid_search_staged: so many were; they are in order of position now.
- * hybrid_search_discard: and they are not looked at any more.
+ * hybrid_search_piece: return the largest number of rows to stage. They take at most a quarter of
+ * work_mem, unless a single row takes more.
+ * hybrid_search_stage: flush the batch and make room for so many rows, at most hybrid_search_piece,
+ * which the caller writes from the beginning of the batch.
+ * hybrid_search_staged: the caller has written so many rows. Sorts them by position.
+ * hybrid_search_discard: drop the staged rows without searching them.
  */
 extern int64 hybrid_search_piece(const HybridSearch *search);
 extern void hybrid_search_stage(HybridSearch *search, int64 rows);
 extern void hybrid_search_staged(HybridSearch *search, int64 rows);
 extern void hybrid_search_discard(HybridSearch *search);
 
-/* hybrid_search_shape: of a task of so many rows. */
+/* hybrid_search_shape: return the shape of a task over so many rows. */
 extern HyShape hybrid_search_shape(const HybridSearch *search, int64 rows);
 
 /*
- * hybrid_search_resident: rows that are on a device, in order of these positions, are searched there;
- * false: it failed.
+ * hybrid_search_resident: search rows that are on a device, in the order of positions. Returns
+ * false if the device failed.
  */
 extern bool
 hybrid_search_resident(HybridSearch *search, HyResident *resident, const int64 *positions);
 
-/* hybrid_search_end: the last batch goes; the heaps hold the answer, not sorted yet. */
+/* hybrid_search_end: flush the last batch. The heaps then hold the results, not yet sorted. */
 extern void hybrid_search_end(HybridSearch *search);
 
-/* hybrid_sort_answers: ascending; the heap is spent.  Heeds a cancel, however many they are. */
+/*
+ * hybrid_sort_answers: sort the results, nearest first. They are no longer a heap afterwards.
+ * Responds to cancellation, however many results there are.
+ */
 extern void hybrid_sort_answers(HyTopK *best);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * tid_set.c
- *		The tids that a user's query lets through: see tid_set.h.
+ *		The set of tids that a user's query returns: see tid_set.h.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 
 #define FIRST_TIDS 1024
 
-/* Tids: as they come. */
+/* Tids: the tids as the query returns them. */
 typedef struct Tids
 {
 	ItemPointerData *tid;
@@ -83,7 +83,7 @@ take_tid(void *arg, TupleTableSlot *slot)
 static int
 compare_tids(const void *a, const void *b)
 {
-	/* not ItemPointerCompare: a tid from a query may be invalid, which that asserts against */
+	/* not ItemPointerCompare, whose assertions fail for an invalid tid, which a query may return */
 	const ItemPointerData *x = (const ItemPointerData *) a;
 	const ItemPointerData *y = (const ItemPointerData *) b;
 	BlockNumber bx = ItemPointerGetBlockNumberNoCheck(x);

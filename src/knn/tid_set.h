@@ -1,6 +1,6 @@
 /*
  * tid_set.h
- *		The tids that a user's query lets through.
+ *		The set of tids that a user's query returns.
  */
 #ifndef HYBRID_TID_SET_H
 #define HYBRID_TID_SET_H
@@ -11,14 +11,17 @@
 
 typedef struct HybridTidSet
 {
-	ItemPointerData *tids; /* ascending and distinct; not all of them need be rows' */
+	ItemPointerData *tids; /* ascending and distinct; some may belong to no row */
 	int64 count;
 } HybridTidSet;
 
-/* hybrid_tid_set_read: runs the query; in the current memory context. Raises at other columns. */
+/*
+ * hybrid_tid_set_read: run the query and return its tids, in the current memory context. Raises
+ * unless it returns one column of type tid.
+ */
 extern HybridTidSet *hybrid_tid_set_read(const char *query);
 
-/* hybrid_tid_set_allows: whether tid is one of them. */
+/* hybrid_tid_set_allows: return whether tid is in the set. */
 extern bool hybrid_tid_set_allows(const HybridTidSet *filter, const ItemPointerData *tid);
 
 #endif

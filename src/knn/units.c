@@ -1,15 +1,16 @@
 /*
  * units.c
- *		Units of a store on a device: see units.h.
+ *		Searches a store by units whose vectors may stay on a device: see units.h.
  *
- * A unit is as large as the device has room for (hy_resident_unit_bytes), and never in this process's
- * memory as a whole.  Its rows lie in order of position there, as those of any batch, since that
- * decides between equal distances.  So all positions are read first, and sorted; then the lists are
- * gone through again for each stretch of them that fits where batches are gathered.  A row's vector is
- * read once, and of the pages that name rows no more than those of one unit are read again and again.
+ * A unit is as large as the device has room for (hy_resident_unit_bytes), and is never in this
+ * process's memory as a whole. Its rows are on the device in order of position, as in any batch,
+ * because that order decides between equal distances. So all positions are read first and sorted.
+ * Then the unit's lists are read again for each stretch of positions that fits the batch. Each
+ * vector is read once. Only the pages that hold the tids of the unit are read repeatedly.
  *
- * Half of work_mem is for batches: a quarter is for a stretch while a unit is sent, and another for
- * what is noted of all of its rows, which limits their number.
+ * Half of work_mem is for batches. While a unit is sent, this half is divided: a quarter of
+ * work_mem is for a stretch, and a quarter for the notes of all rows of the unit, which limits
+ * their number.
  */
 #include "postgres.h"
 
@@ -21,9 +22,9 @@
 
 #define READ_ROWS 64
 #define READ_POSITIONS 65536
-#define NOTES_SHARE 8 /* notes take at most this part of what the vectors take, or they stay away */
+#define NOTES_SHARE 8 /* units whose notes exceed 1/8 of their vectors' bytes stay off devices */
 
-/* Lost: an entry whose copy lost something. */
+/* Lost: an entry whose copy lost precision. */
 typedef struct Lost
 {
 	int64 position;
@@ -31,7 +32,7 @@ typedef struct Lost
 	float residual;
 } Lost;
 
-/* Notes: what the host keeps of a unit; followed by the positions, and then by what was lost. */
+/* Notes: the data that the host keeps of a unit. The positions follow, and then the losses. */
 typedef struct Notes
 {
 	int64 rows;
@@ -77,7 +78,7 @@ hybrid_units_next(HybridUnits *units)
 	bool begun = units->begun;
 	HybridStoreUnit unit;
 
-	/* without devices all is one unit */
+	/* without devices, the whole store is one unit */
 	units->begun = true;
 	if (!units->possible)
 		return !begun;
@@ -90,7 +91,10 @@ hybrid_units_next(HybridUnits *units)
 	return false;
 }
 
-/* by_device: whether the unit was searched on a device; else what is left of it is to be read. */
+/*
+ * by_device: search the unit on a device. Returns false if the caller must read the rest of it
+ * instead.
+ */
 static bool
 by_device(HybridUnits *units, const HybridStoreUnit *unit)
 {
@@ -134,8 +138,8 @@ offer_lost(HybridUnits *units, const Notes *notes)
 }
 
 /*
- * send_unit: reads it, sends it to the device and searches it there.  False: its entries have changed
- * meanwhile, or the device failed, and they are to be read from the unit's beginning.
+ * send_unit: read the unit, send it to the device and search it there. Returns false if its entries
+ * have changed meanwhile or the device failed. Then the unit must be read from its beginning.
  */
 static bool
 send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
@@ -146,9 +150,9 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 	Notes *notes;
 	bool went;
 
-	/* the batch goes before anything is begun on the device, where it may run */
+	/* flush the batch before the transfer begins, because it may run on the same device */
 	hybrid_search_stage(search, Min(hybrid_search_piece(search), unit->rows));
-	/* room for one more says whether there are more */
+	/* room for one more row, to detect additional entries */
 	notes = MemoryContextAllocHuge(search->context,
 	                               notes_size(unit->rows + 1, most_lost(units, unit->rows)));
 	notes->rows = unit->rows;
@@ -170,7 +174,10 @@ send_unit(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident)
 	return went;
 }
 
-/* read_positions: sorted; false: these are not as many entries as there were, each in its own place. */
+/*
+ * read_positions: read and sort the positions. Returns false unless there are unit->rows entries,
+ * all at different positions.
+ */
 static bool
 read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
 {
@@ -198,7 +205,10 @@ read_positions(HybridUnits *units, const HybridStoreUnit *unit, Notes *notes)
 	return true;
 }
 
-/* send_rows: stretch by stretch of their positions. */
+/*
+ * send_rows: read and send the rows in stretches of positions. Returns false if entries changed or
+ * sending failed.
+ */
 static bool
 send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident, Notes *notes)
 {
@@ -225,7 +235,10 @@ send_rows(HybridUnits *units, const HybridStoreUnit *unit, HyResident *resident,
 	return went;
 }
 
-/* read_stretch: so many entries, and notes which lost what; false: they are not there. */
+/*
+ * read_stretch: read so many entries, and note which of them lost precision. Returns false if there
+ * are fewer entries, or more losses than the notes have room for.
+ */
 static bool
 read_stretch(HybridUnits *units, int64 wanted, Notes *notes)
 {
@@ -265,7 +278,10 @@ notes_size(int64 rows, int64 lost)
 	return sizeof(Notes) + rows * sizeof(int64) + lost * sizeof(Lost);
 }
 
-/* most_lost: of so many rows, how many may be. */
+/*
+ * most_lost: return how many of so many rows can have lost precision, which is none in a lossless
+ * store.
+ */
 static int64
 most_lost(const HybridUnits *units, int64 rows)
 {

@@ -1,10 +1,10 @@
 /*
  * units.h
- *		A search of a store by way of rows that stay on a device, unit by unit.
+ *		Searches a store by units whose vectors may stay on a device.
  *
- * What the device has of a unit are vectors.  What the host needs to know of the rows besides, their
- * positions and what their copies lost, is in the unit's notes, so that a unit that is there is not
- * read at all.
+ * The device holds the vectors of a unit. The positions of its rows and the precision that their
+ * copies lost are in the unit's notes on the host. So a unit that is on a device is not read at
+ * all.
  */
 #ifndef HYBRID_UNITS_H
 #define HYBRID_UNITS_H
@@ -15,7 +15,7 @@
 #include "knn/search.h"
 #include "server/store.h"
 
-/* HybridUnits: a way through a store. */
+/* HybridUnits: an iteration over a store. */
 typedef struct HybridUnits
 {
 	HybridSearch *search;
@@ -23,23 +23,24 @@ typedef struct HybridUnits
 	HybridOutliers *outliers;
 	const HybridStoreShape *shape;
 	HyMetric metric;
-	Size bytes;    /* of vectors that a unit has, as a rule */
-	Size most;     /* and at most, where it is one list */
-	bool possible; /* some device may have units, or get them */
+	Size bytes;    /* usual size of a unit, in bytes of vectors */
+	Size most;     /* largest size, which a unit of a single list may reach */
+	bool possible; /* whether a device may hold units or receive them */
 	bool begun;
 } HybridUnits;
 
 /*
- * hybrid_units_begin: search and store, which is of this shape, stand at the beginning; all outlive
- * the way.
+ * hybrid_units_begin: start the iteration. shape describes store. search and store are at their
+ * beginning, and all arguments outlive the iteration.
  */
 extern void
 hybrid_units_begin(HybridUnits *units, HybridSearch *search, HybridStore *store,
                    const HybridStoreShape *shape, HybridOutliers *outliers, HyMetric metric);
 
 /*
- * hybrid_units_next: searches units as long as devices do it; then says that the store is to be read
- * until its read returns 0, or, with false, that nothing is left.
+ * hybrid_units_next: search units on devices until one cannot be searched there. Returns true if
+ * the caller is to read that unit from the store until its read returns 0, or false if nothing is
+ * left.
  */
 extern bool hybrid_units_next(HybridUnits *units);
 

@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		What differs between PostgreSQL versions, and nothing else.
+ *		Differences between PostgreSQL versions, and nothing else.
  *
  * Built and tested on 15.
  */

@@ -2,11 +2,11 @@
  * executor.c
  *		The backend's own dispatcher.
  *
- * Created when the first batch or the first look at a view needs it, never in the postmaster.
- * What it wants to log is kept until it has returned, so that no ereport runs inside pure code.
+ * It is created when the first batch or the first use of a view needs it, never in the postmaster.
+ * Its log lines are kept until it has returned, so that no ereport runs inside pure code.
  *
- * Where there is a shared table, what the executor counts is flushed to it at the end of every
- * transaction and of the backend, besides when the executor itself finds it time.
+ * Where there is a shared table, the executor's counters are flushed to it at the end of every transaction
+ * and of the backend.  The executor also flushes them by itself from time to time.
  */
 #include "postgres.h"
 
@@ -38,12 +38,12 @@ static HyExecutor *executor;
 static HyAllocator executor_allocator;
 static MemoryContext executor_context;
 static uint64 configured_generation;
-static uint64 listed_generation; /* hybrid_device_generation when the devices were looked at */
+static uint64 listed_generation; /* hybrid_device_generation at the last listing of devices */
 static uint64 primed_epoch;      /* hy_executor_epoch when the priors were loaded */
-static Oid seated_role;          /* in whose name tasks wait for their turn */
-static HyLosses losses;          /* for the life of the process, whatever executor it has */
-static char *configured_plugins; /* the list that the executor's backends came from */
-static HySimd configured_simd;   /* the kernels that the CPU's history is of */
+static Oid seated_role;          /* the role for which tasks wait in the queue */
+static HyLosses losses;          /* kept as long as the process, across executors */
+static char *configured_plugins; /* hybrid.plugins when the executor was created */
+static HySimd configured_simd;   /* kernels to which the CPU's history applies */
 static bool configured_filter;
 
 static char log_lines[LOG_LINES][LOG_LENGTH];
@@ -155,7 +155,7 @@ hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident)
 	return was_sent(hy_resident_end(executor, notes, notes_bytes, resident));
 }
 
-/* was_sent: raises on cancel. */
+/* was_sent: log the lines kept, and return whether status is HY_OK.  Raises on cancel. */
 static bool
 was_sent(HyStatus status)
 {
@@ -197,9 +197,9 @@ create_executor(void)
 	if (executor_context == NULL)
 		executor_context =
 			AllocSetContextCreate(TopMemoryContext, "hybrid executor", ALLOCSET_DEFAULT_SIZES);
-	MemoryContextReset(executor_context); /* of an attempt that raised */
+	MemoryContextReset(executor_context); /* frees the memory of an attempt that raised */
 	executor_allocator = hybrid_allocator(executor_context);
-	/* what can raise comes before there is an executor that would pass for a whole one */
+	/* all that can raise comes before `executor` is set, so that it never points to an incomplete one */
 	configured_plugins = MemoryContextStrdup(executor_context, hybrid_plugins);
 	configured_simd = hy_kernels()->level;
 	configured_filter = hy_prefilter_allowed();
@@ -225,8 +225,8 @@ create_executor(void)
 }
 
 /*
- * keep_up: what others have done since, what the machine does now, and what was measured once, for
- * an executor that knows nothing or was made to forget.
+ * keep_up: follow the changes of other backends, the load of the machine and the role.  Load the
+ * calibration into an executor that is new or that was reset.
  */
 static void
 keep_up(void)
@@ -238,7 +238,7 @@ keep_up(void)
 		primed_epoch = hy_executor_epoch(executor);
 }
 
-/* take_seat: in the queue for devices, where there is one; turns go by role, which SET ROLE changes. */
+/* take_seat: join the queue for devices, if there is one.  Turns go by role, which SET ROLE changes. */
 static void
 take_seat(void)
 {
@@ -250,7 +250,10 @@ take_seat(void)
 	seated_role = role;
 }
 
-/* look_at_load: at most once a second, and once a statement: it takes a few system calls. */
+/*
+ * look_at_load: read the load of the machine, at most once a second and once a statement, because it takes a
+ * few system calls.
+ */
 static void
 look_at_load(void)
 {
@@ -266,8 +269,8 @@ look_at_load(void)
 }
 
 /*
- * drop_executor: the plug-ins, the number of their devices or the CPU's instruction set are others.
- * Begin anew, with the session's counters at zero; losses stay.
+ * drop_executor: destroy the executor after the plug-ins, the number of their devices or the CPU's
+ * instruction set changed.  The next one starts with the session's counters at zero.  Losses are kept.
  */
 static void
 drop_executor(void)
@@ -278,7 +281,7 @@ drop_executor(void)
 	MemoryContextReset(executor_context);
 }
 
-/* names is taken apart */
+/* load_plugins: load each plug-in of a list, which this function modifies. */
 static void
 load_plugins(char *names)
 {
@@ -297,12 +300,12 @@ load_plugins(char *names)
 		char why[HY_TEXT_LENGTH];
 		const HyBackend *backend;
 
-		/* twice in the list would be each of its devices twice, fighting for one context */
+		/* listed twice, a plug-in would add each device twice, and both would compete for one context */
 		if (was_named(names, name))
 			continue;
 		backend = hy_plugin_load(pkglib_path, name, &host, why, sizeof(why));
 		if (backend == NULL)
-			/* the default names a plug-in that most machines rightly do not have */
+			/* expected to be absent: most machines do not have the plug-in that the default names */
 			hy_executor_add_missing(executor, name, why,
 			                        strcmp(name, HYBRID_DEFAULT_PLUGINS) == 0 &&
 			                            !is_installed(name));
@@ -311,7 +314,10 @@ load_plugins(char *names)
 	}
 }
 
-/* Whether name, a word of names that ends in NUL, as those before it do by now, is one of them too. */
+/*
+ * was_named: test whether the word at `name` also occurs before it in names.  All words up to it end in NUL
+ * by now.
+ */
 static bool
 was_named(const char *names, const char *name)
 {
@@ -336,7 +342,7 @@ is_installed(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Called by pure code: only remembers the line. */
+/* keep_line: keep a line for flush_log.  Pure code calls it, so it must not raise. */
 static void
 keep_line(void *arg, const char *text)
 {
@@ -368,7 +374,7 @@ static void
 flush_at_end(XactEvent event, void *arg)
 {
 	(void) arg;
-	/* before a commit something may still raise an error */
+	/* before a commit, an error may still occur */
 	if (executor != NULL && event != XACT_EVENT_PRE_COMMIT &&
 	    event != XACT_EVENT_PARALLEL_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
 		hy_executor_settle(executor);
@@ -386,7 +392,7 @@ close_at_exit(int code, Datum arg)
 	hy_executor_close_devices(executor);
 }
 
-/* Whether hybrid.execution asked for a device and nothing else would do. */
+/* was_forced: test whether hybrid.execution requires a device, so that the CPU may not run the task. */
 static bool
 was_forced(const HyDecision *decision)
 {

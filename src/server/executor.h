@@ -12,26 +12,29 @@
 #include "dispatch/resident.h"
 
 /*
- * hybrid_clock: what the dispatcher and the plug-ins call time; what they have stamped compares
- * with this clock only.  Made-up time of emulated devices is part of it.
+ * hybrid_clock: return the clock of the dispatcher and the plug-ins.  Their time stamps compare only with
+ * this clock.  It includes the simulated time of emulated devices.
  */
 extern const HyClock *hybrid_clock(void);
 
-/* hybrid_executor: with plug-ins loaded and the current settings applied; raises when out of memory. */
+/*
+ * hybrid_executor: return the executor, with plug-ins loaded and the current settings applied.  Raises when
+ * out of memory.
+ */
 extern HyExecutor *hybrid_executor(void);
 
 /*
- * hybrid_run: sends a task through the dispatcher and returns when its outputs are filled; raises
- * on cancel, on a forced device that cannot serve, and on lack of memory.  Fills in the task's
- * cancel and, when it is NULL, its allocator (the current memory context).  what completes "could
- * not ...".  Returns the ns that the call took, by the clock of the side that ran it.
+ * hybrid_run: send a task through the dispatcher, and return when its outputs are filled.  Raises on cancel,
+ * on a forced device that cannot run the task, and on lack of memory.  Sets the task's cancel and, where it is
+ * NULL, its allocator (the current memory context).  `what` completes "could not ...".  Returns the time of
+ * the call in ns, by the clock of the side that ran it.
  */
 extern uint64 hybrid_run(HyTask *task, const char *what);
 
 /*
- * hybrid_keep, hybrid_resident_begin, send, end and hybrid_run_resident: a unit that hy_resident_ask
- * wanted, or found, as the functions of that name in dispatch/resident.h; false: the device failed.
- * They raise on cancel.
+ * hybrid_keep, hybrid_resident_begin, hybrid_resident_send, hybrid_resident_end, hybrid_run_resident: call
+ * the function of that name in dispatch/resident.h, for a unit that hy_resident_ask requested or found.
+ * Return false if the device failed.  Raise on cancel.
  */
 extern bool hybrid_keep(const HyUnitRows *rows, HyResident *resident);
 extern bool hybrid_resident_begin(uint64 bytes, int64 rows, HyResident *resident);
@@ -39,7 +42,7 @@ extern bool hybrid_resident_send(const HyUnitPart *part, HyResident *resident);
 extern bool hybrid_resident_end(const void *notes, Size notes_bytes, HyResident *resident);
 extern bool hybrid_run_resident(HyTask *task, HyResident *resident, const char *what);
 
-/* hybrid_forget: as hy_resident_forget; raises nothing, and may be called while a transaction ends. */
+/* hybrid_forget: call hy_resident_forget.  Raises nothing, and may be called while a transaction ends. */
 extern void hybrid_forget(const HyUnitKey *key);
 
 #endif

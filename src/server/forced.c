@@ -1,10 +1,11 @@
 /*
  * forced.c
- *		What a user is told who forced a device that could not serve: see forced.h.
+ *		The error message for a forced device that could not run a task: see forced.h.
  *
- * The message names the setting and its value, since that, not the query, is what made an error of it.
- * DETAIL says how far it came: no backend of that name, no device, a rule that keeps it from the device,
- * or an attempt there and its status.  HINT says where to look, and in each case how to do without.
+ * The message names the setting and its value, because the setting, not the query, causes the error.
+ * DETAIL says how far the task got: no backend of that name, no device, a rule that excludes the device, or
+ * an attempt there and its status.  HINT says where to look, and in each case how to continue without a
+ * device.
  */
 #include "postgres.h"
 
@@ -45,7 +46,7 @@ hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision, con
 	                 hint_of(executor, decision))));
 }
 
-/* is_known: whether there is a backend, or a plug-in that could not be had, of the name asked for. */
+/* is_known: test whether a backend, or a plug-in that could not be loaded, has the requested name. */
 static bool
 is_known(const HyExecutor *executor, const HyDecision *decision)
 {
@@ -59,7 +60,7 @@ is_known(const HyExecutor *executor, const HyDecision *decision)
 	return false;
 }
 
-/* has_lost: whether what was refused is a device that this process has had and may not use again. */
+/* has_lost: test whether the refused device is one that this process has lost and may not use again. */
 static bool
 has_lost(const HyExecutor *executor, const HyDecision *decision)
 {
@@ -70,7 +71,7 @@ has_lost(const HyExecutor *executor, const HyDecision *decision)
 		HyDeviceState state;
 
 		hy_executor_device(executor, device, &state);
-		/* of what was never there nothing is known; another device may be what was asked for */
+		/* ignore devices that never existed, and devices other than the refused one */
 		if (state.latched && state.info.name[0] != '\0' && state.why != NULL &&
 		    strcmp(state.why, decision->failure.text) == 0)
 			return true;
@@ -92,7 +93,7 @@ code_of(const HyDecision *decision)
 	return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 }
 
-/* names_of_backends: each once, a plug-in that could not be had with why. */
+/* names_of_backends: list each backend once, and the reason with each plug-in that could not be loaded. */
 static char *
 names_of_backends(const HyExecutor *executor)
 {
@@ -106,7 +107,7 @@ names_of_backends(const HyExecutor *executor)
 		HyDeviceState state;
 
 		hy_executor_device(executor, device, &state);
-		/* devices of a backend stand side by side */
+		/* devices of a backend are adjacent */
 		if (strcmp(state.backend, before) == 0)
 			continue;
 		appendStringInfo(&names, "%s%s", device > 0 ? ", " : "", state.backend);

@@ -1,6 +1,6 @@
 /*
  * forced.h
- *		What a user is told who forced a device that could not serve.
+ *		The error message for a forced device that could not run a task.
  */
 #ifndef HYBRID_FORCED_H
 #define HYBRID_FORCED_H
@@ -10,8 +10,8 @@
 #include "dispatch/dispatcher.h"
 
 /*
- * hybrid_report_forced: raises; says what "hybrid.execution" is, why no device that it allows has
- * answered, and what to do.  what completes "could not ...".
+ * hybrid_report_forced: raise an error with the value of "hybrid.execution", the reason why no device that it
+ * allows has answered, and a hint.  `what` completes "could not ...".
  */
 extern void hybrid_report_forced(const HyExecutor *executor, const HyDecision *decision,
                                  const char *what) pg_attribute_noreturn();

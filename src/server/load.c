@@ -1,9 +1,9 @@
 /*
  * load.c
- *		How busy the machine is, from Linux's /proc.
+ *		The load of the machine, from Linux's /proc.
  *
- * The average over a minute, not the number of this moment: a decision that flips with every
- * process that wakes up is worse than one that is a little late.
+ * It is the average over a minute, not the present value.  A decision that changes with every process that
+ * wakes up is worse than one that is a little late.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * load.h
- *		How busy the machine is.
+ *		The load of the machine.
  */
 #ifndef HYBRID_LOAD_H
 #define HYBRID_LOAD_H
@@ -9,7 +9,7 @@
 
 #include "dispatch/dispatcher.h"
 
-/* hybrid_load: as the kernel says; 0 where it does not. Opens two files. */
+/* hybrid_load: read the load from the kernel; 0 for a number that it does not give.  Opens two files. */
 extern void hybrid_load(HyLoad *load);
 
 #endif

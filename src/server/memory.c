@@ -1,9 +1,9 @@
 /*
  * memory.c
- *		A MemoryContext in the shape that pure code takes, and how much there is for maintenance.
+ *		A HyAllocator over a MemoryContext, and the memory limit for maintenance.
  *
- * palloc raises when it cannot serve, and a jump through pure code would leave its state behind;
- * so the allocation asks for NULL instead.
+ * palloc raises when it fails.  A longjmp through pure code would leave inconsistent state behind, so the
+ * allocation returns NULL instead.
  */
 #include "postgres.h"
 

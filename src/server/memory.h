@@ -1,6 +1,6 @@
 /*
  * memory.h
- *		A MemoryContext in the shape that pure code takes, and how much there is for maintenance.
+ *		A HyAllocator over a MemoryContext, and the memory limit for maintenance.
  */
 #ifndef HYBRID_MEMORY_H
 #define HYBRID_MEMORY_H
@@ -9,12 +9,12 @@
 
 #include "core/allocator.h"
 
-/* hybrid_allocator: allocates in context, returns NULL when out of memory, never raises. */
+/* hybrid_allocator: make an allocator in context.  It returns NULL when out of memory, and never raises. */
 extern HyAllocator hybrid_allocator(MemoryContext context);
 
 /*
- * hybrid_maintenance_memory: kB that this process may use to build an index or to vacuum it: maintenance_work_mem, and in
- * an autovacuum worker autovacuum_work_mem, where that is set.
+ * hybrid_maintenance_memory: return the kB that this process may use to build or vacuum an index.  This is
+ * maintenance_work_mem, or autovacuum_work_mem in an autovacuum worker where that is set.
  */
 extern int hybrid_maintenance_memory(void);
 

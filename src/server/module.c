@@ -1,9 +1,9 @@
 /*
  * module.c
- *		Where PostgreSQL enters the library.
+ *		The entry point of the library.
  *
- * _PG_init may run in the postmaster (shared_preload_libraries); it opens no device and asks the
- * processor for nothing that a child would inherit.
+ * _PG_init may run in the postmaster (shared_preload_libraries).  So it opens no device, and requests no
+ * feature of the processor that a child process would inherit.
  */
 #include "postgres.h"
 

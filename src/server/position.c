@@ -1,6 +1,6 @@
 /*
  * position.c
- *		A row's place in its table as one number: see position.h.
+ *		The position of a row in its table as one number: see position.h.
  */
 #include "postgres.h"
 

@@ -1,7 +1,7 @@
 /*
  * position.h
- *		A row's place in its table as one number that sorts as the table does: the block number, then 16
- *		bits of offset.
+ *		The position of a row in its table as one number that sorts in table order: the block number,
+ *		then 16 bits of offset.
  */
 #ifndef HYBRID_POSITION_H
 #define HYBRID_POSITION_H
@@ -10,7 +10,7 @@
 
 #include "storage/itemptr.h"
 
-/* hybrid_position: of any tid; one that a query returns need not be valid. */
+/* hybrid_position: return the position of a tid, which need not be valid. */
 static inline int64
 hybrid_position(const ItemPointerData *tid)
 {
@@ -18,7 +18,7 @@ hybrid_position(const ItemPointerData *tid)
 	       ItemPointerGetOffsetNumberNoCheck(tid);
 }
 
-/* hybrid_position_tid: the tid at a position. */
+/* hybrid_position_tid: return the tid at a position. */
 static inline ItemPointerData
 hybrid_position_tid(int64 position)
 {
@@ -29,8 +29,8 @@ hybrid_position_tid(int64 position)
 }
 
 /*
- * hybrid_compare_positions: for qsort and bsearch over positions, or over what begins with one.
- * Heeds a cancel, however many they are.
+ * hybrid_compare_positions: compare for qsort and bsearch over positions, or over structs that begin with
+ * one.  Checks for interrupts, so that a sort of any length can be canceled.
  */
 extern int hybrid_compare_positions(const void *a, const void *b);
 

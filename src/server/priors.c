@@ -1,9 +1,9 @@
 /*
  * priors.c
- *		What a calibration has left in the table hybrid_calibration.
+ *		The results of a calibration, in the table hybrid_calibration.
  *
- * The table is read for every user's session, whatever he may read himself: it holds times, and
- * only superusers, and whom they let, write it.  What it says is checked like any input.
+ * Every session reads the table, whatever the privileges of its user.  The table holds only times, and only
+ * superusers and roles that they permit may write it.  Its contents are checked like any input.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@
 StaticAssertDecl(sizeof(HyModelState) == HY_MODEL_NUMBERS * sizeof(float8),
                  "a model is kept as an array of float8");
 
-#define SIZE_NUMBERS 4 /* of a size, behind those of the model */
+#define SIZE_NUMBERS 4 /* numbers for each size, after those of the model */
 
 static void load_prior(void *arg, const HyPrior *prior);
 static Oid find_table(void);
@@ -49,7 +49,7 @@ static char *text_of(TupleTableSlot *slot, int column);
 bool
 hybrid_load_priors(HyExecutor *executor)
 {
-	static TimestampTz refused; /* start of a statement that the table was not to be had for */
+	static TimestampTz refused; /* start of the statement that could not read it; 0: none */
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 
 	if (!IsTransactionState() || !ActiveSnapshotSet())
@@ -74,7 +74,7 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 	table = find_table();
 	if (!OidIsValid(table))
 		return true;
-	/* nobody's query is to wait because somebody empties the table, or moves it */
+	/* do not let queries wait while another session truncates or moves the table */
 	if (!ConditionalLockRelationOid(table, AccessShareLock))
 		return false;
 	relation = try_table_open(table, NoLock);
@@ -103,8 +103,8 @@ hybrid_read_priors(const HyExecutor *executor, void (*take)(void *arg, const HyP
 }
 
 /*
- * load_prior: the law of a kind of task that other sessions have told of is left as it is; sizes
- * nobody has told of.
+ * load_prior: import one row.  The cost model of a kind of task is kept where other sessions have shared
+ * history of it; only the sizes are imported then.
  */
 static void
 load_prior(void *arg, const HyPrior *prior)
@@ -117,7 +117,7 @@ load_prior(void *arg, const HyPrior *prior)
 	(void) hy_executor_import_prior(executor, &fresh);
 }
 
-/* find_table: in the schema of the extension, wherever that is. */
+/* find_table: find the table in the schema of the extension. */
 static Oid
 find_table(void)
 {
@@ -138,7 +138,7 @@ find_table(void)
 	return OidIsValid(namespace) ? get_relname_relid(TABLE, namespace) : InvalidOid;
 }
 
-/* parse_row: false for a device that is not here, and for what cannot be. */
+/* parse_row: return false for a device that is not present, and for impossible values. */
 static bool
 parse_row(const HyExecutor *executor, TupleTableSlot *slot, HyPrior *prior)
 {
@@ -223,7 +223,7 @@ hybrid_prior_state(const HyPrior *prior)
 	                                       FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* parse_state: as hybrid_prior_state made it; false where anything in it cannot be. */
+/* parse_state: read an array that hybrid_prior_state made; return false for impossible values. */
 static bool
 parse_state(Datum value, HyPrior *prior)
 {

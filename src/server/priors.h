@@ -1,6 +1,6 @@
 /*
  * priors.h
- *		What a calibration has left in the table hybrid_calibration.
+ *		The results of a calibration, in the table hybrid_calibration.
  */
 #ifndef HYBRID_PRIORS_H
 #define HYBRID_PRIORS_H
@@ -9,7 +9,7 @@
 
 #include "dispatch/calibration.h"
 
-/* Columns of hybrid_calibration, and of what hybrid_run_calibration() returns up to measured_at. */
+/* Columns of hybrid_calibration, and those that hybrid_run_calibration() returns, up to measured_at. */
 enum
 {
 	HYBRID_PRIOR_BACKEND,
@@ -30,19 +30,19 @@ enum
 	HYBRID_PRIOR_COLUMNS
 };
 
-/* hybrid_prior_state: the column state: the model's numbers, then four of each size. */
+/* hybrid_prior_state: make the column `state`: the model's numbers, then four numbers for each size. */
 extern Datum hybrid_prior_state(const HyPrior *prior);
 
 /*
- * hybrid_load_priors: tells the executor what the table knows of its devices, of kinds of tasks, and
- * of sizes of them, that it has no history of.  False when the table cannot be read now: ask again.
- * Waits for no lock; where another session holds one, the table is asked for once a second at most.
+ * hybrid_load_priors: give the executor the table's rows about its devices, for kinds and sizes of tasks of
+ * which it has no history.  Returns false when the table cannot be read now, and the caller should try again.
+ * Waits for no lock.  Where another session holds one, the table is tried at most once a second.
  */
 extern bool hybrid_load_priors(HyExecutor *executor);
 
 /*
- * hybrid_read_priors: all that the table knows of the executor's devices, by its numbers of them, to
- * take.  False when it cannot be read now, or only after waiting for a lock.
+ * hybrid_read_priors: pass every row about one of the executor's devices to `take`, with the executor's number
+ * of the device.  Returns false when the table cannot be read now, or only after waiting for a lock.
  */
 extern bool hybrid_read_priors(const HyExecutor *executor,
                                void (*take)(void *arg, const HyPrior *prior), void *arg);

@@ -1,10 +1,10 @@
 /*
  * query.c
- *		A user's query, whose rows are taken one at a time: see query.h.
+ *		Run a user's query, and take its rows one at a time: see query.h.
  *
- * The rows go from the executor straight to the reader (a DestReceiver), so none is held twice, and
- * whoever waits between two of them knows it.  read_only makes SPI use the active snapshot as it is,
- * and refuse whatever is not a plain read (a data-modifying WITH, FOR UPDATE).
+ * The rows go from the executor directly to the reader (a DestReceiver).  So no row is held twice, and the
+ * reader notices how long it waits for a row.  read_only makes SPI use the active snapshot as it is, and
+ * refuse all but plain reads (a data-modifying WITH, FOR UPDATE).
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "tcop/dest.h"
 #include "utils/memutils.h"
 
-/* Receiver: takes rows from the executor; the public part must come first. */
+/* Receiver: receives rows from the executor; the public part must come first. */
 typedef struct Receiver
 {
 	DestReceiver pub;

@@ -1,9 +1,8 @@
 /*
  * query.h
- *		A user's query, whose rows are taken one at a time, as the executor makes them.
+ *		Run a user's query, and take its rows one at a time as the executor produces them.
  *
- * It runs with the caller's rights and the caller's snapshot, row security and all, and can change
- * nothing.
+ * The query runs with the caller's rights, row security and snapshot.  It cannot change anything.
  */
 #ifndef HYBRID_QUERY_H
 #define HYBRID_QUERY_H
@@ -13,20 +12,20 @@
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 
-/* HybridReader: what is done with a query and its rows. */
+/* HybridReader: callbacks for a query and its rows. */
 typedef struct HybridReader
 {
 	const char *what; /* names the query in errors, e.g. "edges query" */
 
-	/* raises at a query that shall not run, before it does; NULL: any that returns rows will do */
+	/* raises for a query that must not run, before it runs; NULL: any query that returns rows may run */
 	void (*check)(void *arg, SPIPlanPtr plan);
 
-	/* raises at columns that are not wanted, before the first row */
+	/* raises for unsuitable columns, before the first row */
 	void (*columns)(void *arg, TupleDesc columns);
 
 	/*
-	 * Takes a row; false: no more are wanted.  The memory context is the row's own, and emptied
-	 * after it.
+	 * Takes a row; returns false to stop the query.  The current memory context belongs to the row and is
+	 * reset after it.
 	 */
 	bool (*row)(void *arg, TupleTableSlot *slot);
 
@@ -34,9 +33,8 @@ typedef struct HybridReader
 } HybridReader;
 
 /*
- * hybrid_query_run: plans and runs text, which must be a single query that only reads, and hands its
- * rows to the reader.  What the query holds is given back, and the current memory context is as it
- * was.
+ * hybrid_query_run: plan and run text, which must be a single query that only reads, and pass its rows to the
+ * reader.  Frees all that the query holds, and leaves the current memory context unchanged.
  */
 extern void hybrid_query_run(const char *text, const HybridReader *reader);
 

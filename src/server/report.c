@@ -1,6 +1,6 @@
 /*
  * report.c
- *		A HyStatus as an ereport, and query cancel as a HyCancel.
+ *		Report a HyStatus with ereport, and provide query cancel as a HyCancel.
  */
 #include "postgres.h"
 
@@ -66,8 +66,8 @@ hybrid_parse_word(HyWords kind, const char *name)
 }
 
 /*
- * Only what CHECK_FOR_INTERRUPTS would raise now: another pending interrupt (a barrier, a config
- * reload) must not end the query.
+ * cancel_requested: test whether CHECK_FOR_INTERRUPTS would raise now.  Other pending interrupts (a barrier, a
+ * config reload) must not end the query.
  */
 static bool
 cancel_requested(void *arg)

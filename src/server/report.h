@@ -1,6 +1,6 @@
 /*
  * report.h
- *		A HyStatus as an ereport, and query cancel as a HyCancel.
+ *		Report a HyStatus with ereport, and provide query cancel as a HyCancel.
  */
 #ifndef HYBRID_REPORT_H
 #define HYBRID_REPORT_H
@@ -12,19 +12,19 @@
 #include "core/status.h"
 #include "dispatch/words.h"
 
-/* hybrid_cancel: true when a cancel or a terminate is pending; raises nothing. */
+/* hybrid_cancel: polls true while a query cancel or a termination is pending; raises nothing. */
 extern const HyCancel hybrid_cancel;
 
 /*
- * hybrid_check: returns on HY_OK, else raises.  what completes "could not ...", e.g. "spread
- * activation"; HY_CANCELLED runs CHECK_FOR_INTERRUPTS().
+ * hybrid_check: return on HY_OK, else raise.  `what` completes "could not ...", e.g. "spread activation".
+ * HY_CANCELLED runs CHECK_FOR_INTERRUPTS().
  */
 extern void hybrid_check(HyStatus status, const char *what);
 
-/* hybrid_parse_word: what an argument's word stands for, else an error that lists those there are. */
+/* hybrid_parse_word: return the value of an argument's word.  Raises an error that lists the valid words. */
 extern int hybrid_parse_word(HyWords kind, const char *name);
 
-/* hybrid_parse_metric: 'l2', 'ip', 'cosine' or 'l1', else an error that lists them. */
+/* hybrid_parse_metric: the same for a metric: 'l2', 'ip', 'cosine' or 'l1'. */
 extern HyMetric hybrid_parse_metric(const char *name);
 
 #endif

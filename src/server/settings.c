@@ -1,9 +1,9 @@
 /*
  * settings.c
- *		The settings under "hybrid.": names, defaults, ranges, and what they mean to the dispatcher.
+ *		The settings under "hybrid.": names, defaults, ranges, and the dispatcher's configuration from them.
  *
- * Each is effective at the session's next statement: assigning one that the dispatcher reads
- * raises a generation number, and the next dispatch configures the executor again.
+ * Each takes effect at the session's next statement.  Assigning one that the dispatcher reads increases a
+ * generation number, and the next dispatch configures the executor again.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ static uint64 gpu_devices; /* gpu_device parsed; 0: any */
 static int gpu_queue_depth;
 static int split_gpu_percent;
 static int gpu_memory_limit;    /* MB */
-static int gpu_resident_memory; /* MB; -1: as much as there is room for */
+static int gpu_resident_memory; /* MB; -1: limited only by dispatch/budget.c */
 static int gpu_max_contexts;
 static int gpu_timeout;      /* ms */
 static int gpu_idle_timeout; /* ms; plug-ins read it by its name */
@@ -75,7 +75,7 @@ enum
 static const struct config_enum_entry precision_options[] = {
 	{"auto", PRECISION_AUTO, false}, {"exact", PRECISION_EXACT, false}, {NULL, 0, false}};
 
-/* MinBatchOverrides: gpu_min_batch_overrides parsed; -1 where an operation is not named. */
+/* MinBatchOverrides: gpu_min_batch_overrides, parsed; -1 for an operation that is not named. */
 typedef struct MinBatchOverrides
 {
 	int64 items[HY_OP_COUNT];
@@ -306,7 +306,10 @@ define_emulated_settings(void)
 	                         &emulated_wait, false, PGC_SUSET, 0, NULL, assign_device_bool, NULL);
 }
 
-/* A path, or an empty name, in hybrid.plugins would load a library from anywhere. */
+/*
+ * check_bare_names: allow only file names without a path.  A path, or an empty name, would load a library from
+ * anywhere.
+ */
 static bool
 check_bare_names(char **newval, void **extra, GucSource source)
 {
@@ -348,7 +351,10 @@ check_profile(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-/* Any name that a backend may have: of a plug-in that comes later nobody knows here. */
+/*
+ * check_execution: allow any name that a backend may have, because a plug-in that is loaded later is not known
+ * here.
+ */
 static bool
 check_execution(char **newval, void **extra, GucSource source)
 {
@@ -365,7 +371,7 @@ check_execution(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-/* auto, or device numbers as their backends count them, separated by commas. */
+/* check_devices: allow auto, or a comma-separated list of device numbers as their backends count them. */
 static bool
 check_devices(char **newval, void **extra, GucSource source)
 {
@@ -409,7 +415,7 @@ assign_devices(const char *newval, void *extra)
 	hybrid_settings_generation++;
 }
 
-/* Grammar: [op:items[,op:items ...]], spaces allowed around each part. */
+/* check_overrides: parse [op:items[,op:items ...]], with spaces allowed around each part. */
 static bool
 check_overrides(char **newval, void **extra, GucSource source)
 {
@@ -495,7 +501,7 @@ assign_simd(int newval, void *extra)
 {
 	(void) extra;
 	hy_kernels_force(newval == SIMD_AUTO ? hy_simd_best() : (HySimd) newval);
-	/* another set is another device to whoever compares times */
+	/* with another set, times are compared as those of another device */
 	hybrid_settings_generation++;
 }
 

@@ -2,10 +2,9 @@
  * shared.c
  *		The table that all backends share, and their queue for devices, when the library is preloaded.
  *
- * The segment is asked for once, by the postmaster, and has a fixed size.  After a crash the
- * postmaster makes all shared memory anew, and the table with it, so it never outlives a backend
- * that was killed while it wrote; what the table does about that itself (shared_table.h) covers
- * what is left, a backend that ends without running its exit hooks.
+ * The postmaster requests the segment once, with a fixed size.  After a crash it recreates all shared memory,
+ * including the table.  So the table never outlives a backend that was killed while it wrote.  The table
+ * itself handles the remaining case, a backend that ends without running its exit hooks (shared_table.h).
  */
 #include "postgres.h"
 
@@ -18,7 +17,7 @@
 
 #define NAME "hybrid"
 
-/* about 1 MB; contexts are as many as there may be backends */
+/* about 1 MB; contexts is set to MaxBackends */
 static HyTableLimits limits = {.devices = 32, .models = 1024, .events = 1024};
 
 static HySharedTable *table;

@@ -10,23 +10,24 @@
 #include "dispatch/queue.h"
 #include "dispatch/share.h"
 
-/* hybrid_shared_init: from _PG_init; asks for shared memory while the postmaster preloads. */
+/* hybrid_shared_init: request shared memory while the postmaster preloads.  _PG_init calls it. */
 extern void hybrid_shared_init(void);
 
-/* hybrid_shared_table: NULL unless hybrid is in shared_preload_libraries. */
+/* hybrid_shared_table: return the table; NULL unless hybrid is in shared_preload_libraries. */
 extern HySharedTable *hybrid_shared_table(void);
 
-/* hybrid_shared_host: what the executor needs to use that table. */
+/* hybrid_shared_host: return the callbacks that the executor needs to use the table. */
 extern const HyShareHost *hybrid_shared_host(void);
 
 /*
- * hybrid_shared_seat: this backend's place at the queue for devices, for an executor that uses the
- * table; lives as long as the backend.  hybrid_leave_queue: it wants nothing any more.
+ * hybrid_shared_seat: return this backend's seat in the queue for devices, for an executor that uses the
+ * table.  The seat exists as long as the backend.
+ * hybrid_leave_queue: withdraw this backend from the queue.
  */
 extern const HyQueueSeat *hybrid_shared_seat(const HyExecutor *executor, Oid role);
 extern void hybrid_leave_queue(void);
 
-/* hybrid_shared_session: this backend's number in the table. */
+/* hybrid_shared_session: return this backend's number in the table; 0 where there is no table. */
 extern uint64 hybrid_shared_session(void);
 
 #endif

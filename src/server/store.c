@@ -1,6 +1,6 @@
 /*
  * store.c
- *		The vectors that an index keeps: see store.h.
+ *		The store of an index: see store.h.
  */
 #include "postgres.h"
 

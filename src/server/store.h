@@ -1,12 +1,12 @@
 /*
  * store.h
- *		The vectors that an index keeps, for whoever wants to read them all.
+ *		The store of an index: read all vectors that it keeps.
  *
- * The access method registers how its stores are read; whoever reads them includes nothing of it.
+ * The access method registers the functions that read its stores.  Callers include none of its headers.
  *
- * A store holds an entry for every row that a snapshot sees, except where the vector is NULL, or all
- * zeroes and the index orders by cosine; and entries of rows that nobody sees any more.  An entry's
- * tid is the root of a chain of versions: which of them is visible, the table says.
+ * A store has an entry for every row that a snapshot sees, except where the vector is NULL, or all zeroes and
+ * the index orders by cosine.  It also has entries of rows that no snapshot sees any more.  An entry's tid is
+ * the root of a chain of versions, and the table says which version is visible.
  */
 #ifndef HYBRID_STORE_H
 #define HYBRID_STORE_H
@@ -18,36 +18,36 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* HybridStoreShape: what never changes while an index has the same file. */
+/* HybridStoreShape: the properties of an index that never change while it has the same file. */
 typedef struct HybridStoreShape
 {
-	HyMetric metric; /* of the index's order; a store may be read for any */
+	HyMetric metric; /* the metric of the index's order; a store may be read for any metric */
 	HyDtype dtype;
 	int dims;
-	Size stride;   /* bytes of a stored vector, and from one to the next */
-	bool lossless; /* vectors are stored as they were given */
-	int64 places;  /* entries there is room for, about */
+	Size stride;   /* bytes of a stored vector, and from one vector to the next */
+	bool lossless; /* vectors are stored exactly as given */
+	int64 places;  /* approximate number of slots for entries */
 } HybridStoreShape;
 
-/* HybridStoreRows: where entries are put, the caller's arrays; NULL: not wanted.  No vectors: positions only. */
+/* HybridStoreRows: the caller's arrays for entries; NULL: not requested.  Without vectors: only positions. */
 typedef struct HybridStoreRows
 {
 	char *vectors;
 	float *norms;     /* canonical squared norms of the stored vectors */
-	float *residuals; /* at least |given - stored| */
-	int64 *positions; /* of the tids: server/position.h */
+	float *residuals; /* upper bounds of |given - stored| */
+	int64 *positions; /* positions of the tids: server/position.h */
 } HybridStoreRows;
 
-/* HybridProbe: a query with what the lower bounds need of it. */
+/* HybridProbe: a query, with the numbers that lower bounds need. */
 typedef struct HybridProbe
 {
 	HyMetric metric;
 	int dims;
 	const float *x;
-	double norm; /* |x|, at least; double precision */
+	double norm; /* upper bound of |x|, in double precision */
 } HybridProbe;
 
-/* HybridLoss: how far stored vectors may be from those given; {0, 0}: not at all. */
+/* HybridLoss: bounds for the rounding loss of stored vectors; {0, 0}: none. */
 typedef struct HybridLoss
 {
 	float norm;
@@ -57,10 +57,10 @@ typedef struct HybridLoss
 /* HybridStoreUnit: a run of lists that may stay on a device (dispatch/resident.h). */
 typedef struct HybridStoreUnit
 {
-	bool named; /* there is a key; else it is empty */
+	bool named; /* the unit has entries and a key */
 	HyUnitKey key;
 	int64 rows;
-	int first; /* list; the store's business, as the next */
+	int first; /* first list; like the next field, private to the store */
 	int end;
 } HybridStoreUnit;
 
@@ -68,49 +68,52 @@ typedef struct HybridStore HybridStore;
 
 typedef struct HybridStoreMethods
 {
-	/* false: this is not an index with a store of vectors or halfvecs; raises on damage */
+	/* returns false for an index without a store of vectors or halfvecs; raises on damage */
 	bool (*describe)(Relation index, HybridStoreShape *shape);
 
 	/*
-	 * An MVCC snapshot; the index is open and locked for as long.  In the current memory context.
-	 * Takes the predicate lock that a serializable transaction needs.
+	 * Begins to read, under an MVCC snapshot, in the current memory context.  The caller keeps the index open
+	 * and locked until `end`.  Takes the predicate lock that a serializable transaction needs.
 	 */
 	HybridStore *(*begin)(Relation index, Snapshot snapshot);
 
-	/* the next entries, at most most of them; 0: there are no more */
+	/* reads the next entries, at most `most`; returns their number, 0 at the end */
 	int (*read)(HybridStore *store, const HybridStoreRows *rows, int most);
 
 	/*
-	 * From now on read stops where the unit ends that begins here, of at most so many bytes of
-	 * vectors unless it is one list; false: nothing is left.  Its key names the entries that it has at this
-	 * moment: whoever read them under the same key has the same.  Where a unit ends depends on its
-	 * lists alone, not on what came before it.
+	 * Makes `read` stop at the end of the unit that begins here.  A unit has at most `bytes` of vectors, unless
+	 * it is a single list.  Returns false if nothing is left.  The unit's key identifies its present entries:
+	 * entries that were read under the same key are the same.  The end of a unit depends only on its lists,
+	 * not on the lists before it.
 	 */
 	bool (*unit)(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 
-	/* the unit is read from its beginning, the entries with positions of least .. most alone */
+	/* reads the unit again from its beginning, and only entries with positions in least .. most */
 	void (*again)(HybridStore *store, const HybridStoreUnit *unit, int64 least, int64 most);
 
-	/* unchanged: whether what was read of the unit since is what its key names; pass: it need not be. */
+	/*
+	 * unchanged: tests whether the entries that were read of the unit are still those that its key identifies.
+	 * pass: skips to the end of the unit.
+	 */
 	bool (*unchanged)(HybridStore *store, const HybridStoreUnit *unit);
 	void (*pass)(HybridStore *store, const HybridStoreUnit *unit);
 
-	/* how much of the store was read, 0 .. 1 */
+	/* the share of the store that was read, 0 .. 1 */
 	double (*share)(const HybridStore *store);
 
 	void (*end)(HybridStore *store);
 
 	void (*probe)(HybridProbe *probe, HyMetric metric, const float *x, int dims);
 
-	/* a number that grows with what an entry's copy lost, as far as queries of this metric see it */
+	/* a number that grows with the loss of an entry's copy, as far as it matters to queries of this metric */
 	double (*lost)(HyMetric metric, float norm, float residual);
 
-	/* makes loss cover this entry too, for lower_bound and queries of this metric */
+	/* extends loss to cover this entry, for lower_bound and queries of this metric */
 	void (*cover)(HyMetric metric, HybridLoss *loss, float norm, float residual);
 
 	/*
-	 * At most the canonical distance to the vector that was given, from that of the stored one, for
-	 * every entry that the loss (its norm, its residual) covers; the distance itself when the
+	 * A lower bound of the canonical distance to the given vector, from the distance to the stored one.  It
+	 * holds for every entry that the loss (norm and residual) covers.  It is the distance itself when the
 	 * residual is 0.
 	 */
 	double (*lower_bound)(const HybridProbe *query, double distance, float norm, float residual);
@@ -118,7 +121,7 @@ typedef struct HybridStoreMethods
 
 extern void hybrid_register_stores(const HybridStoreMethods *methods);
 
-/* hybrid_stores: NULL before anybody registered. */
+/* hybrid_stores: return the registered methods, or NULL before any were registered. */
 extern const HybridStoreMethods *hybrid_stores(void);
 
 #endif

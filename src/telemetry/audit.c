@@ -1,6 +1,6 @@
 /*
  * audit.c
- *		hybrid_audit and hybrid_audit_shapes: how well batches are routed, tried out.
+ *		hybrid_audit and hybrid_audit_shapes: measure how well batches are routed.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * calibrate.c
- *		hybrid_run_calibration: measures, and hands out what hybrid_calibrate() keeps.
+ *		hybrid_run_calibration: measures, and returns the rows that hybrid_calibrate() stores.
  */
 #include "postgres.h"
 

@@ -2,7 +2,7 @@
  * devices.c
  *		The functions behind hybrid_devices and hybrid_capabilities.
  *
- * Both show what the session can use: two sessions may look for other plug-ins.
+ * Both show what this session can use, because sessions may load different plug-ins.
  */
 #include "postgres.h"
 
@@ -75,7 +75,7 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 		int dtype;
 		int metric;
 
-		/* what was never there can do nothing; hybrid_devices has why */
+		/* a device that was never available has no capabilities; hybrid_devices shows the reason */
 		hy_executor_device(executor, device, &state);
 		if (state.info.name[0] == '\0')
 			continue;
@@ -102,7 +102,7 @@ hybrid_get_capabilities(PG_FUNCTION_ARGS)
 static const char *
 device_state(const HyDeviceState *state)
 {
-	/* what was never there has no name */
+	/* a device that was never available has no name */
 	if (state->info.name[0] == '\0')
 		return "unavailable";
 	if (state->latched)
@@ -112,7 +112,10 @@ device_state(const HyDeviceState *state)
 	return state->open ? "open" : "closed";
 }
 
-/* put_contexts: how many are open, and whether hybrid.gpu_max_contexts is held over all sessions. */
+/*
+ * put_contexts: add the number of open contexts, and whether hybrid.gpu_max_contexts is enforced
+ * across sessions.
+ */
 static void
 put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyDeviceState *state)
 {
@@ -135,20 +138,20 @@ put_contexts(HybridRow *row, const HyExecutor *executor, int32 device, const HyD
 	}
 }
 
-/* put_load: how busy it is, and what waits or is in flight there. */
+/* put_load: add the load, the number of tasks that wait or run, and their predicted time. */
 static void
 put_load(HybridRow *row, int32 device, const HyDeviceState *state)
 {
 	bool there = state->info.name[0] != '\0';
 	bool queues = there && device != 0;
 
-	/* the CPU's is known once somebody has looked, a device's whenever there is one */
+	/* the CPU's load is known once it has been measured, a device's whenever the device exists */
 	hybrid_row_put_if(row, device == 0 ? state->load > 0 : there, Float8GetDatum(state->load));
 	hybrid_row_put_if(row, queues, Int32GetDatum(state->queue));
 	hybrid_row_put_us(row, queues ? state->queue_ns : -1);
 }
 
-/* put_resident: what this session keeps there; NULL for the CPU. */
+/* put_resident: add what this session keeps on the device. NULL for the CPU. */
 static void
 put_resident(HybridRow *row, int32 device, const HyResidencyCounts *counts)
 {
@@ -182,7 +185,7 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	hybrid_row_put_text(&row, typed ? hy_metric_name(shape->metric) : NULL);
 	hybrid_row_put(&row, BoolGetDatum(caps.ok));
 	hybrid_row_put_if(&row, caps.ok && typed, Int32GetDatum(dims));
-	/* beyond this only memory is a limit */
+	/* NULL if only memory limits it */
 	hybrid_row_put_if(&row, caps.ok && caps.max_targets < INT64_MAX,
 	                  Int64GetDatum(caps.max_targets));
 	hybrid_row_put_if(&row, caps.ok && hy_op_has_k(shape->op) && caps.max_k < INT32_MAX,
@@ -192,7 +195,10 @@ store_capability(FunctionCallInfo fcinfo, const HyExecutor *executor, int32 devi
 	hybrid_row_store(fcinfo, &row);
 }
 
-/* largest_dims: that the device takes, 0: none; what it takes it takes with fewer as well. */
+/*
+ * largest_dims: return the largest number of dimensions that the device accepts, 0 if none. Assumes
+ * that it accepts every smaller number, too.
+ */
 static int32
 largest_dims(const HyExecutor *executor, int32 device, HyShape shape)
 {
@@ -201,7 +207,7 @@ largest_dims(const HyExecutor *executor, int32 device, HyShape shape)
 
 	while (unable - able > 1)
 	{
-		/* the largest first: it is the answer almost always */
+		/* try the largest first, because it is almost always accepted */
 		shape.dims = able == 0 && unable > HY_MAX_DIMS ? HY_MAX_DIMS : able + (unable - able) / 2;
 		if (hy_executor_caps(executor, device, &shape).ok)
 			able = shape.dims;

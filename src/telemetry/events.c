@@ -2,8 +2,8 @@
  * events.c
  *		The function behind hybrid_events.
  *
- * The session's own decisions come from its own ring, which misses none of the last 256; those of
- * other sessions from the ring that all share, for who may see them.
+ * The session's own decisions come from its own ring buffer, which holds the last 256 without gaps.
+ * Those of other sessions come from the shared ring buffer, for users who may see them.
  */
 #include "postgres.h"
 
@@ -46,7 +46,10 @@ hybrid_get_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* collect_others: what the shared ring has of other sessions. */
+/*
+ * collect_others: copy the events of other sessions from the shared ring buffer. Returns their
+ * number.
+ */
 static int32
 collect_others(const HySharedTable *table, HyTableEvent *events, int32 room)
 {
@@ -91,7 +94,7 @@ collect_own(const HyExecutor *executor, HyTableEvent *events)
 	return count;
 }
 
-/* by_time: what a session did in one microsecond stays in its order. */
+/* by_time: order by time. Events of one session in the same microsecond keep their order. */
 static int
 by_time(const void *left, const void *right)
 {

@@ -1,6 +1,6 @@
 /*
  * rows.c
- *		Filling the output rows of a view's function, and what the views have in common.
+ *		Output rows of the functions behind the views, and code that these functions share.
  */
 #include "postgres.h"
 
@@ -68,7 +68,7 @@ hybrid_row_put_counts(HybridRow *row, const int64_t *counts, int count, const ch
 	appendStringInfoChar(&json, '{');
 	for (i = 0; i < count; i++)
 	{
-		/* the names are ours and need no escapes */
+		/* the names are our own and need no escaping */
 		if (counts[i] != 0)
 			appendStringInfo(&json, "%s\"%s\": " INT64_FORMAT, json.len > 1 ? ", " : "", name(i),
 			                 (int64) counts[i]);

@@ -1,6 +1,6 @@
 /*
  * stats.c
- *		The function behind hybrid_stats, and the one that forgets it all.
+ *		The function behind hybrid_stats, and the one that resets the counters.
  */
 #include "postgres.h"
 
@@ -53,12 +53,12 @@ hybrid_reset_stats(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* store_counters: a row, unless nothing was ever counted there. */
+/* store_counters: add a row, unless all counters are 0. */
 static void
 store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewedDevice *device,
                HyOp op, const HyCounters *counters)
 {
-	/* a cancel says nothing of whoever was cancelled */
+	/* a cancellation is no failure of the device */
 	int64 failures = counters->failures - counters->by_status[HY_CANCELLED];
 	int64 attempts = counters->calls + failures;
 	bool any = counters->calls > 0;
@@ -66,8 +66,8 @@ store_counters(FunctionCallInfo fcinfo, const HybridView *view, const HybridView
 	HybridRow row = {.columns = 0};
 
 	/*
-	 * who only finished pieces, or only gathered what others ran, or whose index scans were cut short,
-	 * made no call and did something
+	 * Even without calls there may be other counts: finished pieces, batches gathered here and run
+	 * on another device, or index scans that were cut short.
 	 */
 	if (memcmp(counters, &nothing, sizeof(nothing)) == 0)
 		return;

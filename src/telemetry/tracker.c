@@ -1,11 +1,12 @@
 /*
  * tracker.c
- *		The function behind hybrid_tracker: what was learned of each kind of batch on each side.
+ *		The function behind hybrid_tracker: the cost models of each kind of batch on each
+ *		device.
  *
- * What all sessions learned lies in the shared table as models; they are read into a tracker that
- * lives as long as the call, one for each device with the CPU beside it, so that both views of the
- * matter are told by the same code.  What a calibration measured is in no shared table, since every
- * session reads it for itself; it stands in for kinds of which no session has told yet.
+ * The models of all sessions are in the shared table. For each device, the models of that device
+ * and of the CPU are read into a tracker that lives as long as the call. So the same code serves
+ * the cluster's view and the session's view. Results of a calibration are not in the shared table,
+ * because every session reads them for itself. They stand in for kinds that no session has run yet.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(hybrid_get_tracker);
 
-/* Priors: all that the calibration's table knows of this session's devices. */
+/* Priors: all results in the calibration's table for this session's devices. */
 typedef struct Priors
 {
 	HyPrior *prior;
@@ -54,7 +55,7 @@ hybrid_get_tracker(PG_FUNCTION_ARGS)
 	for (at = 0; at < view.devices; at++)
 	{
 		HybridViewedDevice device;
-		uint32 told = 0; /* operations that a row has told of */
+		uint32 told = 0; /* bit set of operations that have a row */
 
 		hybrid_view_device(&view, at, &device);
 		if (view.table != NULL)
@@ -89,7 +90,7 @@ keep_prior(void *arg, const HyPrior *prior)
 	priors->prior[priors->count++] = *prior;
 }
 
-/* table_history: of the table's device number at. */
+/* table_history: add the rows of device number at of the table. */
 static void
 table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *priors, int32 at,
               const HybridViewedDevice *device)
@@ -115,7 +116,7 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 
 		if (history.row.device != (at == cpu ? 0 : 1))
 			continue;
-		/* no model: from the calibration, or it has just given way */
+		/* without a model, the row comes from the calibration, or the model was evicted just now */
 		if (hy_table_find_model(view->table, view->lock, at, hy_shape_kind(shape), &model))
 		{
 			history.row.observations = model.samples;
@@ -134,8 +135,8 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 }
 
 /*
- * import_models: all that the table knows of its device number at, as that of the tracker's device;
- * of other kinds what the calibration says.
+ * import_models: import the table's models of its device number at, as models of the tracker's
+ * device. Kinds without a model get the results of the calibration.
  */
 static void
 import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, int32 at,
@@ -159,7 +160,7 @@ import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, 
 	}
 }
 
-/* table_cpu: the CPU's number in the table, -1 before any session was there. */
+/* table_cpu: return the CPU's number in the table, -1 if no session has joined it yet. */
 static int32
 table_cpu(const HybridView *view)
 {
@@ -212,7 +213,7 @@ store_history(FunctionCallInfo fcinfo, const HybridView *view, const HybridViewe
 	hybrid_row_store(fcinfo, &row);
 }
 
-/* store_breakers: of operations at which the device was tried, and of which it has learned nothing. */
+/* store_breakers: add a row for each operation that was tried on the device but has no row yet. */
 static void
 store_breakers(FunctionCallInfo fcinfo, const HybridView *view, int32 at,
                const HybridViewedDevice *device, uint32 told)

@@ -1,6 +1,6 @@
 /*
  * array.c
- *		The elements of an array of numbers, for the casts to the types.
+ *		Reads the elements of a numeric array, for the casts to the vector types.
  */
 #include "postgres.h"
 
@@ -22,7 +22,7 @@ hybrid_array_length(ArrayType *array)
 	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 }
 
-/* Without nulls, the elements of a fixed-length type lie one after the other. */
+/* In an array without NULLs, elements of a fixed-length type are contiguous. */
 void
 hybrid_array_floats(ArrayType *array, float *x, int n)
 {

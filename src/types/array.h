@@ -1,6 +1,6 @@
 /*
  * array.h
- *		The elements of an array of numbers, for the casts to the types.
+ *		Reads the elements of a numeric array, for the casts to the vector types.
  */
 #ifndef HYBRID_ARRAY_H
 #define HYBRID_ARRAY_H
@@ -9,12 +9,16 @@
 
 #include "utils/array.h"
 
-/* hybrid_array_length: elements of an array; raises unless it has one dimension and no NULL. */
+/*
+ * hybrid_array_length: return the number of elements. Raises unless the array has one dimension (or
+ * is empty) and no NULL.
+ */
 extern int hybrid_array_length(ArrayType *array);
 
 /*
- * hybrid_array_floats: the n elements of such an array of integer, real, double precision or
- * numeric, each as the nearest float; raises on arrays of other types.
+ * hybrid_array_floats: store the n elements in x, each rounded to the nearest float. The array is
+ * one that hybrid_array_length accepts. Raises unless its element type is integer, real, double
+ * precision or numeric.
  */
 extern void hybrid_array_floats(ArrayType *array, float *x, int n);
 

@@ -1,9 +1,8 @@
 /*
  * bit_distance.c
- *		Distances of one pair of bit strings, on PostgreSQL's own type bit.
+ *		Distances between two bit strings of PostgreSQL's type bit.
  *
- * PostgreSQL keeps the bits of the last byte that do not belong to a string at 0, so whole bytes
- * may be counted.
+ * PostgreSQL keeps the unused bits of the last byte at 0, so whole bytes can be counted.
  */
 #include "postgres.h"
 #include "fmgr.h"

@@ -1,6 +1,6 @@
 /*
  * call.c
- *		One place in a query where distances are computed: see call.h.
+ *		State that a distance function keeps for one call site: see call.h.
  */
 #include "postgres.h"
 

@@ -1,9 +1,9 @@
 /*
  * call.h
- *		One place in a query where distances are computed, for as long as the query runs.
+ *		State that a distance function keeps for one call site while a query runs.
  *
- * What it remembers from row to row saves time: where the next row will lie (next_row.h), and what was
- * made of the value that is always the same (recurring.h).
+ * The state carries over from row to row to save time: the address where the next row is expected
+ * (next_row.h), and results computed from the argument that stays the same (recurring.h).
  */
 #ifndef HYBRID_CALL_H
 #define HYBRID_CALL_H
@@ -19,7 +19,10 @@ typedef struct HybridCall
 	HybridRecurring recurring;
 } HybridCall;
 
-/* hybrid_call_of: NULL where the function is called without a place of its own. */
+/*
+ * hybrid_call_of: return the state of this call site, or NULL if the function was called without an
+ * FmgrInfo.
+ */
 extern HybridCall *hybrid_call_of(FunctionCallInfo fcinfo);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * dense.c
- *		Making a vector or a halfvec, and the checks that every way into the types shares.
+ *		Constructor of vector and halfvec values, and the checks that all inputs share.
  *
- * A value that exists has 1 to HYBRID_MAX_DIM elements, each of them finite: input, casts,
- * arithmetic and aggregates see to it, so that distances and indexes need not look again.
+ * Every existing value has 1 to HYBRID_MAX_DIM elements, all of them finite. Input, casts,
+ * arithmetic and aggregates ensure this, so distances and indexes need not check again.
  *
- * The messages are those of pgvector, since clients compare them.
+ * The messages are those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 
@@ -35,8 +35,8 @@ hybrid_dense_new(const HybridDenseType *type, int dim)
 }
 
 /*
- * A value of any size is stored out of line, uncompressed: the slice reads one chunk of it instead
- * of all.
+ * hybrid_dense_peek_dims: large values are stored out of line without compression, so the slice
+ * reads only one chunk.
  */
 int
 hybrid_dense_peek_dims(Datum datum)

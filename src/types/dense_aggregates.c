@@ -1,14 +1,14 @@
 /*
  * dense_aggregates.c
- *		avg and sum of vectors and of halfvecs.
+ *		The aggregates avg and sum of vector and halfvec.
  *
- * The state is a float8 array: the number of values, then the sum of each element.  Before the
- * first value it is {0}.  Sums are fp64, so neither the order of the rows nor a parallel plan shows
- * but in the last bit, and only a sum that does not fit the type overflows, whatever it passed
- * through.
+ * The state is a float8 array: the number of values, then the sum of each element. Before the first
+ * value it is {0}. Sums are computed in fp64, so the order of the rows or a parallel plan can
+ * change only the last bit. A sum overflows only if its final value does not fit the type.
+ * Intermediate values that exceed the type's range do no harm.
  *
- * Within an aggregate the state is ours to change in place.  Called from SQL with any array at all,
- * these functions check it and return a new one.
+ * In an aggregate, these functions change the state in place. Called directly from SQL, where the
+ * array can be anything, they check it and return a new one.
  */
 #include "postgres.h"
 
@@ -20,11 +20,11 @@
 
 #include "types/dense.h"
 
-/* What to say when a value has other dimensions than those before it. */
+/* Mismatch: which message to raise if a value differs in dimensions from those before it. */
 typedef enum Mismatch
 {
-	MISMATCH_EXPECTED, /* as a column with a type modifier would */
-	MISMATCH_DIFFERENT /* as an operator on two values would */
+	MISMATCH_EXPECTED, /* the message of a column with a type modifier */
+	MISMATCH_DIFFERENT /* the message of an operator on two values */
 } Mismatch;
 
 static Datum accumulate(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
@@ -164,8 +164,8 @@ total(FunctionCallInfo fcinfo, const HybridDenseType *type)
 }
 
 /*
- * begin_result: a value of as many elements as the state in argument 0 has sums, and what is in that
- * state; NULL where no value has gone into it.
+ * begin_result: check the state in argument 0, point *state to its values, and return a new value
+ * with one element per sum. Returns NULL if the state has counted no values.
  */
 static HybridDense *
 begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *caller,
@@ -181,7 +181,7 @@ begin_result(FunctionCallInfo fcinfo, const HybridDenseType *type, const char *c
 	return hybrid_dense_new(type, state_dims(array));
 }
 
-/* All zero: a count and dim sums. */
+/* new_state: return an array of zeros: a count and dim sums. */
 static ArrayType *
 new_state(int dim)
 {

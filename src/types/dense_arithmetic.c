@@ -1,10 +1,10 @@
 /*
  * dense_arithmetic.c
- *		Element by element: a + b, a - b, a * b; and end to end: a || b.
+ *		Elementwise a + b, a - b, a * b, and concatenation a || b.
  *
- * Elements are finite, so an infinite element in the result is an overflow; and since finite floats
- * whose sum or difference is nonzero never give 0, only the product can underflow.  The loops that
- * compute are kept apart from those that check, so that they vectorise.
+ * Elements are finite, so an infinite element in the result is an overflow. A nonzero sum or
+ * difference of finite floats never rounds to 0, so only the product can underflow. Loops that
+ * compute are separate from loops that check, so that the compiler vectorizes them.
  */
 #include "postgres.h"
 
@@ -94,7 +94,10 @@ check_underflow(const HybridDenseType *type, const HybridDense *product, const f
 	}
 }
 
-/* Without an operator of its own, vector || vector would quietly be the text of both. */
+/*
+ * concatenate: without this operator, vector || vector would silently concatenate the text of both
+ * values.
+ */
 static Datum
 concatenate(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {

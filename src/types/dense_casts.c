@@ -1,7 +1,7 @@
 /*
  * dense_casts.c
- *		Arrays to vectors and halfvecs and back, one of the two types to the other, and a value to
- *		its own type with a modifier.
+ *		Casts between arrays and vector or halfvec, between vector and halfvec, and of a value
+ *		to its own type with a modifier.
  */
 #include "postgres.h"
 
@@ -52,7 +52,7 @@ hybrid_halfvec_to_vector(PG_FUNCTION_ARGS)
 	return convert(fcinfo, &hybrid_halfvec_type, &hybrid_vector_type);
 }
 
-/* Only the dimensions matter, so a value stored out of line stays there. */
+/* check_modifier: needs only the dimensions, so a value stored out of line is not fetched. */
 static Datum
 check_modifier(FunctionCallInfo fcinfo)
 {

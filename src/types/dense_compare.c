@@ -1,9 +1,9 @@
 /*
  * dense_compare.c
- *		The order of vectors and of halfvecs, for sorting, DISTINCT and btree.
+ *		The sort order of vector and halfvec, for sorting, DISTINCT and btree.
  *
- * As for arrays: the first element that differs decides, and of two values of which one begins the
- * other, the shorter is less.  -0 equals 0.
+ * As for arrays, the first element that differs decides. If one value is a prefix of the other, the
+ * shorter one is less. -0 equals 0.
  */
 #include "postgres.h"
 
@@ -36,13 +36,16 @@ HYBRID_DENSE_FUNCTION(ge, BoolGetDatum(compare_args(fcinfo, type) >= 0));
 HYBRID_DENSE_FUNCTION(gt, BoolGetDatum(compare_args(fcinfo, type) > 0));
 HYBRID_DENSE_FUNCTION(cmp, Int32GetDatum(compare_args(fcinfo, type)));
 
-/* A btree wants its support functions not to leak: detoasted copies are freed. */
+/*
+ * compare_args: frees detoasted copies, because a btree requires support functions that do not leak
+ * memory.
+ */
 static int
 compare_args(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
 	HybridDense *a = PG_GETARG_HYBRID_DENSE(0);
 	HybridDense *b = PG_GETARG_HYBRID_DENSE(1);
-	/* Inlined, so that each is a loop of its own without a question in it. */
+	/* inlined for each type, so that no branch on the type is left in the loop */
 	int order = type->dtype == HY_F32 ? compare(HY_F32, a, b) : compare(HY_F16, a, b);
 
 	PG_FREE_IF_COPY(a, 0);

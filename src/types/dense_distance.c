@@ -1,13 +1,13 @@
 /*
  * dense_distance.c
- *		Distances of one pair of vectors or halfvecs, at once and on the CPU.
+ *		Distances between two vectors or two halfvecs, computed immediately on the CPU.
  *
- * One pair is too little work to send anywhere; batches go through the dispatcher and come back
- * with the same bits (core/distance.h).
+ * One pair is too little work to send to a device. Batches go through the dispatcher and give
+ * results with the same bits (core/distance.h).
  *
- * But a query computes many pairs, one after the other, mostly of a row and one value that is always
- * the same.  What a HybridCall remembers saves that: where the next row will lie, and of the value that
- * is the same its norm and, of a halfvec, its elements as floats.
+ * A query usually computes many pairs in sequence, each of a row and one value that stays the same.
+ * A HybridCall keeps state to save time: where the next row is expected, the norm of the value that
+ * stays the same and, if it is a halfvec, its elements as floats.
  */
 #include "postgres.h"
 
@@ -16,7 +16,10 @@
 #include "types/call.h"
 #include "types/dense.h"
 
-/* Smaller values are with the processor before they are missed. */
+/*
+ * size in bytes from which the next value is prefetched; the processor reads smaller ones in time
+ * by itself
+ */
 #define LEAST_TO_FETCH 512
 
 typedef enum Measure
@@ -64,11 +67,11 @@ HYBRID_DENSE_FUNCTION(negative_inner_product,
 HYBRID_DENSE_FUNCTION(spherical_distance, measure_args(fcinfo, type, MEASURE_SPHERICAL));
 
 /*
- * Detoasted copies are freed: in a sort or an index scan these functions may run many times before
- * their memory context is reset.
+ * measure_args: compute the distance of the two arguments. Frees detoasted copies: in a sort or an
+ * index scan this function may run many times before its memory context is reset.
  *
- * Some of the next row is asked for before the distance of this one and the rest after it: a processor
- * waits where it is asked for more than it can have on its way at a time.
+ * The first quarter of the next row is prefetched before the distance of this row is computed, and
+ * the rest after it. A processor stalls if more is requested than it can have in flight at a time.
  */
 static Datum
 measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure)
@@ -84,7 +87,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	int first = -1;
 
 	hybrid_dense_check_dims(type, value[0], value[1]);
-	/* it does not matter to a distance which comes first */
+	/* a distance does not depend on the order of its arguments */
 	if (call != NULL)
 	{
 		hybrid_expect_rows(&call->row, fcinfo, value[0], value[1]);
@@ -116,8 +119,10 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 }
 
 /*
- * recall: what is known of a recurring value, or NULL where that is no gain: to compare floats with
- * a copy takes as long as to add up their squares, while making floats of halves takes longer.
+ * recall: return what is known about a recurring value, or NULL if a lookup saves no time.
+ * Comparing a vector with a copy takes as long as summing the squares of its elements, so a vector
+ * is looked up only if it is a constant. Converting halves to floats takes longer than comparing
+ * them.
  */
 static HybridRecurring *
 recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value)
@@ -129,7 +134,7 @@ recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDens
 	return recurring;
 }
 
-/* known is of a, or NULL. */
+/* measure_pair: known belongs to a, or is NULL. */
 static double
 measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype, const void *b,
              int dims)
@@ -167,7 +172,10 @@ cosine_distance(HybridRecurring *known, const float *a, HyDtype dtype, const voi
 	return hy_cosine_to(a, known->norm_sq, dtype, b, dims);
 }
 
-/* The angle between two vectors of length 1, of which rounding may have made a little more. */
+/*
+ * spherical_distance: return the angle between two vectors of length 1, divided by pi. Rounding may
+ * have moved their inner product slightly outside -1 .. 1.
+ */
 static double
 spherical_distance(double inner_product)
 {

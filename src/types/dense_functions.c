@@ -1,10 +1,10 @@
 /*
  * dense_functions.c
- *		Of one vector or halfvec: its dimensions, its norm, itself at length one, a part of it, the
- *		signs of its elements.
+ *		Functions of one vector or halfvec: dimensions, norm, normalization, subvector and signs
+ *		of elements.
  *
- * Norms are computed in fp64 throughout: the sum of 16,000 squares of the largest float is far
- * from overflow, that of the smallest far from underflow, so no scaling is needed.
+ * Norms are computed in fp64 throughout. The sum of 16,000 squares of the largest float is far from
+ * overflow, and that of the smallest float far from underflow, so no scaling is needed.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ HYBRID_DENSE_FUNCTION(l2_normalize, normalize(fcinfo, type));
 HYBRID_DENSE_FUNCTION(subvector, subvector(fcinfo, type));
 HYBRID_DENSE_FUNCTION(binary_quantize, quantize(fcinfo, type));
 
-/* Of either type: the dimensions stand in the same place. */
+/* hybrid_vector_dims: serves both types, which store the dimensions in the same place. */
 Datum
 hybrid_vector_dims(PG_FUNCTION_ARGS)
 {
@@ -54,7 +54,10 @@ norm(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	PG_RETURN_FLOAT8(result);
 }
 
-/* A zero vector has no direction and stays zero.  No quotient exceeds 1, so none overflows. */
+/*
+ * normalize: a zero vector has no direction and stays zero. No quotient exceeds 1, so none
+ * overflows.
+ */
 static Datum
 normalize(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {
@@ -88,8 +91,8 @@ norm_of(const float *x, int n)
 }
 
 /*
- * As substring() counts: from 1, and of what is asked for the part that exists.  In int64, where
- * no start and count overflow.
+ * subvector: like substring(), counts from 1 and returns the part of the requested range that
+ * exists. Computes in int64, where no sum of start and count overflows.
  */
 static Datum
 subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
@@ -108,7 +111,7 @@ subvector(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	PG_RETURN_HYBRID_DENSE(result);
 }
 
-/* Bit i, from the left, is whether element i is above zero. */
+/* quantize: set bit i, from the left, if element i is above zero. */
 static Datum
 quantize(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {

@@ -42,8 +42,9 @@ HYBRID_DENSE_FUNCTION(recv, read_binary(fcinfo, type));
 HYBRID_DENSE_FUNCTION(send, write_binary(fcinfo, type));
 
 /*
- * The parser writes into the result itself, which is made large enough for any text of that length
- * and then cut: to count the commas beforehand would take a third of the time of reading them.
+ * read_text: the parser writes directly into the result. The result is first allocated large enough
+ * for any text of that length and then cut. Counting the commas first would take a third of the
+ * time that reading them takes.
  */
 static Datum
 read_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
@@ -95,7 +96,7 @@ write_text(FunctionCallInfo fcinfo, const HybridDenseType *type)
 	PG_RETURN_CSTRING(text);
 }
 
-/* Bytes after the last element are refused by the caller, as for every type. */
+/* read_binary: the caller raises an error if bytes follow the last element, as for every type. */
 static Datum
 read_binary(FunctionCallInfo fcinfo, const HybridDenseType *type)
 {

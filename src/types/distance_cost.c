@@ -1,14 +1,15 @@
 /*
  * distance_cost.c
- *		Tells the planner what a distance costs where a stored value must be detoasted for it.
+ *		Tells the planner the cost of detoasting stored values for a distance.
  *
- * The planner charges a sequential scan for the pages of the table alone.  A vector of 500 dimensions
- * or more lies in the TOAST table, though, and each distance has to fetch it from there.  That takes
- * ten times as long as the distance itself: a search of the TOAST table's index, the chunks, and their
- * pages.  Rows mostly lie in the TOAST table in the order of the table, so pages come in sequence.
+ * For a sequential scan the planner charges only the pages of the table. A vector of 500 dimensions
+ * or more is stored in the TOAST table, however, and each distance has to fetch it from there. That
+ * takes ten times as long as the distance itself: a search of the TOAST table's index, the chunks,
+ * and their pages. Rows are usually stored in the TOAST table in the order of the table, so its
+ * pages are read in sequence.
  *
- * An index keeps values of its own, so its price is without detoasting.  Who asks for a price without a
- * PlannerInfo gets that one (index/cost.c).
+ * An index stores copies of the values, so its cost excludes detoasting. A request without a
+ * PlannerInfo gets this cost (index/cost.c).
  */
 #include "postgres.h"
 #include "fmgr.h"
@@ -34,8 +35,8 @@
 
 #include "types/dense.h"
 
-#define LEVELS 2           /* of the TOAST table's index */
-#define LEVEL_OPERATORS 50 /* price of one, in operators: as of a btree in selfuncs.c */
+#define LEVELS 2           /* height of the TOAST table's index */
+#define LEVEL_OPERATORS 50 /* cost of a level in operators, as for a btree in selfuncs.c */
 
 static Cost price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other);
 static double share_out_of_line(Oid relation, AttrNumber column, double size);
@@ -76,8 +77,8 @@ hybrid_distance_cost(PG_FUNCTION_ARGS)
 }
 
 /*
- * Return the price of detoasting an argument that is a column, or a function such as a cast of one; 0 of
- * any other.
+ * price_of_detoasting: return the cost of detoasting an argument that is a column, or a function of
+ * one such as a cast. Returns 0 for any other argument.
  */
 static Cost
 price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
@@ -102,7 +103,7 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 	if (share <= 0)
 		return 0;
 
-	/* the least that is moved there for its own size */
+	/* unknown size: assume the smallest value that is stored out of line for its own size */
 	if (size == 0)
 		size = TOAST_TUPLE_TARGET;
 	chunks = ceil(size / TOAST_MAX_CHUNK_SIZE);
@@ -113,11 +114,12 @@ price_of_detoasting(PlannerInfo *root, const Node *argument, const Node *other)
 }
 
 /*
- * Return how many of a column's values lie in TOAST, from 0 to 1.  The average width in the statistics
- * counts a pointer for each of these.  size is that of a value in bytes, or 0 where it is not known.
+ * share_out_of_line: return the share of a column's values that are stored in TOAST, from 0 to 1.
+ * The average width in the statistics counts only a pointer for each of them. size is the size of a
+ * value in bytes, or 0 if unknown.
  *
- * The planner takes the price of a partition's expression from the partitioned table, which has statistics of
- * all partitions but no TOAST table.
+ * The planner takes the cost of a partition's expression from the partitioned table, which has
+ * statistics of all partitions but no TOAST table.
  */
 static double
 share_out_of_line(Oid relation, AttrNumber column, double size)
@@ -169,8 +171,8 @@ has_toast_table(Oid relation)
 }
 
 /*
- * Return the bytes of a column's values by its type modifier, or else by the constant that they are
- * compared with; 0 where neither says it.
+ * value_size: return the size in bytes of a column's values by its type modifier, or else by the
+ * constant that they are compared with. Returns 0 if neither is given.
  */
 static Size
 value_size(Oid type, int32 typmod, const Node *other)

@@ -1,8 +1,8 @@
 /*
  * input.c
- *		Type modifiers and messages about malformed text, for vector, halfvec and sparsevec.
+ *		Type modifiers and errors about malformed text, for vector, halfvec and sparsevec.
  *
- * The messages are those of pgvector, since clients compare them.
+ * The messages are those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 
@@ -13,7 +13,10 @@
 static void report_syntax(const HybridTextForm *form, const char *text, const char *detail)
 	pg_attribute_noreturn();
 
-/* What vector(3) prints as is what PostgreSQL shows of the number 3 without a function. */
+/*
+ * hybrid_read_modifier: the types need no output function for modifiers, because PostgreSQL prints
+ * the number 3 as (3) by default.
+ */
 int32
 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 max)
 {

@@ -1,6 +1,6 @@
 /*
  * input.h
- *		What the input functions of all types share: type modifiers, and what is said of bad text.
+ *		Type modifiers and text errors, shared by the input functions of all types.
  */
 #ifndef HYBRID_INPUT_H
 #define HYBRID_INPUT_H
@@ -10,28 +10,28 @@
 #include "core/number_text.h"
 #include "utils/array.h"
 
-/* HybridTextForm: a type's name in SQL, and what its messages say of its punctuation. */
+/* HybridTextForm: a type's SQL name, and the details of its error messages about punctuation. */
 typedef struct HybridTextForm
 {
 	const char *type;
-	const char *opening;   /* detail where the opening bracket is missing */
-	const char *following; /* detail where something follows the end */
+	const char *opening;   /* detail when the opening bracket is missing */
+	const char *following; /* detail when text follows the end */
 } HybridTextForm;
 
 /*
- * hybrid_read_modifier: the dimensions that a type modifier such as the 3 of vector(3) asks for;
- * raises on anything but one number from 1 to max.
+ * hybrid_read_modifier: return the dimensions in a type modifier, such as the 3 of vector(3).
+ * Raises unless the modifier is a single number from 1 to max.
  */
 extern int32 hybrid_read_modifier(ArrayType *modifiers, const char *type, int32 max);
 
 /*
- * hybrid_report_text_error: raises what the parser noticed at where in text.  Errors in the number
- * of elements are not among those: what they say depends on the type.
+ * hybrid_report_text_error: raise the error that the parser found at where in text. Does not handle
+ * errors about the number of elements, because their messages depend on the type.
  */
 extern void hybrid_report_text_error(const HybridTextForm *form, HyTextError error,
                                      const char *text, const char *where) pg_attribute_noreturn();
 
-/* hybrid_refuse_not_finite: raises since an element is a NaN, or an infinity. */
+/* hybrid_refuse_not_finite: raise the error for a NaN element (if nan) or for an infinite one. */
 extern void hybrid_refuse_not_finite(const char *type, bool nan) pg_attribute_noreturn();
 
 #endif

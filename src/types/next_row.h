@@ -1,9 +1,9 @@
 /*
  * next_row.h
- *		Having the row that comes next on its way while a function works on this one.
+ *		Prefetches the next row while a function works on the current one.
  *
- * A function of two values that is called row after row keeps a HybridNextRow for as long as the query
- * runs, and tells it the values of each call.
+ * A function of two values that is called row after row keeps a HybridNextRow for as long as the
+ * query runs, and passes the values of each call to hybrid_expect_rows.
  */
 #ifndef HYBRID_NEXT_ROW_H
 #define HYBRID_NEXT_ROW_H
@@ -12,26 +12,32 @@
 
 #include "core/look_ahead.h"
 
-/* What comes before the value in its row, and is read first. */
+/* bytes before the value in its row, which are read first */
 #define HYBRID_ROW_HEAD HY_CACHE_LINE
 
-/* HybridNextRow: all zero before the first call. */
+/* HybridNextRow: the predictions for both arguments. All zero before the first call. */
 typedef struct HybridNextRow
 {
-	HyLookAhead ahead[2]; /* of each argument */
-	uintptr_t next[2];    /* where its next value is expected, or 0 */
+	HyLookAhead ahead[2]; /* one for each argument */
+	uintptr_t next[2];    /* address where its next value is expected, or 0 */
 } HybridNextRow;
 
-/* hybrid_expect_rows: these are the arguments, detoasted where need be, of this call. */
+/*
+ * hybrid_expect_rows: record the arguments a and b of this call, after detoasting, and predict the
+ * next ones.
+ */
 static inline void
 hybrid_expect_rows(HybridNextRow *row, FunctionCallInfo fcinfo, const void *a, const void *b)
 {
-	/* a detoasted copy lies anywhere */
+	/* the address of a detoasted copy predicts nothing */
 	row->next[0] = a == PG_GETARG_POINTER(0) ? hy_look_ahead(&row->ahead[0], a) : 0;
 	row->next[1] = b == PG_GETARG_POINTER(1) ? hy_look_ahead(&row->ahead[1], b) : 0;
 }
 
-/* hybrid_fetch_rows: asks for the bytes from .. to - 1 of the expected values, 0 with what is before. */
+/*
+ * hybrid_fetch_rows: prefetch bytes from .. to - 1 of the expected values. If from is 0, prefetch
+ * the bytes before each value, too.
+ */
 static inline void
 hybrid_fetch_rows(const HybridNextRow *row, Size from, Size to)
 {

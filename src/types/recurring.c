@@ -1,6 +1,6 @@
 /*
  * recurring.c
- *		The argument that is the same in call after call: see recurring.h.
+ *		Recognizes the argument that stays the same in call after call: see recurring.h.
  */
 #include "postgres.h"
 
@@ -47,7 +47,10 @@ hybrid_recurring_known(HybridRecurring *recurring, const void *value, int length
 	return false;
 }
 
-/* Parameters are not constants, though PostgreSQL calls them stable. */
+/*
+ * constant_argument: return the number of the argument that is a constant, or -1. Parameters do not
+ * count, although PostgreSQL calls them stable.
+ */
 static int
 constant_argument(const FmgrInfo *function)
 {
@@ -67,7 +70,10 @@ constant_argument(const FmgrInfo *function)
 	return -1;
 }
 
-/* Running out of memory leaves nothing that looks known. */
+/*
+ * make_room: clears each pointer and its size before it allocates, so that running out of memory
+ * leaves nothing that looks known.
+ */
 static void
 make_room(HybridRecurring *recurring, Size size, int length)
 {

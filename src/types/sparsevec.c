@@ -1,11 +1,11 @@
 /*
  * sparsevec.c
- *		Making a sparse vector, and the checks that every way into the type shares.
+ *		Constructors of sparse vectors, and the checks that all inputs share.
  *
- * A sparse vector that exists has 1 to HY_SPARSE_MAX_DIMS dimensions and at most
- * HY_SPARSE_MAX_ELEMENTS elements, whose indices ascend and whose values are finite and not zero.
+ * Every existing sparse vector has 1 to HY_SPARSE_MAX_DIMS dimensions and at most
+ * HY_SPARSE_MAX_ELEMENTS elements. Its indices ascend, and its values are finite and nonzero.
  *
- * The messages are those of pgvector, since clients compare them.
+ * The messages are those of pgvector, because clients compare them.
  */
 #include "postgres.h"
 
@@ -36,7 +36,7 @@ hybrid_sparsevec_of_floats(const float *x, int n)
 	int i;
 
 	hybrid_sparsevec_check_dim(n);
-	/* A NaN counts, and is refused below. */
+	/* A NaN counts as nonzero, and hybrid_sparsevec_check_finite refuses it below. */
 	for (i = 0; i < n; i++)
 		nnz += x[i] != 0;
 	hybrid_sparsevec_check_nnz(nnz, n);

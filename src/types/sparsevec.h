@@ -1,6 +1,6 @@
 /*
  * sparsevec.h
- *		The sparsevec type as it lies on disk: the layout of pgvector's sparsevec.
+ *		The on-disk layout of the sparsevec type, which is that of pgvector's sparsevec.
  */
 #ifndef HYBRID_SPARSEVEC_H
 #define HYBRID_SPARSEVEC_H
@@ -14,7 +14,7 @@ typedef struct HybridSparsevec
 {
 	int32 vl_len_; /* varlena header (do not touch directly!) */
 	int32 dim;
-	int32 nnz;    /* elements that are kept: those that are not zero */
+	int32 nnz;    /* number of stored elements, all of them nonzero */
 	int32 unused; /* always zero */
 	int32 indices[FLEXIBLE_ARRAY_MEMBER];
 	/* the nnz values follow */
@@ -27,14 +27,14 @@ StaticAssertDecl(offsetof(HybridSparsevec, indices) == 16,
 #define PG_GETARG_HYBRID_SPARSEVEC(n) DatumGetHybridSparsevec(PG_GETARG_DATUM(n))
 #define PG_RETURN_HYBRID_SPARSEVEC(v) PG_RETURN_POINTER(v)
 
-/* hybrid_sparsevec_values: where the values lie, one for each index. */
+/* hybrid_sparsevec_values: return the nnz values, one for each index. */
 static inline float *
 hybrid_sparsevec_values(HybridSparsevec *vector)
 {
 	return (float *) (vector->indices + vector->nnz);
 }
 
-/* hybrid_sparsevec_view: the vector as core/sparse.h wants it. */
+/* hybrid_sparsevec_view: return the vector in the form that core/sparse.h uses. */
 static inline HySparse
 hybrid_sparsevec_view(HybridSparsevec *vector)
 {
@@ -43,25 +43,28 @@ hybrid_sparsevec_view(HybridSparsevec *vector)
 	return view;
 }
 
-/* hybrid_sparsevec_new: room for nnz elements, all zero; neither number is checked. */
+/* hybrid_sparsevec_new: allocate a vector with nnz elements, all zero. Checks neither number. */
 extern HybridSparsevec *hybrid_sparsevec_new(int32 dim, int32 nnz);
 
-/* hybrid_sparsevec_of_floats: the n elements of a dense vector, checked. */
+/* hybrid_sparsevec_of_floats: convert the n elements of a dense vector, with all checks. */
 extern HybridSparsevec *hybrid_sparsevec_of_floats(const float *x, int n);
 
-/* hybrid_sparsevec_check_dims: raises when two vectors differ in dimensions. */
+/* hybrid_sparsevec_check_dims: raise if two vectors differ in dimensions. */
 extern void hybrid_sparsevec_check_dims(const HybridSparsevec *a, const HybridSparsevec *b);
 
-/* hybrid_sparsevec_check_dim: raises unless 1 <= dim <= HY_SPARSE_MAX_DIMS. */
+/* hybrid_sparsevec_check_dim: raise unless 1 <= dim <= HY_SPARSE_MAX_DIMS. */
 extern void hybrid_sparsevec_check_dim(int32 dim);
 
-/* hybrid_sparsevec_check_nnz: raises unless 0 <= nnz <= HY_SPARSE_MAX_ELEMENTS and nnz <= dim. */
+/* hybrid_sparsevec_check_nnz: raise unless 0 <= nnz <= HY_SPARSE_MAX_ELEMENTS and nnz <= dim. */
 extern void hybrid_sparsevec_check_nnz(int32 nnz, int32 dim);
 
-/* hybrid_sparsevec_check_indices: raises unless they ascend and are below dim. */
+/*
+ * hybrid_sparsevec_check_indices: raise unless the indices ascend strictly from at least 0 and are
+ * below dim.
+ */
 extern void hybrid_sparsevec_check_indices(const HybridSparsevec *vector);
 
-/* hybrid_sparsevec_check_finite: raises on a NaN or an infinity among n values. */
+/* hybrid_sparsevec_check_finite: raise if one of n values is a NaN or an infinity. */
 extern void hybrid_sparsevec_check_finite(const float *x, int n);
 
 #endif

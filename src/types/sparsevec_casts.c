@@ -1,7 +1,7 @@
 /*
  * sparsevec_casts.c
- *		Arrays, vectors and halfvecs to sparse vectors, sparse vectors to both dense types, and one
- *		to its own type with a modifier.
+ *		Casts from arrays and dense types to sparsevec, from sparsevec to dense types, and of a
+ *		sparsevec to its own type with a modifier.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_vector);
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_to_halfvec);
 PG_FUNCTION_INFO_V1(hybrid_array_to_sparsevec);
 
-/* Only the dimensions matter, so a vector stored out of line stays there. */
+/* Needs only the dimensions, so a vector stored out of line is not fetched. */
 Datum
 hybrid_sparsevec_to_sparsevec(PG_FUNCTION_ARGS)
 {

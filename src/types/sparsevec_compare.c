@@ -1,6 +1,7 @@
 /*
  * sparsevec_compare.c
- *		The order of sparse vectors, for sorting, DISTINCT and btree: that of the dense ones.
+ *		The sort order of sparse vectors, for sorting, DISTINCT and btree: the order of the
+ *		equal dense vectors.
  */
 #include "postgres.h"
 
@@ -58,7 +59,10 @@ hybrid_sparsevec_cmp(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(compare_args(fcinfo));
 }
 
-/* A btree wants its support functions not to leak: detoasted copies are freed. */
+/*
+ * compare_args: frees detoasted copies, because a btree requires support functions that do not leak
+ * memory.
+ */
 static int
 compare_args(FunctionCallInfo fcinfo)
 {

@@ -1,6 +1,6 @@
 /*
  * sparsevec_distance.c
- *		Distances of one pair of sparse vectors.
+ *		Distances between two sparse vectors.
  */
 #include "postgres.h"
 
@@ -8,7 +8,10 @@
 #include "types/call.h"
 #include "types/sparsevec.h"
 
-/* Of the next row so much is asked for before the distance of this one, and the rest after it. */
+/*
+ * bytes of the next row that are prefetched before the distance of this row; the rest follows after
+ * it
+ */
 #define EARLY 1024
 
 typedef enum Measure
@@ -71,8 +74,8 @@ hybrid_sparsevec_l1_distance(PG_FUNCTION_ARGS)
 }
 
 /*
- * Detoasted copies are freed: in a sort or an index scan these functions may run many times before
- * their memory context is reset.
+ * measure_args: compute the distance of the two arguments. Frees detoasted copies: in a sort or an
+ * index scan this function may run many times before its memory context is reset.
  */
 static double
 measure_args(FunctionCallInfo fcinfo, Measure measure)
@@ -97,7 +100,7 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 	return result;
 }
 
-/* It does not matter to a distance which comes first. */
+/* measure_with: a distance does not depend on the order of its arguments. */
 static double
 measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
 {
@@ -119,7 +122,7 @@ recall(HybridRecurring *recurring, HybridSparsevec *value)
 		hy_sparse_make_dense(recurring->floats, &view);
 }
 
-/* measure_known: of a value that is known and b, as dense vectors. */
+/* measure_known: compute the distance between the known value and b, both as dense vectors. */
 static double
 measure_known(HybridRecurring *known, Measure measure, const HySparse *b)
 {

@@ -1,6 +1,6 @@
 /*
  * sparsevec_functions.c
- *		Of one sparse vector: its norm, itself at length one.
+ *		Functions of one sparse vector: norm and normalization.
  */
 #include "postgres.h"
 
@@ -19,8 +19,8 @@ hybrid_sparsevec_l2_norm(PG_FUNCTION_ARGS)
 }
 
 /*
- * A zero vector has no direction and stays zero.  No quotient exceeds 1, so none overflows; those
- * that vanish are left out, as all zeros are.
+ * A zero vector has no direction and stays zero. No quotient exceeds 1, so none overflows.
+ * Quotients that underflow to zero are not stored.
  */
 Datum
 hybrid_sparsevec_l2_normalize(PG_FUNCTION_ARGS)

@@ -18,7 +18,7 @@
 #include "types/input.h"
 #include "types/sparsevec.h"
 
-/* An index or the dimensions, the sign that neither has included. */
+/* length of an index or of the dimensions, plus one for a sign that neither has */
 #define MAX_INDEX_LENGTH 11
 
 static int32 max_elements_of_text(const char *text);
@@ -103,7 +103,7 @@ hybrid_sparsevec_typmod_in(PG_FUNCTION_ARGS)
 		hybrid_read_modifier(PG_GETARG_ARRAYTYPE_P(0), text_form.type, HY_SPARSE_MAX_DIMS));
 }
 
-/* Bytes after the last value are refused by the caller, as for every type. */
+/* The caller raises an error if bytes follow the last value, as for every type. */
 Datum
 hybrid_sparsevec_recv(PG_FUNCTION_ARGS)
 {
@@ -162,8 +162,9 @@ hybrid_sparsevec_send(PG_FUNCTION_ARGS)
 }
 
 /*
- * No text has more elements than commas and one.  Zeros count, too: how many they are is not known
- * before they have been read.
+ * max_elements_of_text: return the number of commas plus one, an upper bound of the number of
+ * elements. It includes zeros, which are not known before the text is parsed. Raises if it exceeds
+ * HY_SPARSE_MAX_ELEMENTS.
  */
 static int32
 max_elements_of_text(const char *text)

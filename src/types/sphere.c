@@ -2,8 +2,8 @@
  * sphere.c
  *		The type hybrid_sphere, and whether a vector or a halfvec lies within one.
  *
- * By the very distance that the ordering operator returns.  A halfvec is compared with the centre as
- * it is: a centre need not be one of halves.
+ * The distance is the same that the ordering operator returns. A halfvec is compared with the
+ * center as given: the center is a vector and is not rounded to halves.
  */
 #include "postgres.h"
 

@@ -1,9 +1,9 @@
 /*
  * sphere.h
- *		The type hybrid_sphere: what lies within a distance of a vector.
+ *		The type hybrid_sphere: all vectors within a distance of a center.
  *
- * A composite type, (center vector, radius float8): a value need not be made by its constructor, and
- * either of its fields may be NULL.
+ * It is a composite type, (center vector, radius float8). A value need not come from its
+ * constructor function, and either field may be NULL.
  */
 #ifndef HYBRID_SPHERE_H
 #define HYBRID_SPHERE_H
@@ -12,14 +12,20 @@
 
 #include "types/vector.h"
 
-/* HybridSphere: a row is within if its distance from the centre is <= radius; a NaN is never. */
+/*
+ * HybridSphere: contains a row if its distance from the center is <= radius. A NaN distance is
+ * never within.
+ */
 typedef struct HybridSphere
 {
 	HybridVector *center;
 	double radius;
 } HybridSphere;
 
-/* hybrid_sphere_open: in the current memory context; false: a field is NULL. */
+/*
+ * hybrid_sphere_open: read the fields in the current memory context. Returns false if a field is
+ * NULL.
+ */
 extern bool hybrid_sphere_open(Datum datum, HybridSphere *sphere);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * vector.h
- *		The types vector and halfvec as they lie on disk: the layouts of pgvector's types.
+ *		The on-disk layouts of the types vector and halfvec, which are those of pgvector's
+ *		types.
  *
- * What other folders see of the types.  The two differ in their elements only: dense.h.
+ * Other folders include this header. Functions on both types are in dense.h.
  */
 #ifndef HYBRID_VECTOR_H
 #define HYBRID_VECTOR_H
@@ -24,7 +25,7 @@ typedef struct HybridVector
 
 StaticAssertDecl(offsetof(HybridVector, x) == 8, "vector on disk has an 8-byte header");
 
-/* HybridDense: a value of vector or halfvec; of vector, HybridVector is another view. */
+/* HybridDense: a value of either type. For a vector it has the same layout as HybridVector. */
 typedef struct HybridDense
 {
 	int32 vl_len_; /* varlena header (do not touch directly!) */
@@ -41,7 +42,7 @@ StaticAssertDecl(offsetof(HybridDense, x) == offsetof(HybridVector, x) &&
 #define DatumGetHybridVector(datum) ((HybridVector *) PG_DETOAST_DATUM(datum))
 #define PG_GETARG_HYBRID_VECTOR(n) DatumGetHybridVector(PG_GETARG_DATUM(n))
 
-/* hybrid_vector_check_dims: raises when two vectors differ in dimensions. */
+/* hybrid_vector_check_dims: raise if two vectors differ in dimensions. */
 extern void hybrid_vector_check_dims(const HybridVector *a, const HybridVector *b);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * build.c
- *		CREATE INDEX: a sample says where the lists are, every row goes to the nearest, rows sorted by
- *		list are written list by list, and above them, level by level, the lists of lists.
+ *		CREATE INDEX: places lists by a sample, assigns every row to the nearest list, and writes
+ *		the tree.
  *
- * Nobody else can see the file yet: its pages are written without WAL and logged as a whole at the
- * end.
+ * Rows are sorted by list and written list by list. Above the leaves, inner lists are written level
+ * by level. No other session can see the file yet, so its pages are written without WAL and logged
+ * as a whole at the end.
  */
 #include "postgres.h"
 
@@ -69,7 +70,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 
 	write_meta(&build, (Page) meta.data);
 	begin_measuring(&build);
-	/* which also brings it into memory in the order of the file, as searches like it */
+	/* this also reads the file into memory in file order, which suits the searches */
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_LOG);
 	if (RelationNeedsWAL(index))
 		log_newpage_range(index, MAIN_FORKNUM, 0, RelationGetNumberOfBlocks(index), true);
@@ -126,7 +127,10 @@ hybridbuildphasename(int64 phase)
 	}
 }
 
-/* prepare_lists: the centre, and the centroids that rows are assigned to; none: one list. */
+/*
+ * prepare_lists: compute the center and the centroids that rows are assigned to. Without centroids
+ * there is one list.
+ */
 static void
 prepare_lists(HybridBuild *build)
 {
@@ -168,7 +172,7 @@ prepare_lists(HybridBuild *build)
 	hybrid_team_give_back();
 }
 
-/* place_rows: all rows come to their lists, and these into the file; meta is the leader's, else NULL. */
+/* place_rows: assign all rows to lists and write the lists. meta is NULL in workers. */
 static void
 place_rows(HybridBuild *build, HybridMeta *meta)
 {
@@ -187,7 +191,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_ASSIGN);
 	}
 	hybrid_build_scan(build);
-	/* the leader writes, the others wait to measure */
+	/* the leader writes; the workers wait for the measuring to begin */
 	if (meta != NULL)
 	{
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
@@ -197,7 +201,10 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	}
 }
 
-/* keep_queries: some rows of the sample, evenly spaced, outlive it; everybody brings his own. */
+/*
+ * keep_queries: copy evenly spaced rows of the sample, which is freed afterwards. Each process
+ * copies its own rows.
+ */
 static void
 keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre)
 {
@@ -223,7 +230,10 @@ keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre
 	}
 }
 
-/* begin_measuring: the index is there to be searched; workers begin while the leader writes WAL. */
+/*
+ * begin_measuring: the index can be searched from here on. Workers begin while the leader writes
+ * WAL.
+ */
 static void
 begin_measuring(HybridBuild *build)
 {
@@ -242,7 +252,10 @@ begin_measuring(HybridBuild *build)
 	build->queries.count = shared->queries;
 }
 
-/* measure: by all; what the meta page says of it, where there is one. */
+/*
+ * measure: measure the recall curve with all processes. The leader stores it in meta, which is NULL
+ * in workers.
+ */
 static void
 measure(HybridBuild *build, HybridMeta *meta)
 {
@@ -262,7 +275,7 @@ measure(HybridBuild *build, HybridMeta *meta)
 	meta->regroup_leaves = hybrid_regroup_next(meta->leaves);
 }
 
-/* write_meta: the meta page as it is now. */
+/* write_meta: write the meta page as it is now. */
 static void
 write_meta(HybridBuild *build, Page meta)
 {
@@ -274,7 +287,7 @@ write_meta(HybridBuild *build, Page meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* write_centre: onto the pages after the meta page, where there is one. */
+/* write_centre: write the center, if there is one, to the pages after the meta page. */
 static void
 write_centre(HybridBuild *build, Page meta)
 {
@@ -300,7 +313,7 @@ write_centre(HybridBuild *build, Page meta)
 	}
 }
 
-/* expected_blocks: about as long as the file will be, if every row of the table is indexed. */
+/* expected_blocks: estimate the length of the file, if every row of the table is indexed. */
 static double
 expected_blocks(const HybridBuild *build)
 {
@@ -326,8 +339,8 @@ hybridbuildempty(Relation index)
 	hybrid_list_page_init(&definition.layout, (Page) root.data, 0, &link, link.head);
 
 	/*
-	 * The init fork is copied over the main fork after a crash, so it must be on disk, and on a
-	 * standby too, although the index itself is not logged.  GenericXLog would write nothing.
+	 * The init fork is copied over the main fork after a crash. So it must be on disk, and on a
+	 * standby too, although the index itself is not logged. GenericXLog would write nothing.
 	 */
 	PageSetChecksumInplace((Page) meta.data, HYBRID_META_BLOCK);
 	smgrextend(RelationGetSmgr(index), INIT_FORKNUM, HYBRID_META_BLOCK, meta.data, true);

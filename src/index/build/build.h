@@ -1,6 +1,6 @@
 /*
  * build.h
- *		What the parts of CREATE INDEX share.
+ *		Shared by the files of CREATE INDEX.
  */
 #ifndef HYBRID_INDEX_BUILD_H
 #define HYBRID_INDEX_BUILD_H
@@ -15,7 +15,10 @@
 #include "index/page/new_list.h"
 #include "index/build/team.h"
 
-/* Phases of pg_stat_progress_create_index, after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE, which is 1. */
+/*
+ * Phases of pg_stat_progress_create_index, after PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE, which is
+ * 1.
+ */
 #define HYBRID_PHASE_SAMPLE 2
 #define HYBRID_PHASE_CLUSTER 3
 #define HYBRID_PHASE_ASSIGN 4
@@ -25,47 +28,53 @@
 #define HYBRID_PHASE_MEASURE 8
 #define HYBRID_PHASE_READ 9
 
-/* HybridSampleChunk: rows of the sample that one process has, one after the other. */
+/* HybridSampleChunk: consecutive rows of the sample that one process has. */
 typedef struct HybridSampleChunk
 {
 	int number;
-	int64 first;           /* among the process's */
-	int64 number_of_first; /* among all */
+	int64 first;           /* number of its first row in this process */
+	int64 number_of_first; /* number of that row in the whole sample */
 } HybridSampleChunk;
 
-/* HybridSample: random rows of the table, of which each process has some. */
+/* HybridSample: random rows of the table, distributed over the processes. */
 typedef struct HybridSample
 {
-	float *centre;    /* dims: the mean of all */
-	float *places;    /* rows * dims: relative to the centre */
+	float *centre;    /* dims: the mean of the sample */
+	float *places;    /* rows * dims: relative to the center */
 	int64 *positions; /* rows: server/position.h */
 	int64 rows;
-	int64 total;   /* rows, of all processes */
-	double tuples; /* of the table, by these: its statistics may be of another table, or none */
-	double grid;   /* for sums of places */
+	int64 total; /* rows of all processes */
+	/* rows of the table, estimated from the sample; its statistics may be stale or missing */
+	double tuples;
+	double grid; /* grid for sums of places */
 	HybridSampleChunk *chunk;
 	int chunks;
 	int chunks_allocated;
 } HybridSample;
 
-/* hybrid_sample_plan: how many rows, and how many lists there will be; room for the queries. */
+/*
+ * hybrid_sample_plan: plan the size of the sample, the maximum number of lists, the room for
+ * queries, and the blocks to sample.
+ */
 extern void hybrid_sample_plan(const struct HybridBuild *build, HybridBuildPlan *plan);
 
 /*
- * hybrid_sample_table: random rows of the table, at most as many as fit half of the memory, with the
- * centre in their mean.  Index expressions and predicates are heeded.
+ * hybrid_sample_table: sample random rows of the table, at most as many as fit in half of the
+ * memory. The places are relative to the mean of the sample, the center. Applies index expressions
+ * and predicates.
  */
 extern void hybrid_sample_table(struct HybridBuild *build, HybridSample *sample);
 
 /*
- * hybrid_sample_find: which of this process's rows is that number of all; -1: somebody else's.  *chunk
- * is 0 at first and for larger and larger numbers from there on.
+ * hybrid_sample_find: return the number in this process of row `number` of the whole sample, or -1
+ * if another process has it. Calls with ascending numbers share *chunk, which is 0 at first.
  */
 extern int64 hybrid_sample_find(const HybridSample *sample, int64 number, int *chunk);
 
 /*
- * hybrid_sample_query: the number in the sample of a query, of so many, evenly spaced.
- * hybrid_sample_is_query: whether a number is one of those, where queries are less than half of the rows.
+ * hybrid_sample_query: return the number, in the sample, of query number `query`. Queries are
+ * evenly spaced. hybrid_sample_is_query: return whether a row of the sample is a query. Always
+ * false unless fewer than half of the rows are queries.
  */
 static inline int64
 hybrid_sample_query(const HybridSample *sample, int queries, int query)
@@ -82,39 +91,39 @@ hybrid_sample_is_query(const HybridSample *sample, int queries, int64 number)
 	       hybrid_sample_query(sample, queries, query) == number;
 }
 
-/* hybrid_sample_largest: of the magnitudes of all numbers of this process's rows. */
+/* hybrid_sample_largest: return the largest magnitude of any coordinate of this process's rows. */
 extern float hybrid_sample_largest(const HybridSample *sample, int dims);
 
-#define HYBRID_LISTS_A_LIST 1.6 /* for as many rows as one may have, at first */
+#define HYBRID_LISTS_A_LIST 1.6 /* lists of a new index for each list_size rows */
 
-/* HybridCentroids: of lists to be, and neighbouring ones in groups. */
+/* HybridCentroids: centroids of the planned lists, with neighboring ones in groups. */
 typedef struct HybridCentroids
 {
 	int dims;
 	int count;
-	float *places; /* count * dims, those of one group after those of another */
+	float *places; /* count * dims, group by group */
 	int groups;
 	float *group_places; /* groups * dims */
-	int *group_begin;    /* groups + 1: first centroid of each */
+	int *group_begin;    /* groups + 1: first centroid of each group */
 } HybridCentroids;
 
 /*
- * HybridAppender: a sink that makes the file longer.  List pages lie together, some at a time, since
- * searches go through many of them and few others.
+ * HybridAppender: a sink that extends the file. List pages are placed together, several at a time,
+ * because searches read many of them and few other pages.
  */
 typedef struct HybridAppender
 {
-	HybridSink sink; /* first: it is what others see */
+	HybridSink sink; /* must be first: callers see only this */
 	Relation index;
 	BlockNumber reserved;
-	BlockNumber extent; /* of list pages: the next */
+	BlockNumber extent; /* next page of the extent of list pages */
 	BlockNumber extent_end;
 	BlockNumber written;
-	BlockNumber highest;           /* that was reserved */
+	BlockNumber highest;           /* highest block that was reserved */
 	BufferAccessStrategy strategy; /* NULL: the file fits in shared buffers */
 } HybridAppender;
 
-/* HybridRowSort: rows of the table, by list, and within a list by heap position. */
+/* HybridRowSort: sorts rows by list, and within a list by heap position. */
 typedef struct HybridRowSort
 {
 	const HybridLayout *layout;
@@ -124,19 +133,21 @@ typedef struct HybridRowSort
 	bytea *payload;
 } HybridRowSort;
 
-#define HYBRID_QUERIES_LEAST 100 /* that recall is measured by, where there are so many */
+/* minimum number of queries that recall is measured by, if there are as many */
+#define HYBRID_QUERIES_LEAST 100
 
-/* HybridQueries: rows of an index, or queries of a user, that are searched for in it. */
+/* HybridQueries: rows of an index, or queries of a user, to measure recall with. */
 typedef struct HybridQueries
 {
 	int kept;
-	int count;           /* of them that are searched for, evenly spaced */
-	const float *centre; /* that places are relative to */
+	int count;           /* number of them that are searched for, evenly spaced */
+	const float *centre; /* the places are relative to this */
 	float *places;       /* kept * dims */
-	int64 *positions;    /* of the rows; NULL: these are not rows of the index */
+	/* heap positions of the rows; NULL: the queries are not rows of the index */
+	int64 *positions;
 } HybridQueries;
 
-/* HybridBuild: an index being built, by whoever scans the table for it. */
+/* HybridBuild: an index being built, as one process sees it. */
 typedef struct HybridBuild
 {
 	Relation heap;
@@ -144,14 +155,14 @@ typedef struct HybridBuild
 	IndexInfo *info;
 	HybridIndex definition;
 	HybridFrame frame;
-	HybridCentroids centroids; /* of lists to be; none: one list */
-	int64 *list_rows;          /* of each list to be */
-	double stored;             /* rows, of all lists */
-	bool kept;                 /* they are in memory: team->kept */
+	HybridCentroids centroids; /* centroids of the planned lists; none: one list */
+	int64 *list_rows;          /* rows of each planned list */
+	double stored;             /* rows in all lists */
+	bool kept;                 /* the rows are in memory, in team->kept */
 	double heap_tuples;
 	HybridRowSort sort;
 	HybridTeam *team;
-	/* rows waiting to be assigned */
+	/* batch of rows to be assigned to lists */
 	MemoryContext row_context; /* reset for every row */
 	int batch_rows;
 	int batch_size;
@@ -159,28 +170,28 @@ typedef struct HybridBuild
 	float *batch_places;
 	int *batch_lists;
 	float *widened; /* room for one vector */
-	/* of who writes */
+	/* for the process that writes */
 	HybridAppender appender;
-	HybridQueries queries; /* rows to be searched for in the end */
+	HybridQueries queries; /* rows to measure recall with at the end */
 } HybridBuild;
 
 /* build.c */
 
-/* hybrid_build_help: what a worker does. */
+/* hybrid_build_help: do a worker's part of the build. */
 extern void hybrid_build_help(HybridBuild *build);
 
 /* build_file.c */
 
 extern void hybrid_appender_init(HybridAppender *appender, Relation index, double blocks);
 
-/* hybrid_appender_put: a page that belongs to no list; its number. */
+/* hybrid_appender_put: append a page that belongs to no list. Returns its block. */
 extern BlockNumber hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image);
 
 extern void hybrid_appender_finish(HybridAppender *appender);
 
 /*
- * hybrid_appender_place: a page anywhere in a file that has or will have so many, by one of several who
- * write it.
+ * hybrid_appender_place: write a page anywhere in a file that has, or will have, this number of
+ * blocks. Several processes may write the file.
  */
 extern void
 hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber block, Page image);
@@ -201,7 +212,10 @@ hybrid_kept_row_bytes(const HybridLayout *layout)
 	return MAXALIGN(offsetof(HybridKeptRow, vector) + layout->stride);
 }
 
-/* hybrid_kept_row, hybrid_kept_lists: of a chunk, whose rows are there. */
+/*
+ * hybrid_kept_row, hybrid_kept_lists: return a row of a chunk, or the list numbers of its rows.
+ * `rows` is the chunk's memory in this process.
+ */
 static inline const HybridKeptRow *
 hybrid_kept_row(const HybridLayout *layout, const char *rows, int number)
 {
@@ -214,71 +228,84 @@ hybrid_kept_lists(const HybridLayout *layout, const HybridKeptChunk *chunk, cons
 	return (int32 *) (uintptr_t) (rows + chunk->count * hybrid_kept_row_bytes(layout));
 }
 
-/* hybrid_keep_plan: whether rows are to be kept, by what hybrid_sample_plan expects. */
+/*
+ * hybrid_keep_plan: plan whether to keep all rows in memory, from the estimates of
+ * hybrid_sample_plan.
+ */
 extern void hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan);
 
-/* hybrid_keep_no_room: that it is so is told. */
+/* hybrid_keep_no_room: report, at level DEBUG1, that there is no memory to keep rows. */
 extern void hybrid_keep_no_room(const HybridBuild *build);
 
-/* hybrid_keep_rows: reads the table, by all of the team; false: nothing is kept. */
+/*
+ * hybrid_keep_rows: read the table into memory, with all processes. Returns false if nothing is
+ * kept.
+ */
 extern bool hybrid_keep_rows(HybridBuild *build);
 
 /*
- * hybrid_keep_assign: kept rows find their lists, by all of the team; then shared->order has them list by
- * list.
+ * hybrid_keep_assign: assign the kept rows to lists, with all processes. Then shared->order has
+ * them list by list.
  */
 extern void hybrid_keep_assign(HybridBuild *build);
 
-/* hybrid_kept_place: of a kept row. */
+/* hybrid_kept_place: compute the place of a kept row. */
 extern void hybrid_kept_place(HybridBuild *build, const HybridFrame *frame,
                               const HybridKeptRow *row, float *place);
 
-/* hybrid_keep_end: forgets them, once all have come here. */
+/* hybrid_keep_end: free the kept rows once all processes have come here. */
 extern void hybrid_keep_end(HybridBuild *build);
 
-/* hybrid_keep_give_up: the same before they are written: the table is read again. */
+/* hybrid_keep_give_up: free them before they are written; the table is then read again. */
 extern void hybrid_keep_give_up(HybridBuild *build);
 
 /* build_lay.c */
 
 /*
- * hybrid_build_lay: lists of kept rows, written by all of the team; meta is the leader's, else NULL.  false:
- * there was no room to say where they are, and nothing is written.
+ * hybrid_build_lay: write the lists of the kept rows, with all processes. meta is NULL in workers.
+ * Returns false, with nothing written, if there is no memory to record the written lists.
  */
 extern bool hybrid_build_lay(HybridBuild *build, HybridMeta *meta);
 
 /* build_sort.c */
 
-/* hybrid_row_sort_begin: with so many kB; coordinate as of tuplesort_begin_heap, NULL: alone. */
+/*
+ * hybrid_row_sort_begin: begin a sort with this much memory. coordinate is as in
+ * tuplesort_begin_heap; NULL: not parallel.
+ */
 extern void hybrid_row_sort_begin(HybridRowSort *sort, const HybridLayout *layout, int kilobytes,
                                   SortCoordinate coordinate);
 extern void hybrid_row_sort_put(HybridRowSort *sort, int list, const HybridEntry *entry);
 
-/* hybrid_row_sort_next: the next row, once all are put and sorted; vector has layout.stride bytes. */
+/* hybrid_row_sort_next: get the next row after the sort; vector has layout.stride bytes. */
 extern void
 hybrid_row_sort_next(HybridRowSort *sort, int64 *position, HybridStored *stored, void *vector);
 extern void hybrid_row_sort_end(HybridRowSort *sort);
 
 /* build_rows.c */
 
-/* hybrid_build_begin_rows, hybrid_build_end_rows: around a scan; `share` of them share the memory. */
+/*
+ * hybrid_build_begin_rows, hybrid_build_end_rows: begin and end a table scan; `share` processes
+ * divide the memory.
+ */
 extern void hybrid_build_begin_rows(HybridBuild *build, int share, SortCoordinate coordinate);
 extern void hybrid_build_end_rows(HybridBuild *build);
 
-/* hybrid_build_add_row: the callback of the scan. */
+/* hybrid_build_add_row: the scan callback. */
 extern void hybrid_build_add_row(Relation index, ItemPointer tid, Datum *values, bool *isnull,
                                  bool alive, void *arg);
 
 /* build_parallel.c */
 
 /*
- * hybrid_build_scan: all rows of the table go to build->sort, by whoever of the team comes first, and
- * are sorted by the leader.  hybrid_build_scan_end: once they are read.
+ * hybrid_build_scan: scan the table with all processes, assign the rows to lists, and sort them
+ * into build->sort. The leader merges the sorts. hybrid_build_scan_end: end the sort after its rows
+ * are read.
  */
 extern void hybrid_build_scan(HybridBuild *build);
 extern void hybrid_build_scan_end(HybridBuild *build);
 
-/* hybrid_build_add_up: what all have found becomes the build's. */
+/* hybrid_build_add_up: add up the row counts of all processes. */
 extern void hybrid_build_add_up(HybridBuild *build);
 
 /* build_write.c */
@@ -286,15 +313,15 @@ extern void hybrid_build_add_up(HybridBuild *build);
 /* HybridBuiltLists: the lists of one level. */
 typedef struct HybridBuiltLists
 {
-	bool central; /* the centre is the centroid of the only one */
+	bool central; /* the only list has the center as its centroid */
 	int count;
 	int allocated;
 	HybridLink *links;
-	float *places; /* as they are stored: count * dims */
+	float *places; /* count * dims: places of the centroids, not yet rounded */
 	float *radii;
 } HybridBuiltLists;
 
-/* HybridLoadedRows: rows of one list, in memory. */
+/* HybridLoadedRows: rows of one list in memory. */
 typedef struct HybridLoadedRows
 {
 	int count;
@@ -306,107 +333,119 @@ typedef struct HybridLoadedRows
 } HybridLoadedRows;
 
 /*
- * hybrid_load_most: how many rows of a list are loaded at a time.  hybrid_load_few: how many one of so many
- * processes may load while others do; perhaps none.
+ * hybrid_load_most: return the maximum number of rows of a list that are loaded at a time.
+ * hybrid_load_few: return how many rows each of `share` processes may load at the same time;
+ * perhaps 0.
  */
 extern int hybrid_load_most(const HybridBuild *build);
 extern int hybrid_load_few(const HybridBuild *build, int share);
 
-/* hybrid_load_begin: none are loaded, and there is room for so many. */
+/* hybrid_load_begin: empty `rows` and make room for `most` rows. */
 extern void hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most);
 
-/* hybrid_load_end: forgets all of them. */
+/* hybrid_load_end: free the rows. */
 extern void hybrid_load_end(HybridLoadedRows *rows);
 
 /*
- * hybrid_load_cut: order[i], which row is number i, part by part, of a list that needs parts; *sizes
- * becomes how many each has; returns how many parts there are.
+ * hybrid_load_cut: cut the rows of a list that is too long into parts. order[i] becomes the i-th
+ * row, part by part, and *sizes the size of each part. Returns the number of parts.
  */
 extern int
 hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *order, int **sizes);
 
-/* hybrid_write_leaf: the rows with these numbers become a list; its mean, and its radius. */
+/*
+ * hybrid_write_leaf: write the rows with these numbers as a list. Also returns its mean and its
+ * radius.
+ */
 extern HybridLink
 hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
                   int count, bool central, float *mean, float *radius);
 
-/* hybrid_keep_list: one more of a level. */
+/* hybrid_keep_list: add a list to a level. */
 extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
                              const float *place, float radius);
 
 /*
- * hybrid_write_levels: lists of lists, until there is one; and what the meta page says of it all.  Forgets
- * these.
+ * hybrid_write_levels: write inner lists, level by level, up to the root, and set the tree in the
+ * meta page. Frees `lists`.
  */
 extern void hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *meta);
 
-/* hybrid_build_write: lists from the sort, and the lists above; what the meta page says of them. */
+/*
+ * hybrid_build_write: write the lists from the sort and the lists above them, and set the tree in
+ * the meta page.
+ */
 extern void hybrid_build_write(HybridBuild *build, HybridMeta *meta);
 
 /* build_cluster.c */
 
 /*
- * hybrid_cluster: build->centroids, for lists that seldom have more rows than they may, from the sample,
- * by all of the team; none when that is one list.
+ * hybrid_cluster: compute build->centroids from the sample, with all processes, so that few lists
+ * are longer than list_size. There are none if one list is enough.
  */
 extern void hybrid_cluster(HybridBuild *build, const HybridSample *sample);
 
 /*
- * hybrid_cluster_rows: the same for rows that this process has: places, of which there are `tuples` in all,
- * and so many `queries`, evenly spaced, that have no part in it; centroids in the current memory context.
+ * hybrid_cluster_rows: the same for rows that this process has. `rows` places stand for `tuples`
+ * rows. `queries` evenly spaced ones are not used. The centroids are in the current memory context.
  */
 extern void hybrid_cluster_rows(HybridCentroids *centroids, const HybridIndex *open, float *places,
                                 int64 rows, double tuples, int queries);
 
-#define HYBRID_FEW_CENTROIDS 2048 /* that need no groups to be assigned to */
+#define HYBRID_FEW_CENTROIDS 2048 /* up to this number, centroids need no groups */
 
 /*
- * hybrid_cut_rows: which of so many rows make which list: order becomes their numbers, list by list, and
- * *sizes, in the current memory context, how many each has, maybe none; returns how many lists there are.
- * Rows that cannot be told apart become several, evenly: their list would be too long to be split.
+ * hybrid_cut_rows: cut `count` rows into lists. `order` becomes the numbers of the rows, list by
+ * list, and *sizes, in the current memory context, the size of each list, which may be 0. Returns
+ * the number of lists. Rows that cannot be told apart are distributed evenly over several lists,
+ * because a list that is too long would be split.
  */
 extern int
 hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *order, int **sizes);
 
 /*
- * hybrid_group: puts centroids in at most `groups` groups, and in their order; order[i], unless NULL,
- * is which one it was that is number i now.
+ * hybrid_group: put centroids into at most `groups` groups and reorder them by group. order[i],
+ * unless `order` is NULL, is the old number of centroid i.
  */
 extern void hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext context);
 
-/* hybrid_mean: of the rows with these numbers. */
+/* hybrid_mean: compute the mean of the rows with these numbers. */
 extern void hybrid_mean(const float *places, const int *rows, int count, int dims, float *mean);
 
 /* build_assign.c */
 
 extern HyMatrix hybrid_places_matrix(const float *places, int64_t rows, int dims);
 
-/* hybrid_assign: nearest[i], the centroid nearest to place i, for `rows` of them. */
+/* hybrid_assign: set nearest[i] to the centroid nearest to place i, for `rows` places. */
 extern void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64 rows, int *nearest);
 
 /* calibrate.c */
 
-/* hybrid_calibrate_bytes: of team->measured, for so many queries. */
+/* hybrid_calibrate_bytes: return the size of team->measured for this number of queries. */
 extern Size hybrid_calibrate_bytes(int queries);
 
-/* hybrid_calibrate_begin: by one of the team, before the others come to hybrid_calibrate. */
+/*
+ * hybrid_calibrate_begin: initialize team->measured. One process calls it, before the others call
+ * hybrid_calibrate.
+ */
 extern void hybrid_calibrate_begin(HybridTeam *team);
 
 /*
- * hybrid_calibrate: the curve of an index that is written and has so many rows, by searching for these rows or queries in it, by
- * all of the team.  Returns how many points it has, 0: too few rows to learn from.
+ * hybrid_calibrate: measure the recall curve of a written index with `rows` rows, by searching for
+ * the queries in it, with all processes. Returns the number of points of the curve, or 0 if there
+ * are too few rows to measure.
  */
 extern int hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
                             HybridTeam *team, const HybridQueries *queries, double rows);
 
 /*
- * hybrid_calibrate_queries: how many queries to search for in an index of so many rows, as far as memory goes;
- * `most` at most.
+ * hybrid_calibrate_queries: return how many queries to use for an index of this many rows, within
+ * memory and at most `most`.
  */
 extern int hybrid_calibrate_queries(double rows, int dims, int64 most);
 
-/* Callbacks of IndexAmRoutine. */
+/* callbacks of IndexAmRoutine */
 extern IndexBuildResult *hybridbuild(Relation heap, Relation index, IndexInfo *info);
 extern void hybridbuildempty(Relation index);
 extern char *hybridbuildphasename(int64 phase);

@@ -1,8 +1,8 @@
 /*
  * build_assign.c
- *		Which centroid is the nearest, for many vectors at once: by way of the dispatcher.
+ *		Finds the nearest centroids of many vectors at once, through the dispatcher.
  *
- * Centroids that are many come in groups (core/assign.h).
+ * Large numbers of centroids are in groups (core/assign.h).
  */
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #include "index/build/build.h"
 
-#define GROUPS 8 /* whose centroids are compared with, where there are many */
+#define GROUPS 8 /* groups whose centroids are compared, if there are more */
 
 void
 hybrid_assign(const HybridCentroids *centroids, const float *places, int64_t rows, int *nearest)

@@ -1,15 +1,16 @@
 /*
  * build_cluster.c
- *		Where the lists of a new index should be.
+ *		Places the lists of a new index.
  *
- * Random rows of the sample, and some rounds of Lloyd's over all centroids at once, of more and more rows.  Dense regions get as
- * many lists as they have rows for.  (Cutting the rows into parts, and these into parts, is cheaper
- * and worse: what the first cuts separate never meets again.  Searches then look at two to six
- * times as many rows.)
+ * The first centroids are random rows of the sample. Some rounds of Lloyd's algorithm over all
+ * centroids at once follow, each with more rows. Dense regions get as many lists as they have rows
+ * for. (Cutting the rows into parts, and these into parts again, is cheaper but worse: rows that
+ * the first cuts separate never meet again. Searches then look at two to six times as many rows.)
  *
- * A list that becomes too long all the same is cut by k-means into parts, these into parts, until each
- * is short enough.  Small parts stay lists of their own: they are what lies close together, and a
- * search for one of them would go through a crowd if they were given to their neighbours.
+ * A list that is still too long is cut into parts by k-means, and these into parts again, until
+ * each is short enough. Small parts stay lists of their own. They contain rows that lie close
+ * together. If these were moved to neighboring lists, a search for one of them would have to read
+ * many other rows.
  */
 #include "postgres.h"
 
@@ -25,26 +26,28 @@
 
 #include "index/build/build.h"
 
-#define BRANCHES 24  /* parts that are cut at once, at most */
-#define ITERATIONS 6 /* of a cut */
-#define ROUNDS 3     /* over all centroids */
-#define FILL 0.67    /* of a list that was cut, that it may grow before it is split */
-#define LONGEST 4    /* times as many rows stay one list */
-#define ALIKE 2      /* times as many as that cannot be told apart */
+#define BRANCHES 24  /* maximum number of parts of one cut */
+#define ITERATIONS 6 /* iterations of k-means in a cut */
+#define ROUNDS 3     /* rounds over all centroids */
+/* target fill of the lists that a cut makes, so that they can grow before they split */
+#define FILL 0.67
+#define LONGEST 4 /* a list is cut above this many times list_size */
+/* rows of a part above ALIKE * LONGEST * list_size cannot be told apart */
+#define ALIKE 2
 #define SEED 1
-#define AT_A_TIME 8192    /* rows that are assigned */
-#define GATHERED_SHARE 16 /* of the memory, that they may take */
+#define AT_A_TIME 8192    /* rows that are assigned at a time */
+#define GATHERED_SHARE 16 /* divisor of the memory that these rows may take */
 
 /* Clustering: rows that get centroids. */
 typedef struct Clustering
 {
 	const float *places;
 	int dims;
-	int most;    /* rows that a list may have */
-	double fill; /* that it is to have */
+	int most;    /* most rows of a list */
+	double fill; /* target number of rows of a list */
 	HybridCentroids *centroids;
 	int allocated;
-	MemoryContext context; /* of the centroids */
+	MemoryContext context; /* context of the centroids */
 } Clustering;
 
 static void
@@ -102,7 +105,10 @@ hybrid_cluster(HybridBuild *build, const HybridSample *sample)
 	for (i = 0; i < ROUNDS; i++)
 	{
 		share_groups(build);
-		/* at first some rows are enough, and always where they meet all centroids */
+		/*
+		 * the first rounds need fewer rows; so do all rounds where each row is compared with all
+		 * centroids
+		 */
 		refine(build, sample, ROUNDS - i + (count <= HYBRID_FEW_CENTROIDS), rows_of_round, nearest);
 	}
 	pfree(nearest);
@@ -157,7 +163,7 @@ hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *or
 	int *nearest = palloc0(count * sizeof(int)), part, lists = 0, next = 0, i;
 
 	find_parts(&parts, places, count, dims, list_size);
-	/* none of those that are alike is in more than one */
+	/* each row is in one part only, so there are at most this many lists */
 	*sizes = palloc((parts.count + lists_of_alike(count, list_size)) * sizeof(int));
 	if (parts.count > 1)
 		hybrid_assign(&parts, places, count, nearest);
@@ -180,7 +186,10 @@ hybrid_cut_rows(const float *places, int count, int dims, int list_size, int *or
 	return lists;
 }
 
-/* lists_of_alike: that so many rows become, of which one centroid is the nearest. */
+/*
+ * lists_of_alike: return the number of lists that `count` rows with the same nearest centroid
+ * become.
+ */
 static int
 lists_of_alike(int count, int list_size)
 {
@@ -188,8 +197,8 @@ lists_of_alike(int count, int list_size)
 }
 
 /*
- * find_parts: centroids for the parts of a list of so many rows, none of which is to have more than a few times
- * list_size, unless they cannot be told apart.
+ * find_parts: compute centroids for the parts of a list of `count` rows. No part should have more
+ * than a few times list_size rows, unless they cannot be told apart.
  */
 static void
 find_parts(HybridCentroids *centroids, const float *places, int count, int dims, int list_size)
@@ -237,7 +246,7 @@ hybrid_group(HybridCentroids *centroids, int groups, int *order, MemoryContext c
 	pfree(part);
 }
 
-/* put_in_order: row i becomes the one that is number order[i], without a copy of them all. */
+/* put_in_order: move row order[i] to row i, for all i, in place. */
 static void
 put_in_order(float *places, const int *order, int count, int dims)
 {
@@ -278,7 +287,7 @@ ungroup(HybridCentroids *centroids)
 	centroids->groups = 0;
 }
 
-/* cut: centroids for these rows, whose numbers come in another order. */
+/* cut: compute centroids for these rows. Reorders `rows`. */
 static void
 cut(Clustering *clustering, int *rows, int count)
 {
@@ -298,7 +307,7 @@ cut(Clustering *clustering, int *rows, int count)
 	pfree(centroids);
 	begin = sort_by_part(rows, part, count, k);
 	pfree(part);
-	/* rows that cannot be told apart have one centroid, however many */
+	/* rows that cannot be told apart have one centroid, however many they are */
 	if (k == 1)
 		add_mean(clustering, rows, count);
 	for (g = 0; g < k && k > 1; g++)
@@ -309,7 +318,10 @@ cut(Clustering *clustering, int *rows, int count)
 	pfree(begin);
 }
 
-/* k_means: of the rows with these numbers, NULL: of all in their order; returns how many parts there are. */
+/*
+ * k_means: run k-means on the rows with these numbers; NULL: on all rows, in order. Returns the
+ * number of parts.
+ */
 static int
 k_means(const float *places, const int *rows, int count, int dims, int k, float *centroids,
         int *part)
@@ -341,7 +353,7 @@ k_means(const float *places, const int *rows, int count, int dims, int k, float 
 	return found;
 }
 
-/* assign_here: a HyKmeansAssign by way of the dispatcher. */
+/* assign_here: a HyKmeansAssign that uses the dispatcher. */
 static HyStatus
 assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t *nearest)
 {
@@ -356,7 +368,7 @@ assign_here(void *arg, const HyMatrix *rows, const HyMatrix *centroids, int32_t 
 	return HY_OK;
 }
 
-/* sort_by_part: rows, part by part, and where each part begins (parts + 1 numbers). */
+/* sort_by_part: sort `rows` by part. Returns where each part begins (parts + 1 numbers). */
 static int *
 sort_by_part(int *rows, const int *part, int count, int parts)
 {
@@ -393,7 +405,9 @@ add_mean(Clustering *clustering, const int *rows, int count)
 	            centroids->places + (Size) centroids->count++ * dims);
 }
 
-/* share_groups: lists that have rows, in groups where they are many; everybody's centroids. */
+/*
+ * share_groups: group the centroids if there are many. Then all processes see the same centroids.
+ */
 static void
 share_groups(HybridBuild *build)
 {
@@ -438,8 +452,8 @@ group_shared(HybridTeam *team, int dims)
 }
 
 /*
- * refine: each centroid becomes the mean of the rows that are nearest to it, of one row in `step`; who has
- * none goes.
+ * refine: replace each centroid by the mean of the rows that are nearest to it, using one row in
+ * `step`. Centroids without rows are removed.
  */
 static void
 refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int *nearest)
@@ -452,7 +466,7 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 	hybrid_team_expect(team, sample->total / step);
 	assign_rows(build, sample, rows, count, nearest);
 	begin = sort_by_part(rows, nearest, count, lists);
-	/* the sums of some lists at a time */
+	/* the sums of `window` lists at a time */
 	for (first = 0; first < lists; first += window)
 	{
 		int end = Min(first + window, lists), part = end - first;
@@ -472,8 +486,9 @@ refine(HybridBuild *build, const HybridSample *sample, int step, int *rows, int 
 }
 
 /*
- * choose_rows: about one in `step`, by their numbers in the whole sample; how many are ours.  Queries to be are
- * not among them: those of users have no part in where lists are, either.
+ * choose_rows: choose about one row in `step`, by its number in the whole sample. Returns the
+ * number of this process's rows. Rows that become queries are left out: queries of users do not
+ * affect where lists are, either.
  */
 static int
 choose_rows(const HybridSample *sample, int queries, int step, int *rows)
@@ -489,7 +504,7 @@ choose_rows(const HybridSample *sample, int queries, int step, int *rows)
 		{
 			int64 number = chunk->number_of_first + row - chunk->first;
 
-			/* at random: queries are evenly spaced, too */
+			/* choose at random, because the queries are evenly spaced */
 			if (hy_random(SEED, (uint64) number) % (uint64) step == 0 &&
 			    !hybrid_sample_is_query(sample, queries, number))
 				rows[count++] = (int) row;
@@ -498,7 +513,7 @@ choose_rows(const HybridSample *sample, int queries, int step, int *rows)
 	return count;
 }
 
-/* assign_rows: the nearest centroid of each, some at a time and one after the other. */
+/* assign_rows: find the nearest centroid of each row, one batch after another. */
 static void
 assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int count,
             int *nearest)
@@ -526,7 +541,9 @@ assign_rows(HybridBuild *build, const HybridSample *sample, const int *rows, int
 		pfree(gathered);
 }
 
-/* add_up: rows of ours to the sum of a list; what it comes to is the same in whatever order. */
+/*
+ * add_up: add rows of this process to the sum of a list. The result does not depend on the order.
+ */
 static void
 add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int first, const int *rows,
        int count)
@@ -548,7 +565,7 @@ add_up(HybridTeam *team, const HybridSample *sample, int dims, int list, int fir
 	SpinLockRelease(lock);
 }
 
-/* take_mean: a list's sum becomes its centroid, and makes room for another. */
+/* take_mean: turn the sum of a list into its centroid, and clear the sum. */
 static void
 take_mean(HybridTeam *team, int dims, int list, int first)
 {
@@ -569,7 +586,7 @@ leave_out_empty(HybridTeam *team, int dims)
 
 	for (i = 0; i < lists && none; i++)
 		none = team->sum_rows[i] == 0;
-	/* so few rows that none was chosen: lists stay where they are */
+	/* with so few rows that none was chosen, the centroids stay where they are */
 	for (i = 0; i < lists && !none; i++)
 	{
 		if (team->sum_rows[i] > 0)

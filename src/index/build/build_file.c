@@ -1,6 +1,7 @@
 /*
  * build_file.c
- *		CREATE INDEX: the file gets longer.  Nobody else can see it yet: no WAL, here.
+ *		CREATE INDEX: extends the file. No other session can see it yet, so nothing here writes
+ *		WAL.
  */
 #include "postgres.h"
 
@@ -13,7 +14,7 @@
 #include "index/build/build.h"
 #include "index/write/extent.h"
 
-#define AT_A_TIME 512 /* blocks that the file grows by, where several write it */
+#define AT_A_TIME 512 /* blocks that the file grows by when several processes write it */
 
 static HybridLink append_reserve(HybridSink *sink, HybridPageKind kind);
 static void append_write(HybridSink *sink, BlockNumber block, Page image);
@@ -21,8 +22,8 @@ static void put(Buffer buffer, Page image);
 static void make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block);
 
 /*
- * hybrid_appender_init: pages of a file that is small beside the shared buffers stay there: they are
- * about to be searched and logged.
+ * hybrid_appender_init: prepare to write a file of about `blocks` blocks. If these take at most
+ * half of shared buffers, they stay there, because they are soon searched and logged.
  */
 void
 hybrid_appender_init(HybridAppender *appender, Relation index, double blocks)
@@ -44,7 +45,9 @@ hybrid_appender_put(HybridAppender *appender, HybridPageKind kind, Page image)
 	return block;
 }
 
-/* hybrid_appender_finish: pages of the last extent that no list took are for who needs some later. */
+/*
+ * hybrid_appender_finish: put pages of the last extent that no list took into the free space map.
+ */
 void
 hybrid_appender_finish(HybridAppender *appender)
 {
@@ -81,7 +84,7 @@ append_reserve(HybridSink *sink, HybridPageKind kind)
 	return link;
 }
 
-/* append_write: any page that was reserved; the file grows as far as that. */
+/* append_write: write any page that was reserved. The file is extended up to this page. */
 static void
 append_write(HybridSink *sink, BlockNumber block, Page image)
 {
@@ -120,7 +123,7 @@ hybrid_appender_place(HybridAppender *appender, BlockNumber blocks, BlockNumber 
 	    image);
 }
 
-/* make_longer: until the file has this block, by some at a time, as zeroes. */
+/* make_longer: extend the file with zeroed blocks, AT_A_TIME at once, until it has this block. */
 static void
 make_longer(HybridAppender *appender, BlockNumber blocks, BlockNumber block)
 {

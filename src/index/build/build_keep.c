@@ -1,12 +1,12 @@
 /*
  * build_keep.c
- *		CREATE INDEX: rows of a table that fit in memory are read once, and kept there for all of the
- *		team, who sample them, and find their lists.
+ *		CREATE INDEX: reads rows that fit in memory once, and keeps them in memory for the whole
+ *		team.
  *
- * Blocks of the table come in chunks; whoever takes a chunk reads its rows, and from then on they are
- * everybody's.  Where there turn out to be more rows than may be kept, or less room than was thought,
- * nothing is: the table is then read twice, and its rows go through a sort (build_parallel.c).  The index
- * has the same bytes either way.
+ * The table is divided into chunks of blocks. Each process takes a free chunk and reads its rows,
+ * which all processes can then use. The team samples these rows and assigns them to lists. If there
+ * are more rows than may be kept, or less memory than expected, nothing is kept. The table is then
+ * read twice, and its rows are sorted (build_parallel.c). The index has the same bytes either way.
  */
 #include "postgres.h"
 
@@ -22,44 +22,47 @@
 
 #include "index/build/build.h"
 
-#define SHARE 2                  /* of the memory; the other part is the sample's */
-#define CHUNK_BYTES (512 * 1024) /* about, of rows */
-#define CHUNK_BLOCKS 64          /* at most, where the table is not long */
-#define CHUNKS 65536             /* about, at most */
-#define BATCH_ROWS 8192          /* that find their lists together */
+/* divisor of the memory for kept rows; the sample takes the other half */
+#define SHARE 2
+#define CHUNK_BYTES (512 * 1024) /* approximate bytes of rows per chunk */
+#define CHUNK_BLOCKS 64          /* maximum number of blocks per chunk, unless the table is long */
+#define CHUNKS 65536             /* approximate limit of the number of chunks */
+#define BATCH_ROWS 8192          /* rows that are assigned together */
 #define BATCH_LEAST 64
-#define BESIDE_ROW (sizeof(int32) + sizeof(uint64)) /* its list, its place in the order */
-#define COUNTED_BYTES 65536                         /* about, that are counted together */
+/* a row's list number, and its place in the order */
+#define BESIDE_ROW (sizeof(int32) + sizeof(uint64))
+/* approximate bytes that are counted together */
+#define COUNTED_BYTES 65536
 
-/* Why nothing is kept: shared->over. */
+/* Values of shared->over: why nothing is kept. */
 #define TOO_MANY 1
 #define NO_ROOM 2
 
-/* Keeping: rows on their way. */
+/* Keeping: state of a process that reads rows. */
 typedef struct Keeping
 {
 	HybridBuild *build;
 	Size row_bytes;
-	Size most;  /* bytes, of all rows */
-	char *rows; /* of the chunk */
+	Size most;  /* maximum for all rows, in bytes */
+	char *rows; /* rows of the current chunk */
 	int count;
-	int counted; /* of them, and some more, among shared->kept */
+	int counted; /* rows counted in shared->kept, some of them in advance */
 	int allocated;
-	int64 last; /* position */
+	int64 last; /* last position */
 	bool disorder;
-	int over; /* why */
+	int over; /* a value of shared->over, or 0 */
 	MemoryContext context;
 	MemoryContext row_context; /* reset for every row */
 } Keeping;
 
-/* Finding: rows that wait for their lists. */
+/* Finding: a batch of rows to be assigned to lists. */
 typedef struct Finding
 {
 	HybridBuild *build;
 	int count;
 	int most;
 	float *places;
-	int32 **lists; /* where each is told */
+	int32 **lists; /* where to store each row's list number */
 	int *nearest;
 	MemoryContext context; /* reset after each batch */
 } Finding;
@@ -91,7 +94,7 @@ hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan)
 	plan->keep_chunks = (int) ((plan->blocks + plan->keep_blocks - 1) / plan->keep_blocks);
 }
 
-/* shared_room: how much there may be in shared memory, where that has a room of its own. */
+/* shared_room: return how much shared memory may be used, if it has a size limit of its own. */
 static Size
 shared_room(void)
 {
@@ -99,7 +102,7 @@ shared_room(void)
 
 	if (dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &room) != 0)
 		return SIZE_MAX;
-	/* segments are larger than what lies in them, and others need some, too */
+	/* segments are larger than their contents, and other processes need some, too */
 	return (Size) room.f_bavail * room.f_frsize / 4;
 }
 
@@ -157,7 +160,7 @@ hybrid_keep_no_room(const HybridBuild *build)
 	                                 RelationGetRelationName(build->index))));
 }
 
-/* keep_chunks: those that nobody has taken. */
+/* keep_chunks: read chunks until none is free. */
 static void
 keep_chunks(Keeping *keeping, double *tuples)
 {
@@ -180,7 +183,10 @@ keep_chunks(Keeping *keeping, double *tuples)
 	}
 }
 
-/* read_blocks: of a chunk, as rows of it that are kept, or too many; how many tuples there are. */
+/*
+ * read_blocks: read the rows of a chunk into memory, or stop keeping if there are too many. Returns
+ * the number of tuples.
+ */
 static double
 read_blocks(Keeping *keeping, int chunk)
 {
@@ -189,7 +195,10 @@ read_blocks(Keeping *keeping, int chunk)
 	BlockNumber first = (BlockNumber) chunk * plan->keep_blocks;
 	BlockNumber count = Min((BlockNumber) plan->keep_blocks, plan->blocks - first);
 
-	/* a snapshot for each, where there is one: what none of them sees comes when the index is validated */
+	/*
+	 * With CONCURRENTLY, each chunk has its own snapshot. Rows that none of them sees are added
+	 * when the index is validated.
+	 */
 	return table_index_build_range_scan(build->heap, build->index, build->info, false, false, false,
 	                                    first, count, keep_row, keeping, NULL);
 }
@@ -228,8 +237,8 @@ keep_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 }
 
 /*
- * count_rows: some more of the chunk, among those of all.  In what order they come does not matter: it is
- * the sum that is too large, or not.
+ * count_rows: add some rows to the shared count in advance. Returns a value of shared->over, or 0.
+ * The order of the counts does not matter, only whether the sum is too large.
  */
 static int
 count_rows(Keeping *keeping)
@@ -244,7 +253,7 @@ count_rows(Keeping *keeping)
 	           : 0;
 }
 
-/* make_room: for more rows of the chunk. */
+/* make_room: make room for more rows of the chunk. */
 static int
 make_room(Keeping *keeping)
 {
@@ -264,7 +273,7 @@ make_room(Keeping *keeping)
 	return 0;
 }
 
-/* keep_chunk: its rows become everybody's, and room for their lists. */
+/* keep_chunk: copy the rows of the chunk into shared memory, with room for their list numbers. */
 static int
 keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 {
@@ -281,7 +290,7 @@ keep_chunk(Keeping *keeping, HybridKeptChunk *chunk)
 	return 0;
 }
 
-/* order_rows: room for the order of all rows; false: there is none. */
+/* order_rows: allocate the order of all rows. Returns false if there is not enough memory. */
 static bool
 order_rows(HybridBuild *build)
 {
@@ -352,7 +361,7 @@ hybrid_keep_assign(HybridBuild *build)
 	hybrid_team_meet(team);
 }
 
-/* find_lists: of the waiting rows. */
+/* find_lists: assign the rows of the batch. */
 static void
 find_lists(Finding *finding)
 {
@@ -374,7 +383,10 @@ find_lists(Finding *finding)
 	finding->count = 0;
 }
 
-/* put_in_order: all rows, list by list, and within a list as they lie in the table. */
+/*
+ * put_in_order: set the order of all rows: list by list, and within a list as they lie in the
+ * table.
+ */
 static void
 put_in_order(HybridBuild *build)
 {
@@ -440,7 +452,7 @@ hybrid_keep_give_up(HybridBuild *build)
 {
 	HybridTeam *team = build->team;
 
-	/* all have seen what was counted before that begins again */
+	/* this meeting ensures that all have read the counts before they are reset */
 	hybrid_keep_end(build);
 	if (team->me == 0)
 	{

@@ -1,10 +1,11 @@
 /*
  * build_lay.c
- *		CREATE INDEX: lists of rows that are kept in memory, written by all of the team.
+ *		CREATE INDEX: writes the lists of rows that are kept in memory, with all processes of the
+ *		team.
  *
- * Lists that are too long are cut first.  How many rows each has then says where each will lie in the
- * file, as if one process had written them one after the other; so whoever takes a list can write it.
- * The lists above are the leader's.
+ * Lists that are too long are cut first. The number of rows of each list then determines where the
+ * list lies in the file, as if one process had written one list after another. So any process can
+ * write any list. The leader writes the inner lists.
  */
 #include "postgres.h"
 
@@ -16,20 +17,20 @@
 
 #include "index/build/build.h"
 
-#define FIRST (UINT64CONST(1) << 63) /* beside a row in the order: it is the first of a list */
+#define FIRST (UINT64CONST(1) << 63) /* mark on a row in the order: it is the first row of a list */
 
 /* Leaf: a list to be written. */
 typedef struct Leaf
 {
-	int64 begin; /* in the order */
+	int64 begin; /* its first row in the order */
 	int count;
-	/* of the appender, when it would come to it */
+	/* state of the appender when it reaches this leaf */
 	BlockNumber reserved;
 	BlockNumber extent;
 	BlockNumber extent_end;
 } Leaf;
 
-/* WrittenLeaf: one that was. */
+/* WrittenLeaf: a list that was written. */
 typedef struct WrittenLeaf
 {
 	HybridLink link;
@@ -37,33 +38,33 @@ typedef struct WrittenLeaf
 	float mean[FLEXIBLE_ARRAY_MEMBER]; /* dims */
 } WrittenLeaf;
 
-/* Laying: of one process. */
+/* Laying: state of one process. */
 typedef struct Laying
 {
 	HybridBuild *build;
 	HybridTeam *team;
 	int64 stored;
-	uint64 *order; /* everybody's */
+	uint64 *order; /* shared by all processes */
 	HybridLoadedRows rows;
 	int *numbers; /* 0, 1, ... */
 	int numbers_count;
-	int few; /* rows, that are loaded while others load */
+	int few; /* maximum number of rows that are loaded while other processes load */
 	Leaf *leaves;
 	int count;
-	BlockNumber blocks; /* of the file, with all leaves */
-	char *written;      /* everybody's */
+	BlockNumber blocks; /* blocks of the file with all leaves */
+	char *written;      /* shared by all processes */
 	Size written_bytes;
 } Laying;
 
-/* PlacingSink: leaves come to the blocks that are theirs. */
+/* PlacingSink: a sink that writes leaves to the blocks that are planned for them. */
 typedef struct PlacingSink
 {
-	HybridSink sink; /* first: it is what others see */
+	HybridSink sink; /* must be first: callers see only this */
 	HybridAppender *appender;
 	BlockNumber blocks;
 } PlacingSink;
 
-/* Placed: a row and where it lies. */
+/* Placed: a row and its heap position. */
 typedef struct Placed
 {
 	int64 position;
@@ -133,7 +134,7 @@ hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
 	return room;
 }
 
-/* cut_lists: the first row of each part of a list is marked as such. */
+/* cut_lists: cut lists that are too long, and mark the first row of each list in the order. */
 static void
 cut_lists(Laying *laying)
 {
@@ -158,7 +159,7 @@ cut_lists(Laying *laying)
 	}
 }
 
-/* sort_rows: of a list, by their positions. */
+/* sort_rows: sort the rows of a list by position. */
 static void
 sort_rows(Laying *laying, int64 begin, int64 count)
 {
@@ -178,7 +179,7 @@ sort_rows(Laying *laying, int64 begin, int64 count)
 	pfree(placed);
 }
 
-/* cut_list: rows that are a list, or become some. */
+/* cut_list: mark these rows as one list, or cut them into several. */
 static void
 cut_list(Laying *laying, int64 begin, int count)
 {
@@ -215,7 +216,7 @@ cut_list(Laying *laying, int64 begin, int count)
 		order[0] |= FIRST;
 }
 
-/* load_rows: those of the order become laying->rows. */
+/* load_rows: load a range of the order into laying->rows. */
 static void
 load_rows(Laying *laying, int64 begin, int count)
 {
@@ -224,7 +225,7 @@ load_rows(Laying *laying, int64 begin, int count)
 	HybridLoadedRows *rows = &laying->rows;
 	int64 i;
 
-	/* one long list at a time: so all of them keep to the memory that there is */
+	/* long lists are loaded one at a time, so that all processes together stay within the memory */
 	if (count > laying->few)
 		hybrid_team_turn(laying->team);
 	hybrid_load_begin(build, rows, count);
@@ -240,7 +241,7 @@ load_rows(Laying *laying, int64 begin, int count)
 	}
 }
 
-/* unload_rows: once they are written, or cut. */
+/* unload_rows: free the rows after they were written or cut, if they took the turn. */
 static void
 unload_rows(Laying *laying, int count)
 {
@@ -251,7 +252,7 @@ unload_rows(Laying *laying, int count)
 	hybrid_team_turn_over(laying->team);
 }
 
-/* place_leaves: where each is in the order, and in the file. */
+/* place_leaves: compute where each leaf is in the order and in the file. */
 static void
 place_leaves(Laying *laying)
 {
@@ -286,7 +287,7 @@ place_leaves(Laying *laying)
 	laying->blocks = appender->highest + 1;
 }
 
-/* write_leaves: those that nobody has taken. */
+/* write_leaves: write leaves until none is free. */
 static void
 write_leaves(Laying *laying)
 {
@@ -312,12 +313,15 @@ write_leaves(Laying *laying)
 		unload_rows(laying, leaf->count);
 		hybrid_team_done(laying->team, leaf->count);
 	}
-	/* as if all had been written here */
+	/* as if this process had written all of them */
 	after.written = laying->blocks;
 	build->appender = after;
 }
 
-/* is_central: one list is the root, and has the centre for its centroid. */
+/*
+ * is_central: return whether there is only one list. It is the root, and its centroid is the
+ * center.
+ */
 static bool
 is_central(const Laying *laying)
 {
@@ -325,7 +329,7 @@ is_central(const Laying *laying)
 	       !laying->team->shared->cut && laying->stored <= hybrid_load_most(laying->build);
 }
 
-/* make_numbers: of so many rows, in order. */
+/* make_numbers: make laying->numbers at least this long. */
 static void
 make_numbers(Laying *laying, int count)
 {
@@ -363,7 +367,7 @@ written_leaf(const Laying *laying, int leaf)
 	return (WrittenLeaf *) (void *) (laying->written + leaf * laying->written_bytes);
 }
 
-/* write_above: by the leader. */
+/* write_above: write the inner lists; the leader does this. */
 static void
 write_above(Laying *laying, HybridMeta *meta)
 {

@@ -1,12 +1,12 @@
 /*
  * build_memory.c
- *		CREATE INDEX: memory that all of the team share.
+ *		CREATE INDEX: memory that all processes of the team share.
  *
- * Where the system has no room for another segment of it, PostgreSQL raises an error, which leaves locks
- * taken and the descriptor of a segment that never was.  A build has another way then, and goes on.  What
- * would clean up is a subtransaction, but there are none beside workers.  So it is done here: segments
- * belong to a resource owner of the team, which forgets all of them in the end, and light-weight locks, of
- * which nobody has any when he comes here, are released.
+ * If the system has no room for another segment, PostgreSQL raises an error. It leaves locks held,
+ * and the descriptor of a segment that was never created. A build can go on another way then. A
+ * subtransaction would clean up, but subtransactions are not allowed while parallel workers run. So
+ * this file does it. Segments belong to a resource owner of the team, which is released at the end.
+ * After an error all lightweight locks are released; callers hold none.
  */
 #include "postgres.h"
 
@@ -22,10 +22,10 @@
 
 #include "index/build/team.h"
 
-#define BESIDE 8                /* of the memory, that may be lost between pieces of it */
-#define DSA_LEAST (1024 * 1024) /* bytes of an area without anything */
+#define BESIDE 8                /* 1/BESIDE of the memory may be lost between allocations */
+#define DSA_LEAST (1024 * 1024) /* bytes of an empty area */
 
-/* Wanted: some memory of the area. */
+/* Wanted: an allocation in the area. */
 typedef struct Wanted
 {
 	dsa_area *area;
@@ -88,7 +88,10 @@ hybrid_team_expand(HybridTeam *team, Size bytes)
 {
 	if (team->area == NULL)
 		return;
-	/* a segment would be up to half as large again as all before it, however little is wanted */
+	/*
+	 * without a limit, a new segment may be half as large as all earlier ones, however little is
+	 * needed
+	 */
 	team->shared->area_bytes += bytes + bytes / BESIDE + DSA_LEAST;
 	dsa_set_size_limit(team->area, team->shared->area_bytes);
 }
@@ -126,7 +129,9 @@ hybrid_team_disown(HybridTeam *team)
 {
 	if (team->owner == NULL)
 		return;
-	/* segments that came about have gone; those that did not are no leaks */
+	/*
+	 * existing segments are already detached; those that were not created must not count as leaks
+	 */
 	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
 	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_LOCKS, false, false);
 	ResourceOwnerRelease(team->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);

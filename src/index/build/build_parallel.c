@@ -1,10 +1,10 @@
 /*
  * build_parallel.c
- *		CREATE INDEX: the table is scanned, by all of the team.
+ *		CREATE INDEX: scans the table with all processes of the team.
  *
- * All of them read blocks of the same scan, find the lists of their rows with the same centroids and
- * sort them; the leader, one of them, merges.  Where a row goes and where it lies there depends on
- * nothing but the row, so the index has the same bytes however many there were.
+ * All processes read blocks of the same scan, assign their rows with the same centroids, and sort
+ * them. The leader is one of them, and merges the sorts. The list of a row, and its place in that
+ * list, depend on nothing but the row. So the index has the same bytes for any number of processes.
  */
 #include "postgres.h"
 
@@ -37,7 +37,7 @@ hybrid_build_scan(HybridBuild *build)
 		return;
 	}
 
-	/* workers put their parts on disk, and so do we */
+	/* workers write their sorted parts to disk, and so does the leader */
 	scan_part(build);
 	hybrid_team_meet(team);
 	if (team->me != 0)
@@ -58,7 +58,7 @@ hybrid_build_scan_end(HybridBuild *build)
 	hybrid_row_sort_end(&build->sort);
 }
 
-/* scan_part: rows that this process comes to first, assigned and sorted. */
+/* scan_part: assign and sort the rows that this process reads. */
 static void
 scan_part(HybridBuild *build)
 {

@@ -1,6 +1,6 @@
 /*
  * build_rows.c
- *		CREATE INDEX: rows of the table find their lists, a batch at a time.
+ *		CREATE INDEX: assigns rows of the table to lists, one batch at a time.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ hybrid_build_begin_rows(HybridBuild *build, int share, SortCoordinate coordinate
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid build row", ALLOCSET_DEFAULT_SIZES);
 	if (build->centroids.count > 0)
 	{
-		/* as many again are what an assignment takes */
+		/* an assignment takes the same space again */
 		row += 2 * layout->dims * sizeof(float);
 		build->batch_size = (int) Min(Max(memory / 4 / row, BATCH_LEAST), BATCH_ROWS);
 		build->batch_places = MemoryContextAllocHuge(
@@ -90,7 +90,7 @@ hybrid_build_add_row(Relation index, ItemPointer tid, Datum *values, bool *isnul
 		assign_batch(build);
 }
 
-/* assign_batch: the waiting rows go to the sort. */
+/* assign_batch: assign the rows of the batch and put them into the sort. */
 static void
 assign_batch(HybridBuild *build)
 {

@@ -1,11 +1,11 @@
 /*
  * build_sample.c
- *		Some rows of the table, to find out where lists should be.
+ *		CREATE INDEX: samples rows of the table, to find out where lists should be.
  *
- * Random blocks of the table, as ANALYZE takes them, and random rows of these: each by a number that
- * its position gives, so that only rows that are kept are detoasted.  Blocks come in chunks; whoever
- * takes a chunk keeps its rows in his memory, and their numbers in the sample follow from the order of
- * the chunks.
+ * The sample consists of random blocks of the table, chosen as ANALYZE chooses them, and random
+ * rows of these blocks. A row is chosen by a number computed from its position, so only chosen rows
+ * are detoasted. The blocks are divided into chunks. The process that takes a chunk keeps its rows
+ * in its own memory. Their numbers in the sample follow from the order of the chunks.
  */
 #include "postgres.h"
 
@@ -23,28 +23,29 @@
 
 #include "index/build/build.h"
 
-#define ROWS_A_LIST 96  /* of the sample, for as many rows as a list may have: half of the rows */
-#define ENOUGH 10000    /* rows, however few the table has */
-#define BESIDE 0.25     /* of them, that there is room for if more come than were expected */
-#define CHUNK_BLOCKS 4  /* at least */
-#define CHUNKS 65536    /* about, at most */
-#define WINDOW_SHARE 16 /* of the memory, that sums may take */
-#define SAMPLE_SEED 1   /* the same table gives the same index */
-#define DEVIATIONS 4    /* of the number of rows that come */
+/* rows of the sample per list_size rows of the table: half of the rows by default */
+#define ROWS_A_LIST 96
+#define ENOUGH 10000    /* rows that the sample has at least, if the table has them */
+#define BESIDE 0.25     /* share of additional rows that there is room for */
+#define CHUNK_BLOCKS 4  /* minimum number of blocks per chunk */
+#define CHUNKS 65536    /* approximate limit of the number of chunks */
+#define WINDOW_SHARE 16 /* divisor of the memory for sums */
+#define SAMPLE_SEED 1   /* constant: the same table gives the same index */
+#define DEVIATIONS 4    /* standard deviations of the sample size that the room allows for */
 
-/* Sampling: rows on their way. */
+/* Sampling: state of a process that samples. */
 typedef struct Sampling
 {
 	HybridBuild *build;
 	HybridSample *sample;
-	HybridFrame frame; /* without a centre: it is what is looked for */
-	uint64 below;      /* random numbers that are taken */
+	HybridFrame frame; /* without a center, which is computed from the sample */
+	uint64 below;      /* rows with a random number up to this are taken */
 	double share;
 	BlockSamplerData sampler;
-	int64 passed;      /* blocks of it */
+	int64 passed;      /* blocks taken from the sampler so far */
 	BlockNumber block; /* the last of these */
 	int64 allocated;
-	int64 seen; /* of the chunk: that were to be kept, whether or not there was room */
+	int64 seen; /* rows of the chunk that were chosen, whether or not they fit */
 	MemoryContext row_context;
 	HybridEntry entry;
 } Sampling;
@@ -122,7 +123,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 		total = (int64) pg_atomic_read_u64(&team->shared->sampled);
 		if (total <= plan->room)
 			break;
-		/* more than was thought: fewer of them */
+		/* more rows than expected: sample again, with a smaller share */
 		sampling.share *= 0.9 * (double) plan->room / (double) total;
 		hybrid_team_meet(team);
 		if (team->me == 0)
@@ -136,7 +137,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	take_centre(build, sample);
 }
 
-/* take_rows: of the chunks that nobody has taken. */
+/* take_rows: sample chunks until none is free. */
 static void
 take_rows(Sampling *sampling)
 {
@@ -166,7 +167,7 @@ take_rows(Sampling *sampling)
 	}
 }
 
-/* read_chunk: of the sampled blocks of the table. */
+/* read_chunk: read the sampled blocks of a chunk from the table. */
 static void
 read_chunk(Sampling *sampling, int64 chunk)
 {
@@ -186,7 +187,7 @@ read_chunk(Sampling *sampling, int64 chunk)
 	}
 }
 
-/* next_block: of those that are sampled. */
+/* next_block: move on to the next sampled block. */
 static void
 next_block(Sampling *sampling)
 {
@@ -194,7 +195,7 @@ next_block(Sampling *sampling)
 	sampling->passed++;
 }
 
-/* take_kept: of the rows of a chunk that is in memory, those of the same blocks. */
+/* take_kept: sample a chunk in memory: the rows that read_chunk would sample. */
 static void
 take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
 {
@@ -221,7 +222,7 @@ take_kept(Sampling *sampling, const HybridKeptChunk *chunk)
 	pfree(place);
 }
 
-/* add_chunk: whose rows come next. */
+/* add_chunk: begin a chunk; its rows are kept next. */
 static void
 add_chunk(HybridSample *sample, int chunk)
 {
@@ -263,14 +264,14 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 	MemoryContextReset(sampling->row_context);
 }
 
-/* take_place: of a row of the sample. */
+/* take_place: add the place of a row to the sample. */
 static void
 take_place(Sampling *sampling, const float *place, int64 position)
 {
 	HybridTeamShared *shared = sampling->build->team->shared;
 
 	sampling->seen++;
-	/* those that there is no room for are counted */
+	/* rows that do not fit are counted, too */
 	if ((int64) pg_atomic_fetch_add_u64(&shared->sampled, 1) < shared->plan.room)
 		keep_row(sampling, place, position);
 }
@@ -290,7 +291,7 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 		MemoryContext context = GetMemoryChunkContext(sampling->entry.vector);
 		Size row = dims * sizeof(float);
 
-		/* memory is taken as it is written to */
+		/* the system assigns memory only when it is written to */
 		if (sample->places == NULL)
 		{
 			sample->places = MemoryContextAllocHuge(context, allocated * row);
@@ -307,7 +308,7 @@ keep_row(Sampling *sampling, const float *place, int64 position)
 	sample->positions[sample->rows++] = position;
 }
 
-/* number_chunks: which rows of the whole sample those of our chunks are. */
+/* number_chunks: compute the numbers, in the whole sample, of this process's chunks. */
 static void
 number_chunks(HybridBuild *build, HybridSample *sample)
 {
@@ -349,7 +350,7 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 	int64 i;
 	int j;
 
-	/* magnitudes are in the order of their bits, which a compiler makes vector instructions of */
+	/* magnitudes sort like their bits as integers, which lets the compiler vectorize the loop */
 	for (i = 0; i < sample->rows; i++)
 	{
 		const float *place = sample->places + i * dims;
@@ -369,8 +370,8 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 }
 
 /*
- * take_centre: the mean of the sample becomes the centre, and places are relative to it.  Sums are exact,
- * in whatever order: see hy_kmeans_grid.
+ * take_centre: compute the mean of the sample as the center, and make the places relative to it.
+ * The sums are exact in any order: see hy_kmeans_grid.
  */
 static void
 take_centre(HybridBuild *build, HybridSample *sample)
@@ -407,7 +408,7 @@ take_centre(HybridBuild *build, HybridSample *sample)
 		for (j = 0; j < dims; j++)
 			sample->places[i * dims + j] -= sample->centre[j];
 	}
-	/* a place is no farther from the centre than twice the largest */
+	/* relative to the center, a coordinate is at most twice the largest */
 	sample->grid = hy_kmeans_grid(2 * largest, sample->total);
 	hybrid_team_meet(team);
 	if (team->me == 0)

@@ -1,6 +1,6 @@
 /*
  * build_sort.c
- *		CREATE INDEX: rows sorted by list, and within a list by heap position.
+ *		CREATE INDEX: sorts rows by list, and within a list by heap position.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * build_team.c
- *		CREATE INDEX: processes begin, share memory, and meet.
+ *		CREATE INDEX: starts parallel workers, shares memory with them, and meets with them.
  */
 #include "postgres.h"
 
@@ -32,8 +32,8 @@
 #define KEY_WAL UINT64CONST(0xB100000000000007)
 #define KEY_SCAN UINT64CONST(0xB100000000000008)
 
-#define TELL_MS 200 /* between two looks at how far the others are */
-#define ADDED 16    /* numbers, under a spinlock */
+#define TELL_MS 200 /* ms between two progress reports while waiting */
+#define ADDED 16    /* numbers that are added under one spinlock */
 
 static int plan_workers(Relation heap, Relation index);
 static bool launch(HybridTeam *team, const HybridBuild *build, int workers);
@@ -86,8 +86,8 @@ hybrid_team_alone(void)
 }
 
 /*
- * plan_workers: as many as PostgreSQL would have for a table of this size, counting what is outside
- * of its rows: vectors are, and without them hardly any table would be large enough.
+ * plan_workers: return as many workers as PostgreSQL would use for a table of this size, including
+ * its TOAST table. Vectors are in TOAST; without them, hardly any table would be large enough.
  */
 static int
 plan_workers(Relation heap, Relation index)
@@ -104,7 +104,7 @@ plan_workers(Relation heap, Relation index)
 	}
 	PG_TRY();
 	{
-		/* a larger table and a smaller least size are the same */
+		/* lowering the minimum size has the same effect as a larger table */
 		min_parallel_table_scan_size = (int) (least * (pages / Max(pages + outside, 1)));
 		workers = plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index));
 	}
@@ -116,7 +116,7 @@ plan_workers(Relation heap, Relation index)
 	return workers;
 }
 
-/* launch: workers that begin at once; false where none could be had. */
+/* launch: start the workers. Returns false if there are none. */
 static bool
 launch(HybridTeam *team, const HybridBuild *build, int workers)
 {
@@ -129,7 +129,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/hybrid", "hybrid_build_worker", workers);
 	team->context = context;
-	/* rows that are being inserted meanwhile are none of ours */
+	/* with CONCURRENTLY, rows that are inserted meanwhile are ignored here */
 	team->snapshot =
 		build->info->ii_Concurrent ? RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
 
@@ -190,7 +190,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 		hybrid_team_end(team);
 		return false;
 	}
-	/* a worker that does not start at all must not be waited for */
+	/* do not wait for a worker that never starts */
 	WaitForParallelWorkersToAttach(context);
 	publish(team, context->nworkers_launched + 1);
 	ereport(DEBUG1,
@@ -224,7 +224,7 @@ hybrid_team_end(HybridTeam *team)
 	team->context = NULL;
 }
 
-/* begin_shared: team->shared, in memory of our own for now. */
+/* begin_shared: initialize team->shared, which is in local memory at first. */
 static void
 begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *plan, int workers)
 {
@@ -253,7 +253,7 @@ begin_shared(HybridTeam *team, const HybridBuild *build, const HybridBuildPlan *
 		SpinLockInit(&shared->stripes[i]);
 }
 
-/* publish: how many we are; workers wait for it. */
+/* publish: set the number of processes, which the workers wait for. */
 static void
 publish(HybridTeam *team, int participants)
 {
@@ -264,11 +264,14 @@ publish(HybridTeam *team, int participants)
 	ConditionVariableBroadcast(&team->shared->changed);
 }
 
-/* arrays: where they lie in the memory from there on, for as many as there may be; its size. */
+/*
+ * arrays: set the pointers to the arrays in the memory at `from`, sized for `most` processes.
+ * Returns the size in bytes. from NULL: only compute the size.
+ */
 static Size
 arrays(HybridTeam *team, char *from, int dims, const HybridBuildPlan *plan, int most)
 {
-	/* without lists to be there is nothing of a row's length, which may be that of 1,000,000,000 numbers */
+	/* without lists, no array has rows, which could have 1,000,000,000 dimensions */
 	Size used = 0, numbers = plan->lists > 0 ? dims : 0, row = numbers * sizeof(float);
 	Size lists = Max(plan->lists, 1);
 	Size groups = plan->lists > 0 ? (Size) ceil(sqrt(plan->lists)) + 1 : 0;
@@ -396,12 +399,12 @@ hybrid_team_done(HybridTeam *team, int64 rows)
 {
 	int64 done = (int64) pg_atomic_add_fetch_u64(&team->shared->done, rows);
 
-	/* what a worker says is not heard, and VACUUM counts other things */
+	/* only the leader's progress is shown, and VACUUM counts other things */
 	if (team->me == 0 && OidIsValid(team->shared->index))
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, done);
 }
 
-/* hybrid_build_worker: where a worker begins. */
+/* hybrid_build_worker: entry point of a worker. */
 void
 hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 {
@@ -415,7 +418,7 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	pgstat_report_query_id(shared->query_id, false);
 
-	/* as the leader has them; a member of its lock group does not wait for it */
+	/* the same lock modes as the leader; members of a lock group do not wait for each other */
 	memset(&build, 0, sizeof(build));
 	build.heap =
 		table_open(shared->heap, shared->concurrent ? ShareUpdateExclusiveLock : ShareLock);
@@ -447,7 +450,7 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 	table_close(build.heap, NoLock);
 }
 
-/* wait_for_start: until the leader knows how many of us there are. */
+/* wait_for_start: wait until the leader knows the number of processes. */
 static void
 wait_for_start(HybridTeam *team)
 {

@@ -1,7 +1,7 @@
 /*
  * build_write.c
- *		CREATE INDEX: rows that come list by list are written, and above them, level by level, the lists
- *		of lists.
+ *		CREATE INDEX: writes the leaves from the sorted rows, and the inner lists above them,
+ *		level by level.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 
 #define INNER_FILL 0.5
 
-/* RowSource, ListSource: what next_row and next_list go through. */
+/* RowSource, ListSource: state of next_row and next_list. */
 typedef struct RowSource
 {
 	HybridBuild *build;
@@ -64,7 +64,7 @@ hybrid_build_write(HybridBuild *build, HybridMeta *meta)
 	hybrid_write_levels(build, &leaves, meta);
 }
 
-/* write_leaves: each list's rows are loaded, as many as memory allows, and written. */
+/* write_leaves: load the rows of each list, as many as memory allows, and write them. */
 static void
 write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 {
@@ -73,7 +73,7 @@ write_leaves(HybridBuild *build, HybridBuiltLists *leaves)
 	int64 written = 0;
 
 	memset(&rows, 0, sizeof(rows));
-	/* one list is the root, and has the centre for its centroid */
+	/* a single list is the root, and its centroid is the center */
 	leaves->central = lists == 1 && build->stored <= most;
 	if (!build->definition.coded)
 	{
@@ -114,13 +114,13 @@ int
 hybrid_load_few(const HybridBuild *build, int share)
 {
 	const HybridLayout *layout = &build->definition.layout;
-	/* who cuts them has a copy of their places */
+	/* cutting the rows makes a copy of their places */
 	Size row_bytes = layout->stride + 2 * layout->floats * sizeof(float) + 64;
 
 	return (int) Min((Size) maintenance_work_mem * 1024 / 4 / row_bytes, 65536) / share;
 }
 
-/* write_stream: all rows in one list, however many. */
+/* write_stream: write all rows as one list, however many. */
 static void
 write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 {
@@ -152,7 +152,7 @@ stream_row(void *arg, HybridNewEntry *entry)
 	next_row(source, entry);
 }
 
-/* load_row: the next row of the sort becomes the last of rows. */
+/* load_row: append the next row of the sort to `rows`. */
 static void
 load_row(HybridBuild *build, HybridLoadedRows *rows)
 {
@@ -178,7 +178,7 @@ hybrid_load_begin(const HybridBuild *build, HybridLoadedRows *rows, int most)
 	rows->count = 0;
 	if (most <= rows->allocated)
 		return;
-	/* nothing that was loaded is needed: never two of them at once */
+	/* free first, because the old rows are not needed: never hold both at once */
 	hybrid_load_end(rows);
 	rows->allocated = most;
 	rows->positions = MemoryContextAllocHuge(context, most * sizeof(int64));
@@ -199,7 +199,7 @@ hybrid_load_end(HybridLoadedRows *rows)
 	rows->allocated = 0;
 }
 
-/* write_loaded: one list, or as many as are needed where more rows came than a list should have. */
+/* write_loaded: write the rows as one list, or as several if there are too many for one. */
 static void
 write_loaded(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows)
 {
@@ -233,7 +233,7 @@ hybrid_load_cut(const HybridBuild *build, const HybridLoadedRows *rows, int *ord
 	return 1;
 }
 
-/* write_part: the rows with these numbers become a list. */
+/* write_part: write the rows with these numbers as a list. */
 static void
 write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows, const int *order,
            int count)
@@ -258,7 +258,7 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 	HybridLink link;
 
 	hybrid_mean(rows->places, order, count, dims, mean);
-	/* the list's own idea of its centroid is what the list above stores */
+	/* the list must use its centroid as the list above stores it, rounded */
 	round_place(build, mean, &stored, vector, centroid);
 
 	source.build = build;
@@ -338,7 +338,10 @@ hybrid_write_levels(HybridBuild *build, HybridBuiltLists *lists, HybridMeta *met
 	forget_lists(&below);
 }
 
-/* write_inner: a list of the lists with these numbers; the root's centroid is the centre. */
+/*
+ * write_inner: write an inner list of the lists with these numbers. The centroid of the root is the
+ * center.
+ */
 static void
 write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order, int count,
             int level, bool root, HybridBuiltLists *above)
@@ -422,7 +425,10 @@ forget_lists(HybridBuiltLists *lists)
 	pfree(lists->places);
 }
 
-/* round_place: a centroid as the list above stores it, and as everybody then takes it. */
+/*
+ * round_place: store a centroid as the list above does. `back` is the rounded place, which all code
+ * uses.
+ */
 static void
 round_place(HybridBuild *build, const float *place, HybridStored *stored, void *vector, float *back)
 {

@@ -1,21 +1,24 @@
 /*
  * calibrate.c
- *		How far a search in this index has to go for which recall.
+ *		Measures how far a search in this index must go for a given recall.
  *
- * Rows of the index, each excluding itself, are searched for in all lists, and then as a scan would, by searches that
- * may miss less and less (levels).  Of these it is noted, by how difficult the queries were, what they have found of
- * the true neighbours and how many rows they have looked at: so for each recall it is known what a search
- * for a query so difficult may expect to miss.
+ * Rows of the index are used as queries, each excluding itself. Their true neighbors are found in
+ * all lists. Then each query is run as a scan would run it, by searches that may miss fewer and
+ * fewer rows (levels). For each level and each difficulty of the query, it is recorded how many of
+ * the true neighbors the searches found, and how many rows they looked at. The curve then says, for
+ * each recall, how many rows a search for a query of that difficulty may expect to miss.
  *
- * One search goes from one level to the next.  What a curve says of queries that are yet to come is uncertain by the
- * deviation of its means; a level has that much less than was found, lest more be promised than is kept, but less and
- * less of it where hardly any recall is left above.  A mean does not say that some queries find next to nothing; so of
- * what may be missed only one part in LOW may be the share of queries that find half or less.  And it has a little less again, since a row lies nearer to the
- * centroid of its own list, of which it is a part, than a query from elsewhere does to any (3,000 glosses of
- * WordNet that were kept out of the index, beside 3,000 that were in it, missed 6 to 9% more).  Queries that a user gives
- * are not rows: none of them excludes a row, and nothing is subtracted for the centroids.
+ * One search continues from one level to the next. A curve is uncertain for future queries by the
+ * standard deviation of its means. So each level is given that much less recall than was found, in
+ * order not to promise too much. Less is subtracted where hardly any recall is left above the
+ * level. A mean hides that some queries find next to nothing. So the share of queries that find
+ * half or less may be at most 1/LOW of what may be missed. A little more is subtracted because a
+ * row lies nearer to the centroid of its own list, which includes it, than another query lies to
+ * any centroid. (3,000 glosses of WordNet that were kept out of the index missed 6 to 9% more than
+ * 3,000 that were in it.) Queries from a user are not rows: none of them excludes a row, and
+ * nothing is subtracted for the centroids.
  *
- * Queries are shared among the team.
+ * The queries are shared among the team.
  */
 #include "postgres.h"
 
@@ -31,65 +34,70 @@
 #include "index/build/ground_truth.h"
 #include "index/page/distance_bound.h"
 
-#define WANTED 10   /* neighbours that are to be found */
-#define NO_ROW (-1) /* the position of none */
-#define TOGETHER 64 /* queries whose neighbours are looked for at a time */
-/* queries: many where rows are many, since what there is to be gained is more, as far as that is affordable */
+#define WANTED 10   /* neighbors to be found */
+#define NO_ROW (-1) /* no position */
+#define TOGETHER 64 /* queries whose neighbors are looked for together */
+/*
+ * Number of queries: more for an index with more rows, where there is more to gain, if affordable.
+ */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
-#define ROWS_IN_ALL 1e9 /* that are looked at in all lists, for all queries */
-#define MEMORY_SHARE 8  /* of the memory, that queries may take */
+#define ROWS_IN_ALL 1e9 /* maximum number of rows looked at in all lists, over all queries */
+#define MEMORY_SHARE 8  /* divisor of the memory for the queries */
 
-#define OWN 7    /* of what rows miss, that other queries miss more, for each row of a list */
-#define ROOM 0.1 /* of recall above a point, that is wide beside deviations */
+#define OWN 7    /* other queries miss OWN / (rows per list) more than rows do, relatively */
+#define ROOM 0.1 /* share of missed neighbors from which on the whole deviation is subtracted */
 #define LOW                                                                                        \
-	5 /* a search that finds half or less counts as if so many had found nothing, and all others all */
-#define KNOWN 16 /* queries, from which on something is known of those that are as difficult */
+	5 /* a search that finds half or less counts as this many that find nothing, others as complete */
+#define KNOWN 16 /* minimum number of queries of a difficulty for which something is known */
 
-/* levels: what searches are expected to miss of each row that is wanted. */
+/* levels: rows that a search may expect to miss, per row wanted. */
 static const float levels[] = {100,   30,   10,    4,     2,      1,      0.6f,   0.4f,   0.25f,
                                0.15f, 0.1f, 0.06f, 0.04f, 0.025f, 0.015f, 0.008f, 0.004f, 0.0015f};
 
-/* recalls: for which the curve says something. */
+/* recalls: points of the curve. */
 static const float recalls[HYBRID_CURVE_POINTS] = {0.7f,  0.8f,   0.9f,   0.95f,  0.975f,
                                                    0.99f, 0.995f, 0.998f, 0.9995f};
 
 #define LEVELS ((int) lengthof(levels))
-#define ALL HYBRID_DIFFICULTIES /* of them together */
+#define ALL HYBRID_DIFFICULTIES /* all difficulties together */
 
-/* Sums: of the searches that stopped at a level. */
+/* Sums: totals over the searches that stopped at a level. */
 typedef struct Sums
 {
 	pg_atomic_uint64 tried;
-	pg_atomic_uint64 rows;   /* looked at */
-	pg_atomic_uint64 wanted; /* neighbours that there are */
+	pg_atomic_uint64 rows;   /* rows looked at */
+	pg_atomic_uint64 wanted; /* neighbors that exist */
 	pg_atomic_uint64 found;
 	pg_atomic_uint64 missed_missed; /* sum of squares */
 	pg_atomic_uint64 low;           /* searches that found half or less */
 } Sums;
 
-/* Truth: the neighbours of a query, by their positions. */
+/* Truth: the true neighbors of a query, by their positions. */
 typedef struct Truth
 {
 	int count;
 	int64 positions[WANTED];
 } Truth;
 
-/* Measured: what all of the team have found out; numbers, whose sums do not depend on who adds first. */
+/*
+ * Measured: the results of all processes. They are integers, so the order of additions does not
+ * matter.
+ */
 typedef struct Measured
 {
 	Sums sums[HYBRID_DIFFICULTIES + 1][lengthof(levels)];
 	Truth truths[FLEXIBLE_ARRAY_MEMBER];
 } Measured;
 
-/* Measuring: of one process. */
+/* Measuring: state of one process. */
 typedef struct Measuring
 {
 	const HybridIndex *open;
 	const HybridQueries *queries;
 	HybridTeam *team;
 	Measured *measured;
-	double rows; /* of the index */
+	double rows; /* rows of the index */
 	HybridLookup *search;
 	HybridProbe probe;
 	float *x;
@@ -162,7 +170,7 @@ hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *ope
 	measuring.measured = (Measured *) team->measured;
 	measuring.search = hybrid_lookup_new(index, open, NULL);
 	measuring.x = palloc(open->layout.dims * sizeof(float));
-	/* truths take about as long as all that is tried */
+	/* finding the true neighbors takes about as long as all the searches */
 	hybrid_team_expect(team, queries->count);
 	find_truths(&measuring, index);
 	search_all(&measuring);
@@ -172,7 +180,7 @@ hybrid_calibrate(HybridCurvePoint *curve, Relation index, const HybridIndex *ope
 	return size;
 }
 
-/* find_truths: in all lists, for some queries at a time. */
+/* find_truths: find the true neighbors in all lists, for several queries at a time. */
 static void
 find_truths(Measuring *measuring, Relation index)
 {
@@ -206,7 +214,7 @@ find_truths(Measuring *measuring, Relation index)
 	pfree(x);
 }
 
-/* place_query: where a query is; the position of its own row, or NO_ROW. */
+/* place_query: compute the vector of a query. Returns the position of its own row, or NO_ROW. */
 static int64
 place_query(const Measuring *measuring, int query, float *x)
 {
@@ -219,7 +227,7 @@ place_query(const Measuring *measuring, int query, float *x)
 	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
 }
 
-/* ask: the search begins for this query; returns the position of its own row, or NO_ROW. */
+/* ask: begin the search for a query. Returns the position of its own row, or NO_ROW. */
 static int64
 ask(Measuring *measuring, int query)
 {
@@ -232,7 +240,7 @@ ask(Measuring *measuring, int query)
 	return self;
 }
 
-/* search_all: all queries through all levels. */
+/* search_all: run all queries through all levels. */
 static void
 search_all(Measuring *measuring)
 {
@@ -246,7 +254,7 @@ search_all(Measuring *measuring)
 	hybrid_team_meet(measuring->team);
 }
 
-/* search_for: one query, level by level. */
+/* search_for: run one query, level by level. */
 static void
 search_for(Measuring *measuring, int query)
 {
@@ -269,7 +277,7 @@ search_for(Measuring *measuring, int query)
 		limits.probes = 0;
 		if (level == 0)
 		{
-			/* as many as a scan asks for, and the query's own row */
+			/* as many rows as a scan asks for, plus the query's own row */
 			hybrid_lookup_limit(measuring->search, &limits);
 			finds = hybrid_lookup_next(measuring->search,
 			                           HYBRID_FIRST_NEAREST + (self != NO_ROW ? 1 : 0), -INFINITY,
@@ -286,7 +294,7 @@ search_for(Measuring *measuring, int query)
 	}
 }
 
-/* note: a search that has stopped there. */
+/* note: add the result of a search at one level. */
 static void
 note(Sums *sums, const Truth *truth, int found, int64 rows)
 {
@@ -300,7 +308,7 @@ note(Sums *sums, const Truth *truth, int found, int64 rows)
 	pg_atomic_fetch_add_u64(&sums->low, truth->count > 0 && found * 2 <= truth->count);
 }
 
-/* found_of: how many of the neighbours are among the finds. */
+/* found_of: return how many of the true neighbors were found. */
 static int
 found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
 {
@@ -314,7 +322,10 @@ found_of(const Truth *truth, const HybridFoundRow *finds, int count, int64 self)
 	return found;
 }
 
-/* make_curve: its points; none of an index whose rows have no neighbours. */
+/*
+ * make_curve: compute the points of the curve. Returns their number, or 0 if no query has
+ * neighbors.
+ */
 static int
 make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 {
@@ -336,7 +347,10 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 	return HYBRID_CURVE_POINTS;
 }
 
-/* missing_for: at which level that recall is found. */
+/*
+ * missing_for: return the level at which this recall is reached, interpolated, or -1 if too little
+ * is known.
+ */
 static float
 missing_for(const Sums *sums, const Sums *all, double recall, double own)
 {
@@ -360,21 +374,27 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 	                pow(levels[level] / levels[level - 1], (recall - before) / (now - before)));
 }
 
-/* known: what is known of a level; a query that is looked at further may become a more difficult one. */
+/*
+ * known: return the sums of a level, or those of all difficulties if too few queries are known.
+ * Queries may become more difficult as their searches continue.
+ */
 static const Sums *
 known(const Sums *sums, const Sums *all, int level)
 {
 	return tried_of(&sums[level]) < KNOWN ? &all[level] : &sums[level];
 }
 
-/* recall_of: what searches find, as far as that is certain; less where many find half or less. */
+/*
+ * recall_of: return the recall of the searches that is certain. It is lower if many of them find
+ * half or less.
+ */
 static double
 recall_of(const Sums *sums, double own)
 {
 	double tried = tried_of(sums);
 	double wanted = mean_of(&sums->wanted, sums), missed, variance, deviation;
 
-	/* nothing else is known to find all */
+	/* no sample proves that nothing is missed: at least one neighbor counts as missed */
 	missed = Max(wanted - mean_of(&sums->found, sums), 1 / tried) / wanted;
 	variance = mean_of(&sums->missed_missed, sums) / (wanted * wanted) - missed * missed;
 	deviation = sqrt(Max(variance, 0) / tried);
@@ -382,7 +402,7 @@ recall_of(const Sums *sums, double own)
 	return Max(1 - Max(missed, LOW * mean_of(&sums->low, sums)), 0);
 }
 
-/* rows_for: looked at for that recall, on average. */
+/* rows_for: return the mean number of rows looked at for this recall. */
 static double
 rows_for(const Sums *all, double recall, double own)
 {

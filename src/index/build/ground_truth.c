@@ -1,10 +1,10 @@
 /*
  * ground_truth.c
- *		The nearest rows to many queries, by codes of all lists at once.
+ *		Finds the nearest rows to many queries, using the codes of all lists.
  *
- * Each query keeps the rows with the least bounds (ground_truth_batches.c).  Their vectors are looked at in this
- * order until the next bound is above the worst of those that are wanted.  A query that has come to
- * the end of what it kept is searched for as scans are, by lookup.c.
+ * Each query keeps the rows with the lowest bounds (ground_truth_batches.c). Their vectors are read
+ * in this order, until the next bound is above the worst of the nearest rows. If a query reaches
+ * the end of the rows that it kept, it is searched for as in a scan, by lookup.c.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@
 
 #define LOOKED_AT 16 /* rows whose vectors are fetched together */
 
-/* Row: whose vector is looked at next. */
+/* Row: a row whose vector is read next. */
 typedef struct Row
 {
 	HybridPlace at;
@@ -74,7 +74,7 @@ hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, con
 	MemoryContextDelete(context);
 }
 
-/* begin_queries: all are made ready, in the same frame. */
+/* begin_queries: prepare all queries in the same frame. */
 static void
 begin_queries(Search *search, const float *x)
 {
@@ -111,7 +111,7 @@ begin_queries(Search *search, const float *x)
 	hybrid_frontier_init(&search->frontier, shared, CurrentMemoryContext);
 }
 
-/* list_leaves: all leaf lists of the tree as it is now. */
+/* list_leaves: list all leaves of the current tree. */
 static void
 list_leaves(Search *search)
 {
@@ -149,7 +149,7 @@ add_leaf(Search *search, const HybridLink *link)
 	return leaf;
 }
 
-/* answer: what is near a query; how many there are. */
+/* answer: find the nearest rows of a query. Returns their number. */
 static int
 answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
 {
@@ -173,7 +173,10 @@ answer(Search *search, int query, int64 self, HybridGroundTruth *truths)
 	return count;
 }
 
-/* look_at_kept: vectors, until no other row can be nearer; false: it may be one that was not kept. */
+/*
+ * look_at_kept: read vectors until no other row can be nearer. Returns false if a row that was not
+ * kept may be nearer.
+ */
 static bool
 look_at_kept(Search *search, int query)
 {
@@ -194,7 +197,7 @@ look_at_kept(Search *search, int query)
 		find_places(search, kept->items + first, count, rows);
 		for (i = 0; i < count; i++)
 		{
-			/* those before it were nearer than they looked */
+			/* the rows before it have lowered the limit */
 			if (!(rows[i].lower < worst(search, query)))
 				return true;
 			look_at(search, query, &rows[i]);
@@ -203,7 +206,7 @@ look_at_kept(Search *search, int query)
 	return kept->count < HYBRID_TRUTHS_KEPT;
 }
 
-/* find_places: of rows, whose vectors are fetched meanwhile. */
+/* find_places: find the locations of rows and start to fetch their vectors. */
 static void
 find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 {
@@ -230,7 +233,7 @@ find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 	}
 }
 
-/* look_at: the stored vector of a row. */
+/* look_at: compute the distance of a row from its stored vector. */
 static void
 look_at(Search *search, int query, const Row *row)
 {
@@ -239,7 +242,7 @@ look_at(Search *search, int query, const Row *row)
 
 	find->distance = hybrid_scorer_row(&search->scorers[query], &search->leaves[row->leaf].link,
 	                                   row->at, &width);
-	/* what has no distance comes last, as in a sort */
+	/* a row without a distance comes last, as in a sort */
 	if (isnan(find->distance))
 		find->distance = INFINITY;
 	if (isfinite(width))
@@ -249,8 +252,9 @@ look_at(Search *search, int query, const Row *row)
 }
 
 /*
- * worst: of the k nearest, in the unit of the estimates; infinite while there are fewer.  Distances of
- * finds say what rounding may have added to stored vectors, of which codes know nothing.
+ * worst: return the largest of the k nearest distances, in the unit of the estimates; infinite
+ * while there are fewer than k. Adds what rounding may have done to the stored vectors, which the
+ * codes do not show.
  */
 static float
 worst(const Search *search, int query)
@@ -271,7 +275,7 @@ compare_finds(const void *a, const void *b)
 	return (x->position > y->position) - (x->position < y->position);
 }
 
-/* look_up: finds, list by list, in order. */
+/* look_up: find the nearest rows by a normal search, list by list, in order. */
 static void
 look_up(Search *search, int query)
 {

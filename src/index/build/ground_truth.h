@@ -1,6 +1,6 @@
 /*
  * ground_truth.h
- *		The nearest rows to many queries, by codes of all lists at once.
+ *		Finds the nearest rows to many queries, using the codes of all lists.
  */
 #ifndef HYBRID_INDEX_GROUND_TRUTH_H
 #define HYBRID_INDEX_GROUND_TRUTH_H
@@ -15,11 +15,11 @@ typedef struct HybridGroundTruth
 } HybridGroundTruth;
 
 /*
- * hybrid_ground_truth: for each of `queries` vectors at x, of the index's dims each, its k nearest rows, itself
- * not counted, the row of the index at position self[q]: truths[q * k ...], ascending by distance and
- * position; counts[q] is how many there are.  Searches in all lists, with SURE deviations allowed to
- * the codes; of an index with codes and a tree.  Raises what reading the index does, and what
- * hybrid_run does.
+ * hybrid_ground_truth: find the k nearest rows for each of `queries` vectors at x, each with the
+ * index's number of dimensions. The row at position self[q] is left out. The results of query q are
+ * at truths[q * k], ascending by distance and position, and counts[q] is their number. All lists
+ * are searched, with HYBRID_TRUTHS_SURE deviations allowed for the estimates from codes. The index
+ * must have codes. Raises the errors of reading the index and of hybrid_run.
  */
 extern void
 hybrid_ground_truth(Relation index, const HybridIndex *open, const float *x, const int64 *self,

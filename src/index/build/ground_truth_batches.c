@@ -1,8 +1,9 @@
 /*
  * ground_truth_batches.c
- *		Codes of whole lists, gathered in lots that all queries meet by way of the dispatcher.
+ *		Gathers the codes of whole lists in batches and scores each batch for all queries, through
+ *		the dispatcher.
  *
- * Each query keeps the rows with the least bounds (core/score.h), from one lot to the next.
+ * Each query keeps the rows with the lowest bounds (core/score.h) from one batch to the next.
  */
 #include "postgres.h"
 
@@ -17,9 +18,10 @@
 #include "index/build/ground_truth_state.h"
 
 #define LOT_BYTES                                                                                  \
-	(32 * 1024 * 1024)  /* of codes, scored at a time, at most: each lot fills heaps anew */
-#define LOT_SHARE 16    /* of the memory, that they may take */
-#define BLOCKS_A_LIST 2 /* of a lot: no more lists than this would give */
+	(32 * 1024 * 1024) /* bytes of codes per batch, at most; each batch fills the heaps again */
+#define LOT_SHARE 16   /* divisor of the memory for these codes */
+/* a batch has at most one list per this many blocks of its capacity */
+#define BLOCKS_A_LIST 2
 
 static void begin_lot(Lot *lot, const HybridLayout *layout, int queries);
 static void gather_leaf(Search *search, int which);
@@ -41,7 +43,7 @@ hybrid_ground_truth_gather(Search *search)
 	score_lot(search);
 }
 
-/* begin_lot: room for one. */
+/* begin_lot: allocate the batch. */
 static void
 begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 {
@@ -60,7 +62,7 @@ begin_lot(Lot *lot, const HybridLayout *layout, int queries)
 	lot->counts = palloc(queries * sizeof(int32_t));
 }
 
-/* gather_leaf: the blocks of a list come to the lot. */
+/* gather_leaf: add the blocks of a list to the batch. */
 static void
 gather_leaf(Search *search, int which)
 {
@@ -78,7 +80,7 @@ gather_leaf(Search *search, int which)
 		Buffer buffer;
 		BlockNumber next;
 
-		/* what is left of the list is one in the next lot */
+		/* the rest of the list becomes a list of the next batch */
 		if (search->lot.blocks + layout->leaf.blocks > search->lot.most_blocks)
 		{
 			score_lot(search);
@@ -94,7 +96,10 @@ gather_leaf(Search *search, int which)
 	search->lot.begin[search->lot.lists] = search->lot.blocks;
 }
 
-/* begin_list: a list, or the rest of one, in the lot: how far it is from every query. */
+/*
+ * begin_list: begin a list, or the rest of one, in the batch. Computes its distance from every
+ * query.
+ */
 static void
 begin_list(Search *search, int which)
 {
@@ -115,7 +120,7 @@ begin_list(Search *search, int which)
 	lot->begin[lot->lists++] = lot->blocks;
 }
 
-/* gather_page: the blocks of a locked list page. */
+/* gather_page: add the blocks of a locked list page. */
 static void
 gather_page(Search *search, int which, Page page, BlockNumber block)
 {
@@ -136,7 +141,7 @@ gather_page(Search *search, int which, Page page, BlockNumber block)
 	}
 }
 
-/* copy_codes: of a block of a locked list page. */
+/* copy_codes: copy the codes of a block of a locked list page. */
 static void
 copy_codes(Search *search, const HybridLink *list, Page page, HybridBlock *from, char *to)
 {
@@ -173,7 +178,9 @@ note_block(Search *search, const Gathered *gathered)
 	search->gathered[search->gathered_count++] = *gathered;
 }
 
-/* score_lot: all queries meet the lot, and keep what is among the least of all lots so far. */
+/*
+ * score_lot: score the batch for all queries. Each keeps the lowest bounds of all batches so far.
+ */
 static void
 score_lot(Search *search)
 {
@@ -213,7 +220,7 @@ score_lot(Search *search)
 		{
 			const HyNeighbor *out = lot->out + (Size) i * HYBRID_TRUTHS_KEPT;
 
-			/* they ascend: what comes after one that is not kept is not kept either */
+			/* the results ascend: after one that is not kept, none is */
 			for (j = 0; j < lot->counts[i]; j++)
 			{
 				if (!hy_topk_push(&search->kept[i], out[j].distance, before + out[j].row))

@@ -1,6 +1,6 @@
 /*
  * ground_truth_state.h
- *		What ground_truth.c and ground_truth_batches.c share.
+ *		Shared by ground_truth.c and ground_truth_batches.c.
  */
 #ifndef HYBRID_INDEX_GROUND_TRUTH_STATE_H
 #define HYBRID_INDEX_GROUND_TRUTH_STATE_H
@@ -12,18 +12,18 @@
 #include "index/scan/lookup.h"
 #include "index/build/ground_truth.h"
 
-#define HYBRID_TRUTHS_SURE 4   /* deviations of estimates */
-#define HYBRID_TRUTHS_KEPT 512 /* rows that a query keeps by their bounds */
+#define HYBRID_TRUTHS_SURE 4   /* standard deviations allowed for the estimates */
+#define HYBRID_TRUTHS_KEPT 512 /* rows with the lowest bounds that are kept per query */
 
-/* Leaf: a list, and who has its centroid. */
+/* Leaf: a list, and the inner list that has its centroid. */
 typedef struct Leaf
 {
 	HybridLink link;
-	const HybridInner *above; /* NULL: the root, whose centroid is the centre */
+	const HybridInner *above; /* NULL: the list is the root, whose centroid is the center */
 	int entry;
 } Leaf;
 
-/* Gathered: where a block was found. */
+/* Gathered: the location of a block. */
 typedef struct Gathered
 {
 	BlockNumber page;
@@ -31,19 +31,19 @@ typedef struct Gathered
 	int leaf;
 } Gathered;
 
-/* Find: whose vector was looked at. */
+/* Find: a row whose vector was read. */
 typedef struct Find
 {
 	double distance;
 	int64 position;
 } Find;
 
-/* Lot: codes of some lists. */
+/* Lot: a batch of codes from some lists. */
 typedef struct Lot
 {
 	int blocks;
 	int most_blocks;
-	char *content; /* of each block the codes, then the factors */
+	char *content; /* for each block, the codes, then the factors */
 	Size stride;
 	uint32 *live;
 	int lists;
@@ -59,11 +59,12 @@ typedef struct Search
 	Relation index;
 	const HybridIndex *open;
 	int queries;
-	int k; /* wanted, and the query itself */
+	int k; /* number wanted, plus one for the query's own row */
 	HybridProbe *probes;
-	HybridScorer *scorers; /* of each query; all but what is the query's own is shared */
+	/* one per query; they share everything that does not depend on the query */
+	HybridScorer *scorers;
 	HyCodeQuery *prepared;
-	HybridFrontier frontier; /* which knows all lists */
+	HybridFrontier frontier; /* all lists of the index */
 	Leaf *leaves;
 	int leaves_count;
 	float *centroid; /* room for one */
@@ -75,11 +76,14 @@ typedef struct Search
 	HyTopK nearest;
 	Find *finds;
 	int finds_count;
-	float widest; /* by which the distance of a find may be more than it says */
+	float widest; /* maximum by which the true distance of a result may exceed the computed one */
 	HybridLookup *lookup;
 } Search;
 
-/* hybrid_ground_truth_gather: all queries meet the codes of all leaves, lot by lot; `kept` and `gathered`. */
+/*
+ * hybrid_ground_truth_gather: score the codes of all leaves for all queries, batch by batch. Fills
+ * `kept` and `gathered`.
+ */
 extern void hybrid_ground_truth_gather(Search *search);
 
 #endif

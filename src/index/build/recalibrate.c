@@ -1,13 +1,15 @@
 /*
  * recalibrate.c
- *		VACUUM measures the recall curve again when the index has become another; and a user's queries measure it.
+ *		Measures the recall curve again: in VACUUM, after the index has grown or shrunk, and on a
+ *		user's queries.
  *
- * How far a search has to go depends on how many lists there are.  A build measures that, an insert
- * does not: one of them would take seconds.  Until VACUUM comes by, which autovacuum lets happen
- * after inserts, too, searches in an index that grew from nothing go by what each of them expects, and others by what was.
+ * How far a search must go depends on the number of lists. A build measures this. An insert does
+ * not, because it would take seconds. Until the next VACUUM, which autovacuum also runs after
+ * inserts, searches in an index that grew from nothing rely on their own estimates, and searches in
+ * other indexes use the old curve.
  *
- * hybrid_index_measure has the curve measured on queries that its caller gives, in the same way.  That curve stays until
- * it is due to be measured again, on rows.
+ * hybrid_index_measure has the curve measured in the same way on its caller's queries. That curve
+ * stays until it is due to be measured again, on rows.
  */
 #include "postgres.h"
 
@@ -23,7 +25,7 @@
 #include "index/page/lock.h"
 #include "index/tree/tree.h"
 
-#define TRIES 64 /* for each of them; many lists are short */
+#define TRIES 64 /* attempts per row, because many lists are short */
 #define SEED 1
 
 static void sample_index(HybridQueries *sample, Relation index, const HybridIndex *open,
@@ -46,7 +48,7 @@ hybrid_recalibrate_due(Relation index, const HybridIndex *open)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	/* one list alone is searched whole */
+	/* a single list is always searched completely */
 	return open->coded && tree.height > 0 &&
 	       (tree.curve_size == 0 || tree.leaves >= (uint64) tree.curve_leaves * 2 ||
 	        (uint64) tree.leaves * 2 <= tree.curve_leaves);
@@ -63,7 +65,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	HybridTree tree;
 	int size = 0;
 
-	/* Searches without a snapshot: lists that they are on their way to are not freed meanwhile. */
+	/* The searches have no snapshot; this lock keeps the lists that they go to from being freed. */
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(index, &tree);
 	if (open->coded && tree.height > 0)
@@ -77,7 +79,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 		hybrid_frame_open(&frame, index, open, tree.centre);
 		if (values != NULL)
 			take_values(&queries, open, values, count, wanted);
-		/* of an index that was nearly empty when these were taken they say too little */
+		/* rows that were kept while the index was nearly empty are too few */
 		else if (kept != NULL && kept->count > 0 && 2.0 * kept->count >= Min(wanted, rows))
 			queries = *kept;
 		else
@@ -96,7 +98,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 	return size > 0;
 }
 
-/* sample_index: rows of leaves that are evenly spaced, each list as probable as it is long. */
+/* sample_index: sample rows from random leaves, each leaf in proportion to its length. */
 static void
 sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, const HybridTree *tree,
              const HybridFrame *frame, int most)
@@ -116,7 +118,7 @@ sample_index(HybridQueries *sample, Relation index, const HybridIndex *open, con
 	pfree(lists);
 }
 
-/* sample_list: the row in a slot of a list that chance names, unless there is none. */
+/* sample_list: take the row in a random slot of a list, if there is one. */
 static void
 sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
             const HybridFrame *frame, HybridLink list, pg_prng_state *random)
@@ -148,7 +150,7 @@ sample_list(HybridQueries *sample, Relation index, const HybridIndex *open,
 	UnlockReleaseBuffer(buffer);
 }
 
-/* take_row: the one in this slot of a locked list page. */
+/* take_row: add the row in this slot of a locked list page. */
 static void
 take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
          const HybridFrame *frame, Page page, int slot, const ItemPointerData *tid)
@@ -165,7 +167,7 @@ take_row(HybridQueries *sample, Relation index, const HybridLayout *layout,
 	pfree(widened);
 }
 
-/* count_rows: of the index, by the heads of its leaves. */
+/* count_rows: return the number of rows of the index, from the heads of its leaves. */
 static double
 count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
 {
@@ -186,7 +188,10 @@ count_rows(Relation index, const HybridIndex *open, const HybridTree *tree)
 	return rows;
 }
 
-/* take_values: `most` of the values, evenly spaced, as a scan takes them: relative to the origin. */
+/*
+ * take_values: take `most` of the values, evenly spaced, relative to the origin, as a scan takes
+ * them.
+ */
 static void
 take_values(HybridQueries *sample, const HybridIndex *open, const void *const *values, int count,
             int most)
@@ -205,7 +210,7 @@ take_values(HybridQueries *sample, const HybridIndex *open, const void *const *v
 	}
 }
 
-/* measure: the curve on these queries; returns how many points it has. */
+/* measure: measure the curve on these queries. Returns the number of its points. */
 static int
 measure(HybridCurvePoint *curve, Relation index, const HybridIndex *open,
         const HybridQueries *sample, double rows)
@@ -227,7 +232,7 @@ write_curve(Relation index, const HybridCurvePoint *curve, int size, uint32 leav
 	meta->curve_size = size;
 	meta->curve_leaves = leaves;
 	meta->curve_by_queries = by_queries;
-	/* one that shrank has not to become what it was */
+	/* an index that shrank should not have to grow back before it is regrouped */
 	meta->regroup_leaves = Min(meta->regroup_leaves, hybrid_regroup_next(leaves));
 	hybrid_meta_end(&change);
 }

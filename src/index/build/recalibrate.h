@@ -1,6 +1,7 @@
 /*
  * recalibrate.h
- *		The recall curve of an index that has grown, or whose owner has queries to measure it by.
+ *		Measures the recall curve of an existing index again, on its rows or on the owner's
+ *		queries.
  */
 #ifndef HYBRID_INDEX_RECALIBRATE_H
 #define HYBRID_INDEX_RECALIBRATE_H
@@ -8,17 +9,19 @@
 #include "index/build/build.h"
 
 /*
- * hybrid_recalibrate_due: whether the index has twice as many leaves as when its curve was measured, or half as
- * many, or has none yet.
+ * hybrid_recalibrate_due: return whether the index has no curve, or has at least twice or at most
+ * half as many leaves as when its curve was measured.
  */
 extern bool hybrid_recalibrate_due(Relation index, const HybridIndex *open);
 
 /*
- * hybrid_recalibrate: measures the curve again, by searching for queries of a user: `count` detoasted values of the indexed
- * type, of the dimensions of the index, or as many of these as hybrid_calibrate_queries allows, evenly spaced.  With values
- * NULL it searches for rows of the index: for those that were kept, in the frame of the tree, or, where that is NULL or
- * has few, for some that are read from the lists.  The caller keeps others from measuring at the same time.  false:
- * searches read all rows, so that there is nothing to measure, and nothing is written.
+ * hybrid_recalibrate: measure the curve again and write it. With `values`, it is measured on a
+ * user's queries. These are `count` detoasted values of the indexed type, with the index's
+ * dimensions. If hybrid_calibrate_queries allows fewer, evenly spaced ones are used. With values
+ * NULL, it is measured on rows of the index: on the rows in `kept`, in the frame of the tree, or on
+ * rows read from the lists if `kept` is NULL or has too few. The caller ensures that no other
+ * session measures at the same time. Returns false, with nothing written, if searches read all rows
+ * anyway, so that there is nothing to measure.
  */
 extern bool hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries *kept,
                                const void *const *values, int count);

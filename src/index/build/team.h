@@ -1,10 +1,10 @@
 /*
  * team.h
- *		Who builds an index: the leader, and workers where there are any.
+ *		The processes that build an index: the leader, and parallel workers if there are any.
  *
- * All of them take the same steps.  What a step has to do comes in pieces, each of which somebody takes
- * first, and at its end they meet.  A leader without workers is a team, too, and meets nobody; what
- * comes out does not depend on how many there are.
+ * All processes take the same steps. The work of a step is divided into pieces, and each process
+ * takes the next free piece. At the end of a step the processes meet (a barrier). A leader without
+ * workers is a team of one. The result does not depend on the number of processes.
  */
 #ifndef HYBRID_INDEX_TEAM_H
 #define HYBRID_INDEX_TEAM_H
@@ -21,98 +21,99 @@
 
 #include "index/page/index.h"
 
-#define HYBRID_STRIPES 64 /* locks of sums */
+#define HYBRID_STRIPES 64 /* locks for sums */
 
-/* HybridBuildPlan: what the leader decides before anybody begins. */
+/* HybridBuildPlan: what the leader decides before the work begins. */
 typedef struct HybridBuildPlan
 {
-	BlockNumber blocks;  /* of the table */
-	BlockNumber sampled; /* of them, from which rows are taken */
-	int chunk_blocks;    /* of those, that are read at a time */
+	BlockNumber blocks;  /* blocks of the table */
+	BlockNumber sampled; /* blocks from which rows are sampled */
+	int chunk_blocks;    /* sampled blocks that are read at a time */
 	int chunks;
-	int64 room;    /* of the sample: rows, at most */
-	double share;  /* of the rows of those blocks, that are taken */
-	double tuples; /* of the table, about */
-	int lists;     /* to be, at most; 0: one, of all rows */
-	int window;    /* lists whose sums there is room for */
-	int queries;   /* of the sample, that will be searched for */
+	int64 room;    /* maximum number of rows of the sample */
+	double share;  /* share of the rows of those blocks that are taken */
+	double tuples; /* estimated rows of the table */
+	int lists;     /* maximum number of lists; 0: one list of all rows */
+	int window;    /* lists whose sums fit in memory at a time */
+	int queries;   /* rows of the sample that are used as queries */
 	/* rows that are kept in memory */
-	Size keep_bytes; /* at most; 0: none */
-	int keep_blocks; /* of the table, that are read at a time */
+	Size keep_bytes; /* maximum number of bytes; 0: rows are not kept */
+	int keep_blocks; /* blocks of the table that are read at a time */
 	int keep_chunks;
 } HybridBuildPlan;
 
-/* HybridKeptChunk: rows of some blocks of the table; where they lie in the memory that all share. */
+/* HybridKeptChunk: rows of some blocks of the table, and their location in shared memory. */
 typedef struct HybridKeptChunk
 {
-	uint64 rows; /* hybrid_team_memory */
+	uint64 rows; /* address for hybrid_team_memory */
 	int32 count;
 	int32 unused;
 } HybridKeptChunk;
 
-/* HybridTeamShared: what all know. */
+/* HybridTeamShared: the data that all processes share. */
 typedef struct HybridTeamShared
 {
-	/* told by the leader, at the beginning */
+	/* set by the leader at the beginning */
 	Oid heap;
 	Oid index;
 	bool concurrent;
-	int share; /* who divides maintenance_work_mem */
+	int share; /* processes that divide maintenance_work_mem */
 	uint64 query_id;
 	HybridBuildPlan plan;
-	/* with mutex */
+	/* protected by mutex */
 	slock_t mutex;
-	int participants; /* 0: the leader does not know yet */
-	int arrived;      /* at the next meeting */
+	int participants; /* 0: the leader does not know the number yet */
+	int arrived;      /* processes waiting at the next meeting */
 	uint64 meetings;
 	bool broken_hot_chain;
 	double heap_tuples;
 	double stored;
-	uint32 largest; /* of the sample's numbers: bits of a float */
-	/* of the step under way */
+	uint32 largest; /* largest magnitude in the sample: bits of a float */
+	/* of the current step */
 	pg_atomic_uint64 next;
 	pg_atomic_uint64 done;
 	ConditionVariable changed;
-	/* of the sample */
+	/* rows sampled so far */
 	pg_atomic_uint64 sampled;
 	/* of kept rows */
 	dsa_handle area;
-	Size area_bytes;       /* at most; the leader's */
-	pg_atomic_uint64 kept; /* bytes */
-	pg_atomic_uint32 over; /* there are more than may be kept */
-	bool disorder;         /* of their positions; with mutex */
-	bool cut;              /* a list was, with mutex */
-	bool turn;             /* somebody's, with mutex */
+	Size area_bytes;       /* size limit of the area; used by the leader only */
+	pg_atomic_uint64 kept; /* bytes kept so far */
+	pg_atomic_uint32 over; /* not 0: nothing is kept; why is in build_keep.c */
+	bool disorder;         /* positions within a chunk do not ascend; protected by mutex */
+	bool cut;              /* a list was cut into parts; protected by mutex */
+	bool turn;             /* a process has the turn; protected by mutex */
 	uint64 order;          /* rows, list by list: hybrid_team_memory */
 	uint64 leaves;         /* lists that are written: hybrid_team_memory */
-	BlockNumber first;     /* of lists */
-	/* told by the leader, before a meeting */
+	BlockNumber first;     /* first block of the lists */
+	/* set by the leader before a meeting */
 	int lists;
 	int groups;
 	int queries;
-	double rows; /* of the index */
+	double rows; /* rows of the index */
 	slock_t stripes[HYBRID_STRIPES];
 } HybridTeamShared;
 
-/* HybridTeam: of one process; the arrays are everybody's. */
+/* HybridTeam: one process's view; the arrays are shared by all. */
 typedef struct HybridTeam
 {
 	HybridTeamShared *shared;
-	int me; /* 0: the leader */
+	int me; /* number of this process; 0: the leader */
 	int participants;
-	int32 *chunk_rows;     /* plan.chunks or plan.keep_chunks: rows of the sample */
+	int32 *chunk_rows;     /* plan.chunks or plan.keep_chunks: sampled rows per chunk */
 	HybridKeptChunk *kept; /* plan.keep_chunks */
-	float *places;         /* plan.lists * dims: of the lists to be */
-	float *groups;         /* dims of each group of lists; then where each begins */
-	double *sums;          /* plan.window * dims; of the centre: dims */
-	int64 *sum_rows;       /* plan.lists */
-	int64 *list_rows;      /* participants * lists, Max(plan.lists, 1) apart */
-	float *queries;        /* plan.queries * dims */
-	int64 *positions;      /* plan.queries: where these are */
-	void *measured;        /* hybrid_calibrate_bytes(plan.queries) */
-	Sharedsort *sort;      /* NULL: alone */
-	dsa_area *area;        /* NULL: alone, or nothing is kept */
-	ResourceOwner owner;   /* of what hybrid_team_attempt took; NULL: nothing */
+	float *places;         /* plan.lists * dims: centroids of the planned lists */
+	/* centroid of each group of lists, dims each; then where each group begins */
+	float *groups;
+	double *sums;        /* plan.window * dims; dims for the center */
+	int64 *sum_rows;     /* plan.lists: rows in each sum */
+	int64 *list_rows;    /* per process, rows of each list; Max(plan.lists, 1) apart */
+	float *queries;      /* plan.queries * dims */
+	int64 *positions;    /* plan.queries: positions of the queries */
+	void *measured;      /* hybrid_calibrate_bytes(plan.queries) */
+	Sharedsort *sort;    /* NULL: no workers */
+	dsa_area *area;      /* NULL: no workers, or nothing is kept */
+	ResourceOwner owner; /* owner of what hybrid_team_attempt took; NULL: nothing */
 	ParallelTableScanDesc scan;
 	/* of the leader */
 	ParallelContext *context;
@@ -123,43 +124,49 @@ typedef struct HybridTeam
 
 struct HybridBuild;
 
-/* hybrid_team_begin: of as many workers as PostgreSQL grants, which begin at once. */
+/*
+ * hybrid_team_begin: form a team with as many workers as PostgreSQL grants. The workers begin at
+ * once.
+ */
 extern HybridTeam *hybrid_team_begin(const struct HybridBuild *build, const HybridBuildPlan *plan);
 
-/* hybrid_team_alone: for a step without a build; its arrays are not there. */
+/* hybrid_team_alone: return a team of one for a step outside a build. It has no arrays. */
 extern HybridTeam *hybrid_team_alone(void);
 
-/* hybrid_team_end: waits for the workers. */
+/* hybrid_team_end: wait for the workers to finish and leave parallel mode. */
 extern void hybrid_team_end(HybridTeam *team);
 
 /*
- * hybrid_team_meet: until all have come here; what they did before is seen by all then.  Pieces are
- * counted from 0 again.  An error of a worker becomes the leader's.
+ * hybrid_team_meet: wait until all processes have come here. Everything that they did before is
+ * then visible to all. Pieces are counted from 0 again. An error of a worker is raised in the
+ * leader.
  */
 extern void hybrid_team_meet(HybridTeam *team);
 
 /* build_memory.c */
 
 /*
- * hybrid_team_attempt: take(arg), which may need shared memory; false where the system has too little of
- * that, or of what goes with it.  Nothing else may be under way: no light-weight lock outlives it then.
+ * hybrid_team_attempt: call take(arg), which may need shared memory. Returns false if the system
+ * has not enough of that or of a related resource. The caller must hold no lightweight lock: after
+ * a failure, all are released.
  */
 extern bool hybrid_team_attempt(HybridTeam *team, void (*take)(void *arg), void *arg);
 
 /*
- * hybrid_team_share: by the leader, before the others come: there will be memory that all share, of so
- * many bytes; false: there is no room.  hybrid_team_expand: of so many bytes more.
+ * hybrid_team_share: create shared memory of up to this many bytes. The leader calls it before the
+ * workers start. Returns false if there is no room. hybrid_team_expand: raise the limit by this
+ * many bytes.
  */
 extern bool hybrid_team_share(HybridTeam *team, Size bytes);
 extern void hybrid_team_expand(HybridTeam *team, Size bytes);
 
 /*
- * hybrid_team_allocate: memory that all share, from the current context where we are alone; 0 where there
- * is none.
+ * hybrid_team_allocate: allocate memory that all processes share. Without a shared area, it comes
+ * from the current memory context. Returns 0 if there is not enough.
  */
 extern uint64 hybrid_team_allocate(HybridTeam *team, Size bytes);
 
-/* hybrid_team_memory: where it is in this process. */
+/* hybrid_team_memory: return the address of such memory in this process. */
 static inline void *
 hybrid_team_memory(const HybridTeam *team, uint64 memory)
 {
@@ -167,40 +174,43 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 	                          : (void *) (uintptr_t) memory;
 }
 
-/* hybrid_team_forget: all of that memory, once nobody looks at it. */
+/* hybrid_team_forget: detach the shared area, once this process no longer uses it. */
 extern void hybrid_team_forget(HybridTeam *team);
 
 /*
- * hybrid_team_give_back: what was freed goes back to the system, after a step that took much.  The C
- * library would keep it, in each process, while others need theirs.
+ * hybrid_team_give_back: return freed memory to the system, after a step that used much. Otherwise
+ * the C library would keep it in each process while others need memory.
  */
 extern void hybrid_team_give_back(void);
 
-/* hybrid_team_disown: what attempts have left, once nothing that they took is needed. */
+/*
+ * hybrid_team_disown: release what hybrid_team_attempt left behind, once nothing that it took is
+ * needed.
+ */
 extern void hybrid_team_disown(HybridTeam *team);
 
 /* build_team.c */
 
 /*
- * hybrid_team_turn: waits until nobody else does what one of the team does at a time.
- * hybrid_team_turn_over: that is done.
+ * hybrid_team_turn: wait for the turn, for work that one process does at a time.
+ * hybrid_team_turn_over: end the turn.
  */
 extern void hybrid_team_turn(HybridTeam *team);
 extern void hybrid_team_turn_over(HybridTeam *team);
 
-/* hybrid_team_next: a piece of this step that nobody has taken. */
+/* hybrid_team_next: take the next free piece of this step. Returns its number. */
 extern int64 hybrid_team_next(HybridTeam *team);
 
 /*
- * hybrid_team_add: numbers of ours to those that all add to, some at a time: who waits for a spinlock
- * does nothing else.  Sums are exact, so it does not matter who comes between.
+ * hybrid_team_add: add this process's numbers to shared sums, a few at a time, because a process
+ * that waits for a spinlock does nothing else. The sums are exact, so their order does not matter.
  */
 extern void hybrid_team_add(slock_t *lock, double *sums, const double *ours, int count);
 
-/* hybrid_team_expect: what hybrid_team_done will count up to; 0: unknown. */
+/* hybrid_team_expect: set the total that hybrid_team_done counts up to; 0: unknown. */
 extern void hybrid_team_expect(HybridTeam *team, int64 rows);
 
-/* hybrid_team_done: so many rows more, or what else the progress of this step counts. */
+/* hybrid_team_done: add rows, or other units of this step, to the progress. */
 extern void hybrid_team_done(HybridTeam *team, int64 rows);
 
 #endif

@@ -1,16 +1,17 @@
 /*
  * check.c
- *		hybrid_index_check(): whether an index says what its table says.
+ *		hybrid_index_check(): checks an index against itself and against its table.
  *
- * Four looks.  The tree: every list is reached once, every page is sane and of one list, counts are
- * right, every code is that of the vector beside it, no heap position is there twice.  The table,
- * under a snapshot taken before the index was read: every row it shows is in the index with the
- * values it has.  The entries: each points to a line pointer in use, or a later row could be taken
- * for an indexed one.  The file: pages that nothing leads to are reported, not damage.
+ * It makes four checks. The tree: every list is reached once, every page is valid and belongs to
+ * one list, counts are right, every code is the code of the vector beside it, and no heap position
+ * occurs twice. The table, under a snapshot taken before the index was read: every visible row is
+ * in the index with the same values. The entries: each points to a line pointer in use, because
+ * otherwise a later row could be taken for an indexed one. The file: pages that nothing leads to
+ * are reported, but are not damage.
  *
  * A lock that excludes VACUUM keeps heap positions from being reused meanwhile, and the snapshot
- * keeps moved lists.  On a standby neither can be had: there the look at line pointers is left out,
- * and what contradicts itself is looked at again.
+ * keeps moved lists from being freed. A standby can have neither. There, line pointers are not
+ * checked, and a contradiction is looked at a second time.
  */
 #include "postgres.h"
 
@@ -63,7 +64,7 @@ hybrid_index_check(PG_FUNCTION_ARGS)
 	int save_context, save_nest;
 
 	memset(&check, 0, sizeof(check));
-	/* the table before the index, as everybody does */
+	/* open the table before the index, as everywhere */
 	if (OidIsValid(heap_oid))
 	{
 		if (!pg_class_ownercheck(heap_oid, GetUserId()))
@@ -136,7 +137,7 @@ check_duplicates(HybridCheck *check)
 	}
 }
 
-/* entry_holds: whether an entry is as it was when it was read. */
+/* entry_holds: return whether an entry is unchanged since it was read. */
 static bool
 entry_holds(HybridCheck *check, const HybridCheckedEntry *entry)
 {
@@ -152,13 +153,13 @@ check_rows(HybridCheck *check, Snapshot snapshot)
 	IndexInfo *info = BuildIndexInfo(check->index);
 	TableScanDesc scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, true);
 
-	/* look at rows by the snapshot, as the second scan of CREATE INDEX CONCURRENTLY does */
+	/* use the snapshot to select rows, as the second scan of CREATE INDEX CONCURRENTLY does */
 	info->ii_Concurrent = true;
-	/* ends the scan, too */
+	/* this also ends the scan */
 	table_index_build_scan(check->heap, check->index, info, true, false, check_row, check, scan);
 }
 
-/* check_row: a row that the snapshot sees and the index's predicate admits. */
+/* check_row: check a row that the snapshot sees and that the index's predicate accepts. */
 static void
 check_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
@@ -211,7 +212,7 @@ same_value(const HybridLayout *layout, const void *a, const void *b)
 	       memcmp(a, b, bytes) == 0;
 }
 
-/* read_entry: the vector into check->vector; false: it is gone. */
+/* read_entry: read the vector into check->vector. Returns false if the entry is gone. */
 static bool
 read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *stored)
 {
@@ -226,7 +227,7 @@ read_entry(HybridCheck *check, const HybridCheckedEntry *entry, HybridStored *st
 	return true;
 }
 
-/* check_pointers: whether the heap has something at the position of each entry. */
+/* check_pointers: check that the heap has a line pointer in use at the position of each entry. */
 static void
 check_pointers(HybridCheck *check)
 {

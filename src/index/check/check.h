@@ -1,6 +1,6 @@
 /*
  * check.h
- *		What the parts of hybrid_index_check() share.
+ *		Shared by the files of hybrid_index_check().
  */
 #ifndef HYBRID_INDEX_CHECK_H
 #define HYBRID_INDEX_CHECK_H
@@ -8,11 +8,11 @@
 #include "index/page/frame.h"
 #include "index/tree/walk.h"
 
-/* HybridCheckedEntry: a live entry of a leaf, and where it is. */
+/* HybridCheckedEntry: a live entry of a leaf, and its location. */
 typedef struct HybridCheckedEntry
 {
 	int64 position; /* hybrid_position() */
-	int64 list;     /* number of the leaf */
+	int64 list;     /* number of the leaf in HybridCheck.leaves */
 	BlockNumber block;
 	int slot;
 } HybridCheckedEntry;
@@ -29,50 +29,56 @@ typedef struct HybridCheck
 	HybridCheckedEntry *entries;
 	Size count;
 	Size allocated;
-	BlockNumber blocks;  /* of the file at the beginning */
-	BlockNumber *owners; /* of each: head of the list that it was met in, or no block */
-	/* room */
-	char *vector;   /* as the index holds it */
-	char *expected; /* the same as the table's row makes it */
+	BlockNumber blocks;  /* blocks of the file at the beginning */
+	BlockNumber *owners; /* per block: head of the list it was found in, or InvalidBlockNumber */
+	/* working memory */
+	char *vector;   /* a vector as the index stores it */
+	char *expected; /* the same vector as formed from the table's row */
 	float *widened;
 	float *place;
 	float *rotated;
-	uint8 *codes; /* of a block whose codes have pages of their own */
+	uint8 *codes; /* codes of a block that has them on separate pages */
 	uint8 *bits;
 	MemoryContext row_context;
 } HybridCheck;
 
-/* HybridCheckedList: the list that is looked at. */
+/* HybridCheckedList: the list that is checked. */
 typedef struct HybridCheckedList
 {
 	const HybridWalked *walked;
 	int64 number; /* in its level */
 	int level;
-	bool known;              /* its centroid is */
-	float *centroid;         /* NULL: the centre */
-	float *rotated_centroid; /* NULL: the centre */
+	bool known;              /* its centroid is known */
+	float *centroid;         /* NULL: the center */
+	float *rotated_centroid; /* NULL: the center */
 } HybridCheckedList;
 
-/* check_tree.c: the tree and the pages of its lists; what entries it has; the leaves. */
+/*
+ * hybrid_check_tree (check_tree.c): check the tree and the pages of its lists, and collect the
+ * leaves and their live entries.
+ */
 extern void hybrid_check_tree(HybridCheck *check);
 
 /*
- * hybrid_check_holds: whether there still is a live entry with this TID, or link, in a slot of a list.
+ * hybrid_check_holds: return whether a slot of a list still has a live entry with this TID or link.
  */
 extern bool hybrid_check_holds(HybridCheck *check, const HybridLink *list, int level,
                                BlockNumber block, int slot, const ItemPointerData *tid);
 
-/* hybrid_check_copy: a page of a list, copied. */
+/* hybrid_check_copy: copy a page of a list. */
 extern void hybrid_check_copy(HybridCheck *check, const HybridLink *list, int level,
                               BlockNumber block, Page copy);
 
-/* check_entry.c: the live entries of a list page, of which `page` is a copy. */
+/*
+ * hybrid_check_entries (check_entry.c): check the live entries of a list page. `page` is a copy of
+ * the page.
+ */
 extern void hybrid_check_entries(HybridCheck *check, const HybridCheckedList *list,
                                  BlockNumber block, Page page);
 
 /*
- * check_file.c: the meta page's notes on moved lists, and a NOTICE where pages of the file belong to
- * nothing.
+ * hybrid_check_file (check_file.c): check the meta page, and raise a NOTICE if the file has pages
+ * that belong to nothing.
  */
 extern void hybrid_check_file(HybridCheck *check);
 

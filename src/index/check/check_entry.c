@@ -1,9 +1,9 @@
 /*
  * check_entry.c
- *		The entries of a list page: whether vector, norm, code and factors belong together.
+ *		Checks the entries of a list page: vector, norm, code and factors must match.
  *
- * The page was copied, and pages that it names are read after it.  What an entry says cannot change
- * while it lives, so a contradiction counts if the entry is still there.
+ * The page was copied, and the pages that it names are read after it. A live entry never changes,
+ * so a contradiction counts if the entry still exists.
  */
 #include "postgres.h"
 
@@ -62,7 +62,7 @@ hybrid_check_entries(HybridCheck *check, const HybridCheckedList *list, BlockNum
 	}
 }
 
-/* read_codes: check->codes of the one block of a list page. */
+/* read_codes: read the codes of the only block of a list page into check->codes. */
 static void
 read_codes(HybridCheck *check, const HybridCheckedList *list, Page page)
 {
@@ -81,7 +81,7 @@ read_codes(HybridCheck *check, const HybridCheckedList *list, Page page)
 	}
 }
 
-/* fault_of_entry: NULL: none. */
+/* fault_of_entry: return what is wrong with an entry, or NULL. */
 static const char *
 fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int slot)
 {
@@ -95,7 +95,7 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	if (!ItemPointerIsValid(&entries->tid[row]))
 		return list->level == 0 ? "has an entry with an invalid heap position"
 		                        : "has an entry without a list";
-	/* not a number where squares overflow */
+	/* the radius may be NaN, where squares overflow */
 	if (shape->radius && hybrid_block_radii(entries)[row] < 0)
 		return "has a list with a negative radius";
 
@@ -116,7 +116,10 @@ fault_of_entry(HybridCheck *check, const HybridCheckedList *list, Page page, int
 	return list->known ? fault_of_code(check, list, page, slot, &stored) : NULL;
 }
 
-/* fault_of_code: the vector is in check->widened. */
+/*
+ * fault_of_code: return what is wrong with an entry's code, or NULL. The vector is in
+ * check->widened.
+ */
 static const char *
 fault_of_code(HybridCheck *check, const HybridCheckedList *list, Page page, int slot,
               const HybridStored *stored)

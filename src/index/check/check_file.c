@@ -1,8 +1,9 @@
 /*
  * check_file.c
- *		The meta page's notes, and pages of the file that nothing leads to.
+ *		Checks the meta page, and finds pages of the file that nothing leads to.
  *
- * A crash in the middle of a split leaves new pages that nobody names: no damage, but room lost.
+ * A crash in the middle of a split leaves new pages that nothing names. They are not damage, only
+ * lost space.
  */
 #include "postgres.h"
 
@@ -18,7 +19,7 @@
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
 
-/* Stray: a page that belongs to a list that was not met. */
+/* Stray: a page of a list that was not found in the tree. */
 typedef struct Stray
 {
 	BlockNumber block;
@@ -93,7 +94,7 @@ hybrid_check_file(HybridCheck *check)
 				 "harmless, and VACUUM frees them.")));
 }
 
-/* check_meta: the curve, and the lists that were moved. */
+/* check_meta: check the curve and the ring of moved lists. */
 static void
 check_meta(HybridCheck *check)
 {
@@ -108,7 +109,7 @@ check_meta(HybridCheck *check)
 	hybrid_page_check(check->index, BufferGetPage(buffer), HYBRID_META_BLOCK, HYBRID_PAGE_META);
 	memcpy(image.data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	/* after the page: nothing on it can be newer */
+	/* read after the page, so nothing on the page can be newer */
 	next = ReadNextFullTransactionId();
 
 	if (meta->curve_size > HYBRID_CURVE_POINTS)
@@ -137,7 +138,7 @@ check_meta(HybridCheck *check)
 		const HybridMovedList *moved = &meta->moved[(meta->moved_first + i) % HYBRID_MOVED_LISTS];
 		HybridLink list = {moved->head, moved->generation};
 
-		/* its pages may be something else by now, but not that list */
+		/* the pages may have been reused, but not for that same list */
 		if (moved->head >= RelationGetNumberOfBlocks(check->index) ||
 		    moved->head == HYBRID_META_BLOCK || FullTransactionIdFollows(moved->since, next) ||
 		    has_head(check, &list, HYBRID_LIST_LIVE))
@@ -145,7 +146,7 @@ check_meta(HybridCheck *check)
 	}
 }
 
-/* has_head: whether a list exists, in this state. */
+/* has_head: return whether a list exists and is in this state. */
 static bool
 has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 {
@@ -164,7 +165,10 @@ has_head(HybridCheck *check, const HybridLink *list, uint16 state)
 	return has;
 }
 
-/* is_stray: whether a page is neither free nor of a moved list; empty, or of which list. */
+/*
+ * is_stray: return whether a page is neither free nor part of a moved list. Sets *empty if it was
+ * never written, else *list to its list.
+ */
 static bool
 is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 {
@@ -179,7 +183,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	{
 		const HybridPageSpecial *special;
 
-		/* any kind will do, so long as the page is one of ours */
+		/* any kind of page, as long as the index wrote it */
 		if (PageGetPageSize(page) != BLCKSZ ||
 		    ((PageHeader) page)->pd_special != BLCKSZ - MAXALIGN(sizeof(HybridPageSpecial)) ||
 		    hybrid_special(page)->page_id != HYBRID_PAGE_ID)
@@ -195,13 +199,13 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 	UnlockReleaseBuffer(buffer);
 	if (*empty)
 		return GetRecordedFreeSpace(check->index, block) == 0;
-	/* of a centre that was replaced */
+	/* a page of a center that was replaced */
 	if (!is_free && !BlockNumberIsValid(list->head))
 		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTRE_GENERATION});
 	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);
 }
 
-/* list_keys: of all lists that the tree has now, sorted. */
+/* list_keys: return the keys of all lists of the current tree, sorted. */
 static uint64 *
 list_keys(HybridCheck *check, int64 *count)
 {
@@ -237,7 +241,7 @@ list_keys(HybridCheck *check, int64 *count)
 	return keys;
 }
 
-/* names_page: whether a page has become one of a list since the list was looked at. */
+/* names_page: return whether a list names a page now, and so got it since it was read. */
 static bool
 names_page(HybridCheck *check, const HybridLink *list, BlockNumber block)
 {

@@ -1,10 +1,10 @@
 /*
  * check_tree.c
- *		The lists of an index: whether every one is reached once, and its pages are its own.
+ *		Checks the lists of an index: each must be reached once, and its pages must be its own.
  *
- * The tree is read once, from the root down.  A list may be moved after its name was read; it keeps
- * its entries then, and says where they went.  What it keeps is checked: rows that came later are
- * none that the snapshot sees.
+ * The tree is read once, from the root down. A list may be moved after its name was read. It then
+ * keeps its entries and names the lists that have them now. The entries that it keeps are checked:
+ * the snapshot does not see rows that came later.
  */
 #include "postgres.h"
 
@@ -118,7 +118,7 @@ hybrid_check_copy(HybridCheck *check, const HybridLink *list, int level, BlockNu
 	UnlockReleaseBuffer(buffer);
 }
 
-/* own_frame: the meta page and those of the centre belong to no list. */
+/* own_frame: record that the meta page and the pages of the center belong to no list. */
 static void
 own_frame(HybridCheck *check)
 {
@@ -133,7 +133,7 @@ own_frame(HybridCheck *check)
 		Size length;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* hybrid_frame_open has read it: it is not empty */
+		/* hybrid_frame_open has read the page, so it is not empty */
 		length = ((PageHeader) BufferGetPage(buffer))->pd_lower - SizeOfPageHeaderData;
 		UnlockReleaseBuffer(buffer);
 		own(check, block++, &meta);
@@ -141,7 +141,7 @@ own_frame(HybridCheck *check)
 	}
 }
 
-/* check_list: all of one list. */
+/* check_list: check one list completely. */
 static void
 check_list(HybridCheck *check, HybridCheckedList *list)
 {
@@ -182,7 +182,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	}
 }
 
-/* read_centroid: as the list above has it, unless that has another list there now. */
+/* read_centroid: read the centroid from the list above, unless that entry is gone. */
 static void
 read_centroid(HybridCheck *check, HybridCheckedList *list)
 {
@@ -209,7 +209,7 @@ read_centroid(HybridCheck *check, HybridCheckedList *list)
 	hy_rotation_apply(check->frame.rotation, list->centroid, list->rotated_centroid);
 }
 
-/* check_head: what a list's first page says of the list. */
+/* check_head: check the state of a list, in its first page. */
 static void
 check_head(HybridCheck *check, const HybridCheckedList *list, Page page)
 {
@@ -222,7 +222,10 @@ check_head(HybridCheck *check, const HybridCheckedList *list, Page page)
 		          list->walked->link.head);
 }
 
-/* check_moved: a list that was found by its name was moved afterwards, or the name would be gone. */
+/*
+ * check_moved: check a moved list. It must have been moved after its name was read, so the name
+ * must be gone.
+ */
 static void
 check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListPage *content)
 {
@@ -248,14 +251,14 @@ check_moved(HybridCheck *check, const HybridCheckedList *list, const HybridListP
 	{
 		if (BlockNumberIsValid(content->forward[i].head))
 			(void) is_moved(check, &content->forward[i], list->level);
-		/* a root whose only child took its place has nothing on its own level to name */
+		/* the old root has no list of its own level to name, once its only child has replaced it */
 		else if (i == 0 && BlockNumberIsValid(walked->above.head))
 			corrupted(check, &walked->link, "has a moved list without its new location",
 			          walked->link.head);
 	}
 }
 
-/* is_moved: whether a list is; raises where there is none. */
+/* is_moved: return whether a list was moved. Raises an error if there is no such list. */
 static bool
 is_moved(HybridCheck *check, const HybridLink *list, int level)
 {
@@ -268,7 +271,7 @@ is_moved(HybridCheck *check, const HybridLink *list, int level)
 	return content->state == HYBRID_LIST_MOVED;
 }
 
-/* check_page: counts and masks of a list page, and the pages that it names. */
+/* check_page: check the counts and masks of a list page, and the pages that it names. */
 static void
 check_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, Page page)
 {
@@ -318,7 +321,7 @@ check_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block,
 	}
 }
 
-/* check_codes_page: page number `number` of a list page's codes. */
+/* check_codes_page: check page number `number` of a list page's codes. */
 static void
 check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int number)
 {
@@ -336,7 +339,10 @@ check_codes_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber 
 	UnlockReleaseBuffer(buffer);
 }
 
-/* check_vectors_page: page number `part` of a vector's, or 0; with at least as many vectors as needed. */
+/*
+ * check_vectors_page: check page number `part`, from 0, of the pages of a vector. Page 0 must have
+ * at least `needed` vectors.
+ */
 static void
 check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, int part,
                    int needed)
@@ -372,7 +378,7 @@ check_vectors_page(HybridCheck *check, const HybridCheckedList *list, BlockNumbe
 	UnlockReleaseBuffer(buffer);
 }
 
-/* check_values: the pieces of a list page, and the VALUES pages that have them. */
+/* check_values: check the pieces of a list page, and the VALUES pages that contain them. */
 static void
 check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber block, Page page)
 {
@@ -400,7 +406,7 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 		                          directory[i], check->strategy);
 		hybrid_page_check(check->index, BufferGetPage(buffer), directory[i], HYBRID_PAGE_VALUES);
 		header = (PageHeader) BufferGetPage(buffer);
-		/* bytes that no entry names may be behind what is needed */
+		/* bytes that no entry names may follow the last one that is needed */
 		if (header->pd_upper != header->pd_special ||
 		    header->pd_lower < SizeOfPageHeaderData + needed[i])
 			corrupted(check, &list->walked->link, "has a page that lacks values", directory[i]);
@@ -409,7 +415,7 @@ check_values(HybridCheck *check, const HybridCheckedList *list, BlockNumber bloc
 	pfree(needed);
 }
 
-/* check_bounds: so many bytes after the header, and so many before the special space. */
+/* check_bounds: check the number of bytes after the header and before the special space. */
 static void
 check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size upper)
 {
@@ -424,7 +430,10 @@ check_bounds(HybridCheck *check, Page page, BlockNumber block, Size lower, Size 
 		                errhint("REINDEX it.")));
 }
 
-/* check_counts: what the head says of the chain, at a moment when nobody changes it. */
+/*
+ * check_counts: check the head's totals against the chain. Repeats while other sessions change the
+ * list, up to 100 times.
+ */
 static void
 check_counts(HybridCheck *check, const HybridCheckedList *list)
 {
@@ -464,7 +473,10 @@ check_counts(HybridCheck *check, const HybridCheckedList *list)
 	}
 }
 
-/* own: no page belongs to two lists, and no list is reached twice. */
+/*
+ * own: record the owner of a page. A page must not belong to two lists, and no list may be reached
+ * twice.
+ */
 static void
 own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 {
@@ -473,7 +485,7 @@ own(HybridCheck *check, BlockNumber block, const HybridLink *list)
 	/* added since */
 	if (block >= check->blocks)
 		return;
-	/* on a standby pages may be replaced under who reads them */
+	/* on a standby, replay may reuse pages while they are read */
 	if (BlockNumberIsValid(check->owners[block]) && !RecoveryInProgress())
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" uses block %u twice",

@@ -1,29 +1,31 @@
 /*
  * index_measure.c
- *		hybrid_index_measure(): the recall that an index has for the caller's own queries, and an index that goes by them.
+ *		hybrid_index_measure(): measures the recall of an index for the caller's own queries, and
+ *		can calibrate the index by them.
  *
- * The exact answers come from hybrid_knn. Each query then goes through the planner and the executor, once for each
- * target, as a statement of the caller would:
+ * The exact answers come from hybrid_knn. Each query then goes through the planner and the
+ * executor, once for each target recall, as the caller's own statement would:
  *
  *		SELECT v <-> $1 FROM t ORDER BY v <-> $1 LIMIT k
  *
- * Settings rule out every plan but an index scan, and the cost estimate rules out every index but this one. The work
- * of each search is what hybrid_last_scan() would report of it.
+ * Settings rule out every plan but an index scan, and the cost estimate rules out every index but
+ * this one. The work of each search is what hybrid_last_scan() would report for it.
  *
- * Both searches run with the rights of the caller and on the snapshot of the calling statement. So they see the same
- * rows: where row security applies, those that the caller may see.
+ * Both searches run with the rights of the caller and on the snapshot of the calling statement. So
+ * they see the same rows. Under row security, these are the rows that the caller may see.
  *
- * Of the exact answer only the number of rows and the largest distance are kept. A row that is as near as that counts
- * as found, whichever of several rows at this distance the exact answer has.
+ * Of the exact answer, only the number of rows and the largest distance are kept. A row at most
+ * that far away counts as found, even if the exact answer has another row at the same distance.
  *
- * With keep, the recall curve of the index is first measured on these queries (recalibrate.c).  They count once each,
- * however often they are given: copies say nothing of queries that are yet to come.  What the caller may see does
- * not matter there: all entries of the index do, as in VACUUM.
+ * With keep, the recall curve of the index is first measured on these queries (recalibrate.c). Each
+ * different query counts once, however often it is given: copies say nothing about future queries.
+ * This curve is measured on all entries of the index, as in VACUUM, whatever rows the caller may
+ * see.
  *
- * Who keeps holds the table's lock in the mode that VACUUM holds it in, from before the index is opened to when the
- * curve is written.  So VACUUM, which would measure a curve, too, or make another tree while this one is measured,
- * comes before or after, and so does anybody else who keeps.  Inserts and their splits go on.  The lock is given up
- * then: the measuring that follows changes nothing, and VACUUM need not wait for it.
+ * With keep, the function holds the table's lock in the mode that VACUUM uses, from before the
+ * index is opened until the curve is written. So VACUUM, which could measure a curve or replace the
+ * tree, runs before or after, and so does another call with keep. Inserts and their splits go on.
+ * The lock is then released: the remaining work changes nothing, and VACUUM need not wait for it.
  */
 #include "postgres.h"
 
@@ -68,35 +70,36 @@
 /* Nearest: the exact answer to a query. */
 typedef struct Nearest
 {
-	int64 rows; /* k, or fewer where there are fewer rows with a distance */
+	int64 rows; /* k, or fewer if fewer rows have a distance */
 	double farthest;
 } Nearest;
 
-/* Measure: an index and the queries that it is measured by. */
+/* Measure: an index and the queries to measure it with. */
 typedef struct Measure
 {
 	Relation table;
 	Relation index;
 	HybridIndex open;
-	const char *schema; /* of the extension, quoted */
-	const char *from;   /* the table, and the condition of a partial index */
-	Oid array_type;     /* of the queries, after a cast to the type of the column */
+	const char *schema; /* schema of the extension, quoted */
+	const char *from;   /* the table, and the condition of a partial index, as SQL */
+	Oid array_type;     /* type of the query array, after the cast to the column's type */
 	Datum array;
-	Datum *queries; /* its elements */
+	Datum *queries; /* elements of the array */
 	int count;
 	int32 k;
 	bool keep;
-	const void **kept; /* queries, detoasted: each once, and without those that have no distances */
+	/* detoasted queries, without duplicates and without those that have no distances */
+	const void **kept;
 	int kept_count;
-	Nearest *nearest; /* of each query */
+	Nearest *nearest; /* one per query */
 	SPIPlanPtr plan;  /* $1: a query, $2: the largest distance of its exact answer */
 } Measure;
 
-/* Sums: of the searches for one target. */
+/* Sums: totals over the searches for one target recall. */
 typedef struct Sums
 {
 	int64 judged; /* queries whose exact answer has rows */
-	int64 low;    /* of these, with LOW_RECALL or less */
+	int64 low;    /* of these, queries with a recall of at most LOW_RECALL */
 	double recall;
 	double lists;
 	double rows;
@@ -137,7 +140,7 @@ hybrid_index_measure(PG_FUNCTION_ARGS)
 		check_keeper(PG_GETARG_OID(0));
 	InitMaterializedSRF(fcinfo, 0);
 	open_relations(&measure, PG_GETARG_OID(0));
-	/* all that is allocated from here on goes with SPI_finish */
+	/* SPI_finish frees everything allocated from here on */
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
 	measure.schema =
@@ -178,18 +181,18 @@ check_arguments(FunctionCallInfo fcinfo)
 		                errmsg("k must be at least 1, not %d", PG_GETARG_INT32(2))));
 }
 
-/* check_keeper: raises unless the caller owns the index and may write to it now. */
+/* check_keeper: raise an error unless the caller owns the index and may write to it now. */
 static void
 check_keeper(Oid oid)
 {
 	PreventCommandDuringRecovery("hybrid_index_measure(keep => true)");
 	PreventCommandIfReadOnly("hybrid_index_measure(keep => true)");
-	/* what is no index is refused when it is opened */
+	/* an OID that is not an index is refused when it is opened */
 	if (OidIsValid(IndexGetRelation(oid, true)) && !pg_class_ownercheck(oid, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, get_rel_name(oid));
 }
 
-/* open_relations: the table before the index, as everybody does. */
+/* open_relations: open the table before the index, as everywhere. */
 static void
 open_relations(Measure *measure, Oid oid)
 {
@@ -213,7 +216,7 @@ open_relations(Measure *measure, Oid oid)
 		                       measure->open.opclass->type->name)));
 }
 
-/* check_index: raises unless it is on a column that the caller may read. */
+/* check_index: raise an error unless the index is on a column that the caller may read. */
 static void
 check_index(const Measure *measure)
 {
@@ -232,7 +235,7 @@ check_index(const Measure *measure)
 		     errdetail("Recall can be measured of indexes on a column of vector or halfvec.")));
 }
 
-/* condition_of: a partial index, as SQL; "" of others. */
+/* condition_of: return the condition of a partial index as SQL, or "" for other indexes. */
 static const char *
 condition_of(const Measure *measure)
 {
@@ -281,7 +284,7 @@ take_queries(Measure *measure, Datum array)
 		cast_queries(measure, type);
 }
 
-/* cast_queries: to what the operator takes. */
+/* cast_queries: cast the queries to the type that the operator takes. */
 static void
 cast_queries(Measure *measure, Oid type)
 {
@@ -297,7 +300,7 @@ cast_queries(Measure *measure, Oid type)
 	(void) elements_of(measure, &measure->queries, &nulls);
 }
 
-/* elements_of: the array of queries; returns how many. */
+/* elements_of: deconstruct the array of queries. Returns their number. */
 static int
 elements_of(const Measure *measure, Datum **elements, bool **nulls)
 {
@@ -313,7 +316,7 @@ elements_of(const Measure *measure, Datum **elements, bool **nulls)
 	return count;
 }
 
-/* choose_kept: raises where the queries are too few. */
+/* choose_kept: fill measure->kept. Raises an error if there are too few different queries. */
 static void
 choose_kept(Measure *measure)
 {
@@ -342,7 +345,10 @@ choose_kept(Measure *measure)
 		             : 0));
 }
 
-/* has_distances: from anything; under cosine a query without a direction has none. */
+/*
+ * has_distances: return whether a query has distances. Under cosine, a query without a direction
+ * has none.
+ */
 static bool
 has_distances(const Measure *measure, const void *query)
 {
@@ -358,13 +364,16 @@ has_distances(const Measure *measure, const void *query)
 	return directed;
 }
 
-/* keep: the index goes by these queries from now on. */
+/* keep: store a curve measured on these queries, and release the table's lock. */
 static void
 keep(const Measure *measure)
 {
 	if (hybrid_recalibrate(measure->index, &measure->open, NULL, measure->kept,
 	                       measure->kept_count))
-		/* The commit of a transaction with an ID waits until the log is on disk, and on a synchronous standby. */
+		/*
+		 * The commit of a transaction with an ID waits until the log is on disk, and on a
+		 * synchronous standby.
+		 */
 		(void) GetTopTransactionId();
 	else
 		ereport(NOTICE,
@@ -373,7 +382,7 @@ keep(const Measure *measure)
 	UnlockRelationOid(RelationGetRelid(measure->table), ShareUpdateExclusiveLock);
 }
 
-/* find_nearest: hybrid_knn's answers. */
+/* find_nearest: get the exact answers from hybrid_knn. */
 static void
 find_nearest(Measure *measure)
 {
@@ -410,7 +419,7 @@ find_nearest(Measure *measure)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* measure_targets: a row of the result for each, ascending. */
+/* measure_targets: put one row per target recall into the result, ascending. */
 static void
 measure_targets(Measure *measure, ReturnSetInfo *result)
 {
@@ -442,7 +451,7 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 	AtEOXact_GUC(true, level);
 }
 
-/* prepare: the search, planned once for all queries. */
+/* prepare: plan the search once for all queries and targets. */
 static void
 prepare(Measure *measure)
 {
@@ -469,7 +478,7 @@ prepare(Measure *measure)
 	measure->plan = SPI_prepare_cursor(text, lengthof(types), types, CURSOR_OPT_GENERIC_PLAN);
 	if (measure->plan == NULL)
 		elog(ERROR, "could not prepare the search: %s", SPI_result_code_string(SPI_result));
-	/* the first search takes the time for the plan, too */
+	/* this first search takes the time for planning, too */
 	(void) search(measure, 0, &unused);
 }
 
@@ -514,7 +523,10 @@ measure_target(const Measure *measure, double target, ReturnSetInfo *result)
 	pfree(ms);
 }
 
-/* search: the number of rows that it finds of the exact answer. */
+/*
+ * search: run one query. Returns the number of rows of the exact answer that it found; *ms is its
+ * time.
+ */
 static int64
 search(const Measure *measure, int query, double *ms)
 {
@@ -542,7 +554,7 @@ search(const Measure *measure, int query, double *ms)
 	return found;
 }
 
-/* set_locally: for as long as the nest level lasts. */
+/* set_locally: change a setting until the current GUC nest level ends. */
 static void
 set_locally(const char *name, const char *value)
 {
@@ -558,7 +570,10 @@ compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* compare_values: of two queries, byte by byte: only whether they differ matters, and the order is the same for the same queries. */
+/*
+ * compare_values: compare two queries byte by byte. Only equality matters, but the order must not
+ * depend on the order of the input.
+ */
 static int
 compare_values(const void *a, const void *b)
 {

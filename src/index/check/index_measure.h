@@ -1,13 +1,16 @@
 /*
  * index_measure.h
- *		The recall that an index has for the caller's own queries.
+ *		The index that hybrid_index_measure() measures, for the planner.
  */
 #ifndef HYBRID_INDEX_INDEX_MEASURE_H
 #define HYBRID_INDEX_INDEX_MEASURE_H
 
 #include "postgres.h"
 
-/* hybrid_measured_index: the only index that plans may use meanwhile; InvalidOid: none is measured. */
+/*
+ * hybrid_measured_index: the only index that plans may use now, or InvalidOid if none is being
+ * measured.
+ */
 extern Oid hybrid_measured_index;
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * stats.c
- *		hybrid_index_stats() and hybrid_index_curve(): what an index holds, and how far searches go in it.
+ *		hybrid_index_stats() and hybrid_index_curve(): the contents of an index, and its recall
+ *		curve.
  *
- * The list pages are read, level by level; they know how many pages of codes and vectors belong to
- * them, so that those need not be read.
+ * The list pages are read, level by level. They name their pages of codes and vectors, so these
+ * need not be read.
  */
 #include "postgres.h"
 
@@ -25,14 +26,14 @@
 #include "index/tree/tree.h"
 #include "index/tree/walk.h"
 
-/* Tally: what was counted. */
+/* Tally: the counts. */
 typedef struct Tally
 {
-	int64 live; /* entries of leaves */
+	int64 live; /* live entries of leaves */
 	int64 dead;
 	int64 leaves;
 	int64 inner;
-	int64 least; /* entries of a leaf */
+	int64 least; /* minimum number of entries of a leaf */
 	int64 most;
 	int64 list_pages;
 	int64 code_pages;
@@ -113,7 +114,10 @@ hybrid_index_curve(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* open_readable: for its owner and those who may scan tables for statistics. */
+/*
+ * open_readable: open an index for its owner or for members of pg_stat_scan_tables; others get an
+ * error.
+ */
 static Relation
 open_readable(Oid oid)
 {
@@ -159,7 +163,10 @@ tally_tree(Tally *tally, Relation index, const HybridIndex *open, const HybridTr
 	}
 }
 
-/* tally_list: its pages, and what is dead in a leaf; returns how many entries live. */
+/*
+ * tally_list: count the pages of a list, and the dead entries of a leaf. Returns its number of live
+ * entries.
+ */
 static int64
 tally_list(Tally *tally, Relation index, const HybridLayout *layout, const HybridLink *list,
            int level)
@@ -186,7 +193,7 @@ tally_list(Tally *tally, Relation index, const HybridLayout *layout, const Hybri
 	return live;
 }
 
-/* tally_pages: a list page and those that it names; returns how many they are. */
+/* tally_pages: count a list page and the pages that it names. Returns their number. */
 static int64
 tally_pages(Tally *tally, const HybridListLayout *shape, Page page)
 {
@@ -209,8 +216,8 @@ tally_pages(Tally *tally, const HybridListLayout *shape, Page page)
 }
 
 /*
- * tally_moved: the pages of lists that wait until nobody reads them.  The meta page remembers so many;
- * where there may be more, the file is looked through.
+ * tally_moved: count the pages of moved lists that are not freed yet. The ring in the meta page
+ * lists them. If the ring is full, there may be more, so the whole file is read.
  */
 static void
 tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
@@ -240,7 +247,7 @@ tally_moved(Tally *tally, Relation index, const HybridLayout *layout)
 	}
 }
 
-/* tally_moved_in_file: the same, by the heads of lists that say that they were moved. */
+/* tally_moved_in_file: the same, by reading the heads of all moved lists in the file. */
 static void
 tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
 {
@@ -269,7 +276,7 @@ tally_moved_in_file(Tally *tally, Relation index, const HybridLayout *layout)
 	FreeAccessStrategy(strategy);
 }
 
-/* moved_list_pages: 0 when somebody has taken them. */
+/* moved_list_pages: return the number of pages of a moved list, or 0 if they have been reused. */
 static int64
 moved_list_pages(Relation index, const HybridLayout *layout, const HybridLink *list)
 {
@@ -324,7 +331,7 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Int32GetDatum(tree->height + 1);
 	values[i++] = Int64GetDatum(tally->leaves);
 	values[i++] = Int64GetDatum(tally->inner);
-	/* one list of all rows has no size that it is split at */
+	/* an index of one list has no size at which the list is split */
 	nulls[i] = !open->coded;
 	values[i++] = Int32GetDatum(open->list_size);
 	values[i++] = Int64GetDatum(tally->least);

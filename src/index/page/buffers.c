@@ -1,6 +1,6 @@
 /*
  * buffers.c
- *		Pages found without the buffer table, and fetched ahead.
+ *		Find pages without the buffer table, and prefetch them.
  */
 #include "postgres.h"
 
@@ -12,10 +12,10 @@
 
 #include "index/page/buffers.h"
 
-#define REMEMBERED 65536 /* pages, a power of two */
-#define LINE 64          /* bytes that memory is fetched by */
+#define REMEMBERED 65536 /* pages remembered, a power of two */
+#define LINE 64          /* bytes of a cache line */
 
-/* Remembered: where a page was; only a hint. */
+/* Remembered: the buffer that a page was in; only a hint. */
 typedef struct Remembered
 {
 	Oid file;
@@ -34,7 +34,7 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	Remembered *at;
 	Buffer buffer;
 
-	/* what is no block is a new one to ReadBuffer */
+	/* ReadBuffer would extend the file: InvalidBlockNumber is P_NEW */
 	if (!BlockNumberIsValid(block))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" refers to a page that does not exist",
@@ -48,7 +48,9 @@ hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strat
 	if (at->block == block && at->file == index->rd_node.relNode && BufferIsValid(at->buffer) &&
 	    ReadRecentBuffer(index->rd_node, MAIN_FORKNUM, block, at->buffer))
 	{
-		/* which counts for EXPLAIN, but not for the relation, which it does not know */
+		/*
+		 * ReadRecentBuffer counts the hit for EXPLAIN, but not for the relation, which it is not given
+		 */
 		pgstat_count_buffer_read(index);
 		pgstat_count_buffer_hit(index);
 		return at->buffer;
@@ -90,7 +92,7 @@ hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item)
 	     (ItemPointerGetOffsetNumber(tid) - 1) % MaxHeapTuplesPerPage * sizeof(ItemIdData);
 	if (item)
 	{
-		/* nobody keeps the page from being another one by now: then this is of no use, and no harm */
+		/* another page may be in the buffer by now: then the prefetch is useless, but harmless */
 		__builtin_prefetch(page + ((const volatile ItemIdData *) id)->lp_off % BLCKSZ);
 		return;
 	}
@@ -107,7 +109,7 @@ hybrid_buffer_guess(Relation index, BlockNumber block)
 	return at == NULL ? NULL : (const char *) BufferGetPage(at->buffer);
 }
 
-/* guess: where a page was, or NULL: nobody knows. */
+/* guess: return the buffer that a page was in, or NULL if it is not known. */
 static const Remembered *
 guess(Relation index, BlockNumber block)
 {
@@ -116,7 +118,7 @@ guess(Relation index, BlockNumber block)
 	if (remembered == NULL || !BlockNumberIsValid(block))
 		return NULL;
 	at = place_of(index, block);
-	/* a local buffer's page may not even exist */
+	/* the page of a local buffer may not even be allocated */
 	if (at->block != block || at->file != index->rd_node.relNode || at->buffer <= 0)
 		return NULL;
 	return at;

@@ -1,11 +1,11 @@
 /*
  * buffers.h
- *		Pages that a search reads again and again, found without the buffer table, and fetched ahead.
+ *		Find frequently read pages without the buffer table, and prefetch them.
  *
- * A search reads thousands of pages in an order that no prefetcher of the processor foresees, and
- * most of its time would go by waiting for memory: for the buffer table, the buffer's header, the
- * page.  A backend remembers in which buffer it found a page; if it is still there (which
- * ReadRecentBuffer checks), nothing is looked up, and what will be read soon can be asked for while
+ * A search reads thousands of pages in an order that no hardware prefetcher can predict. Most of its
+ * time would go into waiting for memory: the buffer table, the buffer header, the page. A backend
+ * therefore remembers in which buffer it found each page. If the page is still there, which
+ * ReadRecentBuffer checks, no lookup is needed. Pages that will be read soon can be prefetched while
  * something else is computed.
  */
 #ifndef HYBRID_INDEX_BUFFERS_H
@@ -16,23 +16,25 @@
 #include "storage/bufmgr.h"
 #include "utils/relcache.h"
 
-/* hybrid_buffer_read: the page, pinned; index_corrupted where the block is none. */
+/* hybrid_buffer_read: return the page, pinned. Raises index_corrupted if block is InvalidBlockNumber. */
 extern Buffer hybrid_buffer_read(Relation index, BlockNumber block, BufferAccessStrategy strategy);
 
 /*
- * hybrid_buffer_expect: the header of the page, and `bytes` from `offset` on, will be read soon.
+ * hybrid_buffer_expect: prefetch the buffer header, the page header and `bytes` bytes from `offset` on.
+ * The page will be read soon.
  */
 extern void hybrid_buffer_expect(Relation index, BlockNumber block, Size offset, Size bytes);
 
 /*
- * hybrid_buffer_guess: where that page lay when it was read last, for who fetches memory ahead: something
- * else may lie there by now.  NULL: nobody knows, or there is no such block.
+ * hybrid_buffer_guess: return the address that the page had when it was read last, for prefetching only.
+ * Another page may be there by now. Returns NULL if the address is not known or there is no such block.
  */
 extern const char *hybrid_buffer_guess(Relation index, BlockNumber block);
 
 /*
- * hybrid_buffer_expect_row: a row of a table will be read soon: its page's header and its item; and then,
- * when these have come, the row itself.
+ * hybrid_buffer_expect_row: prefetch a table row that will be read soon. Call it first without `item`,
+ * to fetch the page header and the item pointer. Call it again with `item` when these have arrived, to
+ * fetch the row.
  */
 extern void hybrid_buffer_expect_row(Relation heap, const ItemPointerData *tid, bool item);
 

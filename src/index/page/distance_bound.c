@@ -1,24 +1,23 @@
 /*
  * distance_bound.c
- *		How near a vector can be when only its rounded copy was measured.
+ *		Bounds of the distance to a vector of which only the rounded copy was measured.
  *
  * With x the vector as given, s as stored, e >= |x - s| and q the query:
  *
  *		L2			|q - x| >= |q - s| - e						(triangle inequality)
  *		L1			|q - x|_1 >= |q - s|_1 - sqrt(dims) e
  *		ip			<q,x> <= <q,s> + |q| e						(Cauchy-Schwarz)
- *		cosine		the angle between q and x is that between q and s less at most b, the one between x
- *					and s: cos(q,x) <= cos(q,s) cos b + sin(q,s) sin b where cos(q,s) <= cos b;
+ *		cosine		the angle between q and x is at least the one between q and s less b, the angle between
+ *					x and s: cos(q,x) <= cos(q,s) cos b + sin(q,s) sin b where cos(q,s) <= cos b;
  *					sin b <= r = e/|x|, |x| >= |s| - e, as long as r < 1
  *
- * Both distances are computed: the canonical reduction errs by at most 1e-6 of the sum of the
- * terms' magnitudes, so each bound gives away at least twice that, and something absolute for sums
- * that underflow.  Where the computed distance is not finite, or the norms are so small that
- * nothing is known, the bound is the smallest distance there is.  So it is for an inner product
- * that may leave the range of fp32 where the vector as given is multiplied: that would be minus
- * infinity, while a sum of squares or magnitudes that overflows is above every bound.  The executor
- * compares with the true distance anyway: a loose bound costs time, a tight one that is wrong costs
- * the query.
+ * Both distances are computed in floating point. The canonical reduction errs by at most 1e-6 of the sum
+ * of the magnitudes of the terms. Each bound therefore allows for at least twice that, and for an
+ * absolute error in sums that underflow. Where the computed distance is not finite, or the norms are too
+ * small, the bound is the smallest possible distance. The same holds for an inner product that may leave
+ * the range of fp32 when it is computed from the original vector. It would be minus infinity, whereas a
+ * sum of squares or magnitudes that overflows is above every bound. The executor compares true distances
+ * anyway. A loose bound costs time, but a bound that is too tight makes the result of the query wrong.
  */
 #include "postgres.h"
 
@@ -30,7 +29,7 @@
 
 #define REL 2e-6   /* twice the relative error of a canonical sum */
 #define ABS 1e-17  /* above the square root of 16,000 underflown squares */
-#define TINY 1e-12 /* lengths below it make cosines meaningless in fp32 sums */
+#define TINY 1e-12 /* cosines of shorter vectors are meaningless in fp32 sums */
 
 static double turned(double distance, double sine, bool towards);
 static double lost_angle(float norm, float residual);
@@ -69,7 +68,7 @@ hybrid_lower_bound(const HybridProbe *query, double distance, float norm, float 
 			return Max(lower * (1 - REL) - ABS, 0);
 		case HY_METRIC_IP:
 			stored = sqrt((double) norm) * (1 + REL) + ABS;
-			/* no part of the sum has a greater magnitude than |q| |x| */
+			/* no partial sum has a greater magnitude than |q| |x| */
 			if (query->norm * (stored + e) > FLT_MAX / 2)
 				return -INFINITY;
 			return distance - query->norm * (e + 2 * REL * (stored + e)) - ABS;
@@ -119,7 +118,7 @@ hybrid_loss_cover(HyMetric metric, HybridLoss *loss, float norm, float residual)
 		return;
 	if (metric != HY_METRIC_COSINE)
 	{
-		/* none of the other bounds rises with one of them */
+		/* every other bound is monotonic in both, so the maxima cover all rows */
 		loss->norm = Max(loss->norm, norm);
 		loss->residual = Max(loss->residual, residual);
 	}
@@ -141,14 +140,15 @@ hybrid_lost(HyMetric metric, float norm, float residual)
 }
 
 /*
- * turned: the cosine distance of what lies away from what has this one by an angle with this sine, towards
- * the query or away from it; less, or more, by what rounding may have done to the distance.
+ * turned: return the cosine distance after turning the vector by an angle with this sine, towards the
+ * query or away from it. An allowance for the rounding of the distance is subtracted when turning
+ * towards the query, and added when turning away.
  */
 static double
 turned(double distance, double sine, bool towards)
 {
 	double error = 4 * REL, cosine = 1 - distance, turn = sqrt(1 - sine * sine);
-	/* of the angle to the query: for a distance that rounding made too small, as far as it matters */
+	/* sine of the angle to the query, not too small even where rounding made the distance too small */
 	double side = sqrt(Max((distance + error) * (2 - distance + error), 0));
 
 	if (towards)
@@ -156,7 +156,10 @@ turned(double distance, double sine, bool towards)
 	return cosine <= -turn ? 2 : 1 - (cosine * turn - Min(side, 1) * sine) + 2 * error;
 }
 
-/* lost_angle: at least the sine of the angle between a vector and its copy; 1: nothing is known. */
+/*
+ * lost_angle: return an upper bound of the sine of the angle between a vector and its copy; 1: not
+ * known.
+ */
 static double
 lost_angle(float norm, float residual)
 {

@@ -1,6 +1,6 @@
 /*
  * entry.c
- *		From a value of the table to what the index stores of it.
+ *		Make index entries from values of the table.
  */
 #include "postgres.h"
 

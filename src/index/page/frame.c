@@ -1,6 +1,6 @@
 /*
  * frame.c
- *		From stored vectors to places, and from places to codes.
+ *		Compute places from stored vectors, and codes from places.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "index/page/frame.h"
 
-/* CachedRotation: rotations follow from dims and seed alone, so that a backend needs few. */
+/* CachedRotation: a rotation depends on dims and seed only, so a backend needs few of them. */
 typedef struct CachedRotation
 {
 	uint64 seed;
@@ -127,7 +127,7 @@ hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated
 	return hy_norm_sq(HY_F32, from, padded);
 }
 
-/* read_centre: the centre begins at that block and goes on in those that follow. */
+/* read_centre: read the center, which begins at that block and continues in the following blocks. */
 static void
 read_centre(Relation index, int dims, BlockNumber block, float *centre)
 {

@@ -1,10 +1,10 @@
 /*
  * frame.h
- *		Where vectors are when codes are made of them: the frame of an index.
+ *		Coordinates in which codes are made: the frame of an index.
  *
- * The place of a vector is itself (under cosine its direction) relative to the centre of the index;
- * codes are made of places rotated.  The centroids that inner lists store are places.  The root's
- * centroid is the centre, the place 0.
+ * The place of a vector is the vector (under cosine, its direction) minus the center of the index. Codes
+ * are made of rotated places. Inner lists store centroids as places. The centroid of the root is the
+ * center, whose place is 0.
  */
 #ifndef HYBRID_INDEX_FRAME_H
 #define HYBRID_INDEX_FRAME_H
@@ -19,35 +19,37 @@ typedef struct HybridFrame
 	HyMetric metric;
 	const HybridLayout *layout;
 	const HyRotation *rotation;
-	const float *centre; /* dims, or NULL: the origin */
-	float *residual;     /* padded: room */
-	float *zeros;        /* padded: the centre's own place */
-	uint8 *bits;         /* room for the bits of one row */
+	const float *centre; /* dims; NULL: the origin */
+	float *residual;     /* padded: scratch space */
+	float *zeros;        /* padded: the place of the center */
+	uint8 *bits;         /* scratch space for the bits of one row */
 } HybridFrame;
 
-/* hybrid_rotation: the rotation for so many dims; kept until the backend ends. */
+/*
+ * hybrid_rotation: return the rotation for this number of dimensions. It lives until the backend ends.
+ */
 extern const HyRotation *hybrid_rotation(int dims, uint64 seed);
 
 /*
- * hybrid_frame_init: in the current memory context; centre (dims, or NULL) and index stay the
- * caller's.
+ * hybrid_frame_init: initialize a frame in the current memory context. centre (dims, or NULL) and index
+ * stay the caller's.
  */
 extern void hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *centre);
 
-/* hybrid_frame_open: with the centre that the tree names, read from the index. */
+/* hybrid_frame_open: initialize a frame with the center at this block, which is read from the index. */
 extern void
 hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber centre);
 
 /*
- * hybrid_frame_place: place[0 .. dims - 1] of a vector with this canonical squared norm, which
- * counts under cosine only.
+ * hybrid_frame_place: compute place[0 .. dims - 1] of a vector with this canonical squared norm. The
+ * norm is used under cosine only.
  */
 extern void hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *place);
 
 /*
- * hybrid_frame_encode: bits into frame->bits and factors of an entry of a list, both by their places
- * and these rotated; rotated centroid NULL: the centre.  Returns the squared length of the
- * residual, as the codes have it.
+ * hybrid_frame_encode: compute the code of an entry: its bits, into frame->bits, and its factors. The
+ * entry and the list's centroid are given as places, plain and rotated. rotated_centroid NULL means that
+ * the centroid is the center. Returns the squared length of the residual that the code is made of.
  */
 extern float
 hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated,

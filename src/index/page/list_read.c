@@ -1,6 +1,6 @@
 /*
  * list_read.c
- *		Read the pages of a list, each checked before anything on it is used.
+ *		Read the pages of a list. Each page is checked before anything on it is used.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * list_read.h
- *		Read the pages of a list, each checked before anything on it is used.
+ *		Read the pages of a list. Each page is checked before anything on it is used.
  */
 #ifndef HYBRID_INDEX_LIST_READ_H
 #define HYBRID_INDEX_LIST_READ_H
@@ -8,20 +8,23 @@
 #include "index/page/index.h"
 
 /*
- * hybrid_list_read: page `block` of a list, share-locked and checked; the caller unlocks it.  Raises
- * where the page is not of this list: index_corrupted, or on a standby, where what a scan needs may
- * be replaced under it, a serialization failure.
+ * hybrid_list_read: read LIST page `block` of a list and check it. Returns it share-locked; the caller
+ * unlocks it. If the page does not belong to this list, raises index_corrupted. On a standby it raises a
+ * serialization failure instead, because there the list may be replaced while a scan reads it.
  */
 extern Buffer hybrid_list_read(Relation index, const HybridLayout *layout, const HybridLink *list,
                                int level, BlockNumber block, BufferAccessStrategy strategy);
 
-/* hybrid_part_read: another page of a list, of this kind, share-locked and checked the same way. */
+/*
+ * hybrid_part_read: read a page of this kind that belongs to a list. Checks, locks and raises like
+ * hybrid_list_read.
+ */
 extern Buffer hybrid_part_read(Relation index, const HybridLink *list, HybridPageKind kind,
                                BlockNumber block, BufferAccessStrategy strategy);
 
 /*
- * hybrid_vector_read: the vector of slot `slot` of a locked list page: its stored form copied to
- * vector (layout.stride bytes at most).
+ * hybrid_vector_read: copy the stored vector of a slot to `vector` (layout.stride bytes at most). The
+ * caller has list_page locked.
  */
 extern void
 hybrid_vector_read(Relation index, const HybridLayout *layout, Page list_page, int level, int slot,

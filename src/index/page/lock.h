@@ -1,11 +1,12 @@
 /*
  * lock.h
- *		Heavyweight locks of an index's lists, of its meta page, and the gate; README.md has their order.
+ *		Heavyweight locks: of lists, of the meta page, and the gate. src/index/README.md has their order.
  *
- * Each has the name of a tuple of the index, which nobody else locks, and not of a page: PostgreSQL takes
- * it that who holds the lock of a page waits for nothing but the extension of the file.  Its deadlock
- * detector does not look at such locks, and builds with assertions abort at a second one.  Between processes of one
- * parallel operation these locks do not conflict, other than those of pages: only one of them takes any.
+ * Each lock is a tuple lock of the index, which nothing else takes. Page locks would not do. PostgreSQL
+ * assumes that the holder of a page lock waits for nothing but the extension of the file. Its deadlock
+ * detector therefore ignores page locks, and builds with assertions abort at a second one. Unlike page
+ * locks, tuple locks do not conflict between processes of one parallel operation. That does no harm
+ * here, because only one of these processes takes any.
  */
 #ifndef HYBRID_INDEX_LOCK_H
 #define HYBRID_INDEX_LOCK_H
@@ -17,7 +18,7 @@
 #include "storage/lock.h"
 #include "utils/rel.h"
 
-/* hybrid_lock, hybrid_unlock: of a block, in a mode. */
+/* hybrid_lock, hybrid_unlock: take and release the lock of a block in this mode. */
 static inline void
 hybrid_lock(Relation index, BlockNumber block, LOCKMODE mode)
 {
@@ -36,7 +37,7 @@ hybrid_unlock(Relation index, BlockNumber block, LOCKMODE mode)
 	UnlockTuple(index, &name, mode);
 }
 
-/* hybrid_lock_now: false: somebody has it. */
+/* hybrid_lock_now: take the lock without waiting. Returns false if it is not available. */
 static inline bool
 hybrid_lock_now(Relation index, BlockNumber block, LOCKMODE mode)
 {
@@ -46,7 +47,7 @@ hybrid_lock_now(Relation index, BlockNumber block, LOCKMODE mode)
 	return ConditionalLockTuple(index, &name, mode);
 }
 
-/* hybrid_lock_awaited: whether somebody waits for a lock that is ours, in this mode. */
+/* hybrid_lock_awaited: test whether anybody waits for a lock that this process holds in this mode. */
 static inline bool
 hybrid_lock_awaited(Relation index, BlockNumber block, LOCKMODE mode)
 {

@@ -1,9 +1,9 @@
 /*
  * meta.c
- *		An open index: the meta page, read once, and what its operator class says.
+ *		An open index: its operator class and the meta page.
  *
- * What the build decides is kept in the relcache entry, which every build invalidates; what changes,
- * the tree, is read anew by each who needs it.
+ * Properties that the build fixes are kept in the relcache entry, which every build invalidates. The
+ * tree changes, so each caller reads it anew.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "index/page/index.h"
 
-/* One for all indexes: codes then follow from the vectors alone. */
+/* the same for all indexes, so that codes depend on the vectors only */
 #define ROTATION_SEED UINT64CONST(0x68796272696431)
 
 static ambuild_function our_build = NULL;
@@ -106,7 +106,7 @@ hybrid_index_define(Relation index, HybridIndex *definition)
 	HybridStorage storage = chosen_storage(type, options);
 	int32 dims = column->atttypmod;
 
-	/* a domain has the type modifier of what it is over */
+	/* a domain has the type modifier of its base type */
 	if (dims < 0)
 		(void) getBaseTypeAndTypmod(column->atttypid, &dims);
 	if (dims < 0)
@@ -205,7 +205,7 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 		                errmsg("\"%s\" is an index of a partitioned table",
 		                       RelationGetRelationName(relation)),
 		                errhint("Use the indexes of the partitions.")));
-	/* the routine of an index is in its relcache entry: the name of the access method is not asked */
+	/* the relcache entry has the handler's routine, so the name of the access method does not matter */
 	if (relation->rd_rel->relkind != RELKIND_INDEX || !hybrid_is_our_index(relation))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 		                errmsg("\"%s\" is not an index of access method hybrid",
@@ -213,14 +213,16 @@ hybrid_open_index(Oid oid, LOCKMODE lock)
 	if (RELATION_IS_OTHER_TEMP(relation))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("cannot access temporary indexes of other sessions")));
-	/* what a CREATE INDEX CONCURRENTLY has begun, or left, may be anything */
+	/* the content that CREATE INDEX CONCURRENTLY has begun, or has left behind, is undefined */
 	if (!relation->rd_index->indisvalid)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 		                errmsg("index \"%s\" is not valid", RelationGetRelationName(relation))));
 	return relation;
 }
 
-/* opclass_of: of the index's operator class; lives as long as the backend. */
+/*
+ * opclass_of: return the description of the index's operator class, which lives as long as the backend.
+ */
 static const HybridOpclass *
 opclass_of(Relation index)
 {

@@ -1,9 +1,9 @@
 /*
  * new_list.c
- *		A whole new list, from its entries.
+ *		Make a new list from its entries.
  *
- * A list page and the pages that its directory names, the group, are made in memory together and
- * written in the order of the directory, so that in a file that grows its vectors lie in one piece.
+ * A list page and the pages that its directory names form a group. A group is made in memory and written
+ * in the order of the directory. In a file that grows, its vectors are therefore contiguous.
  */
 #include "postgres.h"
 
@@ -14,14 +14,15 @@
 #include "index/page/packed.h"
 
 /*
- * A row that is more than twice as far from the centroid as the middle one does not count for the radius: it is not the
- * rows far outside that are near to a query, and the radius would not be what the others have.  (bench/recall.sh,
- * `heavy_tails` with LIMIT 100, one seed of four: with them a recall of .90 at a target of .95.)  Of products the rows far
- * outside are those that a query finds.
+ * A row that is more than twice as far from the centroid as the median row does not count for the
+ * radius. A query is rarely near such outliers, and with them the radius would not fit the other rows.
+ * (bench/recall.sh, `heavy_tails` with LIMIT 100, one seed of four: with them a recall of .90 at a
+ * target of .95.) For inner products all rows count, because the outliers are the rows that a query
+ * finds.
  */
-#define OUTSIDE 4 /* square of that */
+#define OUTSIDE 4 /* 2 squared, since squared distances are compared */
 
-/* Composition: one list being made. */
+/* Composition: a list being made. */
 typedef struct Composition
 {
 	HybridFrame *frame;
@@ -29,18 +30,18 @@ typedef struct Composition
 	const HybridListLayout *shape;
 	int level;
 	HybridLink list;
-	HybridLink at; /* the list page that is being made */
+	HybridLink at; /* the list page being made */
 	const float *centroid;
-	float *rotated_centroid; /* or NULL: the centre */
+	float *rotated_centroid; /* NULL: the centroid is the center */
 	float *rotated;
-	double
-		spread; /* sum of the squared distances from the centroid, and of the squared radii below */
-	float *squared; /* of a leaf's rows: the distances from the centroid; or NULL */
+	/* sum of the squared distances from the centroid and of the squared radii of the lists below */
+	double spread;
+	float *squared; /* squared distances of a leaf's rows from the centroid, or NULL */
 	int64 rows;
-	uint8 *codes; /* of the one block whose codes have pages of their own */
+	uint8 *codes; /* codes of the only block, if they have pages of their own */
 	PGAlignedBlock *images;
-	BlockNumber *blocks; /* where they go */
-	PGAlignedBlock head; /* the list's first page, which learns at last where the tail is */
+	BlockNumber *blocks; /* blocks of the images */
+	PGAlignedBlock head; /* first page of the list; its tail is filled in at the end */
 } Composition;
 
 static int pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows);
@@ -132,14 +133,17 @@ hybrid_new_list_reserve(const HybridLayout *layout, HybridSink *sink, int level,
 	} while (left > 0);
 }
 
-/* pages_of: a list page of so many rows, and those that it names. */
+/*
+ * pages_of: return the number of pages of a group: a list page with `rows` rows, and the pages that it
+ * names.
+ */
 static int
 pages_of(const HybridLayout *layout, const HybridListLayout *shape, int rows)
 {
 	return 1 + shape->code_pages + (rows + layout->per_page - 1) / layout->per_page * layout->span;
 }
 
-/* kind_of: of page number i of these. */
+/* kind_of: return the kind of page number i of a group. */
 static HybridPageKind
 kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
 {
@@ -150,8 +154,8 @@ kind_of(const HybridLayout *layout, const HybridListLayout *shape, int i)
 }
 
 /*
- * compose_group: the list page at block `at` with so many rows, and the pages that it names; `left`
- * more rows are to come.  Returns the block of the next list page.
+ * compose_group: make and write the list page at block `at` with `rows` rows, and the pages that it
+ * names. `left` more rows will follow. Returns the block of the next list page.
  */
 static BlockNumber
 compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
@@ -197,7 +201,10 @@ compose_group(Composition *composition, BlockNumber at, int rows, int64 left,
 	return content->next;
 }
 
-/* reserve_group: blocks and empty images for a list page of so many rows; how many pages it takes. */
+/*
+ * reserve_group: reserve blocks and make empty images for a list page with `rows` rows. Returns the
+ * number of pages.
+ */
 static int
 reserve_group(Composition *composition, BlockNumber at, int rows)
 {
@@ -224,7 +231,7 @@ reserve_group(Composition *composition, BlockNumber at, int rows)
 	return pages;
 }
 
-/* put_entry: slot i of the group. */
+/* put_entry: write an entry to this slot of the group. */
 static void
 put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 {
@@ -260,7 +267,9 @@ put_entry(Composition *composition, int slot, const HybridNewEntry *entry)
 		hybrid_tail_put(layout, (Page) vectors[p].data, p, entry->vector);
 }
 
-/* radius_of: root mean square distance of the entries from the centroid. */
+/*
+ * radius_of: return the root mean square distance of the entries from the centroid, outliers excluded.
+ */
 static double
 radius_of(const Composition *composition, int64 count)
 {

@@ -1,50 +1,57 @@
 /*
  * new_list.h
- *		A whole new list, from its entries: pages in memory, then wherever the caller puts pages.
+ *		Make a new list from its entries.
  *
- * Builds append them to the file, splits write them with WAL on free pages.
+ * The pages are made in memory and go to a sink of the caller. Builds append them to the file. Splits
+ * write them to free pages, with WAL.
  */
 #ifndef HYBRID_INDEX_NEW_LIST_H
 #define HYBRID_INDEX_NEW_LIST_H
 
 #include "index/page/frame.h"
 
-/* HybridSink: where new pages go. */
+/* HybridSink: the destination of new pages. */
 typedef struct HybridSink
 {
 	/*
-	 * names a page of this kind that the caller is going to write: its block, and the generation that
-	 * it would have as a head
+	 * reserves a page of this kind, which the caller is going to write; returns its block, and the
+	 * generation that the page would have as a head
 	 */
 	HybridLink (*reserve)(struct HybridSink *sink, HybridPageKind kind);
 
-	/* the head of a list may come again */
+	/* writes a page; the head of a list may be written twice */
 	void (*write)(struct HybridSink *sink, BlockNumber block, Page image);
 } HybridSink;
 
 /* HybridNewEntry: an entry of a new list. */
 typedef struct HybridNewEntry
 {
-	ItemPointerData tid; /* or a link: hybrid_link_tid */
+	ItemPointerData tid; /* TID of a row, or a link: hybrid_link_tid */
 	const HybridStored *stored;
 	const void *vector; /* layout.stride bytes at most */
-	const float *place; /* dims; of an index without codes: not looked at */
-	float radius;       /* of an inner list's entry; a leaf's: 0 */
+	const float *place; /* dims; not used in an index without codes */
+	float radius;       /* radius of an inner list's entry; 0 in a leaf */
 } HybridNewEntry;
 
-/* HybridEntrySource: the entries of a new list, in order; what entry points to lives until the next. */
+/*
+ * HybridEntrySource: return the next entry of a new list. The data that the entry points to is valid
+ * until the next call.
+ */
 typedef void (*HybridEntrySource)(void *arg, HybridNewEntry *entry);
 
 /*
- * hybrid_new_list: a list of `count` entries at the given level, around the centroid with this
- * place (NULL: the centre).  *radius becomes the root of the mean squared distance of the rows below
- * from it.
+ * hybrid_new_list: make a list of `count` entries at this level. centroid is the place of its centroid;
+ * NULL means the center. Sets *radius to the root mean square distance from the centroid of the rows
+ * below, encoded by hybrid_radius. Returns the link of the list.
  */
 extern HybridLink
 hybrid_new_list(HybridFrame *frame, HybridSink *sink, int level, const float *centroid, int64 count,
                 HybridEntrySource next, void *arg, float *radius);
 
-/* hybrid_new_list_reserve: the pages that such a list takes, in that order, are named. */
+/*
+ * hybrid_new_list_reserve: reserve the pages that such a list needs, in the same order, without writing
+ * any.
+ */
 extern void
 hybrid_new_list_reserve(const HybridLayout *layout, HybridSink *sink, int level, int64 count);
 

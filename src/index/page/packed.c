@@ -2,10 +2,10 @@
  * packed.c
  *		Values of varying length.
  *
- * The VALUES pages that a list page names are one stream of bytes, in which values lie one after the
- * other, across the ends of pages.  Where the stream ends follows from the pieces of the list page: bytes
- * that were written for an entry that never became live lie behind it and are written over.  What a
- * dead entry leaves is a gap as long as its room, which the next one that fits takes.
+ * The VALUES pages that a list page names form one stream of bytes. Values lie in it one after another,
+ * across page boundaries. The end of the stream follows from the pieces of the list page. Bytes that
+ * were written for an entry that never became live lie behind the end and are overwritten. A dead entry
+ * leaves a gap as long as its room, which the next value that fits takes.
  */
 #include "postgres.h"
 
@@ -19,13 +19,13 @@
 #include "index/page/packed.h"
 #include "index/page/list_read.h"
 
-/* Composition: one list being made, a list page and its VALUES pages at a time. */
+/* Composition: a list being made, one list page and its VALUES pages at a time. */
 typedef struct Composition
 {
 	const HybridLayout *layout;
 	HybridSink *sink;
 	HybridLink list;
-	HybridLink at; /* the list page that is being made */
+	HybridLink at; /* the list page being made */
 	PGAlignedBlock page;
 	PGAlignedBlock head;
 	PGAlignedBlock *values;
@@ -53,7 +53,7 @@ hybrid_packed_place(const HybridListLayout *shape, Page page, Size length, Hybri
 		if ((live & (1U << slot % HY_CODE_ROWS)) != 0)
 			continue;
 		dead = slot;
-		/* the smallest that will do */
+		/* the smallest room that is large enough */
 		if (there->room >= length &&
 		    (fits < 0 || there->room < hybrid_piece(shape, page, fits)->room))
 			fits = slot;
@@ -203,7 +203,7 @@ hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
 	}
 	write_group(composition, false);
 
-	/* the head learns what came after it */
+	/* fill in the totals of the list */
 	head = hybrid_list_page((Page) composition->head.data);
 	head->total = (uint32) count;
 	head->pages = composition->pages;
@@ -214,7 +214,7 @@ hybrid_packed_compose(const HybridLayout *layout, HybridSink *sink, int64 count,
 	return list;
 }
 
-/* put_entry: into the group; false: it is full. */
+/* put_entry: add an entry to the group. Returns false if the group is full. */
 static bool
 put_entry(Composition *composition, const HybridNewEntry *entry)
 {
@@ -250,7 +250,7 @@ put_entry(Composition *composition, const HybridNewEntry *entry)
 	return true;
 }
 
-/* write_group: the list page and its VALUES pages; with another list page to come, or not. */
+/* write_group: write the list page and its VALUES pages. `more` says that another list page follows. */
 static void
 write_group(Composition *composition, bool more)
 {
@@ -274,7 +274,7 @@ write_group(Composition *composition, bool more)
 	composition->pages++;
 }
 
-/* is_value: whether bytes are a value that distances may be computed of. */
+/* is_value: test whether these bytes are a valid value, for which distances can be computed. */
 static bool
 is_value(const HybridLayout *layout, const HybridSparse *value, Size length)
 {

@@ -1,9 +1,9 @@
 /*
  * page.c
- *		Arithmetic and contents of the pages of a hybrid index.
+ *		Layout arithmetic and contents of the pages of a hybrid index.
  *
- * What a page says of its own size is compared with what its layout makes of its counts whenever it
- * is read: a page that lies about its length is reported and never followed.
+ * Every page that is read is checked: its pd_lower must equal the length that the layout computes from
+ * the counts on the page. A page that fails is reported and not used.
  */
 #include "postgres.h"
 
@@ -14,7 +14,7 @@
 #include "index/page/page.h"
 
 #define USABLE HYBRID_STREAM_PAGE
-#define PACKED_BLOCKS 7 /* of a list page: 224 entries, whose values have 2.7 MB together */
+#define PACKED_BLOCKS 7 /* blocks of a list page: 224 entries, whose values share 2.7 MB */
 
 static void packed_layout_init(HybridListLayout *list);
 static void list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius);
@@ -39,7 +39,7 @@ hybrid_layout_init(HybridLayout *layout, int dims, HybridStorage storage, bool w
 	with_stored = layout->stride + sizeof(HybridStored);
 	if (layout->packed)
 	{
-		/* there are no codes, and so no inner lists */
+		/* without codes there are no inner lists */
 		packed_layout_init(&layout->leaf);
 		Assert(layout->leaf.vector_pages * USABLE >= layout->stride);
 		return;
@@ -150,7 +150,7 @@ hybrid_list_page_check(Relation index, const HybridLayout *layout, Page page, Bl
 
 	hybrid_page_check(index, page, block, HYBRID_PAGE_LIST);
 	content = hybrid_list_page(page);
-	/* only the head says it, and only then do entries lie where they are looked for */
+	/* only the head has the level, and the level decides where the entries are */
 	if (hybrid_special(page)->list == block && content->level != level)
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" has a list of an unexpected level at block %u",
@@ -303,7 +303,7 @@ hybrid_codes_put(const HybridLayout *layout, Page page, int i, const uint8 *code
 void
 hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 {
-	/* whole steps of the kernels, so that each page's tables can be summed for themselves */
+	/* whole steps of the kernels, so that the tables of each page can be summed separately */
 	Size step = hy_code_block_size(HY_ROTATION_STEP);
 	Size most = USABLE / step * step;
 
@@ -311,7 +311,10 @@ hybrid_codes_range(const HybridLayout *layout, int i, Size *begin, Size *length)
 	*length = Min(most, layout->code_bytes - *begin);
 }
 
-/* packed_layout_init: what the blocks leave of a list page is directory. */
+/*
+ * packed_layout_init: compute the layout for values of varying length. The directory gets all space that
+ * the blocks leave.
+ */
 static void
 packed_layout_init(HybridListLayout *list)
 {
@@ -326,7 +329,10 @@ packed_layout_init(HybridListLayout *list)
 	list->first_block = SizeOfPageHeaderData + sizeof(HybridListPage) + MAXALIGN_DOWN(left);
 }
 
-/* list_layout_init: as many blocks as fit a page; none of them whole: codes on pages of their own. */
+/*
+ * list_layout_init: fit as many blocks as possible on a page. If not even one fits, codes get pages of
+ * their own.
+ */
 static void
 list_layout_init(HybridListLayout *list, const HybridLayout *layout, bool radius)
 {
@@ -361,7 +367,7 @@ try_blocks(HybridListLayout *list, const HybridLayout *layout, int blocks)
 	return list->first_block + blocks * list->block_bytes <= SizeOfPageHeaderData + USABLE;
 }
 
-/* list_lower: where pd_lower of a list page stands. */
+/* list_lower: return the pd_lower of a list page with this many used slots. */
 static LocationIndex
 list_lower(const HybridListLayout *list, int used)
 {

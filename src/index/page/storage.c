@@ -1,6 +1,6 @@
 /*
  * storage.c
- *		A value as the index stores it.
+ *		Values as the index stores them.
  */
 #include "postgres.h"
 
@@ -13,12 +13,12 @@
 
 #include "index/page/storage.h"
 
-#define LANES 8 /* sums that do not wait for each other */
+#define LANES 8 /* number of independent sums */
 #define HALF_MAX 65504.0f
-/* below it, values of the greatest one's size begin to lose bits, being subnormal halves */
+/* if the greatest magnitude is smaller, values of its size lose bits as subnormal halves */
 #define HALF_SMALL 0.0078125f
 #define BYTE_MAX 127.0f
-#define WIDENED 16 /* bytes at a time */
+#define WIDENED 16 /* bytes converted at a time */
 
 static float largest_magnitude(const float *x, int dims);
 static float half_scale(float largest);
@@ -193,7 +193,7 @@ largest_magnitude(const float *x, int dims)
 	return largest[0];
 }
 
-/* half_scale: 1 where binary16 holds values up to this one well, else the power of two that helps. */
+/* half_scale: return 1 if binary16 holds values up to `largest` well, else a suitable power of two. */
 static float
 half_scale(float largest)
 {
@@ -202,11 +202,11 @@ half_scale(float largest)
 	if (largest == 0 || (largest <= HALF_MAX && largest >= HALF_SMALL))
 		return 1;
 	(void) frexpf(largest, &exponent);
-	/* a normal number, and so is its inverse */
+	/* a normal number, whose inverse is normal too */
 	return ldexpf(1, Min(Max(exponent, -120), 120));
 }
 
-/* residual_of: the length of the difference, rounded up. */
+/* residual_of: return the length of the difference, rounded up. */
 static float
 residual_of(const float *x, const float *stored, int dims)
 {
@@ -228,11 +228,11 @@ residual_of(const float *x, const float *stored, int dims)
 		sum += sums[l];
 	if (sum == 0)
 		return 0;
-	/* 1e-9 covers the rounding of the sum and of the root over 16,000 terms */
+	/* 1e-9 covers the rounding errors of the sum over 16,000 terms and of the root */
 	return nextafterf((float) (sqrt(sum) * (1 + 1e-9)), INFINITY);
 }
 
-/* widen_bytes: in blocks of which the compiler makes vectors. */
+/* widen_bytes: convert in blocks that the compiler vectorizes. */
 static void
 widen_bytes(const int8 *restrict bytes, float scale, int dims, float *restrict out)
 {

@@ -1,13 +1,15 @@
 /*
  * storage.h
- *		A value as the index stores it: as given, rounded to binary16, or to bytes.
+ *		Values as the index stores them: as given, or rounded to binary16 or to bytes.
  *
- * Of a vector or halfvec, what is stored is scale * number, number being fp32, binary16 or a signed byte.  The scale is a
- * power of two, 1 wherever binary16 holds the values well, so that widening is exact; bytes have a
- * scale that makes their greatest magnitude 127.  `residual` is the length of what rounding took
- * away, rounded up.  A halfvec is kept as given in binary16, too.
+ * A vector or halfvec is stored as numbers that are multiplied by a scale. The numbers are fp32,
+ * binary16 or signed bytes. With binary16 the scale is a power of two, so that widening is exact, and it
+ * is 1 wherever binary16 holds the values well. With bytes the scale makes the greatest magnitude 127.
+ * `residual` is the length of the rounding error, rounded up. A halfvec is stored as given in binary16,
+ * too.
  *
- * A string of bits is its bytes.  A sparse vector is a HybridSparse, the one form whose length varies.
+ * A bit string is stored as its bytes. A sparse vector is stored as a HybridSparse, the only form whose
+ * length varies.
  */
 #ifndef HYBRID_INDEX_STORAGE_H
 #define HYBRID_INDEX_STORAGE_H
@@ -27,7 +29,7 @@ typedef enum HybridStorage
 
 #define HYBRID_STORAGE_COUNT (HYBRID_SPARSE + 1)
 
-/* HybridStored: what is kept beside a stored vector. */
+/* HybridStored: the record beside a stored vector. */
 typedef struct HybridStored
 {
 	float norm;     /* hy_norm_sq of the stored vector */
@@ -48,50 +50,50 @@ typedef struct HybridSparse
 StaticAssertDecl(offsetof(HybridSparse, indices) == 4,
                  "a stored sparse vector has a 4-byte header");
 
-/* hybrid_storage_is_dense: whether a number is stored for each dimension. */
+/* hybrid_storage_is_dense: test whether a number is stored for each dimension. */
 static inline bool
 hybrid_storage_is_dense(HybridStorage storage)
 {
 	return storage <= HYBRID_INT8;
 }
 
-/* hybrid_storage_name: 'float32', 'float16', 'int8', 'bits', 'sparse'. */
+/* hybrid_storage_name: return 'float32', 'float16', 'int8', 'bits' or 'sparse'. */
 extern const char *hybrid_storage_name(HybridStorage storage);
 
-/* hybrid_storage_stride: bytes of a value; of a sparse vector at most. */
+/* hybrid_storage_stride: return the bytes of a stored value; for a sparse vector, the maximum. */
 extern Size hybrid_storage_stride(HybridStorage storage, int dims);
 
-/* hybrid_sparse_bytes: of a stored sparse vector with so many elements. */
+/* hybrid_sparse_bytes: return the bytes of a stored sparse vector with `count` elements. */
 static inline Size
 hybrid_sparse_bytes(int32 count)
 {
 	return offsetof(HybridSparse, indices) + (Size) count * (sizeof(int32) + sizeof(float));
 }
 
-/* hybrid_stored_bytes: of a value that is stored. */
+/* hybrid_stored_bytes: return the bytes of this stored value. */
 extern Size hybrid_stored_bytes(HybridStorage storage, int dims, const void *value);
 
 /*
- * hybrid_store_vector: stores x, finite, at out (hybrid_storage_stride bytes) and says what was
- * kept.
+ * hybrid_store_vector: store x, which must be finite, at out (hybrid_storage_stride bytes), and fill
+ * *stored.
  */
 extern void hybrid_store_vector(HybridStorage storage, const float *x, int dims, void *out,
                                 HybridStored *stored);
 
-/* hybrid_store_halves: the same of binary16, which binary16 loses nothing of. */
+/* hybrid_store_halves: do the same for binary16 elements. HYBRID_FLOAT16 stores them exactly. */
 extern void hybrid_store_halves(HybridStorage storage, const uint16 *x, int dims, void *out,
                                 HybridStored *stored);
 
-/* hybrid_store_as_given: what is kept beside a value that is neither. */
+/* hybrid_store_as_given: fill the record of a value stored as given: scale 1, residual and norm 0. */
 extern void hybrid_store_as_given(HybridStored *stored);
 
-/* hybrid_widen_vector: the stored vector, a dense one, as fp32. */
+/* hybrid_widen_vector: convert a stored dense vector to fp32. */
 extern void hybrid_widen_vector(HybridStorage storage, const HybridStored *stored,
                                 const void *vector, int dims, float *out);
 
 /*
- * hybrid_stored_view: the stored vector as the distance kernels take it: itself where they can,
- * else widened into `room` (dims floats).
+ * hybrid_stored_view: return a stored dense vector in a form that the distance kernels take: the vector
+ * itself if they can take it, else a copy widened into `room` (dims floats).
  */
 extern const void *hybrid_stored_view(HybridStorage storage, const HybridStored *stored,
                                       const void *vector, int dims, float *room, HyDtype *dtype);

@@ -161,7 +161,7 @@ store_sparsevec(HyMetric metric, const HybridLayout *layout, const void *value, 
 	HybridSparse *sparse = (HybridSparse *) out;
 
 	(void) layout;
-	/* the squared length has the bits that the cosine distance computes with */
+	/* compute the squared length with the same bits as the cosine distance does */
 	if (metric == HY_METRIC_COSINE &&
 	    !hy_has_cosine((float) -hy_sparse_distance(HY_METRIC_IP, &view, &view)))
 		return false;

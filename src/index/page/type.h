@@ -1,10 +1,10 @@
 /*
  * type.h
- *		The types whose values are indexed, and how a value becomes what the index stores of it.
+ *		The types whose values are indexed, and the conversion of a value to its stored form.
  *
- * vector and halfvec are dense: their distances go through the dispatcher in batches, and bounds are
- * known where rounding took something away.  Others are stored as given, and an operator class
- * of theirs says how the distance of a pair is computed.
+ * vector and halfvec are dense. Their distances are computed by the dispatcher in batches, and bounds
+ * are known for rounded copies. Values of other types are stored as given, and their operator classes
+ * have a function that computes the distance of a pair.
  */
 #ifndef HYBRID_INDEX_TYPE_H
 #define HYBRID_INDEX_TYPE_H
@@ -19,37 +19,37 @@
 
 typedef struct HybridType
 {
-	const char *name;      /* in SQL */
-	const char *dimension; /* what messages call its size */
+	const char *name;      /* name in SQL */
+	const char *dimension; /* term for its size in error messages */
 	int max_dims;
 	bool dense;
-	HyDtype dtype;         /* of a dense one */
-	HybridStorage storage; /* of others */
+	HyDtype dtype;         /* element type of a dense type */
+	HybridStorage storage; /* storage of a type that is not dense */
 
-	/* of a detoasted value */
+	/* returns the dimensions of a detoasted value */
 	int (*dims)(const void *value);
 
 	/*
-	 * what is stored of a detoasted value, in layout->stride bytes; false: the metric is cosine and
-	 * it has none, so that its distance is NaN whatever the query
+	 * converts a detoasted value to its stored form, layout->stride bytes at most; returns false if the
+	 * metric is cosine and the value has no direction, so that its distance is NaN for any query
 	 */
 	bool (*store)(HyMetric metric, const HybridLayout *layout, const void *value, void *out,
 	              HybridStored *stored);
 } HybridType;
 
 /*
- * HybridPairDistance: between a detoasted value and a stored one of the same dims, with the bits of the
- * operator.
+ * HybridPairDistance: return the distance between a detoasted value and a stored one of the same dims,
+ * with the same bits as the operator.
  */
 typedef double (*HybridPairDistance)(HyMetric metric, int dims, const void *value,
                                      const void *stored);
 
-/* HybridOpclass: what an operator class's support function says of it. */
+/* HybridOpclass: the result of an operator class's support function. */
 typedef struct HybridOpclass
 {
 	const HybridType *type;
-	HyMetric metric;             /* of vectors, sparse ones too */
-	HybridPairDistance distance; /* where the type is not dense */
+	HyMetric metric;             /* metric of vectors, including sparse ones */
+	HybridPairDistance distance; /* set if the type is not dense */
 } HybridOpclass;
 
 extern const HybridType hybrid_type_vector;
@@ -57,19 +57,19 @@ extern const HybridType hybrid_type_halfvec;
 extern const HybridType hybrid_type_sparsevec;
 extern const HybridType hybrid_type_bit;
 
-/* hybrid_opclass_coded: whether there are codes for it. */
+/* hybrid_opclass_coded: test whether indexes of this operator class have codes. */
 extern bool hybrid_opclass_coded(const HybridOpclass *opclass);
 
-/* hybrid_type_lossless: whether a value of the type is stored as it was given. */
+/* hybrid_type_lossless: test whether values of the type are stored exactly as given. */
 extern bool hybrid_type_lossless(const HybridType *type, HybridStorage storage);
 
 /*
- * hybrid_type_floats: the elements of a detoasted value of a dense type; in place, or in the current
- * memory context.
+ * hybrid_type_floats: return the elements of a detoasted value of a dense type as floats, in place or in
+ * the current memory context.
  */
 extern const float *hybrid_type_floats(const HybridType *type, const void *value);
 
-/* hybrid_sparse_pair, hybrid_hamming_pair, hybrid_jaccard_pair: a HybridPairDistance each. */
+/* hybrid_sparse_pair, hybrid_hamming_pair, hybrid_jaccard_pair: functions of type HybridPairDistance. */
 extern double hybrid_sparse_pair(HyMetric metric, int dims, const void *value, const void *stored);
 extern double hybrid_hamming_pair(HyMetric metric, int dims, const void *value, const void *stored);
 extern double hybrid_jaccard_pair(HyMetric metric, int dims, const void *value, const void *stored);

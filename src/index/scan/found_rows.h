@@ -9,37 +9,37 @@
 
 #include "core/topk.h"
 
-/* HybridFoundRow: a row that was found. */
+/* HybridFoundRow: a row that a search has found. */
 typedef struct HybridFoundRow
 {
-	double distance; /* at most what the operator returns */
-	float width;     /* which is at most that and this */
-	int64 position;  /* server/position.h */
+	double distance; /* lower bound of the operator's distance */
+	float width;     /* the operator's distance is at most distance + width */
+	int64 position;  /* see server/position.h */
 } HybridFoundRow;
 
-/* HybridFoundRows: the first `returned` of them are with the caller. */
+/* HybridFoundRows: rows found so far. The first `returned` of them are in use by the caller. */
 typedef struct HybridFoundRows
 {
 	HybridFoundRow *items;
 	int count;
 	int allocated;
 	int returned;
-	int64 returned_before; /* which are here no more */
+	int64 returned_before; /* rows returned earlier, which are no longer in the array */
 } HybridFoundRows;
 
-/* hybrid_found_rows_clear: there are none; the room stays. */
+/* hybrid_found_rows_clear: remove all rows, but keep the memory. */
 extern void hybrid_found_rows_clear(HybridFoundRows *finds);
 
-/* hybrid_found_rows_add: one more; room for it comes from context. */
+/* hybrid_found_rows_add: add a row. Memory for it comes from context. */
 extern void
 hybrid_found_rows_add(HybridFoundRows *finds, MemoryContext context, const HybridFoundRow *find);
 
-/* hybrid_found_rows_leave: those that were returned go. */
+/* hybrid_found_rows_leave: remove the rows that were returned. */
 extern void hybrid_found_rows_leave(HybridFoundRows *finds);
 
 /*
- * hybrid_found_rows_return: by distance and position those that are among the k nearest, and those that may be; all
- * where there are not so many, or nearest is NULL.
+ * hybrid_found_rows_return: return rows, sorted by distance and position: the k nearest, and those that
+ * may be among them. Returns all rows if there are fewer than k, or if nearest is NULL.
  */
 extern const HybridFoundRow *
 hybrid_found_rows_return(HybridFoundRows *finds, const HyTopK *nearest, int *count);

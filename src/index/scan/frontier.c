@@ -1,23 +1,25 @@
 /*
  * frontier.c
- *		The lists that a search may look into, in the order in which it would.
+ *		The leaf lists that a search may examine, in the order in which it would.
  *
- * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance from c of its rows, but for some
- * that are far outside (new_list.c).  A row at
- * distance r from c, whose direction from there has the cosine u with that of the query, is at
+ * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c,
+ * without outliers (new_list.c). A row at distance r from c, whose direction from c has the cosine u
+ * with the direction of the query, is at
  *
  *		|x - q|^2 = d^2 + r^2 - 2 d r u
  *
- * so that with m = d^2 + R^2 the rows of a list nearer than t are those with u > (m - t^2) / (2 d R), where u is
- * not the cosine alone, but has in it what r differs from R.  This u has nearly one distribution in all lists that
- * a query is not near to, and the rows that a search has scored are a sample of it: lookup.c finds its tail.  (What
- * r differs by does not go away as d does: the width is 2 R sqrt(d^2 + R^2 / 10).)  For inner products,
- * -<q,x> = -<q,c> - |q| r u, and m = -<q,c>, of a width of |q| R.
+ * With m = d^2 + R^2, the rows of a list nearer than t are therefore those with u > (m - t^2) / (2 d R).
+ * This u is not the cosine alone, because it also includes the difference between r and R. Its
+ * distribution is nearly the same in all lists that the query is not near to. The rows that a search has
+ * scored are a sample of it, and stopping.c fits its tail. (The difference between r and R does not
+ * vanish with d, so the width is 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r
+ * u, so that m = -<q,c> and the width is |q| R.
  *
- * Lists that were not taken are numbers in the order of the inner lists, 32 to a block, and the blocks are in a
- * heap, each by its least: most lists are never asked for.  How far these are, their codes say; centroids are read of
- * lists that are taken.  A list that is there has a key that is finite or -INFINITY; where distances are beyond
- * the range of single precision it is the latter, and is looked into.
+ * Lists that were not taken are numbered in the order of the inner lists, 32 to a block. The blocks are
+ * in a heap, each by its least key, because most lists are never taken. Their distances are estimated
+ * from codes. Centroids are read only of lists that are about to be taken. The key of a list that was
+ * not taken is finite or -INFINITY. It is -INFINITY, so that the list is examined, where distances are
+ * out of the range of single precision.
  */
 #include "postgres.h"
 
@@ -29,8 +31,8 @@
 
 #include "index/scan/frontier.h"
 
-#define LANES 8        /* keys of a block that are compared at a time */
-#define RADIAL 0.1f    /* of the square of a list's radius, in its width */
+#define LANES 8        /* keys of a block compared at a time */
+#define RADIAL 0.1f    /* share of the squared radius of a list in its width */
 #define STEEPEST 1e30f /* inverse width of a list of equal rows */
 
 static void
@@ -121,7 +123,7 @@ hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail, dou
 	{
 		int slot = slot_of(frontier);
 
-		/* how far it is by its code, at least; how far it is, its centroid says */
+		/* this key is a lower bound from the code; the centroid gives the exact one */
 		if (frontier->which[slot] < 0)
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -173,7 +175,7 @@ hybrid_frontier_memory(const HybridFrontier *frontier)
 	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HyHeapItem));
 }
 
-/* expand: how far the leaf lists below a list are becomes keys. */
+/* expand: add keys for the leaf lists below a list. */
 static void
 expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reach, int level)
 {
@@ -200,7 +202,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 		add_keys(frontier, hybrid_inner_set_add(&frontier->inner, scorer, list, level), reach);
 	else
 	{
-		/* lists of lists: their place is taken by what is below them */
+		/* go on to the lists below each list of lists */
 		inner = hybrid_inner_set_add(&frontier->upper, scorer, list, level);
 		for (i = 0; i < inner->count; i++)
 		{
@@ -211,7 +213,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 	}
 }
 
-/* add_keys: how far what is below an inner list is, by codes. */
+/* add_keys: estimate the distances of the lists below an inner list from their codes. */
 static void
 add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *reach)
 {
@@ -239,7 +241,7 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	frontier->keys_count = count;
 }
 
-/* put_in_order: what is known of the lists, and blocks of them. */
+/* put_in_order: describe all lists, and make blocks of them. */
 static void
 put_in_order(HybridFrontier *frontier)
 {
@@ -260,7 +262,7 @@ put_in_order(HybridFrontier *frontier)
 	make_blocks(frontier);
 }
 
-/* make_blocks: a heap of them, by the least key of each. */
+/* make_blocks: make the heap of blocks, by the least key of each. */
 static void
 make_blocks(HybridFrontier *frontier)
 {
@@ -274,7 +276,10 @@ make_blocks(HybridFrontier *frontier)
 	hy_heap_make(frontier->blocks, frontier->blocks_count);
 }
 
-/* describe: a block of lists, by estimates and lower bounds of their bases in `middle` and `keys`. */
+/*
+ * describe: fill in a block of lists. On entry, `middle` and `keys` have the estimates and lower bounds
+ * of their bases.
+ */
 static void
 describe(const HybridFrontier *frontier, const HybridInner *inner, int block, int at)
 {
@@ -294,7 +299,7 @@ describe(const HybridFrontier *frontier, const HybridInner *inner, int block, in
 	make_comparable(frontier->keys + at, count);
 }
 
-/* describe_lists: the arithmetic of it, of all 32. */
+/* describe_lists: do the arithmetic for describe, for all 32 lists. */
 static void
 describe_lists(const HybridFrontier *frontier, const float *radii, int at)
 {
@@ -312,7 +317,7 @@ describe_lists(const HybridFrontier *frontier, const float *radii, int at)
 		float steep = products ? 1 / (length * radius) : inverse_of(base, radius);
 		float error = (base - keys[i]) / eps, most = 1 / (root * error);
 
-		/* what is not known of where a list is makes a narrow one wider */
+		/* uncertainty about the list's distance widens a narrow list */
 		steep = steep < most ? steep : most;
 		inverse[i] = steep <= STEEPEST ? steep : STEEPEST;
 		inverse[i] = inverse[i] >= FLT_MIN ? inverse[i] : FLT_MIN;
@@ -323,7 +328,7 @@ describe_lists(const HybridFrontier *frontier, const float *radii, int at)
 	}
 }
 
-/* inverse_of: of a list whose centroid is so far away. */
+/* inverse_of: return the inverse width of a list whose centroid is at this squared distance. */
 static inline float
 inverse_of(float reach_squared, float radius)
 {
@@ -332,7 +337,10 @@ inverse_of(float reach_squared, float radius)
 	return 1 / (2 * radius * sqrtf(squared));
 }
 
-/* make_comparable: a block of keys of which `count` are lists': what is no number is below all. */
+/*
+ * make_comparable: make the first `count` keys of a block finite, or -INFINITY if NaN. The others become
+ * INFINITY.
+ */
 static void
 make_comparable(float *keys, int count)
 {
@@ -347,7 +355,7 @@ make_comparable(float *keys, int count)
 		keys[i] = INFINITY;
 }
 
-/* least_of: of a block of keys. */
+/* least_of: return the least key of a block. */
 static float
 least_of(const float *keys)
 {
@@ -367,7 +375,7 @@ least_of(const float *keys)
 	return least[0];
 }
 
-/* slot_of: of the list with the least key. */
+/* slot_of: return the slot of the list with the least key. */
 static int
 slot_of(const HybridFrontier *frontier)
 {
@@ -377,7 +385,10 @@ slot_of(const HybridFrontier *frontier)
 	       place_of(frontier->keys + block->which * HY_CODE_ROWS, block->key);
 }
 
-/* know: reads the centroid of the list with the least key, which is known by its code. */
+/*
+ * know: read the centroid of the list with the least key, and replace the key from its code by the exact
+ * one.
+ */
 static void
 know(HybridFrontier *frontier, int slot)
 {
@@ -401,7 +412,7 @@ know(HybridFrontier *frontier, int slot)
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
 }
 
-/* take_slot: the list with the least key, which waits no more; its number in frontier->lists. */
+/* take_slot: take the list with the least key. Returns its number in frontier->lists. */
 static int
 take_slot(HybridFrontier *frontier, int slot)
 {
@@ -412,7 +423,7 @@ take_slot(HybridFrontier *frontier, int slot)
 	return which;
 }
 
-/* settle: the list with the least key has another one now. */
+/* settle: change the key of the list with the least key, and restore the heap. */
 static void
 settle(HybridFrontier *frontier, int slot, float key)
 {
@@ -423,7 +434,7 @@ settle(HybridFrontier *frontier, int slot, float key)
 	hy_heap_sink(frontier->blocks, frontier->blocks_count, 0);
 }
 
-/* place_of: where a block of keys has its least, the first of several. */
+/* place_of: return the position of the least key of a block, the first of several. */
 static int
 place_of(const float *keys, float least)
 {
@@ -438,7 +449,7 @@ place_of(const float *keys, float least)
 	return place;
 }
 
-/* add_list: room for one that is taken. */
+/* add_list: make space for a list whose centroid is read. Returns its number. */
 static int
 add_list(HybridFrontier *frontier)
 {
@@ -453,7 +464,7 @@ add_list(HybridFrontier *frontier)
 	return frontier->lists_count++;
 }
 
-/* room: an array of the frontier's, made longer. */
+/* room: allocate or enlarge an array of the frontier. */
 static void *
 room(HybridFrontier *frontier, void *array, int count, Size size)
 {

@@ -1,6 +1,6 @@
 /*
  * frontier.h
- *		The lists that a search may look into, in the order in which it would.
+ *		The leaf lists that a search may examine, in the order in which it would.
  */
 #ifndef HYBRID_INDEX_FRONTIER_H
 #define HYBRID_INDEX_FRONTIER_H
@@ -16,45 +16,50 @@ typedef struct HybridWaiting
 {
 	HybridReach reach;
 	float radius; /* root mean square distance of its rows from its centroid */
-	float rows;   /* about how many it has */
-	float seen;   /* rows with bounds up to this have been taken from it; -INFINITY: none */
+	float rows;   /* approximate number of rows */
+	float seen;   /* rows with bounds up to this were taken from it; -INFINITY: none */
 	HybridLink link;
-	/* blocks that were scored whole when it was looked into first, numbered from the beginning of the list */
-	int sampled; /* so many first ones */
-	int last;    /* and the last one there was then; -1: none */
+	/* blocks that were scored in full when the list was examined first */
+	int sampled; /* number of them at the beginning of the list */
+	int last;    /* number, within the list, of the block that was last then; -1: none */
 } HybridWaiting;
 
-/* HybridFresh: the first list of a block: an inner list, and one of its entries. */
+/* HybridFresh: origin of a block: an inner list, and the first of its entries in the block. */
 typedef struct HybridFresh
 {
 	const HybridInner *inner;
 	int first;
 } HybridFresh;
 
-/* HybridFrontier: of one search; the arrays are in its memory context. */
+/* HybridFrontier: state for one search. The arrays are in the search's memory context. */
 typedef struct HybridFrontier
 {
 	MemoryContext context;
 	HybridScorer *scorer;
 	HybridLookupLimits limits;
-	/* all lists, 32 to a block, in the order of the inner lists */
+	/* all leaf lists, 32 to a block, in the order of the inner lists */
 	HybridInnerSet inner;
-	HybridInnerSet upper; /* and the lists above those */
-	float *keys;          /* the least is taken next; infinite: it was */
-	float
-		*middle; /* of its rows' distances, in the unit of the estimates; infinite: it was taken */
-	float *inverse; /* 1 / what a cosine of 1 would bring one of its rows nearer by */
-	float *doubt;   /* deviation of middle * inverse, by its code; 0: its centroid was read */
-	float *size;    /* rows */
-	int *which;     /* then, where it is in `lists` */
+	HybridInnerSet upper; /* the lists above those */
+	float *keys;          /* the list with the least key is taken next; infinite: it was taken */
+	/*
+	 * middle of its rows' distances, m in frontier.c, in the unit of the estimates; infinite: it was
+	 * taken
+	 */
+	float *middle;
+	/* 1 / width, where the width is how much nearer than the middle a row with u = 1 is */
+	float *inverse;
+	/* standard deviation of middle * inverse by its code; 0: its centroid was read */
+	float *doubt;
+	float *size; /* number of rows */
+	int *which;  /* its number in `lists`, once its centroid was read; else -1 */
 	int keys_count;
 	int keys_allocated;
-	HyHeapItem *blocks; /* of keys, by the least of each */
-	HybridFresh *fresh; /* of each block */
+	HyHeapItem *blocks; /* heap of blocks, by the least key of each */
+	HybridFresh *fresh; /* origin of each block */
 	int blocks_count;
-	bool expecting; /* keys are by what is expected, and not by distance */
-	float limit;    /* then: of rows nearer than that */
-	/* those whose centroids were read, and which of them wait to be looked into again */
+	bool expecting; /* keys order by expected rows, not by distance */
+	float limit;    /* then, the distance below which rows are expected */
+	/* lists whose centroids were read, and a heap of those that wait to be examined again */
 	HybridWaiting *lists;
 	int lists_count;
 	int lists_allocated;
@@ -62,44 +67,55 @@ typedef struct HybridFrontier
 	int waiting;
 } HybridFrontier;
 
-/* hybrid_frontier_init: an empty one; scorer and context stay the caller's. */
+/* hybrid_frontier_init: make an empty frontier. scorer and context stay the caller's. */
 extern void
 hybrid_frontier_init(HybridFrontier *frontier, HybridScorer *scorer, MemoryContext context);
 
-/* hybrid_frontier_clear: empties it. */
+/* hybrid_frontier_clear: empty the frontier. */
 extern void hybrid_frontier_clear(HybridFrontier *frontier);
 
-/* hybrid_frontier_begin: all leaf lists of the tree, for the scorer's query, the nearest first. */
+/* hybrid_frontier_begin: add all leaf lists of the tree, for the scorer's query, nearest first. */
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
-/* hybrid_frontier_rest: whether there is a list that was not taken, or waits to be looked into again. */
+/*
+ * hybrid_frontier_rest: test whether there is a list that was not taken, or that waits to be examined
+ * again.
+ */
 extern bool hybrid_frontier_rest(const HybridFrontier *frontier);
 
 /*
- * hybrid_frontier_expect: how many rows of lists that were not taken are expected to be nearer than
- * `limit`, in the unit of the estimates, if cosines have this tail.  The lists that expect most come first from
- * now on.
+ * hybrid_frontier_expect: return the number of rows nearer than `limit`, in the unit of the estimates,
+ * that are expected in lists not taken, if u has this tail. From now on, the lists with the most
+ * expected rows come first.
  */
 extern double hybrid_frontier_expect(HybridFrontier *frontier, const HyTail *tail, float limit);
 
 /*
- * hybrid_frontier_take: at most so many lists, in their order, as numbers in frontier->lists.  With a tail, *expected, of which so much was left, becomes what is expected beyond them, and no more are taken once
- * that is at most `enough`.
+ * hybrid_frontier_take: take at most `most` lists, in their order, and put their numbers in
+ * frontier->lists into *taken. Returns how many were taken. If tail is not NULL, *expected is the number
+ * of rows expected in lists not taken. The rows expected in each list taken are subtracted from it.
+ * After the first list, no more are taken once *expected is at most `enough`.
  */
 extern int hybrid_frontier_take(HybridFrontier *frontier, int most, const HyTail *tail,
                                 double enough, double *expected, int *taken);
 
-/* hybrid_frontier_take_again: lists that wait to be looked into again at less than limit, likewise. */
+/*
+ * hybrid_frontier_take_again: take lists that wait to be examined again at a distance below limit.
+ * Arguments and result are as for hybrid_frontier_take.
+ */
 extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int *taken);
 
-/* hybrid_frontier_put: one that was taken waits to be looked into again, where a row at that distance is wanted. */
+/* hybrid_frontier_put: make a list that was taken wait until rows at this distance are wanted. */
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
-/* hybrid_frontier_cosines: of a list that was taken, what a distance d says of a cosine: (*middle - d) * *inverse. */
+/*
+ * hybrid_frontier_cosines: return, for a list that was taken, the numbers that convert a distance d to
+ * u: u = (*middle - d) * *inverse.
+ */
 extern void
 hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse);
 
-/* hybrid_frontier_memory: bytes of what waits. */
+/* hybrid_frontier_memory: return the bytes that the lists take. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);
 
 #endif

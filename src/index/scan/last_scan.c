@@ -2,9 +2,10 @@
  * last_scan.c
  *		hybrid_last_scan(): what the session's last index scan did.
  *
- * A scan counts its work in its own HybridScanDone. When it ends, is started again for another query, or dies by an
- * error, these counts replace those of the scan before. So a plan with several scans leaves the counts of one of them,
- * the one that ended last. A scan that a parallel worker runs ends in the worker, and the session does not see it.
+ * A scan counts its work in its own HybridScanDone. These counts replace those of the previous scan when
+ * the scan ends, is started again for another query, or fails with an error. A plan with several scans
+ * therefore leaves the counts of the scan that ended last. A scan in a parallel worker ends in the
+ * worker, and the session does not see it.
  */
 #include "postgres.h"
 

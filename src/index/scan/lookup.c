@@ -1,16 +1,16 @@
 /*
  * lookup.c
- *		The nearest rows by codes, one lot after another.
+ *		Search for the nearest rows by codes, one batch after another.
  *
- * Lists are looked into some at a time, first the nearest, and then those that are expected to have most rows
- * nearer than the k-th best so far.  Rows wait in a heap by bounds of their distances, which come from their codes;
- * when its turn comes, a row's stored vector says how near it is.  (As in distance browsing: G. Hjaltason and
- * H. Samet, "Distance browsing in spatial databases", 1999.)
+ * A search examines some lists at a time. The nearest come first, and then those in which most rows
+ * nearer than the k-th best are expected. Rows wait in a heap, ordered by lower bounds of their
+ * distances from their codes. When a row reaches the top, its stored vector gives its distance. (As in
+ * distance browsing: G. Hjaltason and H. Samet, "Distance browsing in spatial databases", 1999.)
  *
- * When to stop, stopping.c says, for each search by what it has seen itself.
+ * stopping.c decides when to stop, separately for each search, from the rows that it has seen.
  *
- * Of a list that is looked into when k rows are known, only rows that may be nearer are taken; the list waits
- * again, at the distance up to which its rows have been seen.  So a search resumes where it stopped.
+ * When k rows are known, only rows that may be nearer are taken from a list. The list then waits again,
+ * at the distance up to which its rows have been seen. A search can therefore resume where it stopped.
  */
 #include "postgres.h"
 
@@ -34,22 +34,23 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-#define FIRST 4                /* lists that are looked into at a time, at first */
-#define MORE 6                 /* when it is known what to expect, at least */
-#define SHARE 2                /* and one in so many of those that have been */
-#define MOST HYBRID_LISTS_MOST /* and at most */
-#define SORTED 16              /* from which on they come in the order of the file */
-#define AHEAD 16               /* lists whose first pages are fetched together */
-#define HEADER 128             /* bytes of a page that are needed before its codes */
-#define FEW_ROWS 4             /* that are looked at between two looks at the worst, at first */
-#define MOST_ROWS 32           /* and later */
-#define FILTERED_FIRST 8       /* rows that are asked at a time, at first */
-#define FILTERED 64            /* and later */
-#define EXPECTED 4096          /* bytes of vectors that are fetched ahead */
-#define SPARE_LISTS 65536      /* of a search whose memory is kept */
+#define FIRST 4                /* lists examined at a time, at first */
+#define MORE 6                 /* minimum once expected rows are known */
+#define SHARE 2                /* one more for each of so many lists examined before */
+#define MOST HYBRID_LISTS_MOST /* maximum */
+/* number of lists from which on they are examined in the order of the file */
+#define SORTED 16
+#define AHEAD 16          /* lists whose first pages are prefetched together */
+#define HEADER 128        /* bytes of a page that are needed before its codes */
+#define FEW_ROWS 4        /* rows rescored between two checks of the k-th best, at first */
+#define MOST_ROWS 32      /* and later */
+#define FILTERED_FIRST 8  /* rows passed to the filter at a time, at first */
+#define FILTERED 64       /* and later */
+#define EXPECTED 4096     /* bytes of vectors to prefetch */
+#define SPARE_LISTS 65536 /* maximum lists of a search whose memory is kept */
 #define SPARE_ROWS 65536
 
-/* Row: its bound is low enough for its vector to be looked at, some day. */
+/* Row: a row whose bound was low enough when it was scored, so that its vector may have to be read. */
 typedef struct Row
 {
 	HybridPlace at;
@@ -64,7 +65,7 @@ struct HybridLookup
 	HybridFrontier frontier;
 	HybridLookupWork work;
 	Row *rows;
-	HyLazyHeap rows_order; /* of those that wait */
+	HyLazyHeap rows_order; /* the rows that wait */
 	int rows_count;
 	int rows_allocated;
 	HybridFoundRows finds;
@@ -72,12 +73,12 @@ struct HybridLookup
 	int nearest_allocated;
 	HybridRowFilter filter;
 	void *filter_arg;
-	bool enough; /* it said so */
+	bool enough; /* the filter has ended the search */
 	HybridStopping stopping;
-	int finds_before; /* that there were before the last lists were looked into */
+	int finds_before; /* number of rows found before the last lists were examined */
 };
 
-/* spare: the memory of the last search that ended, for the next one; it is the same size mostly. */
+/* spare: memory of the last search that ended, for the next one, which is mostly of the same size. */
 static HybridLookup *spare = NULL;
 
 static void begin_nearest(HybridLookup *search, int k);
@@ -106,7 +107,7 @@ hybrid_lookup_new(Relation index, const HybridIndex *open, Snapshot snapshot)
 	    memcmp(&search->scorer.open.layout, &open->layout, sizeof(open->layout)) == 0)
 	{
 		spare = NULL;
-		/* an error takes it along */
+		/* an error frees it, too */
 		MemoryContextSetParent(search->context, CurrentMemoryContext);
 		search->scorer.index = index;
 		search->scorer.open = *open;
@@ -136,7 +137,7 @@ hybrid_lookup_end(HybridLookup *search)
 		MemoryContextDelete(search->context);
 		return;
 	}
-	/* of another index, perhaps, that was searched before this one */
+	/* it may belong to another index that was searched before */
 	if (spare != NULL)
 		MemoryContextDelete(spare->context);
 	search->scorer.probe = NULL;
@@ -212,7 +213,9 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 	if (!search->stopping.estimated)
 		return NAN;
 	share = hybrid_stopping_missing(&search->stopping, &search->work) / search->nearest.k;
-	/* where it may miss more by itself, rows that were searched for say that it does not */
+	/*
+	 * where the allowance is larger than the target's, calibration has shown that the target is reached
+	 */
 	if (search->stopping.ended)
 		share = Min(share, search->frontier.limits.other);
 	return 1 - Min(share, 1);
@@ -251,7 +254,7 @@ hybrid_lookup_memory_of_all(double rows, double wanted)
 	return rows * (sizeof(Row) + sizeof(HyHeapItem)) + wanted * sizeof(HybridFoundRow);
 }
 
-/* begin_nearest: room for the k nearest of a lot. */
+/* begin_nearest: make space for the k nearest rows of a batch. */
 static void
 begin_nearest(HybridLookup *search, int k)
 {
@@ -265,7 +268,10 @@ begin_nearest(HybridLookup *search, int k)
 	hy_topk_init(&search->nearest, items, k);
 }
 
-/* look_again: where lists are counted, those that were looked into have rows for the next lot, too. */
+/*
+ * look_again: with a fixed number of lists, take rows for the next batch from the lists examined so far,
+ * too.
+ */
 static void
 look_again(HybridLookup *search)
 {
@@ -281,7 +287,10 @@ look_again(HybridLookup *search)
 	}
 }
 
-/* worst: of the k nearest, in the unit of the estimates; infinite while there are fewer. */
+/*
+ * worst: return the k-th best distance, in the unit of the estimates; infinite if there are fewer than k
+ * rows.
+ */
 static float
 worst(const HybridLookup *search)
 {
@@ -290,7 +299,7 @@ worst(const HybridLookup *search)
 	           : hybrid_scorer_unit(&search->scorer, search->nearest.items[0].distance);
 }
 
-/* go_on: until not more is expected to be missing than may be. */
+/* go_on: search until no more rows are expected to be missing than are allowed. */
 static void
 go_on(HybridLookup *search, double after)
 {
@@ -302,7 +311,10 @@ go_on(HybridLookup *search, double after)
 	         (look_into_lists(search) || hy_lazy_least(&search->rows_order) < worst(search)));
 }
 
-/* look_at_rows: those that may be among the k nearest; and while there are fewer than k, any. */
+/*
+ * look_at_rows: read the vectors of rows that may be among the k nearest, or of any rows while there are
+ * fewer.
+ */
 static void
 look_at_rows(HybridLookup *search, double after)
 {
@@ -326,7 +338,7 @@ look_at_rows(HybridLookup *search, double after)
 
 			if (i + ahead < count)
 				hybrid_scorer_expect(&search->scorer, search->rows[chosen[i + ahead].which].at);
-			/* those before it were nearer than they looked */
+			/* vectors read before it may have lowered the limit */
 			if (isinf(limit) || chosen[i].key < limit)
 				look_at(search, &search->rows[chosen[i].which], after);
 			else
@@ -337,7 +349,7 @@ look_at_rows(HybridLookup *search, double after)
 	}
 }
 
-/* look_at_wanted: the same; some rows at a time are asked first. */
+/* look_at_wanted: do the same with a filter, which gets some rows at a time first. */
 static void
 look_at_wanted(HybridLookup *search, double after)
 {
@@ -377,7 +389,7 @@ look_at_wanted(HybridLookup *search, double after)
 	}
 }
 
-/* choose_rows: the next rows; they wait no more. */
+/* choose_rows: take the next rows from the heap. */
 static int
 choose_rows(HybridLookup *search, HyHeapItem *chosen, int most)
 {
@@ -397,7 +409,7 @@ choose_rows(HybridLookup *search, HyHeapItem *chosen, int most)
 	return count;
 }
 
-/* look_at: the stored vector of a row. */
+/* look_at: read the stored vector of a row, and add the row to the results. */
 static void
 look_at(HybridLookup *search, const Row *row, double after)
 {
@@ -407,7 +419,7 @@ look_at(HybridLookup *search, const Row *row, double after)
 	                                  row->at, &find.width);
 	find.position = row->position;
 	search->work.rescored++;
-	/* what has no distance comes last, as in a sort */
+	/* a row without a distance comes last, as in a sort */
 	if (isnan(find.distance))
 	{
 		find.distance = INFINITY;
@@ -420,8 +432,8 @@ look_at(HybridLookup *search, const Row *row, double after)
 }
 
 /*
- * likely_distance: of a row whose copy is rounded, the middle of what is known of it, which is off by much
- * less than it may be.  By the least that it may be, a search would end too soon.
+ * likely_distance: return the middle of the bounds of a row whose copy is rounded. Its error is much
+ * smaller than the bounds. With lower bounds, a search would end too soon.
  */
 static double
 likely_distance(const HybridFoundRow *find)
@@ -429,7 +441,9 @@ likely_distance(const HybridFoundRow *find)
 	return isfinite(find->width) ? find->distance + find->width / 2 : find->distance;
 }
 
-/* look_into_lists: some of those that may have nearer rows; false: there are none. */
+/*
+ * look_into_lists: examine some of the lists that may have nearer rows. Returns false if there are none.
+ */
 static bool
 look_into_lists(HybridLookup *search)
 {
@@ -455,7 +469,7 @@ look_into_lists(HybridLookup *search)
 	heads[count] = InvalidBlockNumber;
 	for (i = 0; i < count; i++)
 	{
-		/* the processor looks for where they lie as long as it takes for one */
+		/* the memory of several pages is fetched in the time that one takes */
 		for (j = i; i % AHEAD == 0 && j < Min(i + AHEAD, count); j++)
 			hybrid_buffer_expect(search->scorer.index, heads[j], 0, HEADER);
 		look_into(search, chosen[i], heads[i + 1]);
@@ -464,8 +478,8 @@ look_into_lists(HybridLookup *search)
 }
 
 /*
- * choose_lists: those that are looked into next; at most MOST.  While fewer than k rows are known all lists may have
- * some, and the nearest come first.
+ * choose_lists: choose the lists to examine next, at most MOST. While fewer than k rows are known, any
+ * list may have some, and the nearest come first.
  */
 static int
 choose_lists(HybridLookup *search, int *chosen)
@@ -498,7 +512,7 @@ choose_lists(HybridLookup *search, int *chosen)
 	return count;
 }
 
-/* compare: what the lists that were looked into last had, with what was expected of them. */
+/* compare: compare the number of rows found in the last lists with the number expected there. */
 static void
 compare(HybridLookup *search, float limit)
 {
@@ -511,9 +525,9 @@ compare(HybridLookup *search, float limit)
 }
 
 /*
- * look_into: the rows of a leaf list that may be nearer than the worst, and have not been taken.  While
- * the codes of a page are scored those of the next one are fetched, which after its last page is the
- * following list's.
+ * look_into: take the rows of a leaf list that may be nearer than the k-th best and were not taken
+ * before. While the codes of a page are scored, those of the next page are prefetched. After the last
+ * page this is the first page of the following list.
  */
 static void
 look_into(HybridLookup *search, int which, BlockNumber following)
@@ -545,7 +559,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 			hybrid_buffer_expect(scorer->index, content->next, 0, HEADER);
 		if (!again && list->sampled > 0 && !BlockNumberIsValid(content->next))
 			list->last = at + blocks - 1;
-		/* scored in the same way again, it says which rows were taken then */
+		/* score as before, to find which rows were taken then */
 		aim.whole = before.whole = Max(Min(list->sampled - at, blocks), 0);
 		aim.also = before.also =
 			list->last - at >= aim.whole && list->last - at < blocks ? list->last - at : -1;
@@ -589,13 +603,13 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 		search->work.lists++;
 		search->work.rows += rows;
 	}
-	/* where lists are counted, the worst may be nearer than when this one was looked into last */
+	/* with a fixed number of lists, the limit may be lower than when this list was examined last */
 	list->seen = Max(list->seen, limit);
 	if (search->frontier.limits.probes == 0 && !isinf(limit))
 		hybrid_frontier_put(&search->frontier, which, limit);
 }
 
-/* add_row: one that waits. */
+/* add_row: add a row to the heap. */
 static void
 add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position)
 {
@@ -615,7 +629,7 @@ add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 posit
 	hy_lazy_add(&search->rows_order, isnan(lower) ? -INFINITY : lower, search->rows_count++);
 }
 
-/* room: an array of the search's, made longer. */
+/* room: allocate or enlarge an array of the search. */
 static void *
 room(HybridLookup *search, void *array, int count, Size size)
 {

@@ -1,11 +1,11 @@
 /*
  * plan_limit.c
- *		How many rows a scan will be asked for, by the Limit node above it, and by which node.
+ *		Find how many rows a scan will be asked for, and by which plan node.
  *
- * When a plan starts, the scans of our indexes in it are found, and for each the Limit node above, if
- * there is nothing in between that changes how many rows there are.  They are kept for as long as the
- * memory of the query, and a scan finds its own by its descriptor.  The Limit node has evaluated its
- * expression before it asks for the first row.
+ * When a plan starts, the scans of hybrid indexes in it are found, and for each the Limit node above it,
+ * if no node in between changes the number of rows. They are kept in the memory of the query. A scan
+ * finds its own record by its scan descriptor. The Limit node has evaluated its expression before it
+ * asks for the first row.
  */
 #include "postgres.h"
 
@@ -19,16 +19,16 @@
 #include "index/page/index.h"
 #include "index/scan/plan_limit.h"
 
-/* PlannedScan: a scan and the Limit above it, or NULL. */
+/* PlannedScan: a scan and the Limit node above it, or NULL. */
 typedef struct PlannedScan
 {
 	IndexScanState *scan;
 	const LimitState *limit;
-	bool all; /* no Limit is above, however far */
+	bool all; /* no Limit node is above, however far */
 	struct PlannedScan *next;
 } PlannedScan;
 
-/* PlannedQuery: those of one query; in its memory. */
+/* PlannedQuery: the scans of one query, in its memory. */
 typedef struct PlannedQuery
 {
 	PlannedScan *scans;
@@ -36,12 +36,12 @@ typedef struct PlannedQuery
 	struct PlannedQuery *next;
 } PlannedQuery;
 
-/* Walk: of one plan. */
+/* Walk: state of the walk through a plan. */
 typedef struct Walk
 {
 	PlannedQuery *query;
 	MemoryContext context;
-	int limits; /* Limit nodes above */
+	int limits; /* Limit nodes above the current node */
 } Walk;
 
 static ExecutorStart_hook_type next_start = NULL;
@@ -79,7 +79,7 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
-				/* more is as good as all */
+				/* a higher limit is as good as none */
 				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
 				    asked.limit > PG_INT32_MAX)
 					asked.limit = PG_INT32_MAX;
@@ -105,7 +105,7 @@ start_query(QueryDesc *query, int flags)
 	(void) walk(query->planstate, &found);
 }
 
-/* walk: a planstate_tree_walker's. */
+/* walk: callback of planstate_tree_walker. */
 static bool
 walk(PlanState *state, void *arg)
 {
@@ -125,7 +125,7 @@ walk(PlanState *state, void *arg)
 	return false;
 }
 
-/* note_scans: the scans below a Limit, through what gives each row as it got it. */
+/* note_scans: record the scans below a Limit node, through nodes that pass on every row. */
 static void
 note_scans(Walk *found, const LimitState *limit, PlanState *below)
 {
@@ -154,7 +154,7 @@ note_scans(Walk *found, const LimitState *limit, PlanState *below)
 	}
 }
 
-/* note_scan: unless it was met already, below its Limit. */
+/* note_scan: record a scan, unless it was recorded already, below its Limit node. */
 static void
 note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 {
@@ -184,7 +184,7 @@ note_scan(Walk *found, const LimitState *limit, IndexScanState *scan)
 	found->query->scans = planned;
 }
 
-/* forget_query: its memory goes, whatever ended it. */
+/* forget_query: remove a query whose memory is freed, for whatever reason. */
 static void
 forget_query(void *arg)
 {

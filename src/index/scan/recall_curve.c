@@ -1,6 +1,6 @@
 /*
  * recall_curve.c
- *		How far to go for a recall, by what the index has measured.
+ *		Choose how far to search for a recall, from the calibration curve of the index.
  */
 #include "postgres.h"
 
@@ -9,17 +9,19 @@
 #include "index/scan/lookup.h"
 
 /*
- * Where the index's own rows could miss more than was asked, which they mostly can where they are easy to find, so much less
- * is allowed: queries that are as difficult but unlike them may not.  (bench/recall.sh, rows of `packages` as queries at a
- * target of .9: searches score 4% of the rows with 24, and 24% without any of it; `heavy_tails` lost its target by 24.)
+ * Where the curve lets a search miss more than 1 - recall, only this fraction of it is used, but at least
+ * 1 - recall. The curve often does so for rows that are easy to find. Queries of the same difficulty that
+ * are unlike the rows would miss their recall with the full value. (bench/recall.sh, rows of `packages`
+ * as queries at a target of .9: searches score 4% of the rows with a fraction of 1/24, and 24% if the
+ * larger value is never used. `heavy_tails` missed its target with 1/24.)
  */
 #define CAUTION 50
 
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
 
 /*
- * hybrid_lookup_eps: by 1.9 deviations 1 of 100 rows is lost, by 3 one of thousands; each costs vectors
- * that are read in vain.
+ * hybrid_lookup_eps: see lookup.h. With 1.9 standard deviations 1 row in 100 is lost, with 3 one in
+ * thousands. Each deviation costs vectors that are read in vain.
  */
 float
 hybrid_lookup_eps(double recall)
@@ -41,7 +43,7 @@ hybrid_lookup_limits(const HybridTree *tree, double recall, int probes, HybridLo
 	if (tree->curve_size > 0)
 	{
 		point = between(tree->curve, tree->curve_size, recall);
-		/* what was measured on a user's own queries holds for them as it is */
+		/* a curve that was measured on a user's own queries holds for them as it is */
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits->missing[i] = point.missing[i] > limits->other && !tree->curve_by_queries
 			                         ? Max(point.missing[i] / CAUTION, limits->other)
@@ -58,7 +60,10 @@ hybrid_curve_rows(const HybridTree *tree, double recall)
 	return between(tree->curve, tree->curve_size, recall).rows;
 }
 
-/* between: the point of a recall; what is below the first one is as that, and beyond the last so much less may be missing. */
+/*
+ * between: return the point of the curve at a recall. Below the first point, it is the first one. Beyond
+ * the last point, fewer rows may be missing, in proportion to 1 - recall.
+ */
 static HybridCurvePoint
 between(const HybridCurvePoint *points, int count, double recall)
 {

@@ -1,27 +1,29 @@
 /*
  * scan.c
- *		Rows in the order of their distance from a query, and rows within one.
+ *		Index scans: rows in the order of their distance from a query, and rows within a distance.
  *
- * By codes lookup.c finds them, a lot at a time (scan_batches.c), and goes on when the executor wants more.
+ * With codes, lookup.c finds the rows, one batch after another (scan_batches.c), and continues when the
+ * executor wants more.
  *
- * An exact scan has bounded memory: a pass reads the whole store once, copies it in batches, has the dispatcher compute the
- * distances, and keeps the nearest M candidates that lie beyond the last one returned, in the total
- * order (distance, heap position).  When the executor has taken them all and wants more, another
- * pass follows with four times as many, as far as work_mem reaches.  So a LIMIT costs one pass, and
- * a scan to the end costs as many as work_mem makes necessary.
+ * An exact scan has bounded memory. A pass reads the whole store once. It copies the store in batches,
+ * has the dispatcher compute the distances, and keeps the nearest M candidates that lie beyond the last
+ * one returned, in the total order (distance, heap position). When the executor has taken them all and
+ * wants more, another pass follows with four times as many, as far as work_mem allows. A LIMIT therefore
+ * costs one pass, and a scan to the end costs as many as work_mem makes necessary.
  *
- * Spheres are conditions.  The one around the query, or around what is taken for one where there is
- * no ORDER BY, sets the radius: rows beyond it are not wanted, and nothing is once a lower bound is.
- * The executor checks the others.  Without ORDER BY every stored vector is looked at once, in the order of
- * the store: a condition's answer is complete whatever the target of recall.
+ * Spheres are conditions. Without ORDER BY, the center of the first sphere serves as the query. A sphere
+ * around the query sets the radius. Rows beyond it are not wanted, and a scan by codes ends when a lower
+ * bound exceeds it. The executor checks the other spheres. Without ORDER BY every stored vector is read
+ * once, in the order of the store. The result of a condition is therefore complete for any target
+ * recall.
  *
- * Reported distances are the operator's own bits when vectors are stored as given.  Otherwise
- * they are lower bounds and the executor orders by the true distance (xs_recheckorderby).  The
- * same mechanism serves further ORDER BY expressions after the first: they are reported as minus
- * infinity, and the executor sorts rows that tie on the first.
+ * Reported distances have the bits of the operator's result when vectors are stored as given. Otherwise
+ * they are lower bounds, and the executor orders by the true distance (xs_recheckorderby). Further ORDER
+ * BY expressions use the same mechanism. They are reported as minus infinity, and the executor sorts
+ * rows that tie on the first expression.
  *
- * No lock is held between calls, nor while distances are computed: README.md says why that is
- * enough under an MVCC snapshot.
+ * No lock is held between calls, nor while distances are computed. src/index/README.md explains why that
+ * is enough under an MVCC snapshot.
  */
 #include "postgres.h"
 
@@ -50,8 +52,9 @@
 #define MAX_BATCH_BYTES (4 * 1024 * 1024)
 
 /*
- * A candidate's row is its heap position, so that HyTopK's order is ours.  HyTopK keeps no NaN, and
- * ORDER BY puts NaN after infinity: such a row goes in as an infinity with this bit set.
+ * The row of a candidate is its heap position, so that the order of HyTopK is the one wanted here.
+ * HyTopK keeps no NaN, and ORDER BY puts NaN after infinity. A row whose distance is NaN is therefore an
+ * infinity with this bit set.
  */
 #define ROW_IS_NAN (INT64CONST(1) << 62)
 
@@ -163,7 +166,7 @@ hybridendscan(IndexScanDesc scan)
 	scan->opaque = NULL;
 }
 
-/* next_candidate: the next row, or NULL. */
+/* next_candidate: return the next row, or NULL. */
 static const HyNeighbor *
 next_candidate(IndexScanDesc scan)
 {
@@ -198,7 +201,7 @@ next_candidate(IndexScanDesc scan)
 	return &state->last;
 }
 
-/* begin_query: takes the query apart and makes ready for the first pass. */
+/* begin_query: read the query and its conditions, and prepare the first pass. */
 static void
 begin_query(IndexScanDesc scan)
 {
@@ -211,7 +214,7 @@ begin_query(IndexScanDesc scan)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 		                errmsg("index \"%s\" can only be scanned in the order of a distance",
 		                       RelationGetRelationName(scan->indexRelation))));
-	/* A candidate waits without a pin while its row may be removed and the place reused. */
+	/* A candidate waits without a pin, while its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(scan->xs_snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 
@@ -242,7 +245,7 @@ begin_query(IndexScanDesc scan)
 		return;
 	}
 	state->asked = hybrid_plan_limit_of(scan);
-	/* once a scan: it may be started anew for every row of another table */
+	/* allocate once for a scan: it may be started again for every row of another table */
 	MemoryContextSwitchTo(state->scan_context);
 	if (state->exact && state->batch.store.vectors == NULL)
 	{
@@ -267,7 +270,7 @@ begin_query(IndexScanDesc scan)
 	}
 }
 
-/* take_query: what distances are taken from, a detoasted value of the type. */
+/* take_query: set the query from a detoasted value of the type. */
 static void
 take_query(HybridScan *state, const HybridType *type, const void *value)
 {
@@ -284,7 +287,9 @@ take_query(HybridScan *state, const HybridType *type, const void *value)
 		state->value = value;
 }
 
-/* take_conditions: which rows are wanted, and who is to see to that. */
+/*
+ * take_conditions: read the conditions: which rows are wanted, and whether the executor must check them.
+ */
 static void
 take_conditions(IndexScanDesc scan)
 {
@@ -307,7 +312,7 @@ take_conditions(IndexScanDesc scan)
 	}
 }
 
-/* take_sphere: false: nothing is in it. */
+/* take_sphere: apply one sphere. Returns false if no row can be in it. */
 static bool
 take_sphere(HybridScan *state, const HybridSphere *sphere)
 {
@@ -329,7 +334,7 @@ take_sphere(HybridScan *state, const HybridSphere *sphere)
 	return true;
 }
 
-/* run_pass: the next candidates after state->last, sorted. */
+/* run_pass: find the next candidates after state->last, sorted. */
 static void
 run_pass(IndexScanDesc scan)
 {
@@ -338,7 +343,7 @@ run_pass(IndexScanDesc scan)
 
 	if (!state->ordered)
 	{
-		/* it goes on in the same round */
+		/* all calls belong to one round */
 		state->done.rounds = 1;
 		run_stream(scan);
 		return;
@@ -363,7 +368,7 @@ run_pass(IndexScanDesc scan)
 	state->exhausted = state->candidates.count < k;
 }
 
-/* run_stream: the next rows of the store that are wanted, of one batch. */
+/* run_stream: find the rows of the next batch of the store that are wanted. */
 static void
 run_stream(IndexScanDesc scan)
 {
@@ -383,7 +388,7 @@ run_stream(IndexScanDesc scan)
 	score_batch(scan);
 }
 
-/* score_batch: offers the rows of the batch as candidates and empties it. */
+/* score_batch: offer the rows of the batch as candidates, and empty it. */
 static void
 score_batch(IndexScanDesc scan)
 {
@@ -423,7 +428,7 @@ score_batch(IndexScanDesc scan)
 	batch->rows = 0;
 }
 
-/* measure_batch: the distances of the rows of the batch from the query. */
+/* measure_batch: compute the distances of the rows of the batch from the query. */
 static void
 measure_batch(HybridScan *state, HybridScanBatch *batch)
 {
@@ -463,7 +468,7 @@ measure_batch(HybridScan *state, HybridScanBatch *batch)
 	MemoryContextReset(state->scratch);
 }
 
-/* report: what the executor reads from the scan descriptor. */
+/* report: fill in the fields of the scan descriptor that the executor reads. */
 static void
 report(IndexScanDesc scan, const HyNeighbor *candidate)
 {
@@ -490,8 +495,8 @@ report(IndexScanDesc scan, const HyNeighbor *candidate)
 }
 
 /*
- * in_place: whether the row comes after all rows before it and before all rows after it by what is known
- * of their distances, so that nobody has to compute its own.
+ * in_place: test whether the bounds of the distances show that the row comes after all rows before it
+ * and before all rows after it, so that the executor need not compute its distance.
  */
 static bool
 in_place(HybridScan *state, const HyNeighbor *candidate)
@@ -506,7 +511,7 @@ in_place(HybridScan *state, const HyNeighbor *candidate)
 	       upper <= state->candidates.items[state->next].distance;
 }
 
-/* allocate_batch: as many rows as pay for a dispatch, within work_mem. */
+/* allocate_batch: allocate enough rows to make a dispatch worthwhile, within work_mem. */
 static HybridScanBatch
 allocate_batch(const HybridStore *store)
 {

@@ -1,6 +1,6 @@
 /*
  * scan.h
- *		An index scan, in two files: scan.c is what the executor calls, scan_batches.c the way by codes.
+ *		An index scan: scan.c has the callbacks for the executor, scan_batches.c the search by codes.
  */
 #ifndef HYBRID_INDEX_SCAN_H
 #define HYBRID_INDEX_SCAN_H
@@ -32,45 +32,49 @@ typedef struct HybridScan
 {
 	HybridIndex index;
 	MemoryContext scan_context;
-	MemoryContextCallback end; /* of scan_context: notes what was done, after an error, too */
+	/* callback of scan_context: records the work done, after an error, too */
+	MemoryContextCallback end;
 	HybridScanDone done;
-	MemoryContext context; /* of the query: reset at rescan; a child of that of the scan */
-	MemoryContext scratch; /* of one dispatch */
+	MemoryContext context; /* memory of the query: reset by a rescan; a child of scan_context */
+	MemoryContext scratch; /* memory of one dispatch */
 	bool first;
-	bool null_query; /* ORDER BY distance to NULL: every row, in heap order */
+	bool null_query; /* ORDER BY distance to NULL: return every row, in heap order */
 	bool ordered;    /* there is an ORDER BY */
 	HybridProbe query;
-	const void *value; /* the query itself, of a type that is not dense */
-	/* of the conditions */
-	double radius; /* rows farther from the query than this are not wanted; infinite: all are */
+	const void *value; /* the query itself, if its type is not dense */
+	/* from the conditions */
+	double radius; /* maximum distance of the rows wanted; infinite: all rows */
 	bool within;   /* there are conditions: a row whose distance is NaN meets none */
-	bool nothing;  /* no row meets them */
-	bool recheck;  /* the executor is to check them */
-	bool exact;    /* every stored vector is looked at, not the codes */
+	bool nothing;  /* no row meets the conditions */
+	bool recheck;  /* the executor must check the conditions */
+	bool exact;    /* read every stored vector instead of the codes */
 	HybridScanBatch batch;
 	HybridStore store;
 	HybridLookup *search;
 	HybridPlanLimit asked;
 	HybridScanQuals *filter;
-	int filtered; /* passes that have asked it */
+	int filtered; /* number of passes that have used the filter */
 	HyScanLimit limit_reached;
 	int pass;
-	int first_candidates; /* of the first pass */
+	int first_candidates; /* candidates of the first pass */
 	HyTopK candidates;
-	int next;                    /* candidates handed out of this pass */
-	bool exhausted;              /* nothing lies beyond this pass */
+	int next;                    /* number of candidates handed out of this pass */
+	bool exhausted;              /* there are no rows beyond this pass */
 	bool bounded;                /* last is set */
 	HyNeighbor last;             /* last candidate handed out */
-	const HybridFoundRow *finds; /* by codes: the candidates of this pass */
-	double farthest;             /* upper bound of the distances of all that were handed out */
+	const HybridFoundRow *finds; /* with codes, the candidates of this pass */
+	double farthest;             /* upper bound of the distances of all rows handed out */
 	Oid *orderby_types;
 	IndexOrderByDistance *distances;
 } HybridScan;
 
-/* hybrid_scan_first_lot: how many candidates the first pass is to have. */
+/* hybrid_scan_first_lot: return how many candidates the first pass is to have. */
 extern int hybrid_scan_first_lot(const HybridScan *state);
 
-/* hybrid_scan_next_lot: the next candidates, sorted: the search by codes goes on where it stopped. */
+/*
+ * hybrid_scan_next_lot: find the next candidates, sorted. The search by codes continues where it
+ * stopped.
+ */
 extern void hybrid_scan_next_lot(HybridScan *state);
 
 /* Callbacks of IndexAmRoutine. */

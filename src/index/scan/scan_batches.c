@@ -1,13 +1,13 @@
 /*
  * scan_batches.c
- *		The way of an index scan by codes: how many rows it asks a search for at a time, and what ends it.
+ *		Index scans by codes: how many rows a scan asks a search for at a time, and when the scan ends.
  *
- * The first lot has as many candidates as are wanted, as far as it is known, and some beside.  Where few
- * rows meet the conditions each is dear, and they are so far apart that one is enough to know of
- * the last that it is.
+ * The first batch has as many candidates as are wanted, if that number is known, and some more. Where
+ * few rows meet the conditions, each row is expensive, and the rows are far apart. One more row is then
+ * enough to know that the last one is the last.
  *
- * Where no row is lost to conditions, those that were wanted have been found with the first lot: what is
- * missing then are the few that make their order sure.
+ * Where conditions remove no rows, the first batch has all rows that are wanted. Later batches are then
+ * small, because only a few rows are missing to make their order certain.
  */
 #include "postgres.h"
 
@@ -21,9 +21,10 @@
 
 #define CANDIDATES_GROWTH 4
 #define MOST_CANDIDATES (PG_INT32_MAX / CANDIDATES_GROWTH)
-#define CROWDED 64      /* rows of which one more may have to be compared */
-#define FURTHER 16      /* part of the rows that is looked for when they were not enough */
-#define FURTHER_LEAST 4 /* but not fewer */
+#define CROWDED 64 /* one more row is requested for each of so many wanted */
+/* part of the first batch that is requested when its rows were not enough */
+#define FURTHER 16
+#define FURTHER_LEAST 4 /* minimum of it */
 
 static int lot_size(const HybridScan *state);
 static bool filters(const HybridScan *state);
@@ -52,7 +53,7 @@ hybrid_scan_first_lot(const HybridScan *state)
 		return least;
 	if (!state->exact && hybrid_iterative_scan != HYBRID_ITERATIVE_OFF && filters(state))
 		return (int) Min(limit + (state->index.lossless ? 0 : 1), MOST_CANDIDATES);
-	/* the more are wanted, the nearer they are to one another */
+	/* the more rows are wanted, the closer together they are */
 	return (int) Min(Max(limit + HYBRID_BESIDE + limit / CROWDED, least), MOST_CANDIDATES);
 }
 
@@ -94,7 +95,7 @@ hybrid_scan_next_lot(HybridScan *state)
 	{
 		bool more;
 
-		/* what was found is not for nothing */
+		/* return the rows found so far */
 		state->finds = hybrid_lookup_rest(state->search, &count, &more);
 		state->exhausted = true;
 		if (!more)
@@ -109,7 +110,7 @@ hybrid_scan_next_lot(HybridScan *state)
 		const HybridFoundRow *find = &state->finds[i];
 		bool unknown = isinf(find->distance) && isinf(find->width);
 
-		/* what follows is farther still; what has no distance meets no condition */
+		/* later rows are farther still; a row without a distance meets no condition */
 		if (!(find->distance <= state->radius) || (unknown && state->within))
 		{
 			state->exhausted = true;
@@ -122,7 +123,7 @@ hybrid_scan_next_lot(HybridScan *state)
 	state->candidates.count = i;
 }
 
-/* lot_size: how many candidates the next pass is to have. */
+/* lot_size: return how many candidates the next pass is to have. */
 static int
 lot_size(const HybridScan *state)
 {
@@ -139,9 +140,9 @@ lot_size(const HybridScan *state)
 }
 
 /*
- * filters: whether a search asks for conditions before it counts rows.  Where most rows meet them that is
- * work for nothing, unless the first lot was not enough; where nobody searches on, it is asked whether rows
- * are there at all, so that dead ones do not count.
+ * filters: test whether the search checks conditions before it counts rows. Where most rows meet them,
+ * that is a waste, unless the first batch was not enough. Without iterative scans, the filter tests only
+ * whether rows are visible, so that dead rows do not count.
  */
 static bool
 filters(const HybridScan *state)
@@ -169,8 +170,8 @@ filter_rows(void *arg, const int64 *positions, int count, bool *wanted)
 }
 
 /*
- * reached_limit: whether this scan has done all that it may do.  Where all rows are wanted only memory is a
- * limit.
+ * reached_limit: test whether this scan has reached one of its limits. If all rows are wanted, memory is
+ * the only limit.
  */
 static bool
 reached_limit(HybridScan *state)

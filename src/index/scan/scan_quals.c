@@ -1,10 +1,10 @@
 /*
  * scan_quals.c
- *		The conditions of a plan, on rows that a scan has found and not returned yet.
+ *		Check the conditions of a plan on rows that a scan has found and not returned yet.
  *
- * Conditions are asked beforehand unless they cost more than what is saved, such as those with subqueries
- * and slow functions, unless they look at the vector itself, of which the order says more, and unless
- * they are volatile.
+ * Some conditions are not checked early. Those with subqueries or slow functions cost more than is
+ * saved. For conditions on the indexed vector, the order of the rows says more than the condition.
+ * Volatile conditions must not be evaluated twice.
  */
 #include "postgres.h"
 
@@ -25,17 +25,17 @@
 #include "index/page/buffers.h"
 #include "index/scan/scan_quals.h"
 
-#define MOST_OPERATORS 50 /* that conditions may cost as much as */
+#define MOST_OPERATORS 50 /* maximum cost of conditions, in units of cpu_operator_cost */
 
 struct HybridScanQuals
 {
 	IndexScanDesc scan;
-	IndexScanState *node; /* whose conditions these are */
+	IndexScanState *node; /* plan node with the conditions */
 	ExprState *conditions;
 	ExprContext *context;
 	double share;
-	bool heap; /* the table is one of PostgreSQL's own kind */
-	/* once it is asked, in that memory context */
+	bool heap; /* the table uses the heap access method */
+	/* allocated in this memory context when the filter is used first */
 	MemoryContext memory;
 	IndexFetchTableData *fetch;
 	TupleTableSlot *slot;
@@ -110,7 +110,7 @@ hybrid_scan_quals_end(HybridScanQuals *filter)
 		FreeExprContext(filter->context, true);
 }
 
-/* may_be_asked: whether to ask for the conditions of a node beforehand does no harm. */
+/* may_be_asked: test whether the conditions of a node can be checked early without harm. */
 static bool
 may_be_asked(const IndexScanState *node, Relation index)
 {
@@ -130,7 +130,10 @@ may_be_asked(const IndexScanState *node, Relation index)
 	return cost.per_tuple <= MOST_OPERATORS * cpu_operator_cost;
 }
 
-/* has_subplan: an expression_tree_walker's; what is in one is not in the expression. */
+/*
+ * has_subplan: test whether an expression has a subplan, whose own expression is not part of it. Also
+ * the callback of expression_tree_walker.
+ */
 static bool
 has_subplan(Node *node, void *context)
 {
@@ -140,7 +143,9 @@ has_subplan(Node *node, void *context)
 	       expression_tree_walker(node, has_subplan, context);
 }
 
-/* share_of: by the planner's guess and the size that the table had when it was analyzed. */
+/*
+ * share_of: divide the planner's estimate of the rows by the number of rows when the table was analyzed.
+ */
 static double
 share_of(const IndexScanState *node)
 {
@@ -151,7 +156,7 @@ share_of(const IndexScanState *node)
 	return Min(node->ss.ps.plan->plan_rows / rows, 1);
 }
 
-/* begin: what rows are fetched with; most filters are never asked. */
+/* begin: allocate what fetching rows needs. Most filters are never used. */
 static void
 begin(HybridScanQuals *filter)
 {
@@ -164,7 +169,7 @@ begin(HybridScanQuals *filter)
 	MemoryContextSwitchTo(old);
 }
 
-/* expect_rows: where they are said to be on their pages, and then where they are. */
+/* expect_rows: prefetch the item pointers of the rows first, and then the rows that they point to. */
 static void
 expect_rows(const HybridScanQuals *filter, const int64 *positions, int count)
 {
@@ -181,7 +186,10 @@ expect_rows(const HybridScanQuals *filter, const int64 *positions, int count)
 	}
 }
 
-/* fetch: the version of a row that the scan's snapshot sees, into the slot; false: there is none. */
+/*
+ * fetch: fetch the version of a row that the scan's snapshot sees into the slot. Returns false if there
+ * is none.
+ */
 static bool
 fetch(HybridScanQuals *filter, ItemPointerData *tid)
 {
@@ -193,7 +201,10 @@ fetch(HybridScanQuals *filter, ItemPointerData *tid)
 	                               &again, &dead);
 }
 
-/* fetch_from_heap: what the table's own function does, but for looking for the page, and tidying it. */
+/*
+ * fetch_from_heap: do the same as the table access method, but find the page without the buffer table,
+ * and do not prune it.
+ */
 static bool
 fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
 {
@@ -215,7 +226,7 @@ fetch_from_heap(HybridScanQuals *filter, ItemPointerData *tid)
 	return found;
 }
 
-/* meets_conditions: of the row in the slot. */
+/* meets_conditions: test whether the row in the slot meets the conditions. */
 static bool
 meets_conditions(HybridScanQuals *filter)
 {

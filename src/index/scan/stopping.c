@@ -1,16 +1,18 @@
 /*
  * stopping.c
- *		When a search has found enough: how many rows it misses, by what it has seen itself.
+ *		When a search has found enough, from an estimate of the rows that it misses.
  *
- * The codes of the rows that a search has scored are a sample of u (frontier.c), whose tail (core/tail.h) says how
- * many rows each of the other lists has that are nearer than the k-th best.  How many were found in lists beside how
- * many were expected there sets that right.  The search ends when fewer are expected to be missing than may be.  So a
- * query that is unlike the rows is not taken for one that is like them.  (A recall estimated for each query while it is
- * searched for: J. Mohoney et al., "Quake: adaptive indexing for vector search", 2025; M. Chatzakis et al., "DARTH:
+ * The codes of the rows that a search has scored give a sample of u (frontier.c). The tail of the sample
+ * (core/tail.h) says how many rows nearer than the k-th best each of the other lists has. The ratio of
+ * rows found to rows expected, in the lists examined, corrects this estimate. The search ends when the
+ * expected number of missing rows is at most the allowed one. A query that is unlike the rows is
+ * therefore not treated like one of them. (A recall estimated for each query while it is searched for:
+ * J. Mohoney et al., "Quake: adaptive indexing for vector search", 2025; M. Chatzakis et al., "DARTH:
  * declarative recall through early termination", 2025.)
  *
- * EVIDENCE, FEW, INSIDE and CLEAR were chosen by bench/recall.sh: with other random numbers, and for LIMIT 1, 10 and
- * 100, recall stays within the target's tolerance on the shapes that it has.
+ * EVIDENCE, FEW, INSIDE and CLEAR were chosen with bench/recall.sh. With other random numbers, and for
+ * LIMIT 1, 10 and 100, recall stays within the tolerance of the target on the data shapes in that
+ * benchmark.
  */
 #include "postgres.h"
 
@@ -21,15 +23,19 @@
 #include "index/scan/stopping.h"
 
 #define SAMPLED 64  /* rows of a list that are sampled */
-#define SAMPLE 4096 /* and of all lists */
-#define EVIDENCE 5  /* rows that count as expected and as found before there are any */
-#define FEW 10.0    /* lists: an estimate after so many is doubled, after more of them by less */
-#define CLEAR 16.0  /* dimensions: in fewer of them exactness is nearly free */
-#define NEARLY 0.01 /* of the rows that are wanted may be missing then */
-#define NEAR 8      /* lists, the first ones, by which it is said how difficult a query is */
-/* INSIDE: squared distance of the first centroids, over squared radius: no row of theirs has less. */
+#define SAMPLE 4096 /* rows of all lists that are sampled */
+#define EVIDENCE 5  /* rows added to both the expected and the found ones, as prior evidence */
+#define FEW 10.0    /* the estimate is multiplied by 1 + FEW / lists examined */
+#define CLEAR 16.0  /* in fewer dimensions than this, exactness is nearly free */
+#define NEARLY 0.01 /* minimum share of the rows wanted that may be missing then */
+#define NEAR 8      /* number of first lists that determine the difficulty of a query */
+/*
+ * INSIDE: ratio of the squared distance of the first centroids to the squared radius of their lists. A
+ * query with a smaller ratio is nearer to the centroids than any row of the lists is.
+ */
 #define INSIDE 0.75
-#define NARROW 1e-3f /* radius of a list, over its distance: below that its rows are not sampled */
+/* ratio of a list's radius to its distance, below which its rows are not sampled */
+#define NARROW 1e-3f
 
 static void note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which);
 static double scale(const HybridStopping *stopping, const HybridLookupWork *work);
@@ -115,7 +121,7 @@ hybrid_stopping_compare(HybridStopping *stopping, const HybridFrontier *frontier
 		            hy_tail_at(&stopping->tail, (middle - limit) * inverse);
 	}
 	stopping->found += found;
-	/* there cannot be more than k */
+	/* no more than k rows can be found */
 	stopping->expected += Min(expected, k);
 	stopping->taken_count = 0;
 }
@@ -126,7 +132,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 {
 	const HybridLookupLimits *limits = &frontier->limits;
 	int difficulty = hybrid_stopping_difficulty(stopping, frontier, limit);
-	/* the more has been looked at, the less there is to be saved by a guess at the rest */
+	/* the larger the share of lists examined, the less a guess at the rest can save */
 	double left = Max(1 - (double) work->lists / frontier->scorer->tree.leaves, 0);
 	double missing;
 
@@ -134,7 +140,7 @@ hybrid_stopping_enough(HybridStopping *stopping, HybridFrontier *frontier, float
 	stopping->estimated = true;
 	missing = difficulty < 0 ? -1 : limits->missing[difficulty];
 	missing = missing < 0 ? limits->other : missing;
-	/* in few dimensions it is clear which lists have what is near */
+	/* in few dimensions it is clear which lists have near rows */
 	missing = Min(missing, Max(missing * frontier->scorer->open.layout.dims / CLEAR, NEARLY));
 	*beyond = missing * k * left * left / scale(stopping, work);
 	stopping->ended = stopping->rest <= *beyond;
@@ -151,7 +157,7 @@ int
 hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier *frontier,
                            float limit)
 {
-	/* of the cosine that the k-th row has in a list as near as the first ones */
+	/* class boundaries of the cosine that the k-th row has in a list as near as the first ones */
 	static const float edges[HYBRID_DIFFICULTIES - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
 	float cosine;
 	int difficulty = 0;
@@ -166,7 +172,7 @@ hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier 
 	return difficulty;
 }
 
-/* note_near: one of the first lists. */
+/* note_near: add one of the first lists to the sums. */
 static void
 note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 {
@@ -184,8 +190,8 @@ note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 }
 
 /*
- * scale: how many rows there will be for each that is expected: as many as there were in the lists that were looked
- * into, and of these as many as are wanted.
+ * scale: return how many rows are found for each that is expected: the ratio in the lists examined,
+ * times the share of rows that the filter accepts.
  */
 static double
 scale(const HybridStopping *stopping, const HybridLookupWork *work)

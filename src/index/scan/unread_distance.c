@@ -1,15 +1,15 @@
 /*
  * unread_distance.c
- *		The distance that rows are ordered by, in plans where nobody reads it.
+ *		Remove the distance column of ORDER BY from plans in which nobody reads it.
  *
- * What a query is ordered by is a column of its plan, though the client never sees it.  Where a sort
- * sorts by it, that must be.  A scan of our index gives rows in that order, and to compute the column
- * again for each row takes the vector out of the table, which is as much work as an easy search.  So
- * when a plan is ready, such a column is taken away from it, where the scan is all there is, but for a
- * Limit above it: at the top of the plan, or of a subquery's, be it joined with others.  What lies
- * between is left alone: it may pass on all columns that it gets.
+ * An ORDER BY expression is a column of the plan, though the client never sees it. A sort needs that
+ * column. A scan of a hybrid index returns rows in order without it. Computing the column again for each
+ * row takes the vector out of the table, which is as much work as an easy search. The column is
+ * therefore removed when the plan is ready. This is done where the plan, or the plan of a subquery,
+ * consists of the scan and perhaps a Limit node above it. The subquery may be joined with others. Other
+ * nodes in between are left alone, because they may pass on all columns that they get.
  *
- * Whether rows are in order is checked as before: the scan has the expression for itself.
+ * The order of the rows is checked as before, because the scan has its own copy of the expression.
  */
 #include "postgres.h"
 
@@ -42,7 +42,10 @@ hybrid_unread_init(void)
 {
 	next_planner = planner_hook;
 	planner_hook = plan_query;
-	/* a statement may have loaded us that is being planned, and its plan be kept for the session */
+	/*
+	 * the library may have been loaded while a statement was planned, and its plan be cached for the
+	 * session
+	 */
 	if (!process_shared_preload_libraries_in_progress)
 		ResetPlanCache();
 }
@@ -60,7 +63,7 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 	visit(planned->planTree);
 	foreach (each, planned->subplans)
 	{
-		/* a hole is left where one was not needed in the end */
+		/* an unneeded subplan leaves NULL in the list */
 		if (lfirst(each) != NULL)
 			leave_out((Plan *) lfirst(each), 1);
 		visit((Plan *) lfirst(each));
@@ -68,7 +71,7 @@ plan_query(Query *query, const char *text, int options, ParamListInfo parameters
 	return planned;
 }
 
-/* visit: the subqueries of a plan, those in other subqueries too. */
+/* visit: process the subqueries of a plan, including nested ones. */
 static void
 visit(Plan *plan)
 {
@@ -82,7 +85,7 @@ visit(Plan *plan)
 	}
 	else if (IsA(plan, NestLoop) || IsA(plan, MergeJoin) || IsA(plan, HashJoin))
 	{
-		/* they pick columns, of a subquery those that are no secret of its own */
+		/* joins select columns; they never read the hidden columns of a subquery */
 		leave_out(outerPlan(plan), 1);
 		leave_out(innerPlan(plan), 1);
 	}
@@ -103,13 +106,16 @@ visit_all(List *plans)
 		visit((Plan *) lfirst(each));
 }
 
-/* leave_out: the last columns, while they are nothing but what our index orders by; the first ones are kept. */
+/*
+ * leave_out: remove the last columns, as long as they only serve the order of our index. The first
+ * `kept` ones stay.
+ */
 static void
 leave_out(Plan *top, int kept)
 {
 	Plan *below = IsA(top, Limit) ? outerPlan(top) : top;
 
-	/* with ties: rows that are as far as the last one are told by that column */
+	/* WITH TIES compares that column to find rows as far away as the last one */
 	if (below == NULL || !IsA(below, IndexScan) || !is_ours((IndexScan *) below) ||
 	    (top != below && ((Limit *) top)->limitOption != LIMIT_OPTION_COUNT) ||
 	    list_length(top->targetlist) != list_length(below->targetlist))
@@ -125,7 +131,10 @@ leave_out(Plan *top, int kept)
 	}
 }
 
-/* columns_read: a scan that passes on all columns passes on hidden ones, too. */
+/*
+ * columns_read: return the number of the last column read. A scan that passes on all columns reads
+ * hidden ones, too.
+ */
 static int
 columns_read(const SubqueryScan *scan)
 {
@@ -148,21 +157,24 @@ is_ours(const IndexScan *scan)
 
 	if (scan->indexorderby == NIL)
 		return false;
-	/* the planner has it locked */
+	/* the planner holds a lock on it */
 	index = index_open(scan->indexid, NoLock);
 	ours = hybrid_is_our_index(index);
 	index_close(index, NoLock);
 	return ours;
 }
 
-/* is_order: a column that is there for the order's sake only. */
+/* is_order: test whether a column serves only the order. */
 static bool
 is_order(const IndexScan *scan, const TargetEntry *entry)
 {
 	return entry->resjunk && list_member(scan->indexorderbyorig, entry->expr);
 }
 
-/* is_passed_on: a column of the Limit is this one of the scan, and not for anybody above. */
+/*
+ * is_passed_on: test whether a column of the Limit node is this one of the scan, and nothing above reads
+ * it.
+ */
 static bool
 is_passed_on(const TargetEntry *entry, const TargetEntry *below)
 {

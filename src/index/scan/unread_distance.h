@@ -1,11 +1,11 @@
 /*
  * unread_distance.h
- *		The distance that rows are ordered by, in plans where nobody reads it.
+ *		Remove the distance column of ORDER BY from plans in which nobody reads it.
  */
 #ifndef HYBRID_INDEX_UNREAD_DISTANCE_H
 #define HYBRID_INDEX_UNREAD_DISTANCE_H
 
-/* hybrid_unread_init: from now on plans leave it out; once, when the module is loaded. */
+/* hybrid_unread_init: install the planner hook that does so. Called once, when the module is loaded. */
 extern void hybrid_unread_init(void);
 
 #endif

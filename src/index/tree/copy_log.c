@@ -1,10 +1,11 @@
 /*
  * copy_log.c
- *		Which leaves rows came into while VACUUM copies all rows to others.
+ *		Log which leaves received rows while VACUUM copies all rows to other lists.
  *
- * Notes are taken off the page before leaves are read, and made after the entry was: what comes into a leaf that was
- * read already is noted after that, and found the next time.  Who fails between the two has an entry
- * of a row that nobody will ever see.
+ * VACUUM takes the log from the meta page before it reads leaves. Inserts write to the log after they
+ * have added the entry. An entry that arrives in a leaf after VACUUM has read it is therefore logged
+ * later and found in the next round. If an insert fails between the two steps, its entry belongs to a
+ * row that nobody will ever see.
  */
 #include "postgres.h"
 
@@ -20,7 +21,7 @@ void
 hybrid_copy_log_begin(Relation index)
 {
 	set_noting(index, true);
-	/* who is behind the gate now may not have seen that */
+	/* wait for the current holders of the gate, which may not have seen the flag */
 	hybrid_lock(index, HYBRID_GATE, ExclusiveLock);
 	hybrid_unlock(index, HYBRID_GATE, ExclusiveLock);
 }
@@ -73,7 +74,7 @@ hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
 	return (notes->bits[bit / 8] & 1 << bit % 8) != 0;
 }
 
-/* set_noting: whether notes are made; there are none yet, or any more. */
+/* set_noting: turn logging on or off and clear the log. */
 static void
 set_noting(Relation index, bool noting)
 {
@@ -85,7 +86,10 @@ set_noting(Relation index, bool noting)
 	hybrid_meta_end(&change);
 }
 
-/* bit_of: heads lie at regular distances, as a rule: these must not meet. */
+/*
+ * bit_of: map a leaf to a bit. Heads usually lie at regular distances, so the number is hashed to spread
+ * them.
+ */
 static uint32
 bit_of(BlockNumber leaf)
 {

@@ -1,38 +1,41 @@
 /*
  * copy_log.h
- *		Which leaves rows came into while VACUUM copies all rows to others.
+ *		Log which leaves received rows while VACUUM copies all rows to other lists.
  *
- * VACUUM goes by them to look again at those alone that changed since it copied what they had: behind the gate
- * there is no time to look at each.  A note is a bit of the meta page that several leaves have in common;
- * who adds an entry makes it, behind the share of the gate that he has, after the entry.
+ * The log tells VACUUM which leaves have changed since it copied their rows, so that it reads only these
+ * again. While VACUUM holds the gate there is no time to read all of them. The log is a bitmap on the
+ * meta page in which several leaves share a bit. An insert sets the bit after it has added the entry,
+ * while it holds the gate in share mode.
  */
 #ifndef HYBRID_INDEX_COPY_LOG_H
 #define HYBRID_INDEX_COPY_LOG_H
 
 #include "index/page/index.h"
 
-/* HybridNotes: those that were taken off the meta page. */
+/* HybridNotes: log bits that VACUUM has taken from the meta page. */
 typedef struct HybridNotes
 {
 	uint8 bits[HYBRID_NOTES_BYTES];
 } HybridNotes;
 
 /*
- * hybrid_copy_log_begin: whatever comes into a leaf from now on is noted; waits for those who are adding
- * something, or splitting a list.  The caller has no lock of a list.
+ * hybrid_copy_log_begin: start logging every leaf that receives an entry. Waits for transactions that
+ * are adding an entry or splitting a list. The caller holds no lock of a list.
  */
 extern void hybrid_copy_log_begin(Relation index);
 
-/* hybrid_copy_log_end: no longer, if it was. */
+/* hybrid_copy_log_end: stop logging, if it is on. */
 extern void hybrid_copy_log_end(Relation index);
 
-/* hybrid_note: an entry has come into a leaf, where HybridTree says that it is to be noted. */
+/* hybrid_note: log that a leaf has received an entry. To be called if HybridTree.noting is set. */
 extern void hybrid_note(Relation index, BlockNumber leaf);
 
-/* hybrid_copy_log_take: adds to `notes` those that were made since they were taken last. */
+/*
+ * hybrid_copy_log_take: move the bits that were set since the last call from the meta page to `notes`.
+ */
 extern void hybrid_copy_log_take(Relation index, HybridNotes *notes);
 
-/* hybrid_noted: whether something may have come into a leaf; false: nothing has. */
+/* hybrid_noted: test whether a leaf may have received an entry; false: it has not. */
 extern bool hybrid_noted(const HybridNotes *notes, BlockNumber leaf);
 
 #endif

@@ -2,13 +2,14 @@
  * device_units.c
  *		Runs of lists that may stay on a device, and their keys.
  *
- * A list whose counter of changes stands still has the same live entries, with the same vectors; so a
- * key is made of the names and counters of all lists of the unit.  What its lists have gained or lost
- * changes no name, and so the unit is of the same place still.
+ * A list whose change counter has not changed has the same live entries with the same vectors. The
+ * version in a unit's key is therefore a hash of the names and counters of all lists of the unit. The
+ * place in the key is the name of the unit's first list. It stays the same when lists of the unit gain
+ * or lose rows.
  *
- * A unit that is half full ends before a list whose name says so, by chance, so that a list that
- * comes or goes (by a split, say) moves the ends of few units around it only; or, where there is no
- * such list, when it is full.
+ * A unit that is at least half full ends before a list whose hashed name meets a condition. When a list
+ * comes or goes, for example by a split, only the ends of a few units around it move. If there is no
+ * such list, the unit ends when it is full.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 #include "index/tree/read.h"
 #include "index/tree/tree.h"
 
-static uint32 builds; /* by this process */
+static uint32 builds; /* builds done by this process */
 
 static void stand_before(HybridStore *store, int list);
 static bool begins_unit(const HybridLink *list, int lists);
@@ -114,8 +115,9 @@ stand_before(HybridStore *store, int list)
 }
 
 /*
- * begins_unit: one list in as many, about, as make another quarter, after so many have made a half; a
- * power of two, so that those who begin one by a larger number do by a smaller one, too.
+ * begins_unit: test whether a list begins the next unit, when the current one is half full with `lists`
+ * lists. About one list in n does, where n lists fill about another quarter of a unit. n is a power of
+ * two, so that a list that begins a unit for a larger n does so for a smaller one, too.
  */
 static bool
 begins_unit(const HybridLink *list, int lists)
@@ -133,14 +135,17 @@ read_head(HybridStore *store, int list, uint64 *changes, int64 *rows)
 		hybrid_list_read(store->index, &store->open.layout, link, 0, link->head, store->strategy);
 	const HybridListPage *head = hybrid_list_page(BufferGetPage(buffer));
 
-	/* who reads no more of it than this must not miss what it has lost */
+	/* a caller that reads only the head must not miss entries that were removed from the list */
 	TestForOldSnapshot(store->snapshot, store->index, BufferGetPage(buffer));
 	*changes = head->changes;
 	*rows = head->total;
 	UnlockReleaseBuffer(buffer);
 }
 
-/* name_list: two sums of 64 bits, each of which every word steps through all its values. */
+/*
+ * name_list: add a list to the version, which is two hashes of 64 bits. With all other words fixed,
+ * different values of a word give different hashes.
+ */
 static void
 name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)
 {
@@ -157,7 +162,7 @@ name_list(HyUnitKey *key, const HybridLink *list, uint64 changes, int64 rows)
 	}
 }
 
-/* mix: splitmix64, a permutation of all numbers. */
+/* mix: splitmix64, a permutation of all 64-bit numbers. */
 static uint64
 mix(uint64 z)
 {

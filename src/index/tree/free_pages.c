@@ -1,14 +1,14 @@
 /*
  * free_pages.c
- *		Pages for new lists, and what becomes of those of lists that were moved.
+ *		Allocate pages for new lists, and free the pages of moved lists.
  *
- * The free space map offers free pages; it is a hint, and a page is taken only under its lock and
- * when it says itself that it is free, or was never written.  A moved list is free when no snapshot
- * is older than the move: whoever could still read it has come by a link that was replaced then.  The
- * transaction that moved it is as old as the move as long as it runs, so that a long one would leave
- * all lists that it moves; where nobody else has a snapshot, and nothing else in this process has the
- * index open, nobody is reading, whatever is running.  (VACUUM, whose snapshot does not count, holds
- * the meta page's lock while it reads lists.)
+ * The free space map is only a hint. A page that it offers is taken only under its lock, and only if the
+ * page itself says that it is free or was never written. A moved list can be freed when no snapshot is
+ * older than the move, because only a transaction that followed a link from before the move still reads
+ * it. The transaction that moved the list is as old as the move while it runs, so a long one would keep
+ * all lists that it moves. The list can therefore also be freed when nobody else has a snapshot and
+ * nothing else in this process has the index open, whatever is running. (The snapshot of VACUUM does not
+ * count. VACUUM holds the meta page's lock while it reads lists.)
  */
 #include "postgres.h"
 
@@ -46,7 +46,7 @@ hybrid_page_allocate(Relation index, uint16 *generation)
 
 	while ((block = GetFreeIndexPage(index)) != InvalidBlockNumber)
 	{
-		/* after a crash the map may offer what is not there */
+		/* after a crash, the map may offer pages that do not exist */
 		if (block >= RelationGetNumberOfBlocks(index))
 			continue;
 		buffer = ReadBuffer(index, block);
@@ -170,7 +170,10 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 		UnlockReleaseBuffer(buffer);
 		return;
 	}
-	/* VACUUM finds lists without a note */
+	/*
+	 * Make room. VACUUM finds moved lists that are not in the ring, but frees pages of a center only
+	 * through the ring.
+	 */
 	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
 		meta->moved_count--;
 	if (meta->moved_count < HYBRID_MOVED_LISTS)
@@ -235,7 +238,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	HybridLink list;
 	bool all;
 
-	/* VACUUM, or somebody else, does it already */
+	/* VACUUM or another backend is doing it already */
 	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
 	all = hybrid_nobody_reads(index);
@@ -255,7 +258,10 @@ hybrid_nobody_reads(Relation index)
 	VirtualTransactionId *others;
 	int count;
 
-	/* whoever opens it later, or takes a snapshot later, does not come by links that were replaced */
+	/*
+	 * anyone who opens the index later, or takes a snapshot later, does not follow links that were
+	 * replaced
+	 */
 	if (index->rd_refcnt > 1)
 		return false;
 	if (RELATION_IS_LOCAL(index))
@@ -282,7 +288,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		int room;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* whoever freed it in part began at its end */
+		/* the pages of a list are freed from its end, so the rest was freed before */
 		if (!hybrid_page_belongs(page, HYBRID_PAGE_LIST, &list))
 		{
 			UnlockReleaseBuffer(buffer);
@@ -302,7 +308,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 			allocated = (int) content->pages * (named + 1);
 			blocks = palloc(allocated * sizeof(BlockNumber));
 		}
-		/* more pages than the head says: damage, which is not made worse */
+		/* more pages than the head says: damaged; do not make it worse */
 		if (count == allocated)
 		{
 			UnlockReleaseBuffer(buffer);
@@ -318,7 +324,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		block = content->next;
 		UnlockReleaseBuffer(buffer);
 	}
-	/* the head last, so that what a crash leaves is found again */
+	/* the head comes last, so that after a crash the list is found again */
 	for (i = count; i > 0; i -= MAX_GENERIC_XLOG_PAGES)
 	{
 		int first = Max(i - MAX_GENERIC_XLOG_PAGES, 0);
@@ -331,7 +337,7 @@ hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bo
 		first_freed = Min(first_freed, blocks[i]);
 		last_freed = Max(last_freed, blocks[i]);
 	}
-	/* so that the map is found to have them */
+	/* so that searches of the map find these pages */
 	if (count > 0)
 		FreeSpaceMapVacuumRange(index, first_freed, last_freed + 1);
 	if (blocks != NULL)
@@ -360,7 +366,9 @@ logged_reserve(HybridSink *sink, HybridPageKind kind)
 	Page page = BufferGetPage(buffer);
 
 	(void) kind;
-	/* the map may have offered it to somebody else, too; a crash only makes it free, or lost, again */
+	/*
+	 * the map may offer the page to another backend, too; after a crash the page is free again, or lost
+	 */
 	if (PageIsNew(page))
 		hybrid_page_init(page, HYBRID_PAGE_TAKEN, InvalidBlockNumber, 0);
 	else
@@ -379,9 +387,9 @@ logged_write(HybridSink *sink, BlockNumber block, Page image)
 }
 
 /*
- * standby_reads: whether a standby says that it has snapshots, or might soon (hot_standby_feedback).  That is
- * noted in its slot or, where it has none, is its walsender's, which is in no transaction and therefore not
- * among those whom GetCurrentVirtualXIDs finds.
+ * standby_reads: test whether a standby reports that it has snapshots, or may have some soon
+ * (hot_standby_feedback). The report is in the standby's slot. Without a slot, it is in its walsender,
+ * which is in no transaction and which GetCurrentVirtualXIDs therefore does not find.
  */
 static bool
 standby_reads(void)
@@ -408,7 +416,7 @@ standby_reads(void)
 	return false;
 }
 
-/* free_centre: a page of a centre that was replaced. */
+/* free_centre: free a page of a center that was replaced. */
 static void
 free_centre(Relation index, BlockNumber block)
 {
@@ -434,7 +442,10 @@ free_centre(Relation index, BlockNumber block)
 	}
 }
 
-/* pop_moved: the oldest list of the ring, if it can be freed; all: each can. */
+/*
+ * pop_moved: remove the oldest list from the ring if it can be freed; all: every list can. Returns
+ * whether there was one.
+ */
 static bool
 pop_moved(Relation index, bool all, HybridLink *list)
 {
@@ -463,8 +474,8 @@ pop_moved(Relation index, bool all, HybridLink *list)
 }
 
 /*
- * free_pages: those of the list, in one record, and into the free space map; returns how many they
- * are.
+ * free_pages: free those of the pages that belong to the list, in one WAL record, and record them in the
+ * free space map. Returns their number.
  */
 static int
 free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count)

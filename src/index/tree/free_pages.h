@@ -1,6 +1,6 @@
 /*
  * free_pages.h
- *		Pages for new lists, and what becomes of those of lists that were moved.
+ *		Allocate pages for new lists, and free the pages of moved lists.
  */
 #ifndef HYBRID_INDEX_FREE_PAGES_H
 #define HYBRID_INDEX_FREE_PAGES_H
@@ -8,77 +8,81 @@
 #include "index/page/new_list.h"
 
 /*
- * hybrid_page_allocate: a page that belongs to nobody, pinned and exclusively locked, and in
- * *generation the one it would have as the head of a list.  It is the caller's from now on: if it is
- * not written, it stays empty until VACUUM comes by.
+ * hybrid_page_allocate: return an unused page, pinned and exclusively locked. Sets *generation to the
+ * generation that the page would have as the head of a list. If the caller does not write the page, it
+ * stays empty until VACUUM finds it.
  */
 extern Buffer hybrid_page_allocate(Relation index, uint16 *generation);
 
 /*
- * hybrid_page_give_back: such a page that was named by a HybridLoggedSink, and not written, is free again; the
- * caller is the only one who knows of it.
+ * hybrid_page_give_back: free a page that a HybridLoggedSink reserved and that was not written. Nobody
+ * but the caller may know of the page.
  */
 extern void hybrid_page_give_back(Relation index, BlockNumber block);
 
-/* HybridLoggedSink: a sink that writes to such pages, with WAL. */
+/* HybridLoggedSink: a sink that writes to pages from hybrid_page_allocate, with WAL. */
 typedef struct HybridLoggedSink
 {
-	HybridSink sink; /* first: it is what others see */
+	HybridSink sink; /* must be first: callbacks get a pointer to it */
 	Relation index;
 } HybridLoggedSink;
 
 extern void hybrid_logged_sink_init(HybridLoggedSink *sink, Relation index);
 
 /*
- * hybrid_list_extend: a new, empty page at the end of a list whose lock the caller holds
- * exclusively; returns its block.
+ * hybrid_list_extend: append an empty page to a list and return its block. The caller holds the list's
+ * lock exclusively.
  */
 extern BlockNumber hybrid_list_extend(Relation index, const HybridLayout *layout,
                                       const HybridLink *list, int level, BlockNumber tail);
 
-/* hybrid_page_write: overwrites a page with an image, with WAL. */
+/* hybrid_page_write: overwrite a page with an image, with WAL. */
 extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 
-/* HYBRID_CENTRE_GENERATION: no list has it; in a note, the block was a page of the centre. */
+/* HYBRID_CENTRE_GENERATION: a generation that no list has. In the ring, it marks a page of a center. */
 #define HYBRID_CENTRE_GENERATION 0
 
 /*
- * hybrid_moved_remember: a list was moved: whoever needs pages later may take its own, once nobody
- * reads them.  Nothing is lost but time where there is no room for the note: VACUUM finds it.
+ * hybrid_moved_remember: add a moved list to the ring on the meta page. Its pages are freed, once nobody
+ * reads them, when pages are needed. A list for which the ring has no room is found by VACUUM later.
  */
 extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
 
-/* hybrid_tree_grow: so many leaves more are in the tree, or fewer. */
+/* hybrid_tree_grow: add `leaves`, which may be negative, to the leaf count of the tree. */
 extern void hybrid_tree_grow(Relation index, int leaves);
 
 /*
- * hybrid_tree_count: so many leaves are in a tree that is new, as who knows says that keeps others from
- * splitting.
+ * hybrid_tree_count: set the leaf count of a newly built tree, and the count from which on the next one
+ * is made. The caller holds the gate exclusively, so that nobody splits a list.
  */
 extern void hybrid_tree_count(Relation index, int leaves);
 
-/* hybrid_moved_known: whether there is such a note. */
+/* hybrid_moved_known: test whether a list is in the ring. */
 extern bool hybrid_moved_known(Relation index, const HybridLink *list);
 
-/* hybrid_moved_reclaim: frees the pages of the oldest moved lists that nobody can be reading. */
+/*
+ * hybrid_moved_reclaim: free the pages of the oldest lists in the ring, as far as nobody can be reading
+ * them.
+ */
 extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_nobody_reads: whether nobody else has a snapshot, and nothing else here has the index open; who
- * holds the meta page's lock exclusively then knows that nobody reads lists moved so far.
+ * hybrid_nobody_reads: test whether nobody else has a snapshot and nothing else in this process has the
+ * index open. If so, and if the caller holds the meta page's lock exclusively, nobody reads any list
+ * moved so far.
  */
 extern bool hybrid_nobody_reads(Relation index);
 
 /*
- * hybrid_list_free: frees the pages of a moved list if nobody can be reading it; returns how many.
- * unread: nobody is, whatever is running.
+ * hybrid_list_free: free the pages of a moved list if nobody can be reading it. unread: the caller knows
+ * that nobody is. Returns the number of pages.
  */
 extern int
 hybrid_list_free(Relation index, const HybridLayout *layout, HybridLink list, bool unread);
 
 /*
- * hybrid_pages_free: frees pages that belong to a list, or did when it existed, and that nobody names;
- * returns how many still did.
+ * hybrid_pages_free: free pages that no list page names, of a list that may be gone. Pages that do not
+ * belong to the list are left alone. Returns the number of pages freed.
  */
 extern int
 hybrid_pages_free(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);

@@ -1,9 +1,9 @@
 /*
  * gate.h
- *		The gate, shut by VACUUM, and who waits at it.
+ *		How VACUUM shuts the gate, and how long it may keep others waiting.
  *
- * Who waits for a lock for longer than deadlock_timeout cancels an autovacuum that has it.  So what is done behind
- * the gate is given up in time, as long as it may be, and done again later.
+ * A backend that waits for a lock longer than deadlock_timeout cancels an autovacuum that holds it.
+ * VACUUM therefore opens the gate again in time, where it can, and repeats the work later.
  */
 #ifndef HYBRID_INDEX_GATE_H
 #define HYBRID_INDEX_GATE_H
@@ -11,27 +11,36 @@
 #include "portability/instr_time.h"
 #include "utils/relcache.h"
 
-/* HybridGate: while it is shut; times are in milliseconds since it was asked for. */
+/*
+ * HybridGate: state of the gate while it is shut. Times are in milliseconds since the lock was
+ * requested.
+ */
 typedef struct HybridGate
 {
 	Relation index;
-	bool to_the_end; /* whoever waits */
+	bool to_the_end; /* keep the gate shut even if others wait */
 	instr_time asked;
 	double shut;
-	double looked; /* when it was last seen whether somebody waits */
-	double nobody; /* when it was last seen that nobody does */
+	double looked; /* time of the last check for waiters */
+	double nobody; /* time of the last check that found no waiter */
 } HybridGate;
 
-/* hybrid_gate_shut: to_the_end: until the work is done. */
+/* hybrid_gate_shut: shut the gate. to_the_end: it stays shut until the work is done. */
 extern void hybrid_gate_shut(HybridGate *gate, Relation index, bool to_the_end);
 
-/* hybrid_gate_give_up: whether others have waited for half of deadlock_timeout. */
+/*
+ * hybrid_gate_give_up: test whether others have waited for half of deadlock_timeout, so that the caller
+ * must open the gate. Always false with to_the_end.
+ */
 extern bool hybrid_gate_give_up(HybridGate *gate);
 
-/* hybrid_gate_bearable: whether others may be kept waiting for so many milliseconds, about. */
+/*
+ * hybrid_gate_bearable: test whether others may be kept waiting for about this many milliseconds: less
+ * than a quarter of deadlock_timeout.
+ */
 extern bool hybrid_gate_bearable(double time);
 
-/* hybrid_gate_open: returns for how long it was shut. */
+/* hybrid_gate_open: open the gate. Returns for how many milliseconds it was shut. */
 extern double hybrid_gate_open(HybridGate *gate);
 
 #endif

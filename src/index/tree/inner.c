@@ -1,6 +1,6 @@
 /*
  * inner.c
- *		Inner lists as this backend remembers them.
+ *		Cache of inner lists in the memory of a backend.
  */
 #include "postgres.h"
 
@@ -17,10 +17,15 @@
 #include "index/tree/inner.h"
 #include "index/tree/tree.h"
 
-#define MEMORY_MOST (32 * 1024 * 1024)    /* bytes, of those that nobody uses */
-#define CENTROIDS_MOST (16 * 1024 * 1024) /* of all, from which on no more centroids are kept */
+/* bytes of the cache above which unused lists are dropped */
+#define MEMORY_MOST (32 * 1024 * 1024)
+/* bytes of the cache above which no more centroids are kept */
+#define CENTROIDS_MOST (16 * 1024 * 1024)
 
-/* Key: of one list; the relation's Oid is in it since its number is forgotten with it. */
+/*
+ * Key: names one list. The index OID is part of it because invalidations name the relation, not its
+ * file.
+ */
 typedef struct Key
 {
 	Oid index;
@@ -29,25 +34,25 @@ typedef struct Key
 	uint32 generation;
 } Key;
 
-/* Remembered: what is kept with an inner list. */
+/* Remembered: a cached inner list. */
 typedef struct Remembered
 {
-	HybridInner inner; /* first: it is what others see */
+	HybridInner inner; /* must be first: callers get a pointer to it */
 	MemoryContext context;
 	Key key;
 	uint64 changes;
 	int pins;
-	bool current; /* the table has it */
+	bool current; /* the list is in the table */
 } Remembered;
 
-/* Slot: of the table. */
+/* Slot: an entry of the hash table. */
 typedef struct Slot
 {
 	Key key;
 	Remembered *list;
 } Slot;
 
-/* Entries: of a list being read. */
+/* Entries: state while a list is read. */
 typedef struct Entries
 {
 	Remembered *list;
@@ -157,7 +162,7 @@ hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level, in
 	return hybrid_scorer_reach(scorer, &inner->stored[entry], kept, copy);
 }
 
-/* find_list: as it is now. */
+/* find_list: return a list as it is now, from the cache or from the index. */
 static Remembered *
 find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 {
@@ -176,11 +181,11 @@ find_list(const HybridScorer *scorer, const HybridLink *list, int level)
 	slot = hash_search(table, &key, HASH_FIND, NULL);
 	if (slot != NULL)
 	{
-		/* of a moment that came after the last change, and before the next */
+		/* unchanged: the cached copy is up to date */
 		if (slot->list->changes ==
 		    hybrid_list_changes(index, &scorer->open.layout, list, level, scorer->snapshot))
 			return slot->list;
-		/* the relation may have been forgotten meanwhile, and all with it */
+		/* an invalidation may have dropped it meanwhile */
 		slot = hash_search(table, &key, HASH_FIND, NULL);
 		if (slot != NULL)
 			forget(slot);
@@ -217,7 +222,7 @@ make_table(void)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 }
 
-/* read_list: all of its pages as of one moment; in a memory context below the current one. */
+/* read_list: read all pages of a list as of one moment, into a memory context below the current one. */
 static Remembered *
 read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 {
@@ -265,7 +270,10 @@ read_list(const HybridScorer *scorer, const HybridLink *link, int level)
 	return entries.list;
 }
 
-/* keep_centroids: room for them, which takes memory only as far as it is used. */
+/*
+ * keep_centroids: allocate space for centroids. The system provides memory for a page only when it is
+ * used.
+ */
 static void
 keep_centroids(HybridInner *inner, Size stride)
 {
@@ -274,7 +282,7 @@ keep_centroids(HybridInner *inner, Size stride)
 	inner->centroids = MemoryContextAllocHuge(CurrentMemoryContext, inner->count * stride);
 }
 
-/* add_page: the live entries of a locked list page. */
+/* add_page: add the live entries of a locked list page. */
 static void
 add_page(Entries *entries, Page page, BlockNumber block)
 {
@@ -330,7 +338,7 @@ add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 
 	inner->blocks = to / HY_CODE_ROWS + 1;
 }
 
-/* grow: room for twice as many entries, whole blocks of them. */
+/* grow: double the space for entries, in whole blocks. */
 static void
 grow(Entries *entries)
 {
@@ -363,7 +371,7 @@ grow(Entries *entries)
 	pfree(old.at);
 }
 
-/* forget: the table has it no more; its memory goes when nobody uses it. */
+/* forget: remove a list from the table. Its memory is freed when nobody uses it. */
 static void
 forget(Slot *slot)
 {
@@ -397,7 +405,7 @@ release(Remembered *list)
 		MemoryContextDelete(list->context);
 }
 
-/* relation_changed: an index may be gone, and its number be another's. */
+/* relation_changed: drop the lists of an index. It may be gone, and its file number may be reused. */
 static void
 relation_changed(Datum arg, Oid relation)
 {

@@ -1,11 +1,11 @@
 /*
  * inner.h
- *		Inner lists as this backend remembers them.
+ *		Cache of inner lists in the memory of a backend.
  *
- * Every search goes through all inner lists, which seldom change.  What it needs of them to put the lists
- * below in order is kept in the backend's own memory, in one piece, and used again as long as the
- * list's counter of changes stands still.  Centroids are read from the index when they are needed, and
- * kept, too, where there are not too many.
+ * Every search goes through all inner lists, which seldom change. The data that it needs to order the
+ * lists below is kept in the backend's memory, packed. It is used again as long as the list's change
+ * counter stays the same. Centroids are read from the index on demand, and are kept, too, unless there
+ * are too many.
  */
 #ifndef HYBRID_INDEX_INNER_H
 #define HYBRID_INDEX_INNER_H
@@ -17,20 +17,20 @@ typedef struct HybridInner
 {
 	HybridLink link;
 	int count;
-	int blocks; /* of codes: count entries, packed */
+	int blocks; /* blocks of codes: count entries, packed */
 	uint8 *codes;
 	HyCodeFactors *factors;
 	float *radii;
-	float *rows; /* that the lists below have, about */
+	float *rows; /* approximate number of rows of each list below */
 	HybridLink *below;
-	HybridPlace *at; /* of centroids */
-	/* centroids, as they are stored, of those entries that `kept` says; NULL: none is kept */
+	HybridPlace *at; /* positions of the centroids */
+	/* stored centroids of the entries for which `kept` is set; NULL: none is kept */
 	char *centroids;
 	HybridStored *stored;
 	bool *kept;
 } HybridInner;
 
-/* HybridInnerSet: those that a search uses, which stay as they are until it has done with them. */
+/* HybridInnerSet: lists that a search uses. They stay unchanged until it releases them. */
 typedef struct HybridInnerSet
 {
 	MemoryContext context;
@@ -40,27 +40,30 @@ typedef struct HybridInnerSet
 	int allocated;
 } HybridInnerSet;
 
-/* hybrid_inner_set_init: an empty one; what is in it is given back when context goes. */
+/* hybrid_inner_set_init: make an empty set. Its lists are released when context is reset or deleted. */
 extern void hybrid_inner_set_init(HybridInnerSet *set, MemoryContext context);
 
-/* hybrid_inner_set_add: a list comes last in set; raises what hybrid_list_read does. */
+/*
+ * hybrid_inner_set_add: append a list to the set and return it. Raises the errors of hybrid_list_read.
+ */
 extern const HybridInner *hybrid_inner_set_add(HybridInnerSet *set, const HybridScorer *scorer,
                                                const HybridLink *list, int level);
 
-/* hybrid_inner_set_clear: gives all back. */
+/* hybrid_inner_set_clear: release all lists of the set. */
 extern void hybrid_inner_set_clear(HybridInnerSet *set);
 
 /*
- * hybrid_inner_score: estimates and lower bounds of the bases of the lists below, of an inner list whose centroid is
- * so far away; there is room for blocks * HY_CODE_ROWS of each. estimates NULL: nobody asks for them.
+ * hybrid_inner_score: compute estimates and lower bounds, by codes, of HybridReach.base of the lists
+ * below an inner list. `reach` is that of the inner list's own centroid. Each array has room for blocks
+ * * HY_CODE_ROWS numbers. estimates may be NULL.
  */
 extern void
 hybrid_inner_score(HybridScorer *scorer, const HybridInner *inner, const HybridReach *reach,
                    float eps, float *estimates, float *lowers);
 
 /*
- * hybrid_inner_reach: how far the centroid of an entry is, of an inner list of this level; copy, unless
- * NULL: dims floats that become the centroid.
+ * hybrid_inner_reach: return the distance to the centroid of an entry of an inner list of this level.
+ * copy, unless NULL, receives the centroid (dims floats).
  */
 extern HybridReach hybrid_inner_reach(HybridScorer *scorer, const HybridInner *inner, int level,
                                       int entry, float *copy);

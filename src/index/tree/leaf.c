@@ -1,9 +1,9 @@
 /*
  * leaf.c
- *		The leaf list that a row belongs in.
+ *		Find the leaf list that a row belongs in.
  *
- * From the root down, the centroids of the lists below the nearest few are compared, by their codes
- * first, and exactly as far as the codes leave it open.
+ * The search goes down from the root and keeps the nearest few lists of each level. It compares the
+ * centroids below them by their codes first, and exactly where the codes do not decide.
  */
 #include "postgres.h"
 
@@ -15,10 +15,10 @@
 #include "index/tree/leaf.h"
 #include "index/page/distance_bound.h"
 
-#define BEAM 4 /* lists of a level that the nearest leaf is looked for below */
-#define SURE 4 /* deviations of estimates, so that nothing is missed */
+#define BEAM 4 /* lists of a level below which the nearest leaf is searched for */
+#define SURE 4 /* standard deviations allowed to estimates, so that nothing is missed */
 
-/* Near: a list that is among the nearest of its level. */
+/* Near: one of the nearest lists of a level. */
 typedef struct Near
 {
 	HybridReach reach;
@@ -79,7 +79,9 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 	}
 }
 
-/* nearest_below: the nearest lists below some lists of a level, nearest first; returns how many. */
+/*
+ * nearest_below: find the `wanted` nearest lists below these lists, nearest first. Returns their number.
+ */
 static int
 nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level, Near *found,
               int wanted)
@@ -95,7 +97,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		int entry = next.which;
 		Near near;
 
-		/* bounds of inner products say nothing of distances */
+		/* bounds of inner products do not bound distances */
 		if (scorer->open.metric != HY_METRIC_IP && kept == wanted &&
 		    next.key > found[kept - 1].reach.reach * found[kept - 1].reach.reach)
 			break;
@@ -118,7 +120,10 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 	return kept;
 }
 
-/* score_below: what is below these lists, in search->order, not yet a heap; returns how many. */
+/*
+ * score_below: put the lists below these lists into search->order, not as a heap yet. Returns their
+ * number.
+ */
 static int
 score_below(HybridLeafSearch *search, const Near *lists, int count, int level)
 {

@@ -1,6 +1,6 @@
 /*
  * leaf.h
- *		The leaf list that a row belongs in.
+ *		Find the leaf list that a row belongs in.
  */
 #ifndef HYBRID_INDEX_LEAF_H
 #define HYBRID_INDEX_LEAF_H
@@ -8,34 +8,36 @@
 #include "index/tree/inner.h"
 #include "core/min_heap.h"
 
-/* HybridLeafSearch: room for such searches. */
+/* HybridLeafSearch: memory for such searches. */
 typedef struct HybridLeafSearch
 {
 	HybridScorer scorer;
 	HybridInnerSet inner;
 	MemoryContext context;
-	float *lowers; /* of all lists below those in inner, block by block */
+	float *lowers; /* lower bounds of all lists below those in inner, block by block */
 	HyHeapItem *order;
 	int allocated;
 	float *centroid;
 } HybridLeafSearch;
 
-/* HybridLeaf: what one found; the arrays are the search's own, until the next. */
+/* HybridLeaf: the result. The arrays belong to the search and are valid until the next one. */
 typedef struct HybridLeaf
 {
 	HybridLink link;
-	HybridLink above;   /* the list that names it; no valid head: it is the root */
-	bool central;       /* its centroid is the centre */
-	float *centroid;    /* its place; not of a central one */
-	const float *place; /* of the vector, and this rotated */
+	HybridLink above;   /* list that names the leaf; no valid head: the leaf is the root */
+	bool central;       /* the centroid of the leaf is the center of the index */
+	float *centroid;    /* place of the leaf's centroid; NULL if the leaf is central */
+	const float *place; /* place of the vector, and the same rotated */
 	const float *rotated;
 	HybridFrame *frame;
 } HybridLeaf;
 
-/* hybrid_leaf_init: in the current memory context. */
+/* hybrid_leaf_init: initialize a search in the current memory context. */
 extern void hybrid_leaf_init(HybridLeafSearch *search, Relation index, const HybridIndex *open);
 
-/* hybrid_leaf_find: the leaf with the nearest centroid, or nearly, in the tree as it is now. */
+/*
+ * hybrid_leaf_find: find the leaf with the nearest centroid, or nearly the nearest, in the current tree.
+ */
 extern void hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf *leaf);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * read.c
- *		A way through all live entries of an index, list by list.
+ *		Read all live entries of an index, list by list.
  *
- * Exact scans go it, and so does whoever reads a store through server/store.h.  The lists are taken
- * from the tree at the start.  No lock is held between two calls.  A way that stopped within a page
- * goes on at the next slot: entries do not move, and what was put into the slots passed meanwhile
- * belongs to rows that the snapshot does not see.
+ * Exact scans read this way, and so do callers of server/store.h. The lists are taken from the tree at
+ * the start. No lock is held between two calls. A read that stopped within a page continues at the next
+ * slot. Entries do not move, and entries that were put into slots already passed belong to rows that the
+ * snapshot does not see.
  */
 #include "postgres.h"
 
@@ -106,7 +106,10 @@ hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most)
 	return filled;
 }
 
-/* read_page: the page's live entries from store->slot on; returns how many are there then. */
+/*
+ * read_page: read the live entries of the current page from store->slot on. `filled` entries are there
+ * already. Returns the new number.
+ */
 static int
 read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 {
@@ -167,7 +170,7 @@ read_page(HybridStore *store, const HybridStoreRows *rows, int filled, int most)
 	return filled;
 }
 
-/* stride_of: a value as it is given out. */
+/* stride_of: return the bytes of a value as readers get it. */
 static Size
 stride_of(const HybridLayout *layout)
 {
@@ -176,7 +179,7 @@ stride_of(const HybridLayout *layout)
 	return layout->dims * hy_dtype_size(hybrid_store_dtype(layout));
 }
 
-/* yield_vector: store->vector in the element type that readers are given. */
+/* yield_vector: convert store->vector to the element type that readers get. */
 static void
 yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *norm,
              float *residual)
@@ -204,7 +207,7 @@ yield_vector(HybridStore *store, const HybridStored *stored, char *out, float *n
 		memcpy(out, store->widened, store->stride);
 		return;
 	}
-	/* binary16 without its scale: what that loses is a further loss of the row */
+	/* binary16 without a scale: add the further rounding error to the row's residual */
 	for (i = 0; i < dims; i++)
 	{
 		uint16 half = hy_float_to_half(fmaxf(fminf(store->widened[i], 65504.0f), -65504.0f));
@@ -234,7 +237,7 @@ describe_store(Relation index, HybridStoreShape *shape)
 	shape->dims = open.layout.dims;
 	shape->stride = stride_of(&open.layout);
 	shape->lossless = open.lossless;
-	/* a list page comes with those of its codes and vectors */
+	/* a list page comes with its pages of codes and vectors */
 	shape->places = (int64) RelationGetNumberOfBlocks(index) * leaf->rows /
 	                (1 + leaf->code_pages + leaf->vector_pages);
 	return true;
@@ -246,7 +249,7 @@ begin_store(Relation index, Snapshot snapshot)
 	HybridIndex open = hybrid_index_open(index);
 	HybridStore *store = palloc(sizeof(HybridStore));
 
-	/* An entry is copied without a pin while its row may be removed and the place reused. */
+	/* An entry is copied without a pin, while its row may be removed and its TID reused. */
 	if (!IsMVCCSnapshot(snapshot))
 		elog(ERROR, "non-MVCC snapshots are not supported with access method hybrid");
 	PredicateLockRelation(index, snapshot);

@@ -1,49 +1,52 @@
 /*
  * read.h
- *		A way through all live entries of an index.
+ *		Read all live entries of an index.
  */
 #ifndef HYBRID_INDEX_READ_H
 #define HYBRID_INDEX_READ_H
 
 #include "index/page/index.h"
 
-/* HybridStore: public for who embeds it. */
+/* HybridStore: state of such a read; declared here for callers that embed it. */
 struct HybridStore
 {
 	Relation index;
-	Snapshot snapshot; /* MVCC */
+	Snapshot snapshot; /* an MVCC snapshot */
 	HybridIndex open;
 	HyDtype dtype;
-	Size stride;                   /* of a value as it is given out */
+	Size stride;                   /* bytes of a value as readers get it */
 	BufferAccessStrategy strategy; /* or NULL */
-	MemoryContext context;         /* of the lists */
+	MemoryContext context;         /* memory context of the lists */
 	HybridLink *lists;
 	int count;
-	int stop;          /* reading ends before this one */
-	int list;          /* the current one */
-	BlockNumber block; /* of it */
-	int slot;          /* of that page, the next */
-	uint32 pages;      /* of the list, so far */
-	int64 least;       /* positions that are read, as far as that one */
+	int stop;          /* number of the list before which reading ends */
+	int list;          /* number of the current list */
+	BlockNumber block; /* current page of the list */
+	int slot;          /* next slot of the page */
+	uint32 pages;      /* pages of the list read so far */
+	int64 least;       /* range of positions that are returned */
 	int64 most;
-	void *vector; /* room for one */
+	void *vector; /* space for one vector */
 	float *widened;
 };
 
-/* hybrid_store_dtype: of the vectors that are given out, where they are dense. */
+/* hybrid_store_dtype: return the element type of the vectors that readers get, if they are dense. */
 extern HyDtype hybrid_store_dtype(const HybridLayout *layout);
 
-/* hybrid_store_init: a large index gets a strategy, in the current memory context. */
+/*
+ * hybrid_store_init: begin a read, in the current memory context. A large index gets a buffer access
+ * strategy.
+ */
 extern void
 hybrid_store_init(HybridStore *store, Relation index, Snapshot snapshot, const HybridIndex *open);
 
-/* hybrid_store_rewind: back to the beginning of the index as it is now. */
+/* hybrid_store_rewind: go back to the beginning of the index, as it is now. */
 extern void hybrid_store_rewind(HybridStore *store);
 
 /* hybrid_store_read: see HybridStoreMethods. */
 extern int hybrid_store_read(HybridStore *store, const HybridStoreRows *rows, int most);
 
-/* device_units.c: the same. */
+/* device_units.c: see HybridStoreMethods. */
 extern bool hybrid_store_unit(HybridStore *store, Size bytes, HybridStoreUnit *unit);
 extern bool hybrid_store_unchanged(HybridStore *store, const HybridStoreUnit *unit);
 extern void
@@ -51,12 +54,12 @@ hybrid_store_again(HybridStore *store, const HybridStoreUnit *unit, int64 least,
 extern void hybrid_store_pass(HybridStore *store, const HybridStoreUnit *unit);
 
 /*
- * hybrid_units_forget: units of before have other keys.  An index that is built in the place of an
- * empty one has the same file, and its lists may have the same names.
+ * hybrid_units_forget: give all units new keys from now on. To be called by a build: it may reuse the
+ * file of an emptied index, and its lists may have the same names as before.
  */
 extern void hybrid_units_forget(void);
 
-/* hybrid_store_methods: how other features read stores. */
+/* hybrid_store_methods: the functions by which other features read stores. */
 extern const HybridStoreMethods hybrid_store_methods;
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * scorer.c
- *		A query made ready for an index: what its codes, its centroids and its vectors say of it.
+ *		Compute what codes, centroids and vectors say about the distance from a query.
  */
 #include "postgres.h"
 
@@ -16,8 +16,9 @@
 #include "index/tree/tree.h"
 #include "index/page/distance_bound.h"
 
-#define EARLY 3.0f     /* deviations, at least, that a third of a block's codes is allowed */
-#define TABLE_BYTES 16 /* of codes, for each table of four dimensions and a block */
+/* minimum standard deviations allowed when a third of a block's codes decides */
+#define EARLY 3.0f
+#define TABLE_BYTES 16 /* bytes of codes of a block, for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
 static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
@@ -160,7 +161,7 @@ hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list, cons
 	                                  scorer->estimates, scorer->lowers);
 }
 
-/* score_blocks: some blocks of a page; whole: none of them is given up early. */
+/* score_blocks: score `count` blocks of a page. With whole, there is no early exit. */
 static void
 score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
              int count, bool whole)
@@ -260,7 +261,7 @@ hybrid_scorer_reach_place(HybridScorer *scorer, const float *place)
 	return reach_of(scorer, place, HY_F32, NULL);
 }
 
-/* reach_of: a centroid, as the distance kernels take it. */
+/* reach_of: return the distance to a centroid that is in a form the distance kernels take. */
 static HybridReach
 reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
 {
@@ -314,8 +315,9 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
 }
 
 /*
- * read_vector: a stored vector of a list as the distance kernels take it: in place on a locked page,
- * which the caller unlocks, or, with no page, in the scorer's own room.
+ * read_vector: return a stored vector of a list in a form the distance kernels take. It is in place on a
+ * locked page, which the caller unlocks, or in the scorer's own memory; then the result is
+ * InvalidBuffer.
  */
 static Buffer
 read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
@@ -341,7 +343,7 @@ read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace
 	return buffer;
 }
 
-/* lock_vector: the page of a vector that has its place there. */
+/* lock_vector: return the locked page of a vector, and check that the page has this slot. */
 static Buffer
 lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at)
 {

@@ -1,9 +1,10 @@
 /*
  * tree.c
- *		The lists of an index: how they are found and read.
+ *		Find and read the lists of an index.
  *
- * Each inner list is read once, page by page; what it names is then read whether it has been moved
- * meanwhile or not, since a moved list keeps all entries that an older snapshot can see.
+ * Each inner list is read page by page, and again if it changed meanwhile. The lists that it names are
+ * read even if they have been moved since, because a moved list keeps all entries that an older snapshot
+ * can see.
  */
 #include "postgres.h"
 
@@ -17,9 +18,9 @@
 #include "index/page/packed.h"
 #include "index/tree/tree.h"
 
-#define CHAIN_PAGES 256 /* of a list, between two looks at how long the file is */
+#define CHAIN_PAGES 256 /* pages of a list between two checks of the file's length */
 
-/* Found: lists met so far. */
+/* Found: lists found so far. */
 typedef struct Found
 {
 	HybridLink *links;
@@ -85,8 +86,8 @@ hybrid_tree_lists(Relation index, const HybridIndex *open, const HybridTree *tre
 }
 
 /*
- * find_below: the lists of level `wanted` below an inner list.  All entries of a list as of one moment:
- * if it changed while its pages were read, it is read again.
+ * find_below: add the lists of level `wanted` below an inner list to *found. The entries of each inner
+ * list are those of one moment: if it changed while its pages were read, it is read again.
  */
 static void
 find_below(Relation index, const HybridLayout *layout, HybridLink list, int level, int wanted,

@@ -1,10 +1,10 @@
 /*
  * walk.c
- *		All lists of an index, level by level.
+ *		Visit all lists of an index, level by level.
  *
- * A split puts the names of two lists into an inner list and takes one out, perhaps on different
- * pages.  Who reads one page after the other might meet all three, so what was read counts only
- * when the list's counter of changes stood still meanwhile.
+ * A split adds two links to an inner list and removes one, perhaps on different pages. A reader that
+ * goes from page to page might see all three. What was read therefore counts only if the list's change
+ * counter did not change meanwhile.
  */
 #include "postgres.h"
 
@@ -64,7 +64,7 @@ hybrid_walk_ahead(HybridAhead *ahead, Relation index)
 void
 hybrid_walk_expect(HybridAhead *ahead, const HybridLink *list)
 {
-	/* a block that is none is found when it is read */
+	/* an impossible block is reported when it is read */
 	if (list->head < ahead->blocks)
 		PrefetchBuffer(ahead->index, MAIN_FORKNUM, list->head);
 	ahead->next++;
@@ -78,7 +78,7 @@ hybrid_walk_free(HybridLevel *level)
 	memset(level, 0, sizeof(*level));
 }
 
-/* read_names: the chain of an inner list, once. */
+/* read_names: read the chain of an inner list once. */
 static void
 read_names(Relation index, const HybridLayout *layout, const HybridLink *list, int level,
            HybridLevel *below)

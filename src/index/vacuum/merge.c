@@ -1,14 +1,16 @@
 /*
  * merge.c
- *		VACUUM makes one list of two that have lost most of what they had.
+ *		VACUUM: merges two lists that have lost many of their entries into one.
  *
- * Below every inner list, level by level from the leaves: a list that lost a quarter of its entries is
- * merged with the nearest of its neighbours where both together leave room to grow; else it is
- * written anew without the dead ones.  An empty list is removed, unless it is the last.  Inner lists
- * are merged when they are nearly empty, and when only one is left below the root, it becomes the root.
+ * This is done below every inner list, level by level from the leaves up. A list that lost a
+ * quarter of its entries is merged with its nearest neighbor if both together leave room to grow.
+ * Otherwise it is written again without its dead entries. An empty list is removed, unless it is
+ * the last. Inner lists are merged when they are nearly empty. If the root names only one list,
+ * that list becomes the root.
  *
- * All of that is by copy, like a split: the merged list is written where nobody looks, and one record
- * names it in the list above and makes the old entries there dead (link.c).
+ * All of this is done by copying, as in a split. The merged list is written on pages that no reader
+ * can reach yet. Then one record names it in the list above and marks the old entries there dead
+ * (link.c).
  */
 #include "postgres.h"
 
@@ -30,19 +32,19 @@
 #include "index/tree/walk.h"
 
 #define COPIES_AT_A_TIME 16
-#define ROUNDS 8 /* over the tree: each level that goes may bring neighbours together */
+#define ROUNDS 8 /* passes over the tree: removing a level may bring neighbors together */
 
-/* Child: a list below the inner list that is looked at. */
+/* Child: a list below the inner list that is processed. */
 typedef struct Child
 {
 	HybridLink link;
 	uint32 total;
-	bool due;  /* to be merged, written anew or removed */
-	bool gone; /* that was done, or it cannot be */
+	bool due;  /* to be merged, rewritten or removed */
+	bool gone; /* that is done, or not possible */
 	float *place;
 } Child;
 
-/* Family: the lists below an inner list. */
+/* Family: the lists below one inner list. */
 typedef struct Family
 {
 	Relation index;
@@ -117,7 +119,7 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 		{
 			for (i = 0; list_of_level(index, open, level + 1, i, &list); i++)
 			{
-				/* what has come together above has new neighbours below */
+				/* merged inner lists bring new neighbors together below */
 				if (merge_below(index, open, sparse, list, level) && level > 0)
 					again = true;
 				reuse_pages(index, open);
@@ -134,7 +136,7 @@ hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse)
 	MemoryContextDelete(context);
 }
 
-/* reuse_pages: those of lists that were moved serve lists that are yet to be written. */
+/* reuse_pages: free the pages of moved lists, so that new lists can use them. */
 static void
 reuse_pages(Relation index, const HybridIndex *open)
 {
@@ -144,7 +146,10 @@ reuse_pages(Relation index, const HybridIndex *open)
 	hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 }
 
-/* list_of_level: number `which` of the lists of a level, as they are now. */
+/*
+ * list_of_level: get list number `which` of a level of the current tree. Returns false if there are
+ * fewer.
+ */
 static bool
 list_of_level(Relation index, const HybridIndex *open, int level, int which, HybridLink *list)
 {
@@ -160,7 +165,10 @@ list_of_level(Relation index, const HybridIndex *open, int level, int which, Hyb
 	return which < count;
 }
 
-/* merge_below: the lists that an inner list names; returns whether any were merged or removed. */
+/*
+ * merge_below: process the lists that an inner list names. Returns whether any were merged or
+ * removed.
+ */
 static bool
 merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, HybridLink above,
             int level)
@@ -169,7 +177,10 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		AllocSetContextCreate(CurrentMemoryContext, "hybrid merge lists", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	uint32 limit = hybrid_list_limit(open, level);
-	/* an inner list is due by its size alone: a split leaves more; and there is room for more afterwards */
+	/*
+	 * An inner list is due by its size alone: a split leaves more entries than this. A merged list
+	 * has room to grow.
+	 */
 	uint32 few = level == 0 ? limit / 2 : limit / 8, most = limit / 4 * 3;
 	bool merged = false;
 	HybridLevel below;
@@ -198,7 +209,7 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 		else if (child->total > 0)
 			(void) copy_alone(&family, which);
 		child->gone = true;
-		/* lists that go meanwhile are found gone */
+		/* lists that are freed meanwhile are detected later */
 		if (++copied % COPIES_AT_A_TIME == 0)
 			reuse_pages(index, open);
 	}
@@ -207,14 +218,16 @@ merge_below(Relation index, const HybridIndex *open, const HybridLinks *sparse, 
 	return merged;
 }
 
-/* read_family: the lists, and which of them are due; without places when none is. */
+/*
+ * read_family: read the lists and which of them are due. Places are read only if any list is due.
+ */
 static void
 read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below)
 {
 	bool due = false;
 	int i;
 
-	/* each pair that is merged makes one more */
+	/* each merged pair adds one child */
 	family->children = palloc0(2 * Max(below->count, 1) * sizeof(Child));
 	for (i = 0; i < below->count; i++)
 	{
@@ -229,7 +242,10 @@ read_family(Family *family, const HybridLinks *sparse, const HybridLevel *below)
 		read_places(family, below);
 }
 
-/* read_head: false: the list was moved meanwhile, or is none any more. */
+/*
+ * read_head: read a child's size and whether it is due. Returns false if the list was moved or no
+ * longer exists.
+ */
 static bool
 read_head(const Family *family, Child *child, const HybridLinks *sparse)
 {
@@ -251,7 +267,7 @@ read_head(const Family *family, Child *child, const HybridLinks *sparse)
 	return there;
 }
 
-/* read_places: of the centroids. */
+/* read_places: read the places of the centroids from the inner list. */
 static void
 read_places(Family *family, const HybridLevel *below)
 {
@@ -275,7 +291,10 @@ read_places(Family *family, const HybridLevel *below)
 	pfree(vector);
 }
 
-/* smallest_due: so that rows are copied as seldom as can be; or -1. */
+/*
+ * smallest_due: return the smallest list that is due, or -1. Taking the smallest first copies rows
+ * as seldom as possible.
+ */
 static int
 smallest_due(const Family *family)
 {
@@ -292,7 +311,7 @@ smallest_due(const Family *family)
 	return smallest;
 }
 
-/* nearest: to a list, of those with at most `room` entries; or -1. */
+/* nearest: return the nearest other list with at most `room` entries, or -1. */
 static int
 nearest(const Family *family, int which, uint32 room)
 {
@@ -316,7 +335,7 @@ nearest(const Family *family, int which, uint32 room)
 	return found;
 }
 
-/* merge_pair: two lists become one, which is due again as long as it has few entries. */
+/* merge_pair: merge two lists into one. That list is due again if it has few entries. */
 static bool
 merge_pair(Family *family, int which, int with)
 {
@@ -325,7 +344,7 @@ merge_pair(Family *family, int which, int with)
 	int dims = family->open->layout.dims, i;
 	bool merged, due;
 
-	/* nobody else holds one list and waits for another of its level */
+	/* no other session waits for a list while it holds another of the same level */
 	hybrid_lock(family->index, a->link.head, ExclusiveLock);
 	hybrid_lock(family->index, b->link.head, ExclusiveLock);
 	merged = hybrid_copy_lists(family->index, family->open, lists, 2, family->level, 1, &above,
@@ -346,7 +365,7 @@ merge_pair(Family *family, int which, int with)
 	return true;
 }
 
-/* copy_alone: a list without its dead entries. */
+/* copy_alone: rewrite a list without its dead entries. */
 static bool
 copy_alone(Family *family, int which)
 {
@@ -361,7 +380,7 @@ copy_alone(Family *family, int which)
 	return copied;
 }
 
-/* remove_empty: a list without entries, from the list above. */
+/* remove_empty: remove an empty list from the list above. */
 static bool
 remove_empty(Family *family, int which)
 {
@@ -385,7 +404,10 @@ remove_empty(Family *family, int which)
 	return removed;
 }
 
-/* copy_root: a leaf that has lost entries, or an inner list most of whose slots are dead. */
+/*
+ * copy_root: rewrite the root if it is a leaf that has lost entries, or an inner list with mostly
+ * dead slots.
+ */
 static void
 copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
           const HybridLinks *sparse)

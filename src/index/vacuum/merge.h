@@ -1,13 +1,13 @@
 /*
  * merge.h
- *		Lists that have lost most of what they had.
+ *		Merges or rewrites lists that have lost many of their entries.
  */
 #ifndef HYBRID_INDEX_MERGE_H
 #define HYBRID_INDEX_MERGE_H
 
 #include "index/page/index.h"
 
-/* HybridLinks: lists, by name. */
+/* HybridLinks: a growing array of links to lists. */
 typedef struct HybridLinks
 {
 	HybridLink *links;
@@ -15,17 +15,22 @@ typedef struct HybridLinks
 	int allocated;
 } HybridLinks;
 
-/* hybrid_links_add: one more; the first is allocated in the current memory context. */
+/*
+ * hybrid_links_add: append a link. The first call allocates the array in the current memory
+ * context.
+ */
 extern void hybrid_links_add(HybridLinks *links, HybridLink link);
 
-/* hybrid_links_sort, hybrid_links_has: whether a list is among sorted ones. */
+/*
+ * hybrid_links_sort: sort the links. hybrid_links_has: return whether a link is among sorted links.
+ */
 extern void hybrid_links_sort(HybridLinks *links);
 extern bool hybrid_links_has(const HybridLinks *links, const HybridLink *link);
 
 /*
- * hybrid_merge: leaf lists that are named in `sparse`, sorted, or are empty are merged with neighbours,
- * written anew or removed, and so are the lists above; and the tree becomes lower where it can.  The
- * caller holds the meta page's lock, shared, which is given up now and then.
+ * hybrid_merge: merge, rewrite or remove the leaf lists that are in `sparse` (sorted) or empty.
+ * Then do the same with the lists above, and make the tree lower where possible. The caller holds
+ * the meta page's lock in share mode; it is released and taken again now and then.
  */
 extern void hybrid_merge(Relation index, const HybridIndex *open, const HybridLinks *sparse);
 

@@ -1,19 +1,20 @@
 /*
  * regroup.c
- *		VACUUM makes the leaves of an index that has grown anew.
+ *		VACUUM: rebuilds all leaves of an index that has grown.
  *
- * A split looks at one list alone.  What came in before stays where it was, though a list that was
- * made later is nearer: a quarter of the rows of an index that grew from nothing lies in a list that is
- * not the nearest, and a search looks into ten times as many lists.  So when the index has twice
- * as many leaves as when that was done last, all of them become other ones, which are to the rows of
- * the index what those of CREATE INDEX are to the rows of the table.  (Some dozens of neighbouring
- * leaves at a time would take less room.  It gains next to nothing: in hundreds of dimensions a row's
- * nearest list is one of very many.)
+ * A split looks at only one list. Rows that came earlier stay where they were, even if a list made
+ * later is nearer. A quarter of the rows of an index that grew from nothing lie in a list that is
+ * not the nearest, and a search looks into ten times as many lists. So when the index has twice as
+ * many leaves as when they were last made together, all of them are replaced. The new leaves relate
+ * to the rows of the index as those of CREATE INDEX relate to the rows of the table. (Replacing a
+ * few dozen neighboring leaves at a time would take less space. It gains next to nothing: in
+ * hundreds of dimensions, a row's nearest list is one of very many.)
  *
- * Rows are copied while others come in, and what came in meanwhile is copied in turn.  Only the last few
- * are copied behind the gate, when nobody adds an entry or splits a list.  The new tree is written
- * where nobody looks, and one record makes its root that of the index, and the old root moved.  Who has
- * read the old root goes on reading what is below it, which never changes any more.
+ * Rows are copied while other sessions insert, and the new rows are then copied in turn. Only the
+ * last few are copied behind the gate, while no session can add an entry or split a list. The new
+ * tree is written on pages that no reader can reach yet. One record then makes its root the root of
+ * the index and marks the old root as moved. A reader that has read the old root goes on with the
+ * lists below it, which never change again.
  */
 #include "postgres.h"
 
@@ -38,21 +39,23 @@
 #include "index/write/split.h"
 #include "index/tree/tree.h"
 
-#define RECLAIM 128 /* lists that are noted before the notes are read */
+#define RECLAIM 128 /* lists entered into the ring of moved lists before the ring is worked off */
 #define SHARE                                                                                      \
-	0.4 /* of the leaves of an inner list that is split, that the smaller half has at least */
+	0.4 /* minimum share of the leaves of a split group that either of the two halves receives */
 #define SEED 1
-#define NOTE (16 / 3.0) /* bytes that an IntegerSet takes for a row's position, at most */
-#define ROW_OF_SORT 128 /* bytes of temporary files beside its vector */
+#define NOTE (16 / 3.0) /* maximum number of bytes that an IntegerSet takes per position */
+#define ROW_OF_SORT 128 /* bytes of temporary files per row, besides its vector */
 #define PLACING                                                                                    \
-	0.8125 /* of the memory, that centroids and the sample have while lists are placed */
-#define SAMPLE_LEAST 64 /* rows */
-#define GROWN 1.25      /* times as many lists as they are expected to be, and room for more */
-#define OLD_LEAF 96     /* bytes: its name, and what is known of it */
-#define AGAIN 4         /* part of the leaves that come before what failed is tried again */
-#define SHRUNK 3        /* times as few leaves: a third is gone since there were half as many */
-#define AT_ONCE 1       /* leaves: when there is memory for it */
-#define LEVELS 32       /* more than there can be: a list has two entries at least, as a rule */
+	0.8125 /* share of the memory for the centroids and the sample while lists are placed */
+#define SAMPLE_LEAST 64 /* minimum number of rows of a sample */
+#define GROWN 1.25      /* factor by which there may be more lists than expected, with spare room */
+#define OLD_LEAF 96     /* bytes per old leaf: its link, and its SeenLeaf */
+#define AGAIN 4         /* after a failure, the next attempt waits for 1/AGAIN more leaves */
+/* regroup_leaves is twice the last number of leaves; below 1/SHRUNK of it, a third is gone */
+#define SHRUNK 3
+#define AT_ONCE 1 /* value of regroup_leaves: as soon as memory suffices */
+/* more levels than a tree can have: a list usually has at least two entries */
+#define LEVELS 32
 
 static bool fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
                  int message_level);
@@ -111,7 +114,10 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 		set_next(index, AT_ONCE);
 	else if (tree.height > 0)
 	{
-		/* unless it succeeds: an error leaves pages that are had again only when nobody reads them */
+		/*
+		 * Set the next attempt first. A failed attempt leaves pages that can be reused only when no
+		 * session reads them.
+		 */
 		set_next(index, tree.leaves + tree.leaves / AGAIN + 1);
 		init_regroup(&leaves, index, open, &tree, rows);
 		init_regroup(&inner, index, open, &tree, rows);
@@ -145,9 +151,9 @@ hybrid_regroup(Relation index, const HybridIndex *open, double rows, int message
 }
 
 /*
- * fits: whether memory suffices: for the centroid of each leaf to be and a row of the sample for it, while they are
- * placed; then for what is kept of the rows and of each leaf, and once more its place; and the room that files may
- * take for all rows.
+ * fits: return whether memory and temp_file_limit suffice. While leaves are placed, memory holds
+ * the centroid of each new leaf and one sample row for it. Afterwards it holds what is kept of the
+ * rows and of each leaf, and once more each leaf's place. Temporary files hold all rows.
  */
 static bool
 fits(Relation index, const HybridIndex *open, const HybridTree *tree, double rows,
@@ -156,7 +162,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	double places = hybrid_regroup_lists(open, rows) * open->layout.dims * sizeof(float);
 	double memory = Max(2 * places / PLACING, kept_bytes(open, tree, rows) + places) / 1024;
 	double file = rows * (open->layout.stride + sizeof(HybridStored) + ROW_OF_SORT) / 1024;
-	/* once, not with each VACUUM */
+	/* warn once, not at each VACUUM */
 	int level = tree->regroup_leaves == AT_ONCE ? message_level : WARNING;
 
 	if (memory > hybrid_maintenance_memory())
@@ -180,7 +186,7 @@ fits(Relation index, const HybridIndex *open, const HybridTree *tree, double row
 	return false;
 }
 
-/* set_next: how many leaves there are to be when this is tried again. */
+/* set_next: set the number of leaves from which this is tried again. */
 static void
 set_next(Relation index, uint32 leaves)
 {
@@ -212,7 +218,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
 
-/* kept_bytes: from the first row that is copied to the end. */
+/* kept_bytes: return the memory that is needed from the first copied row to the end. */
 static double
 kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 {
@@ -223,8 +229,8 @@ kept_bytes(const HybridIndex *open, const HybridTree *tree, double rows)
 }
 
 /*
- * copy_rows: those that came into the tree as it is now since they were copied last; how many; levels become
- * its lists.  gate: see hybrid_regroup_rows.
+ * copy_rows: copy the rows that came into the current tree since the last call. Returns their
+ * number, and the lists of the tree in `levels`. gate: see hybrid_regroup_rows.
  */
 static int64
 copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGate *gate)
@@ -237,8 +243,8 @@ copy_rows(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels, HybridGa
 }
 
 /*
- * behind_gate: what came in last is copied, and the tree replaced.  When others have to wait for too long, the
- * gate is opened, and what had to be done behind it is done before it.
+ * behind_gate: copy the last rows behind the gate and replace the tree. If other sessions wait too
+ * long, open the gate and repeat the work that can be done with the gate open.
  */
 static bool
 behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, HybridLevel *levels)
@@ -252,7 +258,9 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 	for (try = 1;; try++)
 	{
 		catch_up(leaves, tree, levels);
-		/* as many as there can be are in inner lists before the gate is shut, which takes a while */
+		/*
+		 * Write as many inner lists as possible before the gate is shut, because that takes time.
+		 */
 		if (leaves->made.count > HYBRID_INNER_SIZE)
 		{
 			write_inner(inner, &leaves->made);
@@ -270,7 +278,10 @@ behind_gate(HybridRegroup *leaves, HybridRegroup *inner, HybridTree *tree, Hybri
 	}
 }
 
-/* catch_up: round by round, until what comes in during one can be copied behind the gate. */
+/*
+ * catch_up: copy new rows, round by round, until one has few enough rows, and is short enough, for
+ * the gate.
+ */
 static void
 catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 {
@@ -291,9 +302,9 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 }
 
 /*
- * replace_tree: a new root takes the place of the old one, behind the gate; levels are what the old tree has.
- * Who waits at the gate to split an old list has to find the lists above marked as moved: nobody cancels it
- * half way.
+ * replace_tree: put a new root in the place of the old one, behind the gate. `levels` has the lists
+ * of the old tree. Interrupts are held: a session that waits at the gate to split an old list must
+ * find the lists above it marked as moved.
  */
 static bool
 replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree,
@@ -306,7 +317,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	int level = 1, into, made, i;
 	bool due, replaced;
 
-	/* it has lost all it had: nothing is below a leaf */
+	/* the index has lost all its rows, and there is no list below a leaf */
 	if (tree->height == 0)
 		return false;
 	made = inner->leaves + leaves->made.count;
@@ -317,7 +328,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 		uppermost = &inner->made;
 		level = 2;
 	}
-	/* no inner list is empty */
+	/* an inner list must not be empty */
 	if (uppermost->count == 0)
 		return false;
 	into = uppermost->count > HYBRID_INNER_SIZE ? 2 : 1;
@@ -327,7 +338,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	HOLD_INTERRUPTS();
 	replaced = hybrid_copies_replace(leaves->index, leaves->open, &leaves->frame, &tree->root, 1,
 	                                 level, copies, into, NULL, &above, &due);
-	/* the old root is moved already */
+	/* the old root is marked already */
 	for (i = tree->height - 1; replaced && i > 0; i--)
 		mark_lists(leaves, &levels[i]);
 	if (replaced)
@@ -338,7 +349,10 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	return replaced;
 }
 
-/* read_levels: all lists of the tree, level by level; 0 are the leaves.  false: others wait at the gate. */
+/*
+ * read_levels: read all lists of the tree, level by level; levels[0] has the leaves. Returns false
+ * if other sessions have waited too long at the gate.
+ */
 static bool
 read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *levels,
             HybridGate *gate)
@@ -373,7 +387,7 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 	return true;
 }
 
-/* write_inner: the leaves come into inner lists, each of some that are near each other, and are done with. */
+/* write_inner: put the leaves into new inner lists, neighbors together, and empty `leaves`. */
 static void
 write_inner(HybridRegroup *inner, HybridContents *leaves)
 {
@@ -387,7 +401,10 @@ write_inner(HybridRegroup *inner, HybridContents *leaves)
 	pfree(order);
 }
 
-/* write_group: of the leaves with these numbers, in whatever order; they are halved until they are few enough. */
+/*
+ * write_group: write the leaves with these numbers as inner lists. Too large a group is halved
+ * until each part fits. `order` is overwritten.
+ */
 static void
 write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int count)
 {
@@ -421,7 +438,10 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 	pfree(group.places);
 }
 
-/* gather: new lists with these numbers, NULL: all of them; and where they are. */
+/*
+ * gather: copy the new lists with these numbers into `group`, with their places. order NULL: all
+ * lists.
+ */
 static void
 gather(const HybridRegroup *regroup, const HybridContents *made, const int *order, int count,
        HybridContents *group)
@@ -449,7 +469,7 @@ gather(const HybridRegroup *regroup, const HybridContents *made, const int *orde
 	}
 }
 
-/* place_of: of a new list: its centroid as it is stored. */
+/* place_of: compute the place of a new list, from its centroid as it is stored. */
 static void
 place_of(const HybridLayout *layout, const HybridContents *made, Size which, float *place)
 {
@@ -457,7 +477,10 @@ place_of(const HybridLayout *layout, const HybridContents *made, Size which, flo
 	                    made->vectors + which * layout->stride, layout->dims, place);
 }
 
-/* halve: order comes to have one half of the leaves after the other; returns how many are in the first. */
+/*
+ * halve: reorder `order` so that one half of the leaves comes after the other. Returns the size of
+ * the first.
+ */
 static int
 halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int count)
 {
@@ -491,8 +514,9 @@ halve(const HybridLayout *layout, const HybridContents *leaves, int *order, int 
 }
 
 /*
- * mark_lists: the old ones are moved.  An error here, or a crash, leaves some that say they are live and
- * that nobody names, which VACUUM finds; who comes by their names sees that the root is another.
+ * mark_lists: mark the old lists as moved to nowhere. After an error or a crash here, some lists
+ * are marked live but no list names them. VACUUM finds them. A session that knows their names sees
+ * that the root has changed.
  */
 static void
 mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
@@ -507,7 +531,7 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 
 		CHECK_FOR_INTERRUPTS();
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		/* a split may have come first */
+		/* a split may have moved it already */
 		if (hybrid_list_page(BufferGetPage(buffer))->state == HYBRID_LIST_LIVE)
 		{
 			GenericXLogState *record = GenericXLogStart(regroup->index);
@@ -520,7 +544,7 @@ mark_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 	}
 }
 
-/* remember_lists: so that their pages are used again. */
+/* remember_lists: enter the lists into the ring of moved lists, so that their pages are reused. */
 static void
 remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 {
@@ -530,13 +554,13 @@ remember_lists(const HybridRegroup *regroup, const HybridLevel *lists)
 	for (i = 0; i < lists->count; i++)
 	{
 		hybrid_moved_remember(regroup->index, &lists->lists[i].link, now);
-		/* there is not room for a note on each */
+		/* the ring has no room for all of them */
 		if (i % RECLAIM == RECLAIM - 1)
 			reuse_pages(regroup->index, regroup->open);
 	}
 }
 
-/* reuse_pages: those of lists that were moved serve lists that are yet to be written. */
+/* reuse_pages: free the pages of moved lists, so that new lists can use them. */
 static void
 reuse_pages(Relation index, const HybridIndex *open)
 {

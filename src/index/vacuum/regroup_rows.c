@@ -1,10 +1,11 @@
 /*
  * regroup_rows.c
- *		Rows of some leaves go to new leaves, as CREATE INDEX would make them of these rows.
+ *		Copies the rows of some leaves to new leaves, which are placed as CREATE INDEX would place
+ *		them.
  *
- * A sample says where the new leaves are, each row goes to the nearest, and rows sorted by leaf are
- * written leaf by leaf.  Nobody is kept from adding to the old leaves meanwhile: regroup_seen.c knows what was
- * copied.
+ * A sample determines where the new leaves are, each row goes to the nearest leaf, and the rows,
+ * sorted by leaf, are written leaf by leaf. Other sessions may add to the old leaves meanwhile:
+ * regroup_seen.c records what was copied.
  */
 #include "postgres.h"
 
@@ -25,7 +26,7 @@
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
 
-#define BATCH_ROWS 4096 /* that are assigned at a time */
+#define BATCH_ROWS 4096 /* rows that are assigned at a time */
 #define BATCH_LEAST 64
 #define SEED 1
 
@@ -33,26 +34,26 @@
 typedef struct Generation
 {
 	HybridRegroup *regroup;
-	HybridGate *gate; /* NULL: it is open */
+	HybridGate *gate; /* NULL: the gate is open */
 	HybridLinks due;  /* leaves that may have rows that were not copied */
-	int64 rows;       /* of them, so far */
-	/* what is known before rows are assigned */
+	int64 rows;       /* rows of these leaves, so far */
+	/* used before rows are assigned */
 	HybridSample sample;
 	int64 sample_allocated;
-	int64 most; /* rows of it */
+	int64 most; /* maximum number of rows of the sample */
 	pg_prng_state random;
-	/* and then */
+	/* used while rows are assigned */
 	bool assigning;
-	HybridCentroids centroids; /* none: one leaf */
+	HybridCentroids centroids; /* none: a single leaf */
 	int64 *leaf_rows;
 	HybridRowSort sort;
-	Tuplesortstate *positions; /* of the rows; NULL: nobody will ask for them */
+	Tuplesortstate *positions; /* positions of the rows; NULL: not needed */
 	HybridEntry *batch;
 	float *batch_places;
 	int *batch_leaves;
 	int batch_rows;
 	int batch_size;
-	/* room for one */
+	/* room for one vector */
 	char *vector;
 	float *widened;
 } Generation;
@@ -148,7 +149,7 @@ hybrid_regroup_keep(HybridRegroup *regroup, const HybridCopy *copy)
 	made->count++;
 }
 
-/* find_due: leaves that were not seen, or into which something may have come since, by the notes. */
+/* find_due: collect the leaves that were not copied yet, or that may have new rows by the log. */
 static void
 find_due(Generation *generation, const HybridLevel *leaves)
 {
@@ -163,8 +164,9 @@ find_due(Generation *generation, const HybridLevel *leaves)
 }
 
 /*
- * walk: rows of leaves that are due are sampled, and then assigned.  Leaves that have none are not due any
- * more.  false: others wait at the gate, or there are too many rows for it.
+ * walk: read the rows of the leaves that are due, first to sample and then to assign them. Leaves
+ * without new rows are removed from `due`. Returns false if other sessions wait too long at the
+ * gate, or if there are too many rows for it.
  */
 static bool
 walk(Generation *generation)
@@ -196,8 +198,8 @@ walk(Generation *generation)
 }
 
 /*
- * walk_list: a list that was moved meanwhile still has what it had.  Returns whether it has rows that were not
- * copied.
+ * walk_list: read one list. A list that was moved meanwhile still has its entries. Returns whether
+ * it has rows that were not copied.
  */
 static bool
 walk_list(Generation *generation, const HybridLink *list)
@@ -243,7 +245,7 @@ walk_list(Generation *generation, const HybridLink *list)
 	return generation->rows > before;
 }
 
-/* sample_row: keeps the first rows, and then others in their place, each row as probably as another. */
+/* sample_row: reservoir sampling: every row has the same probability to be in the sample. */
 static void
 sample_row(Generation *generation, Page page, int slot, int64 position)
 {
@@ -281,7 +283,10 @@ sample_row(Generation *generation, Page page, int slot, int64 position)
 		sample->rows++;
 }
 
-/* assign_row: it waits until the locked page has been left. */
+/*
+ * assign_row: add a row to the batch. The batch is assigned after the locked page has been
+ * released.
+ */
 static void
 assign_row(Generation *generation, Page page, int slot, const ItemPointerData *tid)
 {
@@ -298,7 +303,7 @@ assign_row(Generation *generation, Page page, int slot, const ItemPointerData *t
 	                   generation->batch_places + (Size) i * layout->dims);
 }
 
-/* assign_batch: the waiting rows go to the sort. */
+/* assign_batch: assign the rows of the batch to leaves and put them into the sort. */
 static void
 assign_batch(Generation *generation)
 {
@@ -317,7 +322,10 @@ assign_batch(Generation *generation)
 	generation->batch_rows = 0;
 }
 
-/* place_leaves: where they are to be, by the sample; but for the queries, which are of the first rows. */
+/*
+ * place_leaves: compute the centroids of the new leaves from the sample, without the rows that
+ * become queries. These are taken from the first call only.
+ */
 static void
 place_leaves(Generation *generation)
 {
@@ -326,7 +334,7 @@ place_leaves(Generation *generation)
 	int queries = 0;
 
 	sample->total = sample->rows;
-	/* until then it has as many as there is room for */
+	/* queries->kept is the available room until the queries are chosen */
 	if (regroup->queries != NULL && regroup->queries->count == 0)
 		queries = hybrid_calibrate_queries((double) generation->rows, regroup->open->layout.dims,
 		                                   Min(sample->rows, regroup->queries->kept));
@@ -338,7 +346,7 @@ place_leaves(Generation *generation)
 	pfree(sample->positions);
 }
 
-/* keep_queries: some rows of the sample, evenly spaced, outlive it. */
+/* keep_queries: copy evenly spaced rows of the sample, which is freed afterwards. */
 static void
 keep_queries(HybridRegroup *regroup, const HybridSample *sample, int queries)
 {
@@ -361,14 +369,14 @@ begin_assigning(Generation *generation)
 {
 	HybridRegroup *regroup = generation->regroup;
 	const HybridLayout *layout = &regroup->open->layout;
-	/* places are there twice while they are assigned */
+	/* there are two copies of the places during the assignment */
 	Size row_bytes = layout->stride + 2 * layout->dims * sizeof(float) + sizeof(HybridEntry);
 	int64 fit = regroup->memory / 4 / row_bytes;
 	int i;
 
 	generation->assigning = true;
 	generation->leaf_rows = palloc0(Max(generation->centroids.count, 1) * sizeof(int64));
-	/* what a list page adds has room in any case */
+	/* extra room for the rows of one list page */
 	generation->batch_size = (int) Min(Max(fit, BATCH_LEAST), BATCH_ROWS) + layout->leaf.rows;
 	generation->batch = palloc(generation->batch_size * sizeof(HybridEntry));
 	for (i = 0; i < generation->batch_size; i++)
@@ -379,7 +387,7 @@ begin_assigning(Generation *generation)
 	hybrid_row_sort_begin(&generation->sort, layout, (int) (regroup->memory / 1024 / 2), NULL);
 }
 
-/* forget_centroids: their number is what is wanted from now on. */
+/* forget_centroids: free the centroids; only their number is needed from here on. */
 static void
 forget_centroids(HybridCentroids *centroids)
 {
@@ -392,7 +400,7 @@ forget_centroids(HybridCentroids *centroids)
 	centroids->groups = 0;
 }
 
-/* write_leaves: each leaf's rows are loaded, as many as memory allows, and written. */
+/* write_leaves: load the rows of each leaf, as many as memory allows, and write them. */
 static void
 write_leaves(Generation *generation)
 {
@@ -406,7 +414,7 @@ write_leaves(Generation *generation)
 	MemoryContext old;
 	int leaf;
 
-	/* nobody asks again after the last of them */
+	/* behind the gate, this is the last round: the positions are not needed */
 	if (generation->gate == NULL)
 		generation->positions =
 			tuplesort_begin_datum(INT8OID, Int8LessOperator, InvalidOid, false,
@@ -436,7 +444,7 @@ write_leaves(Generation *generation)
 		hybrid_regroup_note_rows(regroup, generation->positions);
 }
 
-/* load_rows: the next ones of the sort. */
+/* load_rows: load the next rows of the sort. */
 static void
 load_rows(Generation *generation, HybridContents *rows, int count)
 {
@@ -466,7 +474,7 @@ load_rows(Generation *generation, HybridContents *rows, int count)
 	}
 }
 
-/* write_rows: one leaf, or as many as are needed where there are more rows than one should have. */
+/* write_rows: write the rows as one leaf, or as several if there are too many for one. */
 static void
 write_rows(HybridRegroup *regroup, const HybridContents *rows)
 {
@@ -483,7 +491,7 @@ write_rows(HybridRegroup *regroup, const HybridContents *rows)
 	}
 }
 
-/* write_leaf: of the rows with these numbers. */
+/* write_leaf: write the rows with these numbers as a leaf. */
 static void
 write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int count)
 {
@@ -498,7 +506,7 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 	pfree(mean);
 }
 
-/* note_copied: a row that is in a new leaf, or soon will be. */
+/* note_copied: record a row that is, or soon will be, in a new leaf. */
 static void
 note_copied(Generation *generation, int64 position)
 {

@@ -1,10 +1,10 @@
 /*
  * regroup_seen.c
- *		What was copied to new leaves already.
+ *		Records which rows were copied to new leaves.
  *
- * A leaf whose counter of changes stands still since its rows were copied has no others.  A row that was
- * copied is known by its position, which no other row has as long as VACUUM does not come by, and that is
- * us.
+ * If the change counter of a leaf has not moved since its rows were copied, the leaf has no new
+ * rows. A copied row is known by its heap position. No other row can get that position while a
+ * VACUUM runs, because only VACUUM frees positions, and this is the VACUUM.
  */
 #include "postgres.h"
 
@@ -16,7 +16,10 @@
 #include "index/vacuum/regroup.h"
 #include "index/tree/tree.h"
 
-/* SeenLeaf: a leaf whose rows were copied, as it was when the first of its pages was read. */
+/*
+ * SeenLeaf: a leaf whose rows were copied, with the change counter from when its first page was
+ * read.
+ */
 typedef struct SeenLeaf
 {
 	BlockNumber head;

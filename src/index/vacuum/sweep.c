@@ -1,22 +1,24 @@
 /*
  * sweep.c
- *		Pages that nobody needs, found by reading the whole file.
+ *		Finds unused pages by reading the whole file.
  *
- * In the order of the file: pages that were never written, that are free, or that were named by who
- * never came to write them; lists that were moved and that nobody reads any more.  That is done some
- * pages at a time under the lock of the meta page, which those who write new lists hold in share
- * mode between naming pages and writing them.
+ * The file is read in block order. Free pages are pages that were never written, that are marked
+ * free, or that were reserved and then not written. Moved lists that no session reads any more are
+ * freed, too. This is done for SWEEP_PAGES pages at a time, under the lock of the meta page in
+ * exclusive mode. Writers of new lists hold that lock in share mode from reserving pages to writing
+ * them.
  *
- * What a crash leaves, or an error, says that it is something, and nobody names it:
+ * After a crash or an error, some pages contain data but nothing names them:
  *
- * * A list that was written and not linked.  Its head is live and the tree does not have it, at a
- *   moment when nobody is writing a list.  It is moved now, to nowhere, and freed like one.
- * * A page of vectors or codes that no list page names, though its list is there or was.  Under the
- *   list's lock, held exclusively, nobody is about to name it.
- * * Pages of a centre that the meta page does not name.
+ * * A list that was written and not linked. Its head is live, but the tree does not have it, at a
+ *   moment when no session is writing a list. It is marked as moved to nowhere, and freed like a
+ *   moved list.
+ * * A page of vectors or codes that no list page names, although its list exists or existed. The
+ *   list's lock, held exclusively, ensures that no session is about to name the page.
+ * * Pages of a center that the meta page does not name.
  *
- * So heads, pages that belong to a list, and pages that list pages name are remembered on the way, and
- * those that are missing somewhere are looked at again in the end, with the lock it takes.
+ * So the sweep remembers heads, pages that belong to a list, and pages that list pages name. At the
+ * end it looks again, under the necessary lock, at those that have no counterpart.
  */
 #include "postgres.h"
 
@@ -36,7 +38,7 @@
 
 #define SWEEP_PAGES 512
 
-/* Stray: a page that no list page named when it was met. */
+/* Stray: a page that no list page named when it was read. */
 typedef struct Stray
 {
 	HybridLink list;
@@ -50,12 +52,12 @@ typedef struct Sweep
 	Relation index;
 	HybridIndex open;
 	HybridLinks known;  /* lists of the tree before the sweep, sorted */
-	HybridLinks heads;  /* of lists that are live and not among them */
-	HybridLinks centre; /* pages of centres */
+	HybridLinks heads;  /* heads of live lists that are not in `known` */
+	HybridLinks centre; /* pages of centers */
 	BlockNumber blocks;
-	bool unread;  /* nobody is reading lists that were moved */
-	uint8 *parts; /* a bit for each page: it belongs to a list, and a list page is to name it */
-	uint8 *named; /* and one does */
+	bool unread;  /* no session reads moved lists */
+	uint8 *parts; /* one bit per page: it belongs to a list, and a list page should name it */
+	uint8 *named; /* one bit per page: a list page names it */
 } Sweep;
 
 static void read_known(Sweep *sweep, HybridLinks *known);
@@ -88,7 +90,10 @@ marked(const uint8 *bits, BlockNumber block)
 	return (bits[block / 8] & 1 << block % 8) != 0;
 }
 
-/* is_part: of a list, and named by one of its list pages. */
+/*
+ * is_part: return whether pages of this kind belong to a list and are named by one of its list
+ * pages.
+ */
 static inline bool
 is_part(uint16 kind)
 {
@@ -138,14 +143,17 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (sweep.centre.count > 0)
 		give_up_centres(&sweep);
 	free_strays(&sweep);
-	/* what was given up may be nobody's already */
+	/* what was marked above may be free already */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
 	stats->pages_deleted = stats->pages_free;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
 
-/* read_known: all lists of the tree as it is now; the caller holds the meta page's lock. */
+/*
+ * read_known: read all lists of the current tree into `known`, sorted. The caller holds the meta
+ * page's lock.
+ */
 static void
 read_known(Sweep *sweep, HybridLinks *known)
 {
@@ -166,7 +174,7 @@ read_known(Sweep *sweep, HybridLinks *known)
 	hybrid_links_sort(known);
 }
 
-/* sweep_page: the meta page's lock is held exclusively. */
+/* sweep_page: process one page. The caller holds the meta page's lock exclusively. */
 static void
 sweep_page(Sweep *sweep, BlockNumber block)
 {
@@ -193,7 +201,7 @@ sweep_page(Sweep *sweep, BlockNumber block)
 		switch ((HybridPageKind) special->kind)
 		{
 			case HYBRID_PAGE_TAKEN:
-				/* nobody is writing a list now */
+				/* no session is writing a list now */
 				special->kind = HYBRID_PAGE_FREE;
 				MarkBufferDirtyHint(buffer, true);
 				unused = true;
@@ -231,7 +239,7 @@ sweep_page(Sweep *sweep, BlockNumber block)
 		(void) hybrid_list_free(index, &sweep->open.layout, moved, sweep->unread);
 }
 
-/* note_list_page: what a locked list page names. */
+/* note_list_page: remember the pages that a locked list page names. */
 static void
 note_list_page(Sweep *sweep, Page page, BlockNumber block)
 {
@@ -239,7 +247,11 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 	int i;
 
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
-	/* whether of a leaf or not, its head knows; entries that a shorter directory has not are no blocks */
+	/*
+	 * Only the head records the level of a list, so the layout is found from the page's bounds. If
+	 * that is the wrong one, words behind a shorter directory are read as block numbers. A page
+	 * that is marked by such a mistake is only not freed this time.
+	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
 	{
@@ -250,14 +262,16 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 	}
 }
 
-/* give_up_lists: of the heads that were met, those that the tree has come to have meanwhile are fine. */
+/*
+ * give_up_lists: of the heads that were found, mark those as moved that are still not in the tree.
+ */
 static void
 give_up_lists(Sweep *sweep)
 {
 	HybridLinks known;
 	int i;
 
-	/* nobody is writing a list now: what is not in the tree will never be */
+	/* no session is writing a list now: a list that is not in the tree will never be */
 	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	read_known(sweep, &known);
 	for (i = 0; i < sweep->heads.count; i++)
@@ -270,9 +284,10 @@ give_up_lists(Sweep *sweep)
 }
 
 /*
- * give_up_list: a list that nobody names is moved, to nowhere.  It is not freed at once: when two lists
- * became one and a crash kept what says so in the list above, but not on their heads, they are such
- * lists, and on a standby that has become a primary since then somebody may be reading them.
+ * give_up_list: mark a list that no list names as moved to nowhere. It is not freed at once,
+ * because it may be one of two lists that were merged. A crash may have kept the change of the list
+ * above, but not the marks on the two old heads. If the server was a standby then and has become a
+ * primary, a session may still read these lists.
  */
 static void
 give_up_list(Sweep *sweep, const HybridLink *list)
@@ -299,14 +314,17 @@ give_up_list(Sweep *sweep, const HybridLink *list)
 		hybrid_moved_remember(sweep->index, list, now);
 }
 
-/* give_up_centres: pages that were written for a centre, or were one, are noted to be freed. */
+/*
+ * give_up_centres: enter pages of old or unused centers into the ring of moved lists, to be freed
+ * later.
+ */
 static void
 give_up_centres(Sweep *sweep)
 {
 	int pages = hybrid_centre_pages(&sweep->open.layout), i;
 	HybridTree tree;
 
-	/* who replaces the centre holds it in share mode */
+	/* sessions that replace the center hold this lock in share mode */
 	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	hybrid_tree_read(sweep->index, &tree);
 	for (i = 0; i < sweep->centre.count; i++)
@@ -321,7 +339,7 @@ give_up_centres(Sweep *sweep)
 	hybrid_unlock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 }
 
-/* free_strays: pages of vectors and codes that no list page names. */
+/* free_strays: free pages of vectors and codes that no list page names. */
 static void
 free_strays(Sweep *sweep)
 {
@@ -340,14 +358,17 @@ free_strays(Sweep *sweep)
 		     last++)
 			;
 		vacuum_delay_point();
-		/* who adds to the list holds it in share mode, who changes an inner list exclusively */
+		/* an insert holds this lock in share mode, a change of an inner list exclusively */
 		hybrid_lock(sweep->index, list->head, ExclusiveLock);
 		free_strays_of(sweep, strays + first, last - first);
 		hybrid_unlock(sweep->index, list->head, ExclusiveLock);
 	}
 }
 
-/* find_strays: those that were not named when they, and all list pages, were met. */
+/*
+ * find_strays: collect the pages that no list page named when the file was read. Returns their
+ * number.
+ */
 static int64
 find_strays(Sweep *sweep, Stray **strays)
 {
@@ -384,7 +405,10 @@ find_strays(Sweep *sweep, Stray **strays)
 	return count;
 }
 
-/* free_strays_of: of one list, whose lock is held, unless it names them by now. */
+/*
+ * free_strays_of: free the strays of one list, except those that the list names now. The caller
+ * holds the list's lock.
+ */
 static void
 free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
 {
@@ -403,8 +427,8 @@ free_strays_of(Sweep *sweep, const Stray *strays, int64 count)
 }
 
 /*
- * unmark_named: what a list names, if there still is one of that name, belongs to it.  A list that is
- * being freed has its head last; what it still names is freed with it, whoever comes first.
+ * unmark_named: clear the bits of the pages that a list names, if the list still exists. A list
+ * that is being freed loses its head last; pages that it still names are freed with it.
  */
 static void
 unmark_named(Sweep *sweep, const HybridLink *list)
@@ -421,7 +445,7 @@ unmark_named(Sweep *sweep, const HybridLink *list)
 		int i;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		/* a list that a crash left half written ends where it has not been written */
+		/* a list that a crash left half written ends at the first page that was not written */
 		there = hybrid_page_belongs(page, HYBRID_PAGE_LIST, list);
 		if (there && shape == NULL)
 			shape = hybrid_list_layout(&sweep->open.layout, hybrid_list_page(page)->level);

@@ -1,6 +1,6 @@
 /*
  * sweep.h
- *		Pages that nobody needs, found by reading the whole file.
+ *		Finds unused pages by reading the whole file.
  */
 #ifndef HYBRID_INDEX_SWEEP_H
 #define HYBRID_INDEX_SWEEP_H
@@ -9,7 +9,10 @@
 
 #include "index/page/index.h"
 
-/* hybrid_sweep: VACUUM's; fills in the counts of pages. */
+/*
+ * hybrid_sweep: free unused pages and set the page counts in `stats`. Called by VACUUM without any
+ * lock of this index.
+ */
 extern void hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 
 #endif

@@ -1,15 +1,16 @@
 /*
  * vacuum.c
- *		Marks the entries of removed rows dead.
+ *		VACUUM: marks the entries of removed rows dead, then runs the other steps in order.
  *
- * The leaf lists are taken from the tree once; each is visited, under its lock in share mode, so
- * that it is not being copied meanwhile, and so is every list that one of them was moved to, so that
- * every entry that existed at the start is met.  Entries are only marked: none ever moves within a
- * list.
+ * The leaf lists are read from the tree once. Each is visited under its lock in share mode, so that
+ * it is not copied meanwhile. Every list that one of them was moved to is visited, too. So every
+ * entry that existed at the start is visited. Entries are only marked: an entry never moves within
+ * a list.
  *
- * Then pages that nobody needs are found (sweep.c), lists that have lost a quarter of their entries are
- * merged or written anew (merge.c), and an index that has grown gets other leaves (regroup.c) and measures
- * its recall again (recalibrate.c).
+ * The cleanup then finds free pages (sweep.c) and merges or rewrites lists that have lost a quarter
+ * of their entries (merge.c). If the number of leaves has doubled or a third of them is gone, it
+ * rebuilds the leaves (regroup.c). Last, it measures the recall curve again if that is due
+ * (recalibrate.c).
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@ typedef struct VacuumState
 	HybridIndex open;
 	IndexVacuumInfo *info;
 	IndexBulkDeleteResult *stats;
-	IndexBulkDeleteCallback callback; /* or NULL: only count */
+	IndexBulkDeleteCallback callback; /* NULL: only count */
 	void *callback_state;
 } VacuumState;
 
@@ -66,7 +67,10 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	open = hybrid_index_open(info->index);
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	/* what needs room comes last, after what makes room: with a full disk the error changes nothing */
+	/*
+	 * Steps that need space come after those that free it. If the disk is full, the error changes
+	 * nothing.
+	 */
 	hybrid_sweep(info, stats);
 	IndexFreeSpaceMapVacuum(info->index);
 	if (vacuum_lists(info, stats, NULL, NULL))
@@ -79,7 +83,7 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		hybrid_unlock(info->index, HYBRID_META_BLOCK, ShareLock);
 	}
 	else
-		/* an error, or a crash, may have left it on */
+		/* an error or a crash may have left the log on */
 		hybrid_copy_log_end(info->index);
 	if (regrouped || hybrid_recalibrate_due(info->index, &open))
 	{
@@ -96,8 +100,9 @@ hybridvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 }
 
 /*
- * vacuum_lists: visits all leaf lists: to mark what the callback says is dead; or, without a callback,
- * to count what lives and to merge the lists that lost a quarter.  Returns whether there were such.
+ * vacuum_lists: visit all leaf lists. With a callback, mark the entries that it selects dead.
+ * Without one, count the live entries and merge the lists that lost a quarter. Returns whether
+ * there were such lists.
  */
 static bool
 vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback,
@@ -120,7 +125,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 	stats->num_index_tuples = 0;
 	stats->estimated_count = false;
 
-	/* VACUUM's own snapshot holds up nobody: so that lists on the way are not taken to pieces */
+	/* VACUUM's snapshot holds back no cleanup; this lock keeps the lists from being freed */
 	hybrid_lock(info->index, HYBRID_META_BLOCK, ShareLock);
 	hybrid_tree_read(info->index, &tree);
 	visits.links = hybrid_tree_lists(info->index, &vacuum.open, &tree, 0, NULL, &visits.count);
@@ -130,7 +135,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		HybridLink list = visits.links[--visits.count];
 
 		vacuum_delay_point();
-		/* there are no more lists than pages, unless one was moved to where it came from */
+		/* there are no more lists than pages, unless a list was moved back to where it came from */
 		hybrid_chain_step(info->index, &list, &visited);
 		hybrid_lock(info->index, list.head, ShareLock);
 		if (visit(&vacuum, list, &visits))
@@ -138,7 +143,7 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 		hybrid_unlock(info->index, list.head, ShareLock);
 	}
 	merged = sparse.count > 0 && vacuum.open.coded;
-	/* every entry has been met: now they may go to other lists */
+	/* every entry has been visited; entries may move to other lists now */
 	if (merged)
 	{
 		hybrid_links_sort(&sparse);
@@ -152,8 +157,8 @@ vacuum_lists(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDelet
 }
 
 /*
- * visit: one list; or, if it was moved, those it was moved to are to be visited.  Returns whether it
- * has lost a quarter of its entries.
+ * visit: visit one list. If it was moved, add the lists that it was moved to to `visits`. Returns
+ * whether the list has lost a quarter of its entries; always false with a callback.
  */
 static bool
 visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
@@ -182,7 +187,7 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 		{
 			for (i = 0; i < 2; i++)
 			{
-				/* a list that became one other names it twice */
+				/* a list that was replaced by one list names it twice */
 				if (BlockNumberIsValid(content->forward[i].head) &&
 				    (i == 0 || content->forward[1].head != content->forward[0].head))
 					hybrid_links_add(visits, content->forward[i]);
@@ -212,7 +217,10 @@ visit(VacuumState *vacuum, HybridLink list, HybridLinks *visits)
 	return vacuum->callback == NULL && live < used - used / 4;
 }
 
-/* mark_dead: asks the callback about every live entry of a locked page; returns how many died. */
+/*
+ * mark_dead: call the callback for every live entry of a locked page and mark those that it selects
+ * dead. Returns their number.
+ */
 static int
 mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
 {

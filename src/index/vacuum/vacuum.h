@@ -1,6 +1,6 @@
 /*
  * vacuum.h
- *		VACUUM of an index.
+ *		The VACUUM callbacks of the access method.
  */
 #ifndef HYBRID_INDEX_VACUUM_H
 #define HYBRID_INDEX_VACUUM_H
@@ -9,7 +9,7 @@
 
 #include "access/genam.h"
 
-/* Callbacks of IndexAmRoutine. */
+/* callbacks of IndexAmRoutine */
 extern IndexBulkDeleteResult *hybridbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
                                                IndexBulkDeleteCallback callback, void *state);
 extern IndexBulkDeleteResult *

@@ -1,8 +1,9 @@
 /*
  * copy.c
- *		Lists copied: what is live in one or several of them becomes one new list, or two.
+ *		Copies of lists: the live entries of one or more lists become one or two new lists.
  *
- * The copies are written where nobody looks yet, with WAL; link.c makes them known.
+ * The copies are written with WAL, on pages that no reader can reach yet. link.c and split.c make
+ * them visible.
  */
 #include "postgres.h"
 
@@ -19,7 +20,7 @@
 #include "index/tree/free_pages.h"
 #include "index/tree/tree.h"
 
-#define SHARE 0.0625 /* of the entries that the smaller of two copies has at least */
+#define SHARE 0.0625 /* minimum share of the entries that one of two copies gets */
 #define SPLIT_SEED 1
 
 static bool make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
@@ -144,7 +145,10 @@ hybrid_copy_part(const HybridCopy *copy)
 	return part;
 }
 
-/* make_room: for all entries that the lists can have; false: one of them was moved. */
+/*
+ * make_room: allocate memory for all entries that the lists can have. Returns false if one of the
+ * lists was moved.
+ */
 static bool
 make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int count, int level,
           HybridContents *contents, Size *room)
@@ -181,7 +185,7 @@ make_room(Relation index, const HybridIndex *open, const HybridLink *lists, int 
 	return true;
 }
 
-/* load_page: the live entries of a locked list page. */
+/* load_page: load the live entries of a locked list page. */
 static void
 load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Page page, int level,
           HybridContents *contents, Size room)
@@ -213,7 +217,7 @@ load_page(Relation index, const HybridIndex *open, const HybridFrame *frame, Pag
 		                   contents->vectors + i * layout->stride, NULL);
 		hybrid_widen_vector(layout->storage, &contents->stored[i],
 		                    contents->vectors + i * layout->stride, layout->dims, widened);
-		/* what inner lists store are places */
+		/* inner lists store places */
 		if (level == 0)
 			hybrid_frame_place(frame, widened, contents->stored[i].norm,
 			                   contents->places + i * layout->dims);
@@ -239,7 +243,7 @@ mean_of(const HybridContents *contents, int dims, float *mean)
 	pfree(sums);
 }
 
-/* next_entry: of a copy. */
+/* next_entry: HybridEntrySource of a copy. */
 static void
 next_entry(void *arg, HybridNewEntry *entry)
 {

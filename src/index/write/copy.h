@@ -1,6 +1,6 @@
 /*
  * copy.h
- *		Lists copied: what is live in one or several of them becomes one new list, or two.
+ *		Copies of lists: the live entries of one or more lists become one or two new lists.
  */
 #ifndef HYBRID_INDEX_COPY_H
 #define HYBRID_INDEX_COPY_H
@@ -8,7 +8,7 @@
 #include "index/page/new_list.h"
 #include "index/write/link.h"
 
-#define HYBRID_COPIES 2 /* of a copy, at most */
+#define HYBRID_COPIES 2 /* maximum number of new lists of one copy */
 
 /* HybridContents: the live entries of some lists of one level. */
 typedef struct HybridContents
@@ -21,7 +21,7 @@ typedef struct HybridContents
 	float *radii;
 } HybridContents;
 
-/* HybridCopy: what a new list is made of, and became. */
+/* HybridCopy: what a new list is made of, and the list once it is written. */
 typedef struct HybridCopy
 {
 	const HybridContents *contents;
@@ -29,7 +29,7 @@ typedef struct HybridCopy
 	int *order;
 	int count;
 	int next;
-	float *place; /* of its centroid, as stored */
+	float *place; /* place of its centroid, as stored */
 	HybridStored stored;
 	char *vector;
 	HybridLink link;
@@ -37,29 +37,35 @@ typedef struct HybridCopy
 } HybridCopy;
 
 /*
- * hybrid_copy_load: the live entries of `count` lists of a level, whose locks the caller holds
- * exclusively.  false: one of them was moved.
+ * hybrid_copy_load: load the live entries of `count` lists of a level. The caller holds the locks
+ * of these lists exclusively. Returns false if one of them was moved.
  */
 extern bool
 hybrid_copy_load(Relation index, const HybridIndex *open, const HybridFrame *frame,
                  const HybridLink *lists, int count, int level, HybridContents *contents);
 
-/* hybrid_copy_centre: the mean of the entries, whose places are relative to it from now on. */
+/* hybrid_copy_centre: return the mean of the entries and make their places relative to it. */
 extern float *hybrid_copy_centre(const HybridIndex *open, HybridContents *contents);
 
-/* hybrid_copy_distribute: which entries go into which of one or two copies, and their centroids. */
+/* hybrid_copy_distribute: assign the entries to one or two copies and compute their centroids. */
 extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents,
                                    int into, HybridCopy *copies);
 
-/* hybrid_copy_of: a copy of the entries with these numbers, which stay the caller's, around a centroid. */
+/*
+ * hybrid_copy_of: make a copy from the entries with these numbers, around a centroid. `order` stays
+ * the caller's.
+ */
 extern void hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order,
                            int count, const float *centroid, HybridCopy *copy);
 
-/* hybrid_copy_write: a copy becomes a list that nobody names; central: around the centre. */
+/*
+ * hybrid_copy_write: write a copy as a list that no other list names. central: around the center of
+ * the index.
+ */
 extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
-/* hybrid_copy_part: as the list above takes it. */
+/* hybrid_copy_part: return the copy as an entry for the list above. */
 extern HybridPart hybrid_copy_part(const HybridCopy *copy);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * extent.c
- *		List pages of many new lists, next to each other.
+ *		A sink that puts the list pages of many new lists next to each other.
  */
 #include "postgres.h"
 
@@ -41,7 +41,7 @@ extent_reserve(HybridSink *sink, HybridPageKind kind)
 	{
 		size = hybrid_extent_size(extents->reserved);
 		extents->next = 0;
-		/* an error leaves those that were named so far in stock */
+		/* count one by one: after an error, the pages reserved so far are in stock */
 		for (extents->count = 0; extents->count < size; extents->count++)
 			extents->stock[extents->count] = logged->reserve(logged, kind);
 		extents->reserved += size;

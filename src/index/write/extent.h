@@ -1,39 +1,39 @@
 /*
  * extent.h
- *		List pages of many new lists, next to each other.
+ *		A sink that puts the list pages of many new lists next to each other.
  *
- * What searches read of all lists is their list pages; vectors take ten times the room, and few of
- * them are read.  Where list pages lie among vectors, hardly any two are found by the same line of the
- * processor's page tables, and searches wait for these.
+ * Searches read the list pages of the lists that they look into, and few of the vectors, which take
+ * ten times the space. If list pages lay among the vectors, hardly any two would have their
+ * page-table entries in one cache line, and searches would wait for page-table reads.
  */
 #ifndef HYBRID_INDEX_EXTENT_H
 #define HYBRID_INDEX_EXTENT_H
 
 #include "index/tree/free_pages.h"
 
-#define HYBRID_EXTENT_MOST 128 /* pages */
-#define HYBRID_EXTENT_SHARE 32 /* of all pages, that an extent may be */
+#define HYBRID_EXTENT_MOST 128 /* maximum number of pages of an extent */
+#define HYBRID_EXTENT_SHARE 32 /* an extent is at most 1/32 of all pages reserved so far */
 
-/* HybridExtentSink: a logged sink that has list pages in stock. */
+/* HybridExtentSink: a logged sink with a stock of list pages. */
 typedef struct HybridExtentSink
 {
-	HybridSink sink; /* first: it is what others see */
+	HybridSink sink; /* must be first: callers see only this */
 	HybridLoggedSink logged;
-	BlockNumber reserved; /* pages so far */
+	BlockNumber reserved; /* pages reserved so far, of all kinds */
 	HybridLink stock[HYBRID_EXTENT_MOST];
-	int count; /* in stock */
-	int next;  /* of these */
+	int count; /* pages in stock */
+	int next;  /* next unused page of the stock */
 } HybridExtentSink;
 
 extern void hybrid_extent_sink_init(HybridExtentSink *sink, Relation index);
 
 /*
- * hybrid_extent_sink_finish: what no list took is free again.  Where an error comes first, the next VACUUM
- * finds it.
+ * hybrid_extent_sink_finish: free the pages that no list took. If an error prevents this call, the
+ * next VACUUM finds them.
  */
 extern void hybrid_extent_sink_finish(HybridExtentSink *sink);
 
-/* hybrid_extent_size: pages that the next extent has, when there are so many. */
+/* hybrid_extent_size: return the number of pages of the next extent when `pages` are reserved. */
 static inline BlockNumber
 hybrid_extent_size(BlockNumber pages)
 {

@@ -1,11 +1,11 @@
 /*
  * insert.c
- *		One new entry: into a free slot of the leaf list it belongs in.
+ *		Inserts one entry into a free slot of the leaf list that it belongs to.
  *
- * Whoever adds to a list holds its heavyweight lock in share mode, which a splitter takes
- * exclusively, so that nothing is added to a list that is being copied; and the gate, which VACUUM
- * takes when it replaces the tree.  A list found moved by then, or in a tree that is another now, is given
- * up for another way down.
+ * An insert holds the heavyweight lock of the list in share mode. A split takes it exclusively, so
+ * nothing is added to a list while it is copied. An insert also holds the gate in share mode.
+ * VACUUM takes the gate exclusively when it replaces the tree. If the list has been moved, or the
+ * tree replaced, by the time the insert has the locks, it descends the tree again.
  */
 #include "postgres.h"
 
@@ -31,30 +31,30 @@
 #include "index/write/insert.h"
 #include "index/page/distance_bound.h"
 
-#define ROOM_PAGES 32 /* that one entry looks for room on before it goes to the tail */
-#define TRIES 1000    /* to find a list that was not moved meanwhile */
+#define ROOM_PAGES 32 /* pages that one insert searches for room before it goes to the tail */
+#define TRIES 1000    /* attempts to find a list that was not moved meanwhile */
 
-/* InsertState: kept for the rows of one statement. */
+/* InsertState: state kept for all rows of one statement. */
 typedef struct InsertState
 {
 	HybridIndex open;
-	HybridLeafSearch *search; /* NULL: no codes */
+	HybridLeafSearch *search; /* NULL: the index has no codes */
 	MemoryContext row_context;
 	HybridEntry entry;
 	float *widened;
 } InsertState;
 
-/* Target: where an entry goes: pages exclusively locked, and the slot. */
+/* Target: the slot for an entry, with its pages exclusively locked. */
 typedef struct Target
 {
 	HybridLink list;
 	Buffer head;
 	Buffer page; /* the list page; may be the head */
-	bool fresh;  /* the list page is new: the one before it is `last` */
+	bool fresh;  /* the list page is new, and `last` is the page before it */
 	Buffer last;
 	int slot;
 	HybridPiece piece; /* where values vary in length */
-	BlockNumber room;  /* without codes: where the next entry looks first */
+	BlockNumber room;  /* without codes: page on which the next insert looks for room first */
 } Target;
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
@@ -120,7 +120,9 @@ hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 	return false;
 }
 
-/* insert_state: what the rows of one statement share. */
+/*
+ * insert_state: return the state shared by the rows of one statement; create it on the first call.
+ */
 static InsertState *
 insert_state(Relation index, IndexInfo *info)
 {
@@ -146,7 +148,10 @@ insert_state(Relation index, IndexInfo *info)
 	return state;
 }
 
-/* add_to_list: false when the list was moved meanwhile. */
+/*
+ * add_to_list: add the entry under the gate and the list's lock. Returns false if the list was
+ * moved or the tree replaced. *overfull: the list is too long now.
+ */
 static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
 {
@@ -179,8 +184,8 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 }
 
 /*
- * is_old: whether the tree that the leaf was found in has another root now: it may be another tree.  *noting:
- * what comes into leaves is to be noted.
+ * is_old: return whether the root has changed since the leaf was found; the leaf may then be in a
+ * replaced tree. *noting: VACUUM wants each changed leaf to be recorded.
  */
 static bool
 is_old(Relation index, const InsertState *state, bool *noting)
@@ -189,7 +194,7 @@ is_old(Relation index, const InsertState *state, bool *noting)
 
 	if (state->search == NULL)
 		return false;
-	/* when leaves go with the tree they do not say so at once */
+	/* leaves of a replaced tree are not marked as moved at once */
 	hybrid_tree_read(index, &now);
 	*noting = now.noting;
 	return now.root.head != state->search->scorer.tree.root.head ||
@@ -197,8 +202,9 @@ is_old(Relation index, const InsertState *state, bool *noting)
 }
 
 /*
- * find_slot: a free slot of the list, dead or never used, on a new page if need be; head and page are
- * locked then, and so is the page before a new one.  false: the list was moved.
+ * find_slot: find a free slot of the list, dead or never used, on a new page if necessary. On
+ * return, the head and the slot's page are locked, and so is the page before a new page. Returns
+ * false if the list was moved.
  */
 static bool
 find_slot(Relation index, const InsertState *state, Target *target)
@@ -213,7 +219,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	target->head = hybrid_buffer_read(index, target->list.head, NULL);
 	LockBuffer(target->head, BUFFER_LOCK_EXCLUSIVE);
 	head = hybrid_list_page(BufferGetPage(target->head));
-	/* the statement's snapshot keeps even a moved list what it was */
+	/* the statement's snapshot keeps even a moved list from being freed */
 	if (!hybrid_page_belongs(BufferGetPage(target->head), HYBRID_PAGE_LIST, &target->list))
 		ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),
 		                errmsg("index \"%s\" refers to block %u as a list, but it is not one",
@@ -228,7 +234,7 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	target->last = InvalidBuffer;
 	target->fresh = false;
 
-	/* from the first page with room; all are full, as a rule, but the last */
+	/* start at the first page that may have room; usually only the last page is not full */
 	block = head->tail;
 	room = InvalidBlockNumber;
 	target->room = InvalidBlockNumber;
@@ -279,7 +285,10 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	return true;
 }
 
-/* place_in: a slot of a list page for the entry, and its piece, if it has one; or -1. */
+/*
+ * place_in: return a slot of a list page for the entry, and its piece if values vary in length; or
+ * -1.
+ */
 static int
 place_in(const InsertState *state, Page page, HybridPiece *piece)
 {
@@ -292,7 +301,7 @@ place_in(const InsertState *state, Page page, HybridPiece *piece)
 		hybrid_stored_bytes(layout->storage, layout->dims, state->entry.vector), piece);
 }
 
-/* free_slot: of a list page, or -1. */
+/* free_slot: return a dead or unused slot of a list page, or -1. */
 static int
 free_slot(const HybridListLayout *shape, Page page)
 {
@@ -315,8 +324,8 @@ free_slot(const HybridListLayout *shape, Page page)
 }
 
 /*
- * write_entry: the entry into the slot.  What lies on pages of its own, the vector and long codes, is
- * written first, in records of its own: until the slot is live it says nothing.
+ * write_entry: write the entry into the slot. Its vector and long codes, which have pages of their
+ * own, are written first, in separate WAL records. No reader uses them until the slot is live.
  */
 static void
 write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *target)

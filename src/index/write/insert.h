@@ -1,6 +1,6 @@
 /*
  * insert.h
- *		Insert one row into an index.
+ *		The insert callback: adds one row to an index.
  */
 #ifndef HYBRID_INDEX_INSERT_H
 #define HYBRID_INDEX_INSERT_H
@@ -10,7 +10,7 @@
 #include "access/amapi.h"
 #include "nodes/execnodes.h"
 
-/* A callback of IndexAmRoutine. */
+/* callback of IndexAmRoutine */
 extern bool hybridinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
                          Relation heap, IndexUniqueCheck unique, bool unchanged, IndexInfo *info);
 

@@ -1,10 +1,11 @@
 /*
  * link.c
- *		Which list names a list, and putting others in its place there.
+ *		Finds the list above a list, and replaces entries there.
  *
- * Vectors and codes of the new entries are written into free slots first.  Then one record of at most
- * four pages makes them live, the old entry dead and the old list moved.  The caller holds the page
- * lock of the old list; the one of the list above is taken here, which keeps others from adding to it.
+ * The vectors and codes of the new entries are written into free slots first. Then one record of at
+ * most four pages makes the new entries live, the old entry dead, and the old list moved. The
+ * caller holds the heavyweight lock of the old list. This file takes the lock of the list above, so
+ * that no other session adds to it.
  */
 #include "postgres.h"
 
@@ -22,11 +23,12 @@
 #include "index/tree/tree.h"
 
 #define TRIES 100
-#define PARTS 2                   /* that take the place of lists, at most */
-#define LISTS 2                   /* whose place they take, at most */
-#define PAGES (LISTS + 2 + LISTS) /* heads; head of the list above, free slots; the old entries */
+#define PARTS 2 /* maximum number of lists that replace others */
+#define LISTS 2 /* maximum number of lists that are replaced */
+/* old heads; head above and page with free slots; pages of the old entries */
+#define PAGES (LISTS + 2 + LISTS)
 
-/* Above: the list above, and where in it. */
+/* Above: the list above, and the positions in it that matter. */
 typedef struct Above
 {
 	HybridLink link;
@@ -36,10 +38,10 @@ typedef struct Above
 	BlockNumber entry_block[LISTS]; /* the live entries that name the lists */
 	int entry_slot[LISTS];
 	BlockNumber free_block; /* a page with slots that were never filled, or InvalidBlockNumber */
-	int free_slot;          /* the first of them */
+	int free_slot;          /* the first of these slots */
 } Above;
 
-/* Change: pages that are changed together: locked buffers, and what becomes of them. */
+/* Change: locked buffers that are changed together, and their images in the WAL record. */
 typedef struct Change
 {
 	int count;
@@ -88,11 +90,11 @@ hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
 			continue;
 		hybrid_lock(index, at.link.head, ExclusiveLock);
 		found = find_entries(index, open, lists, lists_count, count, &at);
-		/* no inner list becomes empty */
+		/* an inner list must not become empty */
 		if (found == lists_count && at.total + count > (uint32) lists_count)
 			break;
 		hybrid_unlock(index, at.link.head, ExclusiveLock);
-		/* or the list above was split between the two */
+		/* the list above would become empty, or a split has separated the two lists */
 		if (found > 0)
 			return false;
 	}
@@ -126,7 +128,7 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 	head->changes++;
 }
 
-/* find_above: looks through all lists of the level above. */
+/* find_above: search all lists of the level above for the one that names the list. */
 static bool
 find_above(Relation index, const HybridIndex *open, HybridLink list, int level, HybridLink *above)
 {
@@ -156,9 +158,10 @@ find_above(Relation index, const HybridIndex *open, HybridLink list, int level, 
 }
 
 /*
- * find_entries: the entries that name lists, and `wanted` slots that were never filled: a slot once
- * filled is not filled again, since who has read the list finds the centroid there whenever he
- * comes.  Returns how many of the lists are named; 0 where this list is none any more.
+ * find_entries: find the entries of above->link that name the lists, and `wanted` slots that were
+ * never filled. Slots are not refilled, because a reader that has read the list's links may read
+ * the centroid of a dead entry later. Returns the number of lists that are named; 0 if above->link
+ * is no longer a live list.
  */
 static int
 find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, int count,
@@ -221,7 +224,10 @@ find_entries(Relation index, const HybridIndex *open, const HybridLink *lists, i
 	return found;
 }
 
-/* place_of_list: of its centroid; NULL: it is the root, and that is the centre. */
+/*
+ * place_of_list: return the place of a list's centroid, or NULL if the list is the root, whose
+ * centroid is the center.
+ */
 static float *
 place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level)
 {
@@ -248,7 +254,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 			void *vector = palloc(layout->stride);
 			HybridStored stored;
 
-			/* if it was moved just now, what it says of its entries is still there */
+			/* if the list above has been moved since, its entries are still there */
 			hybrid_vector_read(index, layout, BufferGetPage(buffer), above.level,
 			                   above.entry_slot[0], &stored, vector, NULL);
 			UnlockReleaseBuffer(buffer);
@@ -264,12 +270,14 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 }
 
 /*
- * replace: see hybrid_link_parts; the lock of the list above is held.  Returns whether that is due.
+ * replace: do the work of hybrid_link_parts. The caller holds the lock of the list above. Returns
+ * whether that list should now be split or copied.
  *
- * The record that changes the list above comes first.  The old lists' heads are in it where there is
- * room.  Two old lists have theirs in a second one, which follows at once, with all pages locked and
- * nothing in between that could fail.  A crash there leaves two lists that say they are live and that
- * nobody names: nobody who had come by their names survives it, and VACUUM finds them.
+ * The record that changes the list above comes first. It includes the heads of the old lists if
+ * there is room. The heads of two old lists go into a second record. It follows at once, with all
+ * pages locked and nothing in between that could fail. A crash between the two leaves two lists
+ * that are marked live but that no list names. No session that knew their names survives the crash,
+ * and VACUUM finds them.
  */
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
@@ -296,7 +304,7 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	if (count > 0)
 		write_parts(index, open, frame, parts, count, above, directory, bits, codes);
 
-	/* the old lists, then the list above in the order of its chain, as everybody locks */
+	/* lock the old lists first, then the head of the list above, then its other pages */
 	memset(&change, 0, sizeof(change));
 	for (i = 0; i < lists_count; i++)
 		lock_page(index, lists[i].head, &change);
@@ -351,8 +359,9 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 }
 
 /*
- * write_parts: what of the new entries lies on pages of its own is written, and `directory` becomes
- * that of the page they go to; bits and codes: of the parts.
+ * write_parts: write the vectors and long codes of the new entries, which have pages of their own.
+ * `directory` becomes the directory of the page that the entries go to. bits and codes receive the
+ * codes of the parts.
  */
 static void
 write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridPart *parts,
@@ -391,7 +400,7 @@ write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const H
 	pfree(rotated);
 }
 
-/* lock_page: exclusively, unless it is among those locked already. */
+/* lock_page: lock a page exclusively, unless it is locked already. */
 static void
 lock_page(Relation index, BlockNumber block, Change *change)
 {
@@ -408,7 +417,7 @@ lock_page(Relation index, BlockNumber block, Change *change)
 	change->buffers[change->count++] = buffer;
 }
 
-/* image_of: what the record has of a page. */
+/* image_of: return the image of a page in the WAL record. */
 static Page
 image_of(const Change *change, BlockNumber block)
 {

@@ -1,41 +1,46 @@
 /*
  * link.h
- *		Which list names a list, and putting others in its place there.
+ *		Finds the list above a list, and replaces entries there.
  */
 #ifndef HYBRID_INDEX_LINK_H
 #define HYBRID_INDEX_LINK_H
 
 #include "index/page/frame.h"
 
-/* HybridPart: a list that takes the place of others, or of a part of one. */
+/* HybridPart: a list that replaces one or two other lists, or part of one. */
 typedef struct HybridPart
 {
 	HybridLink link;
 	const HybridStored *stored; /* its centroid */
 	const void *vector;
-	const float *place; /* of the centroid, as stored */
+	const float *place; /* place of the centroid, as stored */
 	float radius;
 } HybridPart;
 
 /*
- * hybrid_link_parts: up to two parts take the place of one or two lists of this level, not the root,
- * whose locks the caller holds; they are moved then.  No part (count 0): an empty list goes, and
- * parts[0].link is where who comes by it is sent.  *above is the list above as far as it is known,
- * and as it was found; *due, whether that should be copied now.  false: two lists are not in the same
- * list above any more, and nothing happened.
+ * hybrid_link_parts: replace one or two lists of a level by up to two parts, and mark the old lists
+ * as moved. The old lists are not the root, and the caller holds their locks. Without parts (count
+ * 0), an empty list is removed, and its readers are sent to parts[0].link.
+ *
+ * *above is the list above on input, if known, and the list above that was found on output. *due:
+ * that list should now be split or copied. Returns false, with nothing changed, if the two lists
+ * are no longer in the same list above, or if the list above would become empty.
  */
 extern bool hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
                               const HybridLink *lists, int lists_count, int level,
                               const HybridPart *parts, int count, HybridLink *above, bool *due);
 
-/* hybrid_mark_moved: on the head of a list, in a record of the caller's. */
+/* hybrid_mark_moved: mark the head of a list as moved, in the caller's WAL record. */
 extern void
 hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTransactionId now);
 
-/* hybrid_list_limit: entries of a list of this level beyond which it is split. */
+/* hybrid_list_limit: return the number of entries beyond which a list of this level is split. */
 extern uint32 hybrid_list_limit(const HybridIndex *open, int level);
 
-/* hybrid_list_wasteful: whether most slots of an inner list are dead; they are never filled again. */
+/*
+ * hybrid_list_wasteful: return whether most slots of an inner list are dead. Dead slots of inner
+ * lists are never refilled.
+ */
 extern bool hybrid_list_wasteful(const HybridLayout *layout, const HybridListPage *head);
 
 #endif

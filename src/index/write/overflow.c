@@ -1,6 +1,6 @@
 /*
  * overflow.c
- *		Writing what of an entry lies on other pages than its list page.
+ *		Writes the parts of an entry that are not on its list page.
  */
 #include "postgres.h"
 
@@ -102,7 +102,10 @@ hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const 
 	pfree(codes);
 }
 
-/* begin_part: a page of this kind, as the record will have it: part_to_write's, empty if it is fresh. */
+/*
+ * begin_part: return the page from part_to_write, as an image in the WAL record. A fresh page is
+ * made empty, of this kind.
+ */
 static Page
 begin_part(Relation index, GenericXLogState *record, const HybridLink *list, HybridPageKind kind,
            BlockNumber *block, Buffer *buffer)
@@ -117,7 +120,7 @@ begin_part(Relation index, GenericXLogState *record, const HybridLink *list, Hyb
 	return page;
 }
 
-/* part_to_write: the page that is named, or a fresh one, which is named then; exclusively locked. */
+/* part_to_write: return the named page, or allocate one and name it, exclusively locked. */
 static Buffer
 part_to_write(Relation index, const HybridLink *list, BlockNumber *named, bool *fresh)
 {

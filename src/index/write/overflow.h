@@ -1,9 +1,9 @@
 /*
  * overflow.h
- *		What of an entry lies on other pages than its list page: its vector, and long codes.
+ *		Writes the parts of an entry that are not on its list page: the vector, and long codes.
  *
- * Written before the entry is, with WAL records of their own: as long as the slot is not live, nobody
- * looks at them.  The caller keeps others from adding to the list.
+ * They are written before the entry, in separate WAL records. No reader looks at them until the
+ * slot is live. The caller keeps other sessions from adding to the list.
  */
 #ifndef HYBRID_INDEX_OVERFLOW_H
 #define HYBRID_INDEX_OVERFLOW_H
@@ -11,10 +11,10 @@
 #include "index/page/page.h"
 
 /*
- * hybrid_write_vector, hybrid_write_codes: those of slot `slot` of a list page, on the pages that its
- * directory names; a page that it does not name yet is allocated and put into `directory`, the
- * caller's copy, which has to get onto the list page.  hybrid_write_codes does nothing where codes
- * lie in their block.
+ * hybrid_write_vector, hybrid_write_codes: write the vector or the codes of slot `slot` of a list
+ * page to the pages that its directory names. If the directory does not name a page yet, one is
+ * allocated and entered into `directory`. That is the caller's copy, which the caller must write
+ * back to the list page. hybrid_write_codes does nothing if the codes lie in their block.
  */
 extern void hybrid_write_vector(Relation index, const HybridLayout *layout, int level,
                                 const HybridLink *list, int slot, const HybridStored *stored,
@@ -23,7 +23,10 @@ extern void
 hybrid_write_codes(Relation index, const HybridLayout *layout, int level, const HybridLink *list,
                    int slot, const uint8 *bits, const HyCode *code, BlockNumber *directory);
 
-/* hybrid_write_piece: the same of a value that has a piece; on pages of its list page's stream. */
+/*
+ * hybrid_write_piece: write a value of varying length to the stream of its list page. `directory`
+ * as above.
+ */
 extern void hybrid_write_piece(Relation index, const HybridLayout *layout, const HybridLink *list,
                                const HybridPiece *piece, const void *value, BlockNumber *directory);
 

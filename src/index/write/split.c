@@ -1,19 +1,20 @@
 /*
  * split.c
- *		A list that has grown too long becomes two, by copy; what takes the place of lists, and of the
- *		root.
+ *		Splits a list that has grown too long, by copying, and replaces lists, including the root.
  *
- * Who copies a list holds its heavyweight lock exclusively: nobody adds to it, VACUUM waits,
- * readers do not notice.  The new lists are written where nobody looks yet.  Then one record makes
- * them live in the list above, marks the old entries there dead and the old lists moved.  Who has
- * read the list above before goes on reading the old lists, which never change any more and have all
- * that an older snapshot can see.
+ * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the
+ * list, VACUUM waits, and readers are not affected. The new lists are written on pages that no
+ * reader can reach yet. Then one record makes them live in the list above, and marks the old
+ * entries there dead and the old lists moved. A reader that read the list above before that goes on
+ * with the old lists. They never change again, and they have every entry that an older snapshot can
+ * see.
  *
- * The root has no list above: a new root is written over the two, and the record changes the meta
- * page.  The first split of an index that grew from nothing gives it its centre, too.
+ * The root has no list above. When it is split, a new root is written over its two copies, and the
+ * record changes the meta page. The first split of an index that grew from nothing also gives the
+ * index its center.
  *
- * The gate and the lock of the meta page, shared, are taken before those of lists, and locks of
- * lists before those of the lists above them, never the other way round.
+ * The gate is taken first, in share mode, then the lock of the meta page, in share mode. Then come
+ * the locks of lists, and then those of the lists above them, never in the reverse order.
  */
 #include "postgres.h"
 
@@ -31,14 +32,14 @@
 #include "index/write/split.h"
 #include "index/tree/tree.h"
 
-/* Moved: a list, and what has its entries now. */
+/* Moved: a list, and the lists that have its entries now. */
 typedef struct Moved
 {
 	HybridLink list;
 	HybridLink to[2];
 } Moved;
 
-/* nowhere: what a list was moved to whose entries no list has. */
+/* nowhere: target of a moved list that has no successor. */
 static const HybridLink nowhere = {InvalidBlockNumber, 0};
 
 static int copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level);
@@ -68,13 +69,15 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 
 		hybrid_moved_reclaim(index, &open->layout);
 		hybrid_lock(index, HYBRID_GATE, ShareLock);
-		/* the leaf may have gone with the tree, which those above it say first */
+		/*
+		 * VACUUM may have replaced the tree of this leaf; the lists above are marked as moved first
+		 */
 		if (level == 0 && BlockNumberIsValid(hint.head) && !hybrid_list_lives(index, &hint))
 		{
 			hybrid_unlock(index, HYBRID_GATE, ShareLock);
 			break;
 		}
-		/* VACUUM takes pages that were named, and not yet written, for lost ones */
+		/* without this lock, VACUUM takes reserved pages that are not yet written for lost pages */
 		hybrid_lock(index, HYBRID_META_BLOCK, ShareLock);
 		if (hybrid_lock_now(index, list.head, ExclusiveLock))
 		{
@@ -153,12 +156,12 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	}
 	if (!root)
 		return hybrid_link_parts(index, open, frame, lists, count, level, parts, into, above, due);
-	/* rows that come into an empty index need not be where those were that it had */
+	/* rows that come into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = lists[0];
 	moved.to[0] = copies[0].link;
 	moved.to[1] = copies[into - 1].link;
-	/* nothing on its own level has what it had */
+	/* no list of the same level has the old root's entries */
 	if (tree.height != level)
 		moved.to[0] = moved.to[1] = nowhere;
 	if (centre != NULL)
@@ -190,8 +193,8 @@ hybrid_shrink_root(Relation index, const HybridIndex *open)
 }
 
 /*
- * copies_of: how many a list becomes, by itself: two when it is too long, one when it is an inner list
- * most of whose slots are dead, none as a rule.
+ * copies_of: return the number of copies that replace a list: 2 if it is too long, 1 if it is an
+ * inner list with mostly dead slots, else 0.
  */
 static int
 copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int level)
@@ -214,7 +217,7 @@ copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int l
 	return copies;
 }
 
-/* write_root: a list of the copies, around the centre. */
+/* write_root: write a list that names the copies, around the center. */
 static HybridLink
 write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, int count)
 {
@@ -226,7 +229,7 @@ write_root(Relation index, HybridFrame *frame, int level, HybridCopy *copies, in
 	return hybrid_new_list(frame, &sink.sink, level, NULL, count, next_copy, &next, &radius);
 }
 
-/* next_copy: the entries of a new root. */
+/* next_copy: HybridEntrySource of a new root. */
 static void
 next_copy(void *arg, HybridNewEntry *entry)
 {
@@ -240,7 +243,7 @@ next_copy(void *arg, HybridNewEntry *entry)
 	entry->radius = copy->radius;
 }
 
-/* only_child: whether the root has one, and which. */
+/* only_child: return whether the root names only one list, and that list. */
 static bool
 only_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink *child)
 {
@@ -254,7 +257,10 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 	return only;
 }
 
-/* raise_child: the only child of the root becomes the root, around the centre; both are locked. */
+/*
+ * raise_child: copy the root's only child as the new root, around the center. The caller holds the
+ * locks of both.
+ */
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
 {
@@ -277,7 +283,7 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	moved[0].list = child;
 	moved[0].to[0] = moved[0].to[1] = copy.link;
 	moved[1].list = tree->root;
-	/* nothing on its own level has what it had */
+	/* no list of the same level has the old root's entries */
 	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
 	             contents.count == 0 && tree->height == 1 ? &no_centre : NULL);
@@ -285,8 +291,8 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 }
 
 /*
- * replace_root: in one record, old lists are moved, and the meta page names the new root, and the
- * centre unless that stays (NULL).
+ * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL
+ * record. centre: the new center's first page, or NULL if the center stays.
  */
 static void
 replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
@@ -322,7 +328,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	meta->height = (uint16) height;
 	if (centre != NULL)
 		meta->centre = *centre;
-	/* what was measured says nothing of an index that is another */
+	/* without a center the index starts over: what was measured no longer applies */
 	if (centre != NULL && !BlockNumberIsValid(*centre))
 		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
 	GenericXLogFinish(record);
@@ -339,7 +345,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	}
 }
 
-/* write_centre: onto new pages, one after another; returns the first. */
+/* write_centre: write the center to new, consecutive pages. Returns the first. */
 static BlockNumber
 write_centre(Relation index, const HybridIndex *open, const float *centre)
 {
