@@ -1,12 +1,12 @@
 /*
  * accumulator.c
- *		When a batch is full: see accumulator.h.
+ *		Decides when a batch is full: see accumulator.h.
  */
 #include "dispatch/accumulator.h"
 
 #include "dispatch/executor_state.h"
 
-/* Question: what forecast is asked with. */
+/* Question: the argument of forecast. */
 typedef struct Question
 {
 	const HyAccumulator *accumulator;
@@ -64,7 +64,7 @@ hy_accumulator_flushed(HyAccumulator *accumulator, HyExecutor *executor, HyFlush
 	if (items == 0)
 		return;
 	executor->member[0].counters[accumulator->shape.op].flushes[cause]++;
-	/* the call that ran the batch may have told the table already */
+	/* the call that ran the batch may have been flushed to the table already */
 	executor->share.postponed = true;
 	hy_batch_size_learn(find_size(accumulator, executor), items, ns);
 	begin_batch(accumulator, executor, bytes / (uint64_t) items);
@@ -82,7 +82,7 @@ begin_batch(HyAccumulator *accumulator, HyExecutor *executor, uint64_t item_byte
 	accumulator->size = choose_size(accumulator, executor, item_bytes);
 }
 
-/* waited: looks at the clock; whether the batch has to go for it, else when to look again. */
+/* waited: read the clock; true if the batch must be flushed, else set when to read it next. */
 static bool
 waited(HyAccumulator *accumulator)
 {
@@ -118,7 +118,7 @@ choose_wait(const HyAccumulator *accumulator, HyExecutor *executor)
 	if (wait == 0)
 		return 0;
 	start = HY_BATCH_STARTS * forecast(&question, accumulator->least > 1 ? accumulator->least : 1);
-	/* a day is for ever */
+	/* a day counts as forever */
 	return start > (double) wait ? (uint64_t) (start < 86400e9 ? start : 86400e9) : wait;
 }
 
@@ -137,8 +137,9 @@ choose_size(const HyAccumulator *accumulator, HyExecutor *executor, uint64_t ite
 }
 
 /*
- * find_size: what is known of this kind of batch; of two kinds that share a slot the later wins.
- * The user's wish belongs to the kind, since another side has another best size.
+ * find_size: the measurements of this kind of batch.  If two kinds share a slot, the later one
+ * replaces the other.  The user's choice of a side belongs to the kind, since each side has its own
+ * best size.
  */
 static HyBatchSize *
 find_size(const HyAccumulator *accumulator, HyExecutor *executor)
@@ -169,7 +170,7 @@ find_size(const HyAccumulator *accumulator, HyExecutor *executor)
 	return size;
 }
 
-/* name_bits: of the backend that the user named, 0 where he names none (FNV-1a, folded). */
+/* name_bits: hash of the backend that the user named, 0 if none (FNV-1a, folded). */
 static uint64_t
 name_bits(const HyConfig *config)
 {
@@ -181,7 +182,7 @@ name_bits(const HyConfig *config)
 	return (hash >> 16) ^ (hash & 0xffff);
 }
 
-/* forecast: of the side that the dispatcher would choose just now, were nothing left to try. */
+/* forecast: predicted time on the side that the dispatcher would choose now, trials aside. */
 static double
 forecast(void *arg, int64_t items)
 {

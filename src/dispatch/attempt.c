@@ -1,13 +1,13 @@
 /*
  * attempt.c
- *		Trying a task on a device, and what the outcome says of the device.
+ *		Tries a task on a device, and draws conclusions about the device from the outcome.
  *
- *	NOMEM, QUOTA, BUSY, UNSUPPORTED		nothing of its reliability
+ *	NOMEM, QUOTA, BUSY, UNSUPPORTED		say nothing about its reliability
  *	TRANSIENT, TIMEOUT, BUG, INVALID	counted by the breaker (the task was checked before)
  *	CONTEXT_LOST						counted; closed, reopened and retried once
  *	PROCESS_LOST						every device of that backend is latched off
  *	DEVICE_GONE							that device is latched off
- *	CANCELLED							nothing
+ *	CANCELLED							ignored
  *
  * A device that does not even answer a cancel is busy, then latched off (device_run.c).
  */
@@ -41,7 +41,7 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 		    hy_breaker_would_allow(&member->breakers[task->op], hy_now(executor)))
 			st = attempt(executor, member, task, decision, run);
 	}
-	/* a context that could not be had says nothing of the task's size */
+	/* a failure to open a context says nothing about the task's size */
 	if ((st == HY_NOMEM || st == HY_QUOTA) && member->device != NULL)
 		hy_member_refused(member, decision->bytes_required, hy_now(executor));
 	if (st != HY_OK)
@@ -56,7 +56,10 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 	return HY_OK;
 }
 
-/* attempt: opens the device if need be, runs the task, and draws every conclusion but the retry. */
+/*
+ * attempt: open the device if necessary, run the task, and draw all conclusions except for the
+ * retry.
+ */
 static HyStatus
 attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
         HyDeviceRun *run)
@@ -72,7 +75,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 			hy_attempt_judge(executor, member, op, run->status);
 		return run->status;
 	}
-	/* it was opened anew, and the rows are not there */
+	/* the device was reopened, so the rows are not there */
 	if (resident && member->residency == NULL)
 		return gone(run);
 	decision->virtual_time = decision->virtual_time || member->info.virtual_time;
@@ -84,7 +87,10 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	return run->status;
 }
 
-/* gone: a context that closed itself has taken the task's rows along: no attempt, nobody's failure. */
+/*
+ * gone: the context closed itself, and the task's rows went with it.  That is neither an attempt
+ * nor a failure.
+ */
 static HyStatus
 gone(HyDeviceRun *run)
 {
@@ -104,7 +110,9 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	memset(run, 0, sizeof(*run));
 	if (!hy_share_allow(executor, member, op, hy_now(executor)))
 	{
-		/* Another process found it wanting since, or tries it just now: no attempt, no failure. */
+		/*
+		 * Another process saw it fail since, or is trying it now: neither an attempt nor a failure.
+		 */
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",
 		         "another session found it failing, or is trying it");
@@ -127,7 +135,9 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	return false;
 }
 
-/* ready: the device is open, under the memory limit now in force; else run says why not. */
+/*
+ * ready: ensure that the device is open under the current memory limit; else *run has the reason.
+ */
 static bool
 ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 {
@@ -187,7 +197,7 @@ hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus statu
 	}
 }
 
-/* report: an outcome for the breaker, with a line when its state changes. */
+/* report: report an outcome to the breaker, and log a change of its state. */
 static void
 report(HyExecutor *executor, HyMember *member, HyOp op, bool success)
 {

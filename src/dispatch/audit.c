@@ -1,6 +1,6 @@
 /*
  * audit.c
- *		Was each task sent where it is fastest: see audit.h.
+ *		Measures whether each task was sent where it is fastest: see audit.h.
  */
 #include "dispatch/audit.h"
 
@@ -12,7 +12,7 @@
 #define REPEATS 5
 #define MEMORY UINT64_C(67108864)
 #define LONGEST_NS 1e7
-#define NS_PER_WORK 0.2 /* a guess that only says how much to cut */
+#define NS_PER_WORK 0.2 /* a guess that only determines how much to cut */
 #define SPREAD_NS_PER_WORK 30.0
 #define CODE_NS_PER_WORK 0.02
 
@@ -124,7 +124,7 @@ hy_audit(HyExecutor *executor, const HyAuditLimits *limits, HyAuditRow *rows, Hy
 	return st;
 }
 
-/* compare: one shape on the CPU and on every open device that is able by rules 3, 4 and 7. */
+/* compare: run one shape on the CPU and on every open device that is able by rules 3, 4 and 7. */
 static HyStatus
 compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoice *choice,
         HyAuditRow *row)
@@ -167,13 +167,13 @@ compare(HyExecutor *executor, HyWorkload *workload, double longest, const HyChoi
 	}
 	if (row->cpu_ns < 0 || row->device_ns < 0)
 		return HY_OK;
-	/* A device that was chosen and could not be measured took what nobody knows: the CPU's time. */
+	/* The time of a chosen device that could not be measured is unknown, so use the CPU's time. */
 	row->lost_ns = (ns[row->taken] >= 0 ? ns[row->taken] : row->cpu_ns) - best;
 	row->right = row->lost_ns <= (HY_AUDIT_TIE - 1) * best;
 	return HY_OK;
 }
 
-/* measure: the median of several runs; *ns < 0 when no part of it can be run. */
+/* measure: the median of several runs; *ns < 0 when no part of the shape can be run. */
 static HyStatus
 measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t device,
         const HyShape *shape, double *ns, bool *scaled)
@@ -207,7 +207,7 @@ measure(HyExecutor *executor, HyWorkload *workload, double longest, int32_t devi
 	}
 	if (piece.targets != shape->targets)
 		*scaled = true;
-	/* one that warms up, then the median of the others, fewer of what takes long */
+	/* one run to warm up, then the median of the others; fewer runs if they take long */
 	for (i = -1; i < REPEATS; i++)
 	{
 		uint64_t took;

@@ -1,8 +1,9 @@
 /*
  * backend.c
- *		What can be said of a task without running it: its shape, its size, whether it makes sense.
+ *		The properties of a task that are known without running it: its shape, size and validity.
  *
- * Linked into hybrid.so and into every plug-in, so that host and plug-in judge a task alike.
+ * Linked into hybrid.so and into every plug-in, so that host and plug-in check a task in the same
+ * way.
  */
 #include "dispatch/backend.h"
 
@@ -138,7 +139,10 @@ hy_task_check(const HyTask *task)
 	return sane ? HY_OK : HY_INVALID;
 }
 
-/* centroids_met: the centers, and the share of the centroids that is in the groups a row meets. */
+/*
+ * centroids_met: number of centers, plus the share of the centroids in the groups that a row is
+ * compared with.
+ */
 static int64_t
 centroids_met(const HyAssignTask *assign)
 {

@@ -1,11 +1,11 @@
 /*
  * backend_cpu.c
- *		The CPU as a backend: calls core on the calling thread, at once.
+ *		The CPU as a backend: calls core on the calling thread, synchronously.
  *
- * submit runs the task to its end, so a ticket only says that its task has ended and nobody has
- * asked yet.  A task that fails does so from submit and gets no ticket.  There is one device for
- * the process, with no memory of its own to give out: host memory needs no HyBuffer.  Timings are
- * 0: the caller has read its clock around the call already, and two more readings would cost as
+ * submit runs the task to its end, so a ticket only says that its task has ended and was not polled
+ * yet.  A task that fails does so in submit and gets no ticket.  There is one device for the
+ * process.  It has no memory of its own to hand out, since host memory needs no HyBuffer.  Timings
+ * are 0: the caller has read its clock around the call already, and two more readings would cost as
  * much as the rest of the dispatcher.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -25,8 +25,8 @@
 
 struct HyDevice
 {
-	uint64_t outstanding;      /* bit i: slot i holds a ticket nobody has asked for */
-	uint64_t serial;           /* tickets given out so far */
+	uint64_t outstanding;      /* bit i: slot i holds a ticket that was not polled yet */
+	uint64_t serial;           /* tickets issued so far */
 	HyTicket tickets[TICKETS]; /* serial * TICKETS + slot */
 };
 
@@ -227,7 +227,7 @@ cpu_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 static void
 cpu_cancel(HyDevice *device, HyTicket ticket)
 {
-	/* Whoever holds a ticket holds that of a task that has ended. */
+	/* Every ticket belongs to a task that has ended. */
 	(void) device;
 	(void) ticket;
 }
@@ -235,7 +235,7 @@ cpu_cancel(HyDevice *device, HyTicket ticket)
 static void
 cpu_last_error(const HyDevice *device, HyFailure *failure)
 {
-	/* The status says all there is to say. */
+	/* The status contains all information. */
 	(void) device;
 	memset(failure, 0, sizeof(*failure));
 }
@@ -271,7 +271,7 @@ run_task(const HyTask *task)
 		{
 			const HySpreadTask *s = &task->u.spread;
 
-			/* of the host's graph and gain nothing is promised then */
+			/* the host's graph and gain may be invalid then */
 			if (s->buffer != NULL)
 				return HY_UNSUPPORTED;
 			return hy_spread(s->graph, s->gain, &s->params, &s->seeds, task->allocator,

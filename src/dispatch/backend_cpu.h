@@ -1,13 +1,15 @@
 /*
  * backend_cpu.h
- *		The backend that is always there.
+ *		The CPU backend, which is always available.
  */
 #ifndef HY_BACKEND_CPU_H
 #define HY_BACKEND_CPU_H
 
 #include "dispatch/backend.h"
 
-/* hy_backend_cpu: one device; submit runs the task to its end on the calling thread. */
+/*
+ * hy_backend_cpu: a backend with one device; submit runs the task to its end on the calling thread.
+ */
 extern const HyBackend hy_backend_cpu;
 
 #endif

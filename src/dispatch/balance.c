@@ -1,6 +1,6 @@
 /*
  * balance.c
- *		Shares of a bulk job: see balance.h.
+ *		Shares of the lanes of a bulk job: see balance.h.
  */
 #include "dispatch/balance.h"
 
@@ -8,12 +8,14 @@ double
 hy_balance_level(const HyBalanceLane *lane, int lanes, double rows)
 {
 	uint64_t taken = 0;
-	double speed = 0;  /* rows a ns of those that take part */
+	double speed = 0;  /* rows per ns of the lanes that take part */
 	double offset = 0; /* rows they would have done by time 0 */
 	double level = 0;
 
-	/* In the order in which they could start: each that starts below the level lowers it, yet never
-	 * below its own start, so those that are in stay in. */
+	/*
+	 * Add lanes in the order of their start times.  Each lane that starts below the level lowers
+	 * it, but never below its own start, so the lanes added before stay.
+	 */
 	for (;;)
 	{
 		double next_from = 0;

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define MEMORY 16      /* batches that the moving mean reaches back over */
-#define TIE 1.03       /* a larger size must be better by this much */
-#define CLIP 1.5       /* an observation beyond this many times the mean counts as that */
-#define PRICE_SHARE 32 /* what a trial costs is this part of the time since the last, */
-#define LOSS_SHARE 512 /* and what it loses this part, at most */
+#define MEMORY 16      /* batches that the moving mean covers */
+#define TIE 1.03       /* a larger size must be better by this factor */
+#define CLIP 1.5       /* a time above this many times the mean is clipped to that */
+#define PRICE_SHARE 32 /* a trial may cost this part of the time since the last one, */
+#define LOSS_SHARE 512 /* and lose this part at most */
 
 static int log2_floor(int64_t n);
 static bool measured(const HyBatchSize *size, int c);
@@ -105,14 +105,17 @@ log2_floor(int64_t n)
 	return 63 - __builtin_clzll((unsigned long long) n);
 }
 
-/* The first batch of a size warms caches and buffers up, so one alone says little. */
+/*
+ * measured: whether the size was timed.  The first batch of a size warms up caches and buffers, so
+ * it alone says little.
+ */
 static bool
 measured(const HyBatchSize *size, int c)
 {
 	return size->seen[c] > 1;
 }
 
-/* Whether a size is worth another look, where the best takes best_ns an item. */
+/* due: whether a size is due for another trial, when the best size takes best_ns per item. */
 static bool
 due(const HyBatchSize *size, int c, double best_ns)
 {

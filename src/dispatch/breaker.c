@@ -46,7 +46,7 @@ hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns)
 		case HY_BREAKER_HALF_OPEN:
 			break;
 	}
-	/* A probe that never reported (its caller was killed) must not block the way for good. */
+	/* A probe that never reported (its caller was killed) must not block the breaker forever. */
 	return !breaker->probing || now_ns - breaker->probe_since_ns >= HY_BREAKER_PROBE_TIMEOUT_NS;
 }
 
@@ -58,7 +58,7 @@ hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double thre
 	switch (breaker->state)
 	{
 		case HY_BREAKER_OPEN:
-			/* An attempt from before it opened: remembered, no more. */
+			/* The attempt is from before it opened: it is only recorded. */
 			return false;
 		case HY_BREAKER_HALF_OPEN:
 			breaker->probing = false;
@@ -69,7 +69,7 @@ hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double thre
 			}
 			if (++breaker->probes < HY_BREAKER_PROBES)
 				return false;
-			/* Start afresh: the failures that opened it would open it again at once. */
+			/* Clear the window: the failures that opened it would open it again immediately. */
 			{
 				int64_t opened = breaker->opened;
 

@@ -3,10 +3,10 @@
  *		Whether a device is still trusted with an operation.
  *
  * Closed -> open when the success rate over the window falls below the threshold with at least 20
- * attempts in it, or after 3 failures in a row.  Open for 1 s, doubling to 5 min with each
- * reopening; then half-open: one probe at a time, 3 successes close it and a failure opens it again.
- * Time is an argument, so every transition has a deterministic test.  (M. Nygard, "Release It!",
- * circuit breaker.)
+ * attempts in it, or after 3 failures in a row.  It stays open for 1 s, doubled with each reopening
+ * up to 5 min, and then is half-open.  A half-open breaker allows one probe at a time: 3 successes
+ * close it, and a failure opens it again.  Time is an argument, so every transition has a
+ * deterministic test. (M. Nygard, "Release It!", circuit breaker.)
  */
 #ifndef HY_BREAKER_H
 #define HY_BREAKER_H
@@ -38,32 +38,32 @@ typedef struct HyBreaker
 	int32_t successes; /* in the window */
 	int32_t streak;    /* failures in a row */
 	int32_t probes;    /* successes while half-open */
-	bool probing;      /* a probe is out */
+	bool probing;      /* a probe is under way */
 	uint64_t probe_since_ns;
 	uint64_t open_until_ns;
 	uint64_t open_for_ns;
 	int64_t opened; /* times it opened */
 } HyBreaker;
 
-/* hy_breaker_init: closed, no history. */
+/* hy_breaker_init: closed and without history. */
 extern void hy_breaker_init(HyBreaker *breaker);
 
 /*
- * hy_breaker_allow: whether a task may go to the device now.  *probe is set when it would be the
+ * hy_breaker_allow: whether a task may go to the device now.  *probe is set when the task is the
  * one probe of a half-open breaker; the caller must then report its outcome.
  */
 extern bool hy_breaker_allow(HyBreaker *breaker, uint64_t now_ns, bool *probe);
 
-/* hy_breaker_would_allow: the same answer without becoming half-open or taking the probe. */
+/* hy_breaker_would_allow: the same answer, without becoming half-open or starting a probe. */
 extern bool hy_breaker_would_allow(const HyBreaker *breaker, uint64_t now_ns);
 
-/* hy_breaker_record: the outcome of an attempt; true when the state changed. */
+/* hy_breaker_record: record the outcome of an attempt; true when the state changed. */
 extern bool hy_breaker_record(HyBreaker *breaker, uint64_t now_ns, bool success, double threshold);
 
-/* hy_breaker_abandon: the probe neither failed nor succeeded (cancelled, out of memory). */
+/* hy_breaker_abandon: the probe neither failed nor succeeded (canceled, out of memory). */
 extern void hy_breaker_abandon(HyBreaker *breaker);
 
-/* hy_breaker_rate: success rate over the window; 1 with no attempts. */
+/* hy_breaker_rate: success rate over the window; 1 without attempts. */
 extern double hy_breaker_rate(const HyBreaker *breaker);
 
 /* hy_breaker_state_name: 'closed', 'open', 'half-open'. */

@@ -1,24 +1,24 @@
 /*
  * budget.c
- *		How much of a device's memory a task may take.
+ *		How much of a device's memory a task may use.
  *
- * The least of
+ * The budget is the smallest of
  *
- *		80% of what is free there now;
- *		an even share of the quota, which is hybrid.gpu_memory_limit, or 80% of the device's memory
- *		where that is 0, and belongs to all contexts that are open on the device: of all processes
- *		that share a table, else to this one alone;
- *		a cap that a failure for want of memory left behind: half of what did not fit, raised by an
- *		eighth of that with each task near it that fits and with each second, gone when it no longer
- *		binds.  (Additive increase, multiplicative decrease: V. Jacobson, "Congestion avoidance and
- *		control", 1988.)
+ *		80% of the memory that is free now;
+ *		an even share of the quota.  The quota is hybrid.gpu_memory_limit, or 80% of the device's memory
+ *		if that is 0.  All contexts open on the device share it: those of all processes that share a
+ *		table, else only this one;
+ *		a cap after an out-of-memory failure: half of the size that did not fit.  It is raised by an
+ *		eighth of that with each task near it that fits and with each second, and dropped when it no
+ *		longer limits the budget.  (Additive increase, multiplicative decrease: V. Jacobson, "Congestion
+ *		avoidance and control", 1988.)
  *
- * A context that opens makes the shares of the others smaller from their next task or piece on; what
- * they have in flight just then is within the old share.
+ * A context that opens makes the shares of the others smaller from their next task or piece on.
+ * Their tasks in flight at that moment are within the old share.
  */
 #include "dispatch/executor_state.h"
 
-#define MAY_TAKE 0.8 /* of what is free, and of what there is */
+#define MAY_TAKE 0.8 /* of the free memory, and of the total */
 #define FREE_STALE_NS UINT64_C(100000000)
 #define CAP_STEPS 8
 #define CAP_STEP_NS UINT64_C(1000000000)
@@ -39,7 +39,7 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 {
 	if (bytes < 2)
 		return;
-	/* However small it gets, it comes back from there in the steps of what was wanted first. */
+	/* However small the cap gets, it grows back in steps derived from the largest size refused. */
 	if (member->cap_bytes == 0 || member->cap_step < bytes / 2 / CAP_STEPS + 1)
 		member->cap_step = bytes / 2 / CAP_STEPS + 1;
 	member->cap_bytes = bytes / 2;
@@ -49,7 +49,7 @@ hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now)
 void
 hy_member_fitted(HyMember *member, uint64_t bytes)
 {
-	/* What is far from the cap says nothing of it. */
+	/* A task much smaller than the cap says nothing about it. */
 	if (member->cap_bytes > 0 && bytes > member->cap_bytes / 2)
 		member->cap_bytes += member->cap_step;
 }
@@ -60,7 +60,7 @@ hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t room = free_now(executor, member, now);
 	uint64_t share = share_of_quota(executor, member);
 
-	/* what they have is not free */
+	/* memory of resident units is not free but belongs to them */
 	if (room <= UINT64_MAX - member->resident.bytes)
 		room += member->resident.bytes;
 	if (share < room)
@@ -76,7 +76,9 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	uint64_t share = share_of_quota(executor, member);
 	uint64_t cap;
 
-	/* units that stay there take some of it, and half at most: more would give way (resident.c) */
+	/*
+	 * resident units reduce the share, by at most half: units beyond that are evicted (resident.c)
+	 */
 	if (share != UINT64_MAX)
 		share -= member->resident.bytes < share / 2 ? member->resident.bytes : share / 2;
 	if (share < available)
@@ -90,11 +92,11 @@ budget_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	return available;
 }
 
-/* free_now: the part of what is free that may be taken; UINT64_MAX where nobody knows. */
+/* free_now: the part of the free memory that may be used; UINT64_MAX if it is not known. */
 static uint64_t
 free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 {
-	/* Asking can cost more than a task, and a wrong guess costs a fallback, no answer. */
+	/* A query can cost more than a task.  A wrong guess costs a fallback but never an answer. */
 	if (member->device != NULL &&
 	    (!member->free_known || now - member->free_at_ns >= FREE_STALE_NS) &&
 	    !hy_executor_foreign(executor))
@@ -110,7 +112,7 @@ free_now(HyExecutor *executor, HyMember *member, uint64_t now)
 	return UINT64_MAX;
 }
 
-/* share_of_quota: UINT64_MAX where nobody knows how much memory the device has, and no limit is set. */
+/* share_of_quota: UINT64_MAX if the device's memory size is not known and no limit is set. */
 static uint64_t
 share_of_quota(const HyExecutor *executor, const HyMember *member)
 {

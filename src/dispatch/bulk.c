@@ -2,8 +2,9 @@
  * bulk.c
  *		One large task in pieces, on several devices and the CPU at once: see bulk.h.
  *
- * A step first hears what has ended, then lets every device take what it has room for, and last the
- * CPU, which computes its piece at once; so while the CPU works the devices have something to do.
+ * A step first polls the pieces in flight, then gives every device as many pieces as it has room
+ * for.  Last comes the CPU, which computes its piece immediately.  So the devices have work while
+ * the CPU computes.
  */
 #include "dispatch/bulk_state.h"
 
@@ -150,7 +151,7 @@ hy_bulk_stop(HyBulk *bulk, HyStatus status)
 	bulk->over = true;
 }
 
-/* prepare: lanes, memory, the rows to be done. */
+/* prepare: set up lanes, memory, and the rows to be done. */
 static HyStatus
 prepare(HyBulk *bulk)
 {
@@ -191,7 +192,9 @@ prepare(HyBulk *bulk)
 	return bulk->spare == NULL || (bulk->cpu_memory == NULL && bytes > 0) ? HY_NOMEM : HY_OK;
 }
 
-/* add_lane: for a device, with pieces for all that it may have in flight. */
+/*
+ * add_lane: add a lane for a device, with a piece slot for each piece that it may have in flight.
+ */
 static void
 add_lane(HyBulk *bulk, int32_t device)
 {
@@ -203,14 +206,14 @@ add_lane(HyBulk *bulk, int32_t device)
 	lane->open = true;
 	lane->most_rows = -1;
 	lane->depth = depth < 1 ? 1 : depth > HY_MAX_FLIGHTS ? HY_MAX_FLIGHTS : depth;
-	/* A breaker that is not closed lets one through at a time. */
+	/* A breaker that is not closed allows one probe at a time. */
 	if (lane->member->breakers[bulk->shape.op].state != HY_BREAKER_CLOSED)
 		lane->depth = 1;
 	bulk->pieces += lane->depth;
 	hy_bulk_learn_speed(bulk, lane);
 }
 
-/* say_patience: nobody can go on before the first of those in flight has ended. */
+/* say_patience: nothing can progress before the first of the pieces in flight has ended. */
 static void
 say_patience(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 {
@@ -235,14 +238,17 @@ say_patience(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 		*wait_ns = HY_QUEUE_LOOK_NS;
 }
 
-/* finish: all is done.  What a lane did counts for its side; whose call it was the caller knows. */
+/*
+ * finish: all rows are done.  The work of a lane counts for its side; the caller counts the call
+ * itself.
+ */
 static void
 finish(HyBulk *bulk)
 {
 	int i;
 
 	bulk->report.status = HY_OK;
-	/* a device that did not come to have a single row has left them all to the CPU */
+	/* devices that failed and did no row have left all rows to the CPU */
 	if (bulk->report.first != HY_OK && bulk->cpu.rows == bulk->slicing.extent)
 		bulk->report.fallback = true;
 	for (i = -1; i < bulk->lanes; i++)

@@ -1,13 +1,14 @@
 /*
  * bulk_cpu.c
- *		The CPU's part of a bulk job: its pieces are computed at once.
+ *		The CPU's part of a bulk job: it computes its pieces immediately.
  *
- * Where the CPU takes part, it also takes back what a device is late with; where it does not, it
- * still does what the devices failed at, unless the plan forbids that.
+ * If the CPU takes part, it also takes back pieces that a device is late with.  If not, it still
+ * redoes pieces that devices failed at, unless the plan forbids that.
  */
 #include "dispatch/bulk_state.h"
 
-#define LATE 0.8 /* the CPU takes a piece back if it needs this much of what remains */
+/* the CPU takes a piece back if it needs less than this part of the remaining time */
+#define LATE 0.8
 
 static bool give_up(HyBulk *bulk, bool devices_left);
 static bool run_piece(HyBulk *bulk, const HyRowRange *rows);
@@ -37,7 +38,10 @@ hy_bulk_feed_cpu(HyBulk *bulk)
 	return run_piece(bulk, &rows);
 }
 
-/* give_up: the CPU may not help; with no device left, what ended the last of them is the answer. */
+/*
+ * give_up: the CPU may not help.  If no device is left, the job ends with the outcome of the last
+ * lane.
+ */
 static bool
 give_up(HyBulk *bulk, bool devices_left)
 {
@@ -89,8 +93,8 @@ run_piece(HyBulk *bulk, const HyRowRange *rows)
 }
 
 /*
- * take_back: the CPU has nothing to do while a device has a piece that the CPU would have done
- * before it.  A wrong prediction, or a device that hangs, costs no more than that.
+ * take_back: the CPU is out of rows.  If a device has a piece that the CPU would finish earlier,
+ * take it back.  This limits the cost of a wrong prediction or a hanging device.
  */
 static bool
 take_back(HyBulk *bulk)
@@ -110,7 +114,7 @@ take_back(HyBulk *bulk)
 		if (piece->lane == NULL)
 			continue;
 		remaining = (double) piece->flight.run.timings.remaining_ns;
-		/* where neither the device nor history says anything, it has had as long as it will need */
+		/* with no report and no prediction, assume that it needs as long again */
 		if (remaining <= 0 && piece->predicted_ns > 0)
 			remaining = hy_bulk_busy_ns(piece->lane, now);
 		if (remaining <= 0)

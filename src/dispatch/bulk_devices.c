@@ -1,17 +1,18 @@
 /*
  * bulk_devices.c
- *		Pieces of a bulk job on devices: launched, heard of, and what a failure leads to.
+ *		Pieces of a bulk job on devices: launch, poll, and handling of failures.
  *
- * A failed piece closes its lane, and its rows are for those that the plan lets redo them.  Out of
- * memory halves the lane's pieces instead, and a lost context is opened again once.
+ * A failed piece closes its lane, and its rows go to the lanes that the plan allows to redo them.
+ * After out-of-memory the lane's pieces are halved instead, and a lost context is reopened once.
  */
 #include "dispatch/bulk_state.h"
 
 #include <stdio.h>
 
-#define MOST_LOST_NS 3e6 /* a lane that lost more has no further try */
-#define LATE 0.1         /* of a piece's time, to be heard of after it was over */
-#define MOST_HALVINGS 6  /* who has no room for a small part of what it promised is not believed */
+#define MOST_LOST_NS 3e6 /* a lane that lost more time gets no further try */
+#define LATE 0.1         /* part of a piece's time by which its end may be noticed late */
+/* a device without room for a small part of its reported memory is given up */
+#define MOST_HALVINGS 6
 
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
 static void piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
@@ -52,7 +53,7 @@ hy_bulk_hear(HyBulk *bulk)
 	return heard;
 }
 
-/* settle: a flight is over. */
+/* settle: handle a flight that is over. */
 static void
 settle(HyBulk *bulk, HyBulkPiece *piece)
 {
@@ -87,7 +88,10 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	int32_t i;
 
 	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
-	/* Heard of late, or at once with the one before it: what it took itself nobody knows. */
+	/*
+	 * If the end was noticed late, or together with that of the previous piece, its own time is
+	 * unknown.
+	 */
 	if (!run->shared && (double) run->finished_ns - (double) piece->aloft_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
 	if (!run->shared || lane->row_ns <= 0)
@@ -113,7 +117,7 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	bulk->report.join_ns += hy_bulk_now(bulk) - before;
 }
 
-/* piece_failed: what its status says of the lane, and who is to do these rows. */
+/* piece_failed: draw conclusions about the lane from the status, and decide who redoes the rows. */
 static void
 piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 {
@@ -131,11 +135,14 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
 	if (!lane->open)
 		note_end(bulk, &piece->flight.run);
-	/* A context opened again has another try at it. */
+	/* A reopened context may try the piece again. */
 	give_back(bulk, piece, !lane->open);
 }
 
-/* judge_loss: what the loss of a device or of a process takes along must not be in flight then. */
+/*
+ * judge_loss: stop all pieces that the loss of a device or of the process affects, before it is
+ * evaluated.
+ */
 static void
 judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 {
@@ -156,16 +163,16 @@ judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 	}
 }
 
-/* smaller_will_do: there was no room for the piece, but there may be for fewer or shorter ones. */
+/* smaller_will_do: whether the piece had no room, but fewer or smaller pieces may have. */
 static bool
 smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 {
 	HyStatus st = piece->flight.run.status;
-	/* a context that could not be had is not for want of room for the piece */
+	/* a failure to open a context is not caused by the size of the piece */
 	bool memory = (st == HY_NOMEM || st == HY_QUOTA) && lane->member->device != NULL;
 	bool patient = lane->lost_ns <= MOST_LOST_NS;
 
-	/* Others of this lane are in its way: their end will make room. */
+	/* Other pieces of this lane occupy the room and will free it. */
 	if ((memory || st == HY_BUSY) && lane->flying > 0 && patient)
 	{
 		lane->depth = lane->flying;
@@ -181,7 +188,7 @@ smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece)
 	return true;
 }
 
-/* reopen: the context is lost: another one, once, where the breaker still trusts the device. */
+/* reopen: after a lost context, allow another one once, if the breaker still trusts the device. */
 static bool
 reopen(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -196,7 +203,7 @@ reopen(HyBulk *bulk, HyBulkLane *lane)
 	return true;
 }
 
-/* land: the piece is in flight no more; whose it was. */
+/* land: the piece is no longer in flight; returns its lane. */
 static HyBulkLane *
 land(HyBulk *bulk, HyBulkPiece *piece)
 {
@@ -214,12 +221,18 @@ give_back(HyBulk *bulk, const HyBulkPiece *piece, bool failed)
 	HyRowRange rows = piece->rows;
 
 	rows.failed = failed;
-	/* It cannot be: each range lies where a piece was.  The caller computes all again. */
+	/*
+	 * This cannot fail: each range was a piece before.  If it does, the caller computes the whole
+	 * task again.
+	 */
 	if (!hy_rows_give_back(&bulk->rows, rows))
 		hy_bulk_stop(bulk, HY_BUG);
 }
 
-/* note_failure, note_end: something failed; a lane is closed for this. */
+/*
+ * note_failure: remember the first failure.
+ * note_end: remember why a lane was closed.
+ */
 static void
 note_failure(HyBulk *bulk, const HyDeviceRun *run)
 {
@@ -261,7 +274,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	HyShape shape = hy_shape_slice(&bulk->shape, piece->rows.count);
 
 	hy_bulk_stop_piece(bulk, piece);
-	lane->open = false; /* it would only take the rows again */
+	lane->open = false; /* else it would take the same rows again */
 	bulk->report.stolen++;
 	if (!hangs || lane->hung)
 	{
@@ -310,7 +323,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	bool again;
 	int i;
 
-	/* round by round, so that the first device does not take it all */
+	/* one piece per device in turn, so that the first device does not take all */
 	do
 	{
 		again = false;
@@ -320,7 +333,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 
 			if (lane->open && lane->flying < lane->depth && launch(bulk, lane))
 				again = launched = true;
-			/* a place that is asked for and not used is kept from others */
+			/* a requested place that is not used blocks other clients */
 			else if (!lane->open || lane->flying >= lane->depth)
 				hy_bulk_drop_wishes(bulk, lane);
 		}
@@ -328,7 +341,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 	return launched;
 }
 
-/* launch: takes rows and submits them; false when there are none for this lane now. */
+/* launch: take rows and submit them; false when there are none for this lane now. */
 static bool
 launch(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -363,7 +376,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	lane->begun = false;
 	lane->asked = false;
 	lane->asked_ns = 0;
-	now = hy_bulk_now(bulk); /* opening takes its time */
+	now = hy_bulk_now(bulk); /* opening takes time */
 	if (lane->free_ns < now)
 		lane->free_ns = now;
 	if (piece->predicted_ns > 0)
@@ -375,7 +388,10 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	return true;
 }
 
-/* begin_lane: the breaker, an open context, what fits it; false: the lane is closed. */
+/*
+ * begin_lane: ask the breaker, open the context, and find the rows that fit; false: the lane is
+ * closed.
+ */
 static bool
 begin_lane(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -399,7 +415,7 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 	return false;
 }
 
-/* its_turn: whether the queue of the device lets the lane submit a piece of so many rows. */
+/* its_turn: whether the queue of the device lets the lane submit a piece of this many rows. */
 static bool
 its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 {
@@ -423,7 +439,7 @@ its_turn(HyBulk *bulk, HyBulkLane *lane, int64_t rows)
 	return false;
 }
 
-/* shut_out: a lane that never gets its turn is closed, as a whole task would be sent away. */
+/* shut_out: close a lane that never gets its turn, as a whole task would be turned away. */
 static void
 shut_out(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -439,14 +455,17 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 	lane->open = false;
 }
 
-/* free_piece: one with room for its answers; NULL: the lane must do with fewer at once. */
+/*
+ * free_piece: a free piece with memory for its answers; NULL: the lane must work with fewer at
+ * once.
+ */
 static HyBulkPiece *
 free_piece(HyBulk *bulk, HyBulkLane *lane)
 {
 	size_t bytes = (size_t) hy_slice_output_bytes(&bulk->slicing);
 	HyBulkPiece *piece = bulk->piece;
 
-	/* there is one: they are as many as all lanes may have in flight */
+	/* a free one exists: there are as many as all lanes may have in flight */
 	while (piece->lane != NULL)
 		piece++;
 	if (!bulk->slicing.merges || piece->memory != NULL)

@@ -1,6 +1,6 @@
 /*
  * bulk_rows.c
- *		The rows of a bulk job that nobody works at: see bulk_rows.h.
+ *		The rows of a bulk job that no lane has taken: see bulk_rows.h.
  */
 #include "dispatch/bulk_rows.h"
 
@@ -53,7 +53,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 		rows->front = back.first;
 		return true;
 	}
-	/* next to others of their kind they become one */
+	/* merge with an adjacent range of the same kind */
 	for (i = 0; i < rows->ranges; i++)
 	{
 		HyRowRange *range = &rows->range[i];
@@ -72,7 +72,7 @@ hy_rows_give_back(HyRows *rows, HyRowRange back)
 	return true;
 }
 
-/* find: the range that who takes from; -1: none, the fresh rows. */
+/* find: the range to take rows from; -1: none, take fresh rows. */
 static int32_t
 find(const HyRows *rows, const HyRowsFor *who)
 {
@@ -89,7 +89,7 @@ find(const HyRows *rows, const HyRowsFor *who)
 
 			if (range->failed != failed)
 				continue;
-			/* what is on the devices' side of the boundary has not become the CPU's by coming back */
+			/* returned rows on the devices' side of the boundary do not become the CPU's */
 			if (failed || !who->cpu || !bound(rows, who) || range->first >= rows->boundary)
 				return i;
 		}
@@ -97,7 +97,7 @@ find(const HyRows *rows, const HyRowsFor *who)
 	return -1;
 }
 
-/* fresh: rows between front and back that are who's. */
+/* fresh: number of rows between front and back that this lane may take. */
 static int64_t
 fresh(const HyRows *rows, const HyRowsFor *who)
 {
@@ -116,7 +116,7 @@ fresh(const HyRows *rows, const HyRowsFor *who)
 	return to > from ? to - from : 0;
 }
 
-/* bound: whether the boundary holds for who. */
+/* bound: whether the boundary applies to this lane. */
 static bool
 bound(const HyRows *rows, const HyRowsFor *who)
 {

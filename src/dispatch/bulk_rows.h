@@ -1,11 +1,11 @@
 /*
  * bulk_rows.h
- *		The rows of a bulk job that nobody works at.
+ *		The rows of a bulk job that no lane has taken.
  *
- * Fresh ones lie between front and back; devices take them from the front, the CPU from the back,
- * until they meet, or as far as a boundary between them.  What comes back lies in ranges: from a
- * lane that stopped, or from a device that failed at it.  They are taken before fresh ones, by the
- * CPU first what failed, by a device last.
+ * Fresh rows lie between front and back.  Devices take them from the front and the CPU from the
+ * back, until the two meet or, if there is a boundary, up to the boundary.  Returned rows are kept
+ * as ranges: from a lane that stopped, or from a device that failed at them.  Ranges are taken
+ * before fresh rows.  The CPU takes failed ranges first, and a device takes them last.
  */
 #ifndef HY_BULK_ROWS_H
 #define HY_BULK_ROWS_H
@@ -26,30 +26,30 @@ typedef struct HyRows
 {
 	int64_t front;
 	int64_t back;
-	int64_t boundary; /* devices take below it, the CPU above; < 0: there is none */
+	int64_t boundary; /* devices take rows below it, the CPU above; < 0: no boundary */
 	int32_t ranges;
 	HyRowRange range[HY_ROW_RANGES];
 } HyRows;
 
-/* HyRowsFor: who asks, and for what. */
+/* HyRowsFor: who requests rows, and which rows it accepts. */
 typedef struct HyRowsFor
 {
 	bool cpu;
-	bool fresh;  /* rows that nobody has failed at */
-	bool failed; /* those that a device has failed at */
-	bool beyond; /* the boundary does not hold: nobody is left on its other side */
+	bool fresh;  /* rows without a failure */
+	bool failed; /* rows that a device has failed at */
+	bool beyond; /* ignore the boundary, since no lane is left on its other side */
 } HyRowsFor;
 
-/* hy_rows_left: how many rows hy_rows_take could give at once. */
+/* hy_rows_left: how many rows one call of hy_rows_take could return. */
 extern int64_t hy_rows_left(const HyRows *rows, const HyRowsFor *who);
 
-/* hy_rows_take: count of them, from 1 to hy_rows_left. */
+/* hy_rows_take: take count rows, from 1 to hy_rows_left. */
 extern HyRowRange hy_rows_take(HyRows *rows, const HyRowsFor *who, int64_t count);
 
-/* hy_rows_give_back: rows that somebody has to do again; false: no room to remember them. */
+/* hy_rows_give_back: return rows that have to be done again; false: no room for the range. */
 extern bool hy_rows_give_back(HyRows *rows, HyRowRange range);
 
-/* hy_rows_none: whether somebody works, or has worked, at every row. */
+/* hy_rows_none: whether every row was taken. */
 static inline bool
 hy_rows_none(const HyRows *rows)
 {

@@ -1,11 +1,11 @@
 /*
  * bulk_sizes.c
- *		How much a lane takes at a time, so that all lanes end together (balance.h).
+ *		How many rows a lane takes at a time, so that all lanes end together (balance.h).
  *
- * A lane is believed to need start + rows * row, first by history and then by what its pieces took.
- * A device gets half of its share at once and the rest when more is known, in pieces no longer than
- * a failure, or the turns of others, allow.  How long a CPU piece may be is a compromise: nobody
- * listens to the devices meanwhile.
+ * A lane is assumed to need start + rows * row, first by history and then corrected by its pieces.
+ * A device gets half of its share at first and the rest when more is known.  Its pieces are no
+ * longer than a failure, or the turns of other clients, allow.  The length of a CPU piece is a
+ * compromise, since the devices are not polled while it runs.
  */
 #include "dispatch/bulk_state.h"
 
@@ -13,15 +13,16 @@
 
 #include "dispatch/balance.h"
 
-#define PROBE_PARTS 16       /* a first piece of a device of unknown speed, among several lanes */
-#define CPU_PROBE_PARTS 1024 /* the same of the CPU, which is deaf meanwhile */
-#define WORTH 0.92 /* several lanes where they need less than this of the best one's time */
-#define LONGEST_REST_NS 4e6    /* not cut any more when it is the last */
-#define LONGEST_PIECE_NS 1.5e6 /* of a device, where a failure shall cost little */
+#define PROBE_PARTS 16       /* first piece of a device of unknown speed, among several lanes */
+#define CPU_PROBE_PARTS 1024 /* the same for the CPU, which polls nothing meanwhile */
+/* several lanes are used if they need less than this part of the best one's time */
+#define WORTH 0.92
+#define LONGEST_REST_NS 4e6    /* a last piece up to this long is not cut any more */
+#define LONGEST_PIECE_NS 1.5e6 /* of a device, where the cost of a failure should be small */
 #define LEAST_CPU_NS 5e4       /* shortest and longest piece of the CPU */
 #define LONGEST_CPU_NS 2e6
-#define STARTS_WORTH 24 /* a device piece shorter than so many starts is not halved */
-#define PIECE_STARTS 3  /* others or not, a piece lasts at least so many starts */
+#define STARTS_WORTH 24 /* a device piece shorter than this many starts is not halved */
+#define PIECE_STARTS 3  /* minimum length of a piece in starts, even if other clients wait */
 
 static int64_t rows_that_fit(HyBulk *bulk, HyBulkLane *lane);
 static uint64_t piece_bytes(const HyBulk *bulk, const HyBulkLane *lane, int64_t rows);
@@ -38,12 +39,12 @@ hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane)
 
 	if (whole_ns <= 0 || extent < 1)
 		return;
-	/* beside the CPU a first piece says more than a cold start */
+	/* beside the CPU, measuring a first piece is better than using a cold start */
 	if (bulk->plan.with_cpu &&
 	    hy_tracker_forecast(bulk->executor->tracker, &bulk->shape, lane->device).cold)
 		return;
 	one_ns = hy_tracker_predict(bulk->executor->tracker, &one, lane->device);
-	/* the CPU starts for nothing, whatever the smallest tasks that were seen took */
+	/* the CPU has no start cost, whatever time the smallest tasks took */
 	if (lane->device != 0 && one_ns > 0 && extent > 1)
 		lane->start_ns = fmin(one_ns, whole_ns / 2);
 	lane->row_ns = (whole_ns - lane->start_ns) / (double) extent;
@@ -54,7 +55,7 @@ hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns)
 {
 	if (lane->row_ns > 0)
 	{
-		/* half of what was wrong with the prediction is believed at once */
+		/* correct half of the prediction's error at once */
 		double factor = 0.5 + 0.5 * fmin(fmax(ns / hy_bulk_lane_ns(lane, (double) rows), 0.2), 5);
 
 		lane->start_ns *= factor;
@@ -103,7 +104,10 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 		return;
 	if (lane->most_rows >= 0)
 	{
-		/* ask anew, and count what this lane has in flight as if it were free: it makes room itself */
+		/*
+		 * Query the memory again.  Count the lane's own pieces in flight as free, since it makes
+		 * room itself.
+		 */
 		lane->member->free_known = false;
 		for (i = 0; i < bulk->pieces; i++)
 		{
@@ -116,7 +120,7 @@ hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane)
 	lane->contexts = contexts;
 }
 
-/* rows_that_fit: the most rows of a piece such that all in flight fit the device. */
+/* rows_that_fit: the most rows of a piece for which all pieces in flight fit the device. */
 static int64_t
 rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 {
@@ -124,7 +128,10 @@ rows_that_fit(HyBulk *bulk, HyBulkLane *lane)
 	int64_t low = 0;
 	int64_t high = bulk->slicing.extent;
 
-	/* Larger pieces one at a time are no better than smaller ones that follow each other. */
+	/*
+	 * The pieces in flight share the budget: one large piece at a time is no better than small ones
+	 * in succession.  Only if not even one row fits a share, run one piece at a time.
+	 */
 	if (piece_bytes(bulk, lane, 1) > budget / (uint64_t) lane->depth)
 		lane->depth = 1;
 	budget /= (uint64_t) lane->depth;
@@ -162,7 +169,7 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 
 	if (lane->row_ns <= 0)
 	{
-		/* One piece says how fast it is; alone, it may as well have all. */
+		/* One piece shows the speed.  A lane without company may take all rows. */
 		if (lane->flying > 0)
 			return 0;
 		if (lanes > 1 || quantum > 0)
@@ -174,10 +181,10 @@ hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, ui
 	                    level_of(bulk, rows, now, cpu, &known));
 	if (rows < 0.5)
 		return 0;
-	/* who is not known yet needs something to show what it can */
+	/* leave rows for the lanes of unknown speed */
 	if (known < lanes)
 		rows /= 4;
-	/* Half of it now, the other half when more is known; short ones at once. */
+	/* Half of it now, the other half when more is known; a short piece is taken whole. */
 	else if (known > 1 && hy_bulk_lane_ns(lane, rows) >
 	                          STARTS_WORTH * fmax(lane->start_ns, HY_BULK_GUESSED_START_NS))
 		rows /= 2;
@@ -217,7 +224,7 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 		if (rows < 0.5 && devices.room > 0)
 			return 0;
 	}
-	/* a device that runs dry while the CPU is deaf loses time */
+	/* a device that becomes idle during a CPU piece loses time */
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].flying > 0)
@@ -226,7 +233,10 @@ hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now)
 	return whole_rows(fmin(rows, fmax(longest, LEAST_CPU_NS) / bulk->cpu.row_ns), left);
 }
 
-/* level_of: when all lanes of known speed would be done with rows more; *known of them. */
+/*
+ * level_of: the time at which all lanes of known speed would have done rows more; *known is their
+ * number.
+ */
 static double
 level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *known)
 {
@@ -247,7 +257,7 @@ level_of(const HyBulk *bulk, double rows, uint64_t now, bool with_cpu, int *know
 	return *known > 0 ? hy_balance_level(lanes, *known, rows) : 0;
 }
 
-/* whole_rows: of some that are left; at least one. */
+/* whole_rows: round up to whole rows, at least one and at most left. */
 static int64_t
 whole_rows(double rows, int64_t left)
 {

@@ -1,9 +1,10 @@
 /*
  * bulk_state.h
- *		What a bulk job is made of; shared by the files bulk*.c only.
+ *		The parts of a bulk job, for the files bulk*.c only.
  *
- * bulk.c owns its life, bulk_rows.c the rows that nobody works at, bulk_sizes.c says how many of
- * them a lane takes at a time, bulk_devices.c runs pieces on devices, bulk_cpu.c those of the CPU.
+ * bulk.c manages the life of a job.  bulk_rows.c holds the rows that no lane has taken, and
+ * bulk_sizes.c says how many of them a lane takes at a time.  bulk_devices.c runs pieces on
+ * devices, and bulk_cpu.c runs those of the CPU.
  */
 #ifndef HY_BULK_STATE_H
 #define HY_BULK_STATE_H
@@ -12,50 +13,52 @@
 #include "dispatch/executor_state.h"
 #include "dispatch/slice.h"
 
-#define HY_BULK_GUESSED_START_NS 1e4 /* of a device whose start is not known */
+/* assumed start cost of a device whose start cost is not known */
+#define HY_BULK_GUESSED_START_NS 1e4
 
 /* HyBulkLane: a device, or the CPU, at work for the job. */
 typedef struct HyBulkLane
 {
 	int32_t device;
 	HyMember *member;
-	bool open;         /* takes more */
-	bool reopened;     /* its context was lost once */
-	bool asked;        /* for a place in the queue */
-	uint64_t asked_ns; /* when first, since it launched something */
-	bool hung;         /* one of its pieces was taken for one that hangs */
-	bool begun;        /* the breaker has let a piece through that is not launched yet */
-	int32_t place;     /* that it was asked for */
+	bool open;         /* it takes more pieces */
+	bool reopened;     /* its context was lost and reopened once */
+	bool asked;        /* it has requested a place in the queue */
+	uint64_t asked_ns; /* first request since its last launch; 0: none */
+	bool hung;         /* one of its pieces was taken to hang */
+	bool begun;        /* the breaker has allowed a piece that is not launched yet */
+	int32_t place;     /* the requested place */
 	int32_t depth;     /* most pieces in flight */
 	int32_t flying;
 	int32_t halvings;
-	int64_t most_rows; /* of a piece, for memory; < 0: not known before it is open */
-	uint64_t contexts; /* on the device, when that was found */
+	/* most rows of a piece that fit its memory; < 0: not known before it is open */
+	int64_t most_rows;
+	uint64_t contexts; /* contexts on the device when most_rows was found */
 	double start_ns;   /* predicted: start_ns + rows * row_ns; row_ns <= 0: not known */
 	double row_ns;
-	uint64_t free_ns;     /* when what is in flight is expected to have ended */
-	uint64_t last_end_ns; /* of the piece that ended last */
-	int64_t rows;         /* done */
+	uint64_t free_ns;     /* expected end of all its pieces in flight */
+	uint64_t last_end_ns; /* end of the last piece that ended */
+	int64_t rows;         /* rows done */
 	int64_t pieces;
 	double busy_ns;
-	double lost_ns;   /* by pieces that failed */
+	double lost_ns;   /* time lost by pieces that failed */
 	uint64_t largest; /* bytes of the largest piece that fitted */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyBulkLane;
 
-/* HyBulkPiece: a slice in flight, or the memory to have one. */
+/* HyBulkPiece: a slice in flight, or a free slot with its memory. */
 typedef struct HyBulkPiece
 {
 	HyBulkLane *lane; /* NULL: free */
 	HyRowRange rows;
 	double predicted_ns; /* < 0: not known */
-	int32_t place;       /* in the device's queue */
-	uint64_t bytes;      /* of device memory, as estimated */
+	int32_t place;       /* place in the device's queue */
+	uint64_t bytes;      /* estimated bytes of device memory */
 	HyTask task;
 	HyFlight flight;
-	uint64_t aloft_ns; /* it was certainly not over before */
-	void *memory;      /* of output, or NULL */
+	uint64_t aloft_ns; /* earliest time at which it can have ended */
+	void *memory;      /* memory of output, or NULL */
 	HySliceOutput output;
 } HyBulkPiece;
 
@@ -67,28 +70,28 @@ struct HyBulk
 	HyShape shape;
 	HyBulkReport report;
 	bool over;
-	int lanes; /* devices; the CPU's own is apart */
+	int lanes; /* devices; the CPU's lane is separate */
 	HyBulkLane lane[HY_MAX_DEVICES];
 	HyBulkLane cpu;
 	HyRows rows;
-	HyDeviceRun ended; /* why the lane that was closed last was */
+	HyDeviceRun ended; /* why the last closed lane was closed */
 	int32_t pieces;
 	HyBulkPiece *piece;
 	void *cpu_memory;
 	HyNeighbor *spare;
 };
 
-/* HyBulkTally: the devices' lanes, counted. */
+/* HyBulkTally: counts of the devices' lanes. */
 typedef struct HyBulkTally
 {
 	int open;
-	int flying; /* with something in flight */
-	int room;   /* would take another piece now */
+	int flying; /* lanes with pieces in flight */
+	int room;   /* lanes that would take another piece now */
 } HyBulkTally;
 
 extern HyBulkTally hy_bulk_tally(const HyBulk *bulk);
 
-/* hy_bulk_stop: the job ends here, with this status. */
+/* hy_bulk_stop: end the job with this status. */
 extern void hy_bulk_stop(HyBulk *bulk, HyStatus status);
 
 static inline uint64_t
@@ -97,38 +100,44 @@ hy_bulk_now(const HyBulk *bulk)
 	return hy_now(bulk->executor);
 }
 
-/* hy_bulk_learn_speed: what history says of the lane: a line through the whole and a single row. */
+/*
+ * hy_bulk_learn_speed: predict the lane's speed from history: a line through the whole task and a
+ * single row.
+ */
 extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_correct_speed: so many rows in one piece have taken the lane ns. */
+/* hy_bulk_correct_speed: correct the speed after one piece of this many rows took the lane ns. */
 extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 
-/* hy_bulk_keep_who_helps: where all together are not clearly faster, the best one works alone. */
+/* hy_bulk_keep_who_helps: if all lanes together are not clearly faster, keep only the best one. */
 extern void hy_bulk_keep_who_helps(HyBulk *bulk);
 
 /*
- * hy_bulk_fit: how many rows a piece may have such that all in flight fit the open device; found once,
- * and again when the share of its memory has changed because another process has opened a context
- * there or closed one.
+ * hy_bulk_fit: find how many rows a piece may have so that all pieces in flight fit the open
+ * device.  This is repeated when the lane's share of memory has changed because another process
+ * opened or closed a context there.
  */
 extern void hy_bulk_fit(HyBulk *bulk, HyBulkLane *lane);
 
 /*
- * hy_bulk_device_rows, hy_bulk_cpu_rows: how many of left rows the lane takes now; 0: none, others
- * will have done before.
+ * hy_bulk_device_rows, hy_bulk_cpu_rows: how many of left rows the lane takes now; 0: none, since
+ * other lanes will have finished them earlier.
  */
 extern int64_t
 hy_bulk_device_rows(const HyBulk *bulk, const HyBulkLane *lane, int64_t left, uint64_t now);
 extern int64_t hy_bulk_cpu_rows(const HyBulk *bulk, int64_t left, uint64_t now);
 
-/* hy_bulk_lane_ns: what the lane is predicted to need for a piece, where its speed is known. */
+/* hy_bulk_lane_ns: predicted time of the lane for a piece, if its speed is known. */
 static inline double
 hy_bulk_lane_ns(const HyBulkLane *lane, double rows)
 {
 	return lane->start_ns + lane->row_ns * rows;
 }
 
-/* hy_bulk_busy_ns: until what the lane has in flight is done; who is late is late as much again. */
+/*
+ * hy_bulk_busy_ns: expected time until the lane's pieces in flight are done.  A lane that is late
+ * by x is expected to need another x.
+ */
 static inline double
 hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
 {
@@ -137,28 +146,29 @@ hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
 	return lane->free_ns > now ? (double) (lane->free_ns - now) : (double) (now - lane->free_ns);
 }
 
-/* hy_bulk_hear: what has ended on devices in the meantime; whether anything has. */
+/* hy_bulk_hear: poll the devices for pieces that have ended; whether any has. */
 extern bool hy_bulk_hear(HyBulk *bulk);
 
-/* hy_bulk_feed_devices: a piece for every device that has room; whether one was launched. */
+/* hy_bulk_feed_devices: launch pieces on every device that has room; whether one was launched. */
 extern bool hy_bulk_feed_devices(HyBulk *bulk);
 
-/* hy_bulk_stop_piece, hy_bulk_stop_lane: what is in flight comes back. */
+/* hy_bulk_stop_piece: stop a piece in flight and return its rows. */
 extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 
 /*
- * hy_bulk_overtake: the CPU is to have the rows of a piece that is late.  What the piece took up to
- * now, and says it will yet, is learned, since it would be predicted just so again.  But where not
- * one piece of the lane has come, and this one says nothing and is past what was expected, it counts
- * as a device that hangs: HY_TIMEOUT, once a job.
+ * hy_bulk_overtake: stop a late piece so that the CPU can take its rows.  The tracker records the
+ * time it took so far plus the remaining time it reports, since it would otherwise be predicted the
+ * same way again.  The piece counts as hanging (HY_TIMEOUT, once per job) if no piece of the lane
+ * has ended yet, and this one reports no remaining time and is past its expected time.
+ * hy_bulk_stop_lane: stop all pieces of a lane.
  */
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_drop_wishes: neither the breaker nor the queue need wait for the lane any longer. */
+/* hy_bulk_drop_wishes: withdraw the lane's pending requests to the breaker and the queue. */
 extern void hy_bulk_drop_wishes(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_feed_cpu: a piece for the CPU, computed at once; whether there was one. */
+/* hy_bulk_feed_cpu: compute a piece on the CPU at once; whether there was one. */
 extern bool hy_bulk_feed_cpu(HyBulk *bulk);
 
 #endif

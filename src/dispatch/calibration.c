@@ -1,11 +1,11 @@
 /*
  * calibration.c
- *		Priors from made-up tasks: see calibration.h.
+ *		Priors from generated tasks: see calibration.h.
  *
- * The grid is walked size by size, those that tell most first: the smallest, of which a launch is
- * learned, one beyond the caches, one of many queries, then what lies between.  So, whatever the time
- * allows a side, all kinds have got about as many sizes; and of a kind that was only seen to take
- * small tasks nothing is said, since its law would be a guess.
+ * The grid is processed size by size, the most informative first: the smallest, which shows the
+ * launch, one beyond the caches, one of many queries, then the sizes between.  So whatever the time
+ * limit of a side, all kinds get about as many sizes.  A kind that only ran small tasks yields no
+ * prior, since its law would be a guess.
  */
 #include "dispatch/calibration.h"
 
@@ -17,17 +17,20 @@
 
 #define MEMORY UINT64_C(67108864)
 #define TIME_NS UINT64_C(10000000000)
-#define RUNS 3       /* of a task; the first of all on a side is set aside */
-#define LARGE_RUNS 2 /* of one that takes long enough to be measured well */
+#define RUNS 3       /* runs of a task; the first run of a kind on a side is set aside */
+#define LARGE_RUNS 2 /* runs of a task that is long enough to be measured well */
 #define LARGE_NS 2000000
-#define LEAST_SPAN 64.0 /* from the smallest to the largest work, for a law */
+#define LEAST_SPAN 64.0 /* minimum ratio of the largest to the smallest work, for a law */
 #define K 10
 #define MB (INT64_C(1) << 20)
-#define EDGE_BYTES 64 /* of a made-up graph, with what computing on it takes */
+#define EDGE_BYTES 64 /* memory per edge of a generated graph, including that for computing on it */
 
 static const int32_t grid_dims[] = {64, 128, 384, 768, 1536, 3072, 4096};
 
-/* GridSize: so many targets, or as many as there are in so many bytes, or 3/4 of what memory there is. */
+/*
+ * GridSize: a number of targets; or if that is 0, as many as fit in bytes, or in 3/4 of the memory
+ * if that is less.
+ */
 typedef struct GridSize
 {
 	int64_t queries;
@@ -143,7 +146,7 @@ hy_executor_import_prior(HyExecutor *executor, const HyPrior *prior)
 	    (int) shape->dtype >= HY_DTYPE_COUNT || (int) shape->metric < 0 ||
 	    (int) shape->metric >= HY_METRIC_COUNT || shape->dims < 0 || shape->dims > HY_MAX_DIMS)
 		return false;
-	/* what was stored may be numbers that no tasks have */
+	/* stored numbers may be impossible */
 	if (hy_model_solve(&prior->model, HY_LAUNCH_UNKNOWN, &fit) &&
 	    !isfinite(fit.launch_ns + fit.work_ns + fit.byte_ns + fit.serial_ns))
 		return false;
@@ -176,7 +179,7 @@ import_sizes(HyExecutor *executor, const HyPrior *prior)
 	return taken;
 }
 
-/* shape_of: distance and topk by metric and dims, then spread. */
+/* shape_of: the kinds are distance and topk by metric and dims, then spread. */
 static HyShape
 shape_of(int kind, int size, uint64_t memory)
 {
@@ -206,7 +209,7 @@ shape_of(int kind, int size, uint64_t memory)
 	return shape;
 }
 
-/* usable: the device is open, or can be opened, and able; a breaker has no say. */
+/* usable: whether the device is able and is open or can be opened; breakers are ignored. */
 static bool
 usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 {
@@ -222,7 +225,10 @@ usable(HyExecutor *executor, int32_t device, const HyShape *shape)
 	return now >= member->open_after_ns && hy_member_open(executor, member, now) == HY_OK;
 }
 
-/* measure: a size of a kind, into the kind's law and, but for what was set aside, as a size. */
+/*
+ * measure: run a size of a kind, and add it to the kind's law and, except for the run set aside, as
+ * a size.
+ */
 static HyStatus
 measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior, uint64_t *spent)
 {
@@ -249,7 +255,7 @@ measure(HyExecutor *executor, int32_t device, const HyTask *task, HyPrior *prior
 	return HY_OK;
 }
 
-/* tells_a_law: whether the sizes are far enough apart to tell what a launch takes from the rest. */
+/* tells_a_law: whether the sizes are far enough apart to separate the launch time from the rest. */
 static bool
 tells_a_law(const HyPrior *prior)
 {

@@ -2,9 +2,10 @@
  * cost_model.c
  *		The regression behind the dispatcher's predictions: see cost_model.h.
  *
- * Sizes run from one item to 10^12 and more, so the columns of the system differ by many powers of
- * ten: before it is solved it is scaled to a diagonal of ones.  A little is then added to the
- * diagonal, so that columns that always moved together still have one answer (the smallest).
+ * Sizes range from one item to 10^12 and more, so the columns of the system differ by many powers
+ * of ten.  Before it is solved, the system is scaled to a diagonal of ones.  A small value is then
+ * added to the diagonal, so that columns that always changed together still have one answer (the
+ * smallest).
  */
 #include "dispatch/cost_model.h"
 
@@ -16,25 +17,32 @@
 #define LARGEST_TERM 1e30
 #define RIDGE 1e-7
 /*
- * Believed of a device with next to nothing seen, as much as that part of an observation: that each
- * term has had an equal part in the time.  Two tasks that took alike do not yet make a device on
- * which a thousand times as much costs nothing.
+ * Weight, in observations, of the assumption that launch, work and bytes each took a third of a
+ * device's time.  A known launch time replaces the third of the launch, and the other two share the
+ * rest.  The assumption matters only with very few observations.  Two tasks that took equally long
+ * do not prove that a thousand times as much work costs nothing.
  */
 #define EVEN_PARTS 0.02
 #define KNOWN_RIDGE 1e-10
 /*
- * Relative to an observation, whose error is about a tenth: rates are believed to within their own
- * size, a launch to within 30 times what it is elsewhere, and three times the least ever seen.
+ * Weights relative to an observation, whose error is about a tenth.  Rates are believed to within
+ * their own size.  A launch is believed to within 30 times its value elsewhere, and to within three
+ * times the least time ever seen.
  */
 #define LEAN_RATE 1e-2
 #define LEAN_LAUNCH 1e-5
 #define LEAN_LEAST 0.03
 #define LEAN_SEEN 1e-2
 #define SEEN_TIMES 3.0
-#define INSERTION 3.0 /* of a neighbour into a heap, in results (measured: 7 to 15 ns against 4) */
-#define BELIEF_RIDGE 1e-2 /* the CPU's launch and a device's serial part: believed when seen */
-#define MOST_ROUNDS 8     /* of letting a column in; more is going in circles */
-#define LEAST_SLOPE 1e-10 /* below that it is rounding */
+/* insertion of a neighbor into a heap, in results (measured: 7 to 15 ns against 4) */
+#define INSERTION 3.0
+/*
+ * extra ridge on the CPU's launch and a device's serial term, which count only when the data show
+ * them
+ */
+#define BELIEF_RIDGE 1e-2
+#define MOST_ROUNDS 8     /* limit of the rounds that add a column; more would be a cycle */
+#define LEAST_SLOPE 1e-10 /* smaller slopes are rounding errors */
 
 /* The columns. */
 enum
@@ -69,18 +77,21 @@ hy_cost_terms(const HyShape *shape, bool cpu)
 	terms.work = queries * targets * dims;
 	if (shape->op == HY_OP_SPREAD)
 	{
-		/* an edge is a weight and an end; how many nodes and hops there are a shape does not say */
+		/*
+		 * an edge is a weight and an end node; the shape does not contain the number of nodes and
+		 * hops
+		 */
 		terms.bytes = (shape->resident ? 0 : 8 * targets) + 4 * queries * targets;
 		terms.serial = 0;
 		return terms;
 	}
-	/* rows that are assigned may lie there, centroids never do */
+	/* assigned rows may be resident, centroids never are */
 	terms.bytes = shape->op == HY_OP_ASSIGN && shape->resident ? 0 : 4 * queries * dims;
 	if (hy_op_has_k(shape->op))
 		terms.bytes += queries * 16 * k;
 	else
 		terms.bytes += queries * (shape->op == HY_OP_ASSIGN ? 4 : targets * 8);
-	/* a bit a dimension, and factors */
+	/* one bit per dimension, and factors */
 	if (shape->op == HY_OP_SCORE_CODES)
 		terms.bytes += targets * (dims / 8 + sizeof(HyCode));
 	else if (!shape->resident || shape->op == HY_OP_ASSIGN)
@@ -171,7 +182,7 @@ hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns)
 	theta[SERIAL] = fit.serial_ns;
 	for (i = 0; i < TERMS; i++)
 	{
-		/* what the coefficient would be if it were all there is */
+		/* the coefficient if this term were the only one */
 		double alone = sqrt(like->weight / like->information[place[i][i]]);
 		double size = theta[i] > LEAN_LEAST * alone ? theta[i] : LEAN_LEAST * alone;
 
@@ -206,7 +217,7 @@ hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coef
 		state = &cold;
 	}
 	usable = scaled(state, RIDGE, system, scale);
-	/* what each term would be if it were all there is, divided among them */
+	/* the coefficients if each term were the only one, divided among the terms */
 	even = sqrt(state->weight);
 	part[LAUNCH] = even / 3;
 	if (launch_ns > 0 && scale[LAUNCH] > 0)
@@ -246,10 +257,10 @@ hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms)
 int64_t
 hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 {
-	int64_t low = 0; /* it is not faster here, or nothing is that small */
+	int64_t low = 0; /* not faster here; 0: smaller numbers do not exist */
 	int64_t high = 1;
 
-	/* From above: what holds at a small size only is no break-even. */
+	/* Test the limit first: an advantage at small sizes only is no break-even. */
 	if (limit < 1 || !faster(arg, limit))
 		return -1;
 	while (high < limit / 2 && !faster(arg, high))
@@ -275,15 +286,16 @@ hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit)
 }
 
 /*
- * observe: count equal rows; of what was known along their own direction, and only there, a share
- * is forgotten.  z = A^-1 x, so that 1 / x'z is what was known along x and r'z what it foretold.
+ * observe: add count equal rows.  A share of the earlier information along their direction, and
+ * only there, is forgotten.  With z = A^-1 x, 1 / x'z is the information known along x, and r'z is
+ * the predicted answer.
  */
 static void
 observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window)
 {
 	double x[TERMS] = {1 / ns, terms.work / ns, terms.bytes / ns, terms.serial / ns};
 	double keep = count == 1 ? 1 - 1.0 / window : pow(1 - 1.0 / window, count);
-	/* as many as a window of such rows would have left */
+	/* as many rows as remain in the window */
 	double rows = window == 1 ? 1 : (1 - keep) * window;
 	double system[TERMS][TERMS];
 	double right[TERMS];
@@ -315,7 +327,7 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 	{
 		for (j = i; j < TERMS; j++)
 			state->information[place[i][j]] += (rows - known) * x[i] * x[j];
-		/* what rounding may do to a sum that is taken from itself */
+		/* rounding can make the difference negative */
 		if (state->information[place[i][i]] < 0)
 			state->information[place[i][i]] = 0;
 		state->response[i] += (rows - known * foretold) * x[i];
@@ -324,8 +336,8 @@ observe(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_
 }
 
 /*
- * scaled: the system with a diagonal of ones, and a little more on it; the columns that have ever
- * been seen, as bits.
+ * scaled: scale the system to a diagonal of ones plus ridge.  Returns the columns seen so far, as
+ * bits.
  */
 static int
 scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], double *scale)
@@ -353,7 +365,10 @@ scaled(const HyModelState *state, double ridge, double system[TERMS][TERMS], dou
 	return usable;
 }
 
-/* solve_subset: elimination over the chosen columns, the others being 0; false when it cannot. */
+/*
+ * solve_subset: Gaussian elimination over the chosen columns, with the others 0; false if it is
+ * singular.
+ */
 static bool
 solve_subset(double system[TERMS][TERMS], const double *right, int subset, double *x)
 {
@@ -376,7 +391,7 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 			m[i][j] = system[column[i]][column[j]];
 		m[i][n] = right[column[i]];
 	}
-	/* The system is symmetric and positive definite: no pivot has to be looked for. */
+	/* The system is symmetric and positive definite, so no pivoting is needed. */
 	for (i = 0; i < n; i++)
 	{
 		if (!(m[i][i] > KNOWN_RIDGE / 16))
@@ -401,10 +416,10 @@ solve_subset(double system[TERMS][TERMS], const double *right, int subset, doubl
 }
 
 /*
- * fit: the column that would improve the fit most is let in, and what then falls below 0 goes out
- * again, until none would improve it.  (C. L. Lawson, R. J. Hanson, "Solving Least Squares
- * Problems", 1974, chapter 23.)  Each round fits better than the one before, so that where rounding
- * keeps it from an end the last one will do.
+ * fit: add the column that would improve the fit most, remove columns whose coefficient falls below
+ * 0, and repeat until no column improves it.  (C. L. Lawson, R. J. Hanson, "Solving Least Squares
+ * Problems", 1974, chapter 23.)  Each round fits better than the one before.  So if rounding
+ * prevents termination, the last round is good enough.
  */
 static void
 fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
@@ -435,7 +450,7 @@ fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
 			}
 			for (i = 0; i < TERMS; i++)
 			{
-				/* written so that a NaN is below */
+				/* written so that a NaN counts as below 0 */
 				if ((inside >> i & 1) && !(x[i] > 0) && !(best[i] / (best[i] - x[i]) >= step))
 				{
 					step = best[i] / (best[i] - x[i]);
@@ -455,7 +470,7 @@ fit(double system[TERMS][TERMS], const double *right, int usable, double *best)
 	}
 }
 
-/* steepest: of the columns outside, the one whose growth improves the fit most; < 0: none would. */
+/* steepest: of the columns outside, the one whose growth improves the fit most; < 0: none does. */
 static int
 steepest(double system[TERMS][TERMS], const double *right, int outside, const double *x)
 {
@@ -481,7 +496,7 @@ steepest(double system[TERMS][TERMS], const double *right, int outside, const do
 	return found;
 }
 
-/* within: value, or the end that it lies beyond; a NaN is the low end. */
+/* within: value, limited to low .. high; a NaN becomes low. */
 static double
 within(double value, double low, double high)
 {

@@ -1,22 +1,23 @@
 /*
  * cost_model.h
- *		What a task takes on one side: T = a + b * work + c * bytes + d * serial, in ns, no
- *		coefficient below 0.
+ *		Time of a task on one side: T = a + b * work + c * bytes + d * serial, in ns.
  *
- * Serial is what more cores do not shorten.  On the CPU, which is one here, that is a cost a result
- * beside that of its dims, and in top-k what goes into a heap; on a device, while it has cores to
- * spare, the time of one row, however many there are.
+ * Serial is the part that more cores do not shorten.  The model treats the CPU as one core.  There,
+ * serial counts results, each of which has a cost besides that of its dims, and in top-k also the
+ * insertions into heaps.  On a device with spare cores it is the time of one row, however many rows
+ * there are.
  *
- * Fitted by recursive least squares on the relative error: a row is (1, work, bytes, serial) / T with the
- * answer 1, so that a microsecond's task has as much say as a second's.  The state is what the
- * method sums up (the information form), not the coefficients: states of several processes add up.
+ * The fit is recursive least squares on the relative error: a row is (1, work, bytes, serial) / T
+ * with the answer 1.  So a task of a microsecond has as much weight as one of a second.  The state
+ * holds the sums of the method (the information form) and not the coefficients, so the states of
+ * several processes can be added.
  *
- * Forgetting is directional: an observation takes the place of old information only along its own
- * direction, with the factor 1 - 1 / window.  (R. Kulhavy, "Restricted exponential forgetting in
- * real-time identification", Automatica 23, 1987.)  Ordinary forgetting would unlearn what the
- * launch costs while all tasks are large.
+ * Forgetting is directional: an observation replaces old information only along its own direction,
+ * with the factor 1 - 1 / window.  (R. Kulhavy, "Restricted exponential forgetting in real-time
+ * identification", Automatica 23, 1987.)  Ordinary forgetting would lose the launch cost while all
+ * tasks are large.
  *
- * Non-negativity is by active set, after Lawson and Hanson.
+ * No coefficient is below 0, which an active set ensures, after Lawson and Hanson.
  */
 #ifndef HY_COST_MODEL_H
 #define HY_COST_MODEL_H
@@ -26,7 +27,7 @@
 
 #include "dispatch/backend.h"
 
-/* HyCostTerms: what a task asks of a side; see hy_cost_terms. */
+/* HyCostTerms: the amounts of work, bytes and serial time of a task; see hy_cost_terms. */
 typedef struct HyCostTerms
 {
 	double work;
@@ -37,79 +38,81 @@ typedef struct HyCostTerms
 #define HY_COST_TERMS 4
 #define HY_COST_PRODUCTS (HY_COST_TERMS * (HY_COST_TERMS + 1) / 2)
 
-/* HyModelState: plain data with no pointer in it; all zero knows nothing. */
+/* HyModelState: the sums behind a fit; plain data without pointers; all zero is the empty state. */
 typedef struct HyModelState
 {
 	double information[HY_COST_PRODUCTS]; /* sum of x x', x = (1, work, bytes, serial) / T */
 	double response[HY_COST_TERMS];       /* sum of x */
-	double weight;                        /* observations it rests on; at most the window */
-	double first_ns;                      /* set aside, > 0 once there is one */
+	double weight;                        /* number of observations; at most the window */
+	double first_ns; /* the first observation, set aside; > 0 once there is one */
 	HyCostTerms first;
 } HyModelState;
 
 #define HY_MODEL_NUMBERS (sizeof(HyModelState) / sizeof(double))
 
-/* HyCoefficients: the fit of a state, each >= 0. */
+/* HyCoefficients: the fit of a state, each coefficient >= 0. */
 typedef struct HyCoefficients
 {
 	double launch_ns;
-	double work_ns; /* a unit of work */
+	double work_ns; /* per unit of work */
 	double byte_ns;
-	double serial_ns; /* the CPU: a result; a device: a dimension of a row */
+	double serial_ns; /* CPU: per result; device: per dimension of a row */
 } HyCoefficients;
 
 /*
- * hy_cost_terms: work is multiplications (queries x targets x dims; edges x seed sets for spread),
- * bytes what has to be moved to the device and back; a resident input stays where it is.  Serial is
- * results on the CPU (queries x targets, and three for each of the k (1 + ln (targets / k)) that are
- * expected to enter a query's heap), dims on a device, and 0 for spread.  Saturates.
+ * hy_cost_terms: the terms of a task of this shape.  Work is multiplications (queries x targets x
+ * dims; edges x seed sets for spread).  Bytes is the data to be moved to the device and back,
+ * without a resident input.  Serial is results on the CPU: queries x targets, plus three for each
+ * of the k (1 + ln (targets / k)) targets that are expected to enter a query's heap.  On a device
+ * it is dims, and for spread 0.
  */
 extern HyCostTerms hy_cost_terms(const HyShape *shape, bool cpu);
 
 /*
- * hy_model_learn: count observations of one shape that took ns each.  The first one ever is set
- * aside (cold start), whatever was merged in before; false when that was all.
+ * hy_model_learn: add count observations of one shape that took ns each.  The first observation
+ * ever is set aside (cold start), even after a merge.  Returns false when there was no other.
  */
 extern bool
 hy_model_learn(HyModelState *state, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
-/* hy_model_count: the same, setting nothing aside and forgetting nothing: what to hand on. */
+/* hy_model_count: the same without setting aside or forgetting; for a state that is passed on. */
 extern void hy_model_count(HyModelState *state, HyCostTerms terms, double ns, int32_t count);
 
 /*
- * hy_model_merge: adds what another state knows, no more of it than most observations' worth, and
- * leaves out its first observation.  A state that is not finite adds nothing.
+ * hy_model_merge: add the information of another state, scaled down to at most `most` observations
+ * and without its first observation.  A state that is not finite adds nothing.
  */
 extern void hy_model_merge(HyModelState *into, const HyModelState *from, double most);
 
-/* What a launch is believed to take until it has been seen, in ns; or one of these. */
-#define HY_LAUNCH_NONE 0.0     /* the CPU: time is in proportion to the task */
-#define HY_LAUNCH_UNKNOWN -1.0 /* each term is taken to have had an equal part in it */
+/* Launch time believed until one was seen, in ns, or one of these values. */
+#define HY_LAUNCH_NONE 0.0     /* the CPU: time is proportional to the task */
+#define HY_LAUNCH_UNKNOWN -1.0 /* all terms are assumed to have an equal part in the time */
 
 /*
- * hy_model_lean: makes the state lean on what like tasks on the same side were found to take, where
- * it knows nothing itself.  What a unit of work, a byte or a result takes is much the same for them,
- * so that is believed to within its own size; what a launch takes can be of another order, and is
- * hardly believed, but not to be many times launch_ns, where that is > 0.
+ * hy_model_lean: pull a state with little information towards the fit of similar tasks on the same
+ * side.  Times per unit of work, byte or result are similar for such tasks, so they are believed to
+ * within their own size.  A launch can differ by orders of magnitude, so its time is hardly
+ * believed.  If launch_ns > 0, however, the launch is believed not to be many times that.
  */
 extern void hy_model_lean(HyModelState *state, const HyModelState *like, double launch_ns);
 
 /*
- * hy_model_solve: the coefficients; false and all 0 with nothing to go by.  While there is only the
- * observation set aside, it speaks.  launch_ns matters where nothing tells the launch from the rest.
+ * hy_model_solve: compute the coefficients; false and all 0 with an empty state.  If the
+ * observation set aside is the only one, it is used.  launch_ns matters where the data cannot
+ * separate the launch from the other terms.
  */
 extern bool
 hy_model_solve(const HyModelState *state, double launch_ns, HyCoefficients *coefficients);
 
-/* hy_cost_predict: ns, at least 1 and finite. */
+/* hy_cost_predict: predicted time in ns, at least 1 and finite. */
 extern double hy_cost_predict(const HyCoefficients *coefficients, HyCostTerms terms);
 
-/* HyBatchTest: whether the second side is at least as fast with so many targets. */
+/* HyBatchTest: whether the second side is at least as fast with this many targets. */
 typedef bool (*HyBatchTest)(void *arg, int64_t targets);
 
 /*
- * hy_cost_break_even: the smallest number of targets from which on faster() holds, looked for by
- * doubling from 1 and then by bisection; -1 when it does not at limit.
+ * hy_cost_break_even: the smallest number of targets from which on faster() holds, found by
+ * doubling from 1 and then by bisection; -1 when it does not hold at limit.
  */
 extern int64_t hy_cost_break_even(HyBatchTest faster, void *arg, int64_t limit);
 

@@ -1,24 +1,26 @@
 /*
  * decide.c
- *		Which side a task goes to: the rules in their order, each with its reason.
+ *		Chooses the side of a task: the rules in their order, each with its reason.
  *
  *	1	force_cpu, execution = cpu			the CPU
- *	2	gpu, a name, prefer_*				what was asked for; skips 5, 8 and 9, and opens at once
+ *	2	gpu, a name, prefer_*				the side asked for; skips 5, 8 and 9, and opens at once
  *										(prefer_gpu waits after an open that failed, and after a turn
  *										on a device that never came)
  *	3	no device that this process can use	the CPU
  *	4	not in the device's capabilities	the CPU
- *	5	fewer items than the minimum		the CPU
+ *	5	fewer items than the minimum		the CPU (execution = split skips this rule)
  *	6	the breaker is open					the CPU
  *	7	more memory than the budget			in pieces, or the CPU where not even the smallest fits
  *	8	not open yet: ski rental; open: the cheapest side by history, with hysteresis
  *	9	exploration: sides without history first, then now and then another side (trials.h)
- *	10	split: device and CPU at once, where that is predicted to take 0.9 of the better one; where it
- *		is asked for, 0.95, since less is lost again by a prediction that errs by as much; in shares
- *		that the user fixed always, and instead of 9 while a side is without history
+ *	10	split: device and CPU at once if that is predicted to take at most 0.9 of the better side's time.
+ *		If the user asked for a split, at most 0.95, since a smaller gain is lost again to a prediction
+ *		error of that size; always with shares that the user fixed; and instead of 9 while a side is
+ *		without history
  *
- * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with what it is predicted to
- * take plus what is in flight there; without a prediction the one with the least in flight goes.
+ * Several devices: every able one (rules 3 to 7) takes part in 8 and 9 with its predicted time plus
+ * the work in flight there.  Without a prediction, the device with the least work in flight is
+ * taken.
  */
 #include "dispatch/executor_state.h"
 
@@ -28,7 +30,7 @@
 #include "dispatch/splitting.h"
 #include "dispatch/trials.h"
 
-#define MOST_PIECES 1024 /* smaller ones would be mostly starts */
+#define MOST_PIECES 1024 /* smaller pieces would spend most of their time starting */
 
 static void choose_cpu(HyChoice *choice, HyReason reason);
 static int32_t named_device(const HyExecutor *executor, int32_t after);
@@ -83,7 +85,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 		return;
 	}
 
-	/* The reason kept is that of the device that came furthest. */
+	/* The reason kept is that of the device that passed the most rules. */
 	while ((device = named_device(executor, device)) != 0)
 	{
 		if (!able(executor, device, task, shape, now, config->execution != HY_EXECUTION_AUTO,
@@ -119,10 +121,10 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	else if (config->execution == HY_EXECUTION_PREFER_GPU &&
 	         now < executor->member[found].taken_until_ns && cpu_able(executor, shape))
 		choose_cpu(choice, HY_REASON_COST);
-	/* What was said of memory last was said of the last device that was looked at. */
+	/* The memory figures are those of the device examined last; compute them for the candidate. */
 	if (choice->candidate != 0)
 		(void) fits_memory(executor, &executor->member[choice->candidate], shape, now, choice);
-	/* whoever wished for it: what is sent there now says whether the device is back */
+	/* Whoever chose the device: the task is the probe that shows whether the device works again. */
 	if (choice->device != 0 &&
 	    executor->member[choice->device].breakers[shape->op].state != HY_BREAKER_CLOSED)
 		choice->reason = HY_REASON_PROBE;
@@ -221,7 +223,7 @@ choose_cpu(HyChoice *choice, HyReason reason)
 	choice->reason = reason;
 }
 
-/* named_device: the next device after this one that the user's wish allows, 0 when there is none. */
+/* named_device: the next device after this one that the settings allow, 0 when there is none. */
 static int32_t
 named_device(const HyExecutor *executor, int32_t after)
 {
@@ -229,7 +231,7 @@ named_device(const HyExecutor *executor, int32_t after)
 
 	for (i = after + 1; i < executor->members; i++)
 	{
-		/* one that could not be had has no number, and still says why */
+		/* A plug-in that could not be loaded has no device number, but still gives its reason. */
 		if (hy_device_meant(executor, i))
 			return i;
 	}
@@ -243,8 +245,8 @@ may_be_meant(const HyConfig *config, const HyMember *member)
 }
 
 /*
- * goes_by: whether a device is the one called name.  Of a plug-in that could not be had only the
- * file's name is known, such as hybrid_cuda; what follows the last underscore stands for it.
+ * goes_by: whether a device has this name.  Of a plug-in that could not be loaded, only the file
+ * name is known, such as hybrid_cuda.  The part after the last underscore then counts as its name.
  */
 static bool
 goes_by(const HyMember *member, const char *name)
@@ -257,8 +259,8 @@ goes_by(const HyMember *member, const char *name)
 }
 
 /*
- * why_none: why no device can be had; that one is there and is left out says more than that a plug-in
- * has none.
+ * why_none: why no device can be used.  That a device exists but is left out says more than that a
+ * plug-in has none.
  */
 static const char *
 why_none(const HyExecutor *executor, const HyChoice *choice)
@@ -277,8 +279,9 @@ why_none(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * told_of: the device whose text choice->why is, where the decision tells about it: the settings ask for
- * a device, or a driver is there and failed.  On a machine without a card nobody else needs to know.
+ * told_of: the device whose text choice->why is, if the decision reports it: the settings ask for a
+ * device, or a driver exists and failed.  Otherwise NULL: on a machine without a card, that is
+ * normal.
  */
 static const HyMember *
 told_of(const HyExecutor *executor, const HyChoice *choice)
@@ -293,8 +296,8 @@ told_of(const HyExecutor *executor, const HyChoice *choice)
 }
 
 /*
- * able: rules 3 to 7 for one device.  When it is not, choice->reason becomes the rule that says
- * so, unless an earlier device came further.
+ * able: apply rules 3 to 7 to one device.  If it is not able, choice->reason becomes the rule that
+ * excludes it, unless an earlier device passed more rules.
  */
 static bool
 able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *shape, uint64_t now,
@@ -314,7 +317,7 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	}
 	else if (task != NULL && hy_task_check(task) != HY_OK)
 	{
-		/* The CPU will say so as well; a backend shall not be asked about nonsense. */
+		/* The CPU backend reports this too; a backend must not be asked about an invalid task. */
 		reason = HY_REASON_UNSUPPORTED;
 		why = "the task contradicts itself";
 	}
@@ -363,14 +366,14 @@ able(HyExecutor *executor, int32_t device, const HyTask *task, const HyShape *sh
 	}
 	else
 	{
-		/* the figures are of the device that the reason is about */
+		/* keep the figures of the device that the reason is about */
 		choice->bytes_required = required;
 		choice->bytes_available = available;
 	}
 	return false;
 }
 
-/* fits_memory: rule 7, whole or in pieces. */
+/* fits_memory: rule 7, for the whole task or in pieces. */
 static bool
 fits_memory(HyExecutor *executor, HyMember *member, const HyShape *shape, uint64_t now,
             HyChoice *choice)
@@ -402,11 +405,11 @@ cpu_able(const HyExecutor *executor, const HyShape *shape)
 	return cpu->backend->caps(cpu->device, shape).ok;
 }
 
-/* weigh: rules 8 and 9, the able devices against the CPU. */
+/* weigh: apply rules 8 and 9 to the able devices and the CPU. */
 static void
 weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices, HyChoice *choice)
 {
-	HySide sides[HY_MAX_DEVICES]; /* the CPU, then the devices that could have it at once */
+	HySide sides[HY_MAX_DEVICES]; /* the CPU, then the devices that are open or may be opened now */
 	HySide closed = {.device = 0};
 	const HySide *best;
 	const HySide *other;
@@ -430,7 +433,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 		if (member->device != NULL || may_open(member, now))
 		{
 			sides[count] = side;
-			/* the cheapest, a device without history last */
+			/* the cheapest; a device without history is never the best */
 			if (side.ns >= 0 && (best_device == 0 || side.ns < sides[best_device].ns))
 				best_device = count;
 			count++;
@@ -465,7 +468,7 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 			take(choice, other, HY_REASON_EXPLORATION);
 		return;
 	}
-	/* What is without history now has a hint against it, or waits for a smaller task. */
+	/* A remaining side without history has a hint against it, or waits for a smaller task. */
 	if (best_device == 0)
 	{
 		choice->candidate = sides[1].device;

@@ -1,14 +1,16 @@
 /*
  * device_run.c
- *		Tasks on devices: submit, ask, give up.
+ *		Tasks on devices: submit, poll, give up.
  *
- * A flight is one task on one device.  It is started, asked again and again whether it is over, and
- * meanwhile the caller may do other work, or have other flights.  Asking is also what feeds a device
- * whose tasks go in pieces, so whenever such a task has moved on it is asked again at once, as at the
- * start; where nothing moves, the waits between two polls grow.  A device that is told to stop may
- * need a moment; nobody waits for that.  What was promised of cancel (backend.h) makes it safe to
- * leave: the ticket stays with the member as a leftover, the device is busy until it is gone, and
- * one that keeps it for GRACE_NS is taken to hang.
+ * A flight is one task on one device.  It is started and then polled until it is over.  Between
+ * polls the caller may do other work or have other flights.  Polling also feeds a device whose
+ * tasks go in pieces.  So whenever such a task has progressed it is polled again immediately, as at
+ * the start.  While nothing progresses, the waits between polls grow.
+ *
+ * A device that is told to stop may need a moment, and the caller does not wait for that.  The
+ * contract of cancel (backend.h) makes it safe to leave.  The ticket stays with the member as a
+ * leftover, the device counts as busy until the leftover has ended, and one that keeps it for
+ * GRACE_NS is considered hung.
  */
 #include "dispatch/executor_state.h"
 
@@ -18,7 +20,7 @@
 #define SPINS 64 /* polls before the first wait: many tasks, or their pieces, end in microseconds */
 #define FIRST_WAIT_NS 20000
 #define LONGEST_WAIT_NS 1000000
-#define GRACE_NS UINT64_C(50000000) /* for a cancelled task to end */
+#define GRACE_NS UINT64_C(50000000) /* time for a canceled task to end */
 
 static bool wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task,
                           HyDeviceRun *run, int32_t *place);
@@ -102,12 +104,12 @@ hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFl
 	flight->step_ns = FIRST_WAIT_NS;
 	flight->run.started_ns = hy_now(executor);
 	st = member->backend->submit(member->device, task, &flight->ticket);
-	/* it may have closed itself while the task waited for its turn, however long that took */
+	/* it may have closed itself while the task waited for its turn */
 	if (st == HY_CONTEXT_LOST && hy_member_idle(member) && !hy_task_shape(task).resident)
 	{
 		hy_member_close(executor, member);
 		st = hy_member_open(executor, member, hy_now(executor));
-		/* opening is not the task's time */
+		/* opening does not count as the task's time */
 		flight->run.started_ns = hy_now(executor);
 		if (st == HY_OK)
 			st = member->backend->submit(member->device, task, &flight->ticket);
@@ -204,7 +206,7 @@ hy_member_settle_wait(HyExecutor *executor, HyMember *member)
 	}
 }
 
-/* wait_for_turn: a place on the device; false: *run says why there is none. */
+/* wait_for_turn: wait for a place on the device; false: *run has the reason. */
 static bool
 wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run,
               int32_t *place)
@@ -244,7 +246,7 @@ wait_for_turn(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	return true;
 }
 
-/* fly_on: polls; true while it goes on, else *status says how it ended. */
+/* fly_on: poll; true while the task runs, else *status is its outcome. */
 static bool
 fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 {
@@ -255,7 +257,7 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 	unsigned char truth;
 
 	*status = member->backend->poll(member->device, flight->ticket, &done, timings);
-	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	/* a byte other than 0 and 1 is not a valid bool and must not be read as one */
 	memcpy(&truth, &timings->may_skip, 1);
 	timings->may_skip = truth != 0;
 	if (*status != HY_OK || done)
@@ -281,7 +283,10 @@ fly_on(HyExecutor *executor, HyFlight *flight, HyStatus *status)
 	return false;
 }
 
-/* give_up: tells the device to stop, and looks once whether it has; returns status, or worse. */
+/*
+ * give_up: tell the device to stop, and check once whether it has.  Returns status, or a loss of
+ * the device.
+ */
 static HyStatus
 give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 {
@@ -300,14 +305,14 @@ give_up(HyExecutor *executor, HyFlight *flight, HyStatus status)
 			member->leftover[member->leftovers++] = flight->ticket;
 		return status;
 	}
-	/* It may have died of it; that is worth more than a timeout. */
+	/* The device may have failed because of it; that matters more than a timeout. */
 	if (status != HY_CANCELLED &&
 	    (st == HY_PROCESS_LOST || st == HY_DEVICE_GONE || st == HY_CONTEXT_LOST))
 		return st;
 	return status;
 }
 
-/* conclude: the flight ended so; true. */
+/* conclude: end the flight with this status; returns true. */
 static bool
 conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 {
@@ -315,7 +320,9 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 	HyMember *member = flight->member;
 
 	flight->flying = false;
-	/* A number out of range, or a cancel that nobody asked for, is the backend's mistake. */
+	/*
+	 * A status out of range, or a cancel that the caller did not request, is a bug of the backend.
+	 */
 	if ((int) status < 0 || (int) status >= HY_STATUS_COUNT ||
 	    (status == HY_CANCELLED && !hy_cancelled(flight->task->cancel)))
 		status = HY_BUG;
@@ -339,8 +346,8 @@ conclude(HyExecutor *executor, HyFlight *flight, HyStatus status)
 }
 
 /*
- * answer_in_range: whoever asked reads rows by the numbers in these answers, so a device that
- * makes them up must not get away with it.  That distances are right cannot be checked.
+ * answer_in_range: whether all row numbers in the answer are valid.  The caller reads rows by these
+ * numbers, so invented ones must be caught.  The distances cannot be checked.
  */
 static bool
 answer_in_range(const HyTask *task)
@@ -379,7 +386,7 @@ answer_in_range(const HyTask *task)
 	return true;
 }
 
-/* scores_in_range: the same of codes: nor may dead rows be named. */
+/* scores_in_range: the same for codes; dead rows are invalid too. */
 static bool
 scores_in_range(const HyScoreTask *score)
 {
@@ -404,7 +411,7 @@ scores_in_range(const HyScoreTask *score)
 	return true;
 }
 
-/* ask_leftovers: forgets those that have ended. */
+/* ask_leftovers: poll the leftovers and drop those that have ended. */
 static void
 ask_leftovers(HyMember *member)
 {
@@ -423,7 +430,7 @@ ask_leftovers(HyMember *member)
 	member->leftovers = kept;
 }
 
-/* queue_now: what time it is for all clients of the queue. */
+/* queue_now: the time on the clock that all clients of the queue share. */
 static uint64_t
 queue_now(const HyExecutor *executor)
 {

@@ -1,17 +1,17 @@
 /*
  * dispatcher.c
- *		hy_dispatch: decide, run, fall back, remember.
+ *		hy_dispatch: decide, run, fall back, record.
  *
- * Deciding is decide.c's, trying a device attempt.c's, cutting a task pieces.c's.
+ * decide.c decides, attempt.c tries a device, and pieces.c has a task cut.
  *
  * Nothing is kept of a failed attempt: the CPU computes every output again.  With a forced device
  * (gpu or a name) the device's status is returned instead.
  *
- * Device memory: nobody outside is handed a buffer, so a task with inputs in one is HY_INVALID here;
- * rows that stay on a device are resident.c's, which asks for them by name.
+ * Device memory: no buffer is handed out, so a task with inputs in a buffer is HY_INVALID here.
+ * Rows that stay on a device are handled by resident.c, which finds them by key.
  *
- * A call on the CPU reads the clock twice and allocates nothing; one like another before it costs a
- * look-up and a cache line (memo.h).
+ * A call on the CPU reads the clock twice and allocates nothing.  A call like an earlier one costs
+ * a look-up and a cache line (memo.h).
  */
 #include "dispatch/executor_state.h"
 
@@ -65,8 +65,8 @@ hy_dispatch(HyExecutor *executor, const HyTask *task, HyDecision *decision)
 }
 
 /*
- * recall: the memo that decides the task, NULL where there is none that still holds.
- * What is read here is what a shape is made of (hy_task_shape) and what check asks for.
+ * recall: the memo that decides the task, NULL if no valid one exists.
+ * It reads the fields that make up a shape (hy_task_shape), and those that check() examines.
  */
 static inline HyMemo *
 recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
@@ -103,7 +103,10 @@ recall(HyExecutor *executor, const HyTask *task, uint64_t now, int64_t *targets)
 	return memo;
 }
 
-/* ended_on_cpu: what a driver said of its devices is not why the CPU failed. */
+/*
+ * ended_on_cpu: set the status, and on failure drop the text of a driver: it is not why the CPU
+ * failed.
+ */
 static void
 ended_on_cpu(HyDecision *decision, HyStatus status)
 {
@@ -114,7 +117,7 @@ ended_on_cpu(HyDecision *decision, HyStatus status)
 	decision->failure.text[0] = '\0';
 }
 
-/* failed_here: the CPU did not answer a call that a memo had sent there. */
+/* failed_here: record that the CPU failed on a call that a memo had sent there. */
 static HyStatus
 failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint64_t start,
             HyStatus st, HyDecision *decision)
@@ -137,7 +140,7 @@ failed_here(HyExecutor *executor, const HyTask *task, const HyBrief *like, uint6
 	return st;
 }
 
-/* decide_and_run: the long way, with nothing to go by but the rules. */
+/* decide_and_run: the full path by the rules, without a memo. */
 static HyStatus
 decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecision *decision)
 {
@@ -150,7 +153,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 
 	if (executor->jotted > 0)
 		hy_memo_fold(executor, false);
-	/* The decision is written where it will stay; a copy costs as much as deciding. */
+	/* The decision is written directly to its final place; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
 	hy_decision_begin(executor, &shape, start, d);
@@ -159,7 +162,10 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	{
 		hy_gauge_look(executor);
 		hy_decide(executor, task, &shape, start, &choice);
-		/* Asking for the process id is a system call: only when a device would be touched. */
+		/*
+		 * Asking for the process id is a system call, so it is done only before a device is
+		 * touched.
+		 */
 		if (choice.device != 0 && hy_executor_foreign(executor))
 			hy_decide(executor, task, &shape, start, &choice);
 		hy_decision_describe(&choice, d);
@@ -192,7 +198,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		st = run_away(executor, task, &choice, d, &finished);
 		executor->patience_ns = 0;
 	}
-	/* not before: a split may turn out to be none */
+	/* not earlier: a split may turn out to have run on one side only */
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
 	if (st == HY_OK && choice.candidate != 0)
 		hy_route_note(executor, &shape, d->device, d->reason, d->fallback);
@@ -211,8 +217,9 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 }
 
 /*
- * check: what must hold before deciding.  That the task makes sense otherwise is asked for by
- * whoever first needs it, a device's rules or the CPU backend: it is the dearest of all questions.
+ * check: the conditions that must hold before deciding.  The full check of a task is the most
+ * expensive question of all, so it is left to the first that needs it: a device's rules or the CPU
+ * backend.
  */
 static HyStatus
 check(const HyTask *task, const HyShape *shape)
@@ -225,7 +232,7 @@ check(const HyTask *task, const HyShape *shape)
 	return HY_OK;
 }
 
-/* keep: the decision d as an event, and as the caller's. */
+/* keep: store the decision d as an event and for the caller. */
 static void
 keep(HyExecutor *executor, const HyDecision *d, HyDecision *decision)
 {
@@ -284,7 +291,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 		hy_member_excuse(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
-	/* of a name that is known something would be known */
+	/* a known name would have given a reason */
 	if (choice->why == NULL && decision->execution == HY_EXECUTION_NAMED)
 		snprintf(decision->failure.text, sizeof(decision->failure.text),
 		         "no backend is called \"%s\"", decision->named);
@@ -318,8 +325,9 @@ run_cpu(HyExecutor *executor, const HyTask *task, HyDecision *decision, uint64_t
 }
 
 /*
- * run_away: where the decision says: on one device, or in pieces.  What a device fails at the CPU
- * does, unless the user insists on the device; what is too much for it goes there in pieces.
+ * run_away: run the task where the decision says: on one device, or in pieces.  If a device fails,
+ * the CPU runs the task, unless the user forced the device.  A task too large for a device goes
+ * there in pieces.
  */
 static HyStatus
 run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDecision *decision,
@@ -334,7 +342,7 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 	if (hy_pieces_plan(executor, &decision->shape, choice, &plan))
 	{
 		st = hy_pieces_run(executor, task, &plan, decision, finished, &begun);
-		/* where it could not even begin, it is one task again */
+		/* if the job could not begin, the task is run whole */
 		if (begun)
 			return st;
 		if (choice->forced)

@@ -1,8 +1,8 @@
 /*
  * executor.c
- *		An executor's life, its devices and what the views see of them.
+ *		The life of an executor, its devices, and the views' access to them.
  *
- * The CPU is member 0, always open.  A device is opened when the dispatcher first needs it and
+ * The CPU is member 0, always open.  A device is opened when the dispatcher first needs it.  It
  * belongs to the process that created the executor: a fork inherits the structures but must not
  * touch a context, not even to close it.
  */
@@ -97,7 +97,9 @@ hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 
 	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
 		executor->generation++;
-	/* who was put off for want of a context need not wait when more may be open */
+	/*
+	 * a device that was delayed by the limit of contexts may be tried again when the limit changes
+	 */
 	for (i = 1; i < executor->members; i++)
 	{
 		if (executor->member[i].open_status == HY_QUOTA &&
@@ -200,7 +202,7 @@ hy_executor_look_again(HyExecutor *executor)
 			continue;
 		check_info(&info);
 		if (info.memory_total != member->info.memory_total)
-			member->cap_bytes = 0; /* which was learned of less, or more */
+			member->cap_bytes = 0; /* learned for another memory size */
 		member->info = info;
 		member->free_known = false;
 	}
@@ -216,7 +218,7 @@ hy_executor_close_devices(HyExecutor *executor)
 	for (i = 1; i < executor->members; i++)
 	{
 		hy_member_close(executor, &executor->member[i]);
-		/* one that was abandoned was not closed */
+		/* an abandoned device was not closed, but still gives its context back */
 		if (!hy_executor_foreign(executor))
 			hy_share_give_context(&executor->member[i]);
 	}
@@ -230,8 +232,8 @@ hy_executor_set_load(HyExecutor *executor, const HyLoad *load)
 	int32_t i;
 
 	/*
-	 * Before the first look nobody knows what history was made under; what came from other processes
-	 * was most likely made on a machine as busy as now.
+	 * Before the first report, the load during earlier observations is unknown.  Observations from
+	 * other processes were most likely made under the current load.
 	 */
 	if (executor->load.runnable <= 0)
 	{
@@ -268,7 +270,7 @@ hy_executor_device(const HyExecutor *executor, int32_t device, HyDeviceState *st
 	state->backend = member->name;
 	state->number = member->number;
 	state->info = member->info;
-	/* the CPU's instruction set is a setting */
+	/* the CPU's instruction set is a setting, so probe again */
 	if (device == 0)
 		member->backend->probe(0, &state->info);
 	state->open = member->device != NULL && !hy_member_idle(member);
@@ -314,7 +316,7 @@ hy_executor_caps(const HyExecutor *executor, int32_t device, const HyShape *shap
 const HyCounters *
 hy_executor_counters(const HyExecutor *executor, int32_t device, HyOp op)
 {
-	/* what was jotted down happened before: to the caller nothing changes */
+	/* Counting the logged calls only catches up: to the caller nothing changes. */
 	hy_memo_fold((HyExecutor *) executor, false);
 	return &executor->member[device].counters[op];
 }
@@ -358,7 +360,8 @@ hy_executor_forget(HyExecutor *executor)
 	memset(executor->routes, 0, sizeof(executor->routes));
 	executor->spent_ns = 0;
 	executor->regret_ns = 0;
-	executor->load_seen = executor->load.runnable; /* what comes is made under it */
+	/* new observations are made under the current load */
+	executor->load_seen = executor->load.runnable;
 	executor->events = 0;
 	executor->next_event = 0;
 	hy_tracker_reset(executor->tracker);
@@ -396,7 +399,10 @@ new_member(HyExecutor *executor, const char *name)
 	return member;
 }
 
-/* add_missing: a backend without a device, in its place; failure has only what may be shown. */
+/*
+ * add_missing: add a member for a backend without a device; failure contains only text that may be
+ * shown.
+ */
 static void
 add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bool absent)
 {
@@ -414,7 +420,9 @@ add_missing(HyExecutor *executor, const char *name, const HyFailure *failure, bo
 	tell(executor, member);
 }
 
-/* tell: say once in the log why a backend has no device, if that is a fault, or somebody asks for one. */
+/*
+ * tell: log once why a backend has no device, if that is a fault or the settings ask for a device.
+ */
 static void
 tell(HyExecutor *executor, HyMember *member)
 {
@@ -425,7 +433,7 @@ tell(HyExecutor *executor, HyMember *member)
 	member->told = true;
 }
 
-/* leave_silent: a device that was counted and does not say what it is. */
+/* leave_silent: latch off a device that was counted but does not answer the probe. */
 static void
 leave_silent(HyExecutor *executor, HyMember *member)
 {
@@ -445,13 +453,13 @@ leave_silent(HyExecutor *executor, HyMember *member)
 	       (int) member->number, why + strlen("it "));
 }
 
-/* check_info: nothing of what a backend says of its device may confuse whoever shows it. */
+/* check_info: make the data of a backend safe to show. */
 static void
 check_info(HyDeviceInfo *info)
 {
 	unsigned char truth;
 
-	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	/* a byte other than 0 and 1 is not a valid bool and must not be read as one */
 	memcpy(&truth, &info->virtual_time, 1);
 	info->virtual_time = truth != 0;
 	hy_clean_text(info->name, sizeof(info->name));

@@ -1,10 +1,11 @@
 /*
  * executor_state.h
- *		What an executor is made of; shared by the dispatcher's own files and its unit tests only.
+ *		The parts of an executor, for the dispatcher's own files and its unit tests only.
  *
- * executor.c owns its life and what the views see, decide.c chooses a side, gauge.c knows the load,
- * device_run.c runs a task on a device, attempt.c judges the device by it, pieces.c has a task cut,
- * dispatcher.c puts them together, record.c remembers, share.c tells others.
+ * executor.c manages the life of an executor and what the views see.  decide.c chooses a side,
+ * gauge.c measures the load, device_run.c runs a task on a device, attempt.c evaluates the outcome,
+ * pieces.c decides whether a task is cut, dispatcher.c combines these steps, record.c counts and
+ * logs calls, and share.c exchanges results with other processes.
  */
 #ifndef HY_EXECUTOR_STATE_H
 #define HY_EXECUTOR_STATE_H
@@ -20,100 +21,102 @@
 
 #define HY_ROUTES 512
 #define HY_NO_QUEUE (-2)
-#define HY_QUEUE_LOOK_NS 50000 /* between two looks at the queue */
+#define HY_QUEUE_LOOK_NS 50000 /* time between two polls of the queue */
 #define HY_MAX_FLIGHTS 16      /* on a device by one executor */
 #define HY_BATCH_KIND_BITS 5
 #define HY_EVENT_SLOTS (HY_EVENT_RING + 1)
 
-/* HyMember: a device of the executor, number 0 being the CPU. */
+/* HyMember: a device of the executor; number 0 is the CPU. */
 typedef struct HyMember
 {
-	const HyBackend *backend; /* NULL: a plug-in that could not be had */
+	const HyBackend *backend; /* NULL: a plug-in that could not be loaded */
 	HyDevice *device;         /* NULL: not open */
 	char name[HY_NAME_LENGTH];
-	int32_t number; /* the backend's own */
+	int32_t number; /* the backend's own number of the device */
 	HyDeviceInfo info;
-	uint64_t opened_limit;    /* HyConfig.memory_limit it was opened with */
-	bool latched;             /* never again in this process */
-	char why[HY_TEXT_LENGTH]; /* empty: usable */
-	int32_t native_code;      /* the backend's own number for it; 0: none */
-	bool absent;              /* there is none, and nothing is broken: a machine without a card */
-	bool told;                /* the log has said why */
+	uint64_t opened_limit;    /* HyConfig.memory_limit when it was opened */
+	bool latched;             /* not used again in this process */
+	char why[HY_TEXT_LENGTH]; /* why it cannot be used; empty: usable */
+	int32_t native_code;      /* the backend's own code for the reason; 0: none */
+	bool absent;              /* no device and nothing is broken: a machine without a card */
+	bool told;                /* the log has the reason */
 
-	/* Ski rental: what the CPU spent on tasks that this device could have taken when open. */
+	/* Ski rental: time the CPU spent on tasks that this device could have run if it were open. */
 	double rent_ns;
-	uint64_t open_after_ns; /* an open that failed is not tried again before this */
-	uint64_t open_wait_ns;  /* by how much it was last put off */
-	HyStatus open_status;   /* of the last open: a failure that is the same again is not logged */
-	HyFailure open_failure; /* of the last open that failed */
-	HyTablePlace place;     /* of the context, among those that the table counts */
+	uint64_t open_after_ns; /* no new attempt to open before this, after a failure */
+	uint64_t open_wait_ns;  /* delay after the last failed open */
+	HyStatus open_status;   /* status of the last open; an identical failure is not logged again */
+	HyFailure open_failure; /* failure of the last open that failed */
+	HyTablePlace place;     /* the context's place among those that the table counts */
 
-	HyQueueLoad queue; /* what waits or is in flight there, of everybody, when last looked at */
-	uint64_t
-		taken_ns; /* so long a turn was last waited for in vain, doubled each time; 0: it came */
-	uint64_t taken_until_ns; /* so long it is believed to take again */
+	/* tasks of all processes that waited or were in flight there at the last look */
+	HyQueueLoad queue;
+	/* last wait in vain for a turn, at least doubled by each repetition; 0: the last turn came */
+	uint64_t taken_ns;
+	uint64_t taken_until_ns; /* a turn is expected to take taken_ns until then */
 
-	/* Memory: what was free when last asked. */
+	/* Free memory at the last query. */
 	bool free_known;
 	uint64_t free_bytes;
 	uint64_t total_bytes;
 	uint64_t free_at_ns;
-	uint64_t held_bytes; /* of what is not free, so much is the asker's and to be counted as free */
-	uint64_t budget_bytes; /* what a task might take when that was last asked; 0: never */
-	uint64_t cap_bytes;    /* what was too much has left this behind (budget.c); 0: none */
+	uint64_t held_bytes;   /* bytes the asking bulk lane has in flight, to be counted as free */
+	uint64_t budget_bytes; /* the budget of a task at the last query; 0: never queried */
+	uint64_t cap_bytes;    /* cap after a task that did not fit (budget.c); 0: none */
 	uint64_t cap_step;
 	uint64_t cap_since_ns;
 
-	/* Rows that stay there (resident.c). */
+	/* Resident rows (resident.c). */
 	HyResidency *residency; /* NULL: nothing was asked for in this context */
 	HyResidencyCounts resident;
-	uint64_t send_after_ns; /* none is sent before, since the last was not taken */
-	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: nobody has asked yet */
-	int32_t left_alone;     /* units that stayed unused since the CPU would have been faster */
+	uint64_t send_after_ns; /* no unit is sent before this, after one that the device refused */
+	uint64_t unit_bytes;    /* hy_resident_unit_bytes; 0: never queried */
+	int32_t left_alone; /* times a unit stayed unused because the CPU was expected to be faster */
 
-	/* Tickets that were given up and have not ended yet. */
+	/* Tickets of tasks that were given up and have not ended yet. */
 	int32_t leftovers;
-	uint64_t left_ns; /* when the first of them was */
+	uint64_t left_ns; /* when the first of them was given up */
 	HyTicket leftover[HY_MAX_FLIGHTS];
 
 	HyBreaker breakers[HY_OP_COUNT];
 	HyCounters counters[HY_OP_COUNT];
 } HyMember;
 
-/* HyRoute: where the tasks of one class went lately; a direct-mapped table of hints. */
+/* HyRoute: where recent tasks of one class went; an entry of a direct-mapped table of hints. */
 typedef struct HyRoute
 {
 	uint32_t number; /* hy_shape_class, 0: empty */
-	bool on_device;  /* the side that hysteresis holds to */
-	bool refused;    /* the last try of a device ended on the CPU */
+	bool on_device;  /* the side that hysteresis favors */
+	bool refused;    /* the last attempt on a device ended on the CPU */
 } HyRoute;
 
-/* HyShare: what the table has been told. */
+/* HyShare: the state of the exchange with the shared table. */
 typedef struct HyShare
 {
 	HySharedTable *table; /* NULL: this executor shares nothing */
 	const HyShareHost *host;
 	uint64_t epoch;
 	uint64_t transitions;
-	uint64_t flushed_ns;     /* when, by the executor's clock */
-	uint64_t flushed_events; /* of HyExecutor.kept */
-	uint64_t models_ns;      /* when the models were flushed */
-	bool postponed;          /* there is something from before until_flush was set */
+	uint64_t flushed_ns;     /* time of the last flush by the executor's clock */
+	uint64_t flushed_events; /* HyExecutor.kept at the last flush */
+	uint64_t models_ns;      /* time of the last flush of the models */
+	bool postponed; /* some calls from before until_flush was last set are not flushed yet */
 	int32_t slot[HY_MAX_DEVICES];
-	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT]; /* that its breaker was not told of */
+	/* successes that the shared breaker was not told of yet */
+	int32_t successes[HY_MAX_DEVICES][HY_OP_COUNT];
 	HyCounters flushed[HY_MAX_DEVICES][HY_OP_COUNT];
 } HyShare;
 
 struct HyExecutor
 {
-	/* What a call on known ground touches lies together. */
+	/* The fields that a call decided by a memo touches, kept together for the cache. */
 	const HyClock *clock;
 	uint64_t generation;  /* stepped when a decision could turn out differently */
-	uint64_t fold_at_ns;  /* memo.h: when what was jotted down is taken in */
+	uint64_t fold_at_ns;  /* memo.h: time at which logged calls are folded in */
 	uint64_t flush_at_ns; /* share.h */
-	uint64_t kept;        /* events ever */
-	uint64_t forgotten;   /* times that history was */
-	int32_t jotted;       /* events that may not have been counted yet */
+	uint64_t kept;        /* events since the executor began */
+	uint64_t forgotten;   /* times that history was dropped */
+	int32_t jotted;       /* number of latest events that may include uncounted calls */
 	int32_t until_flush;  /* calls */
 	int32_t events;
 	int32_t next_event;
@@ -121,33 +124,35 @@ struct HyExecutor
 	HyBrief briefs[HY_EVENT_RING + 1];
 	uint8_t dirty_memo[HY_MEMOS];
 	int32_t dirty;
-	int32_t unsettled;              /* calls that memos have for history */
-	uint64_t settled_ns;            /* when it last took them in */
-	uint64_t noted;                 /* calls ever */
-	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's counts, when last looked at; [0] stays 0 */
+	int32_t unsettled;              /* calls held by memos that history does not have yet */
+	uint64_t settled_ns;            /* when history last took them in */
+	uint64_t noted;                 /* calls since the executor began */
+	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts at the last look; [0] stays 0 */
 
 	const HyAllocator *allocator;
 	HyLog log;
 	HyConfig config;
-	pid_t owner;  /* contexts do not survive fork */
-	bool foreign; /* this process is not the owner: devices are refused */
+	pid_t owner;  /* process that created the executor: contexts do not survive fork */
+	bool foreign; /* this process is not the owner, so devices are refused */
 	int32_t members;
 	HyMember member[HY_MAX_DEVICES];
 	HyTracker *tracker;
 	HyRoute routes[HY_ROUTES];
 	HyBatchSize batch_sizes[1 << HY_BATCH_KIND_BITS];
-	HyLoad load;      /* of the machine, as last told */
-	double load_seen; /* runnable processes a core while the CPU's history was made, on average */
-	bool cuts;        /* tasks may be cut into pieces: whoever runs pieces says so */
-	bool no_trials;   /* rule 9 is left out: who asks wants to know what is known */
-	bool queued;      /* tasks for devices go through the queue of seat */
-	uint64_t patience_ns; /* of the task at hand, for its turn; 0: as long as for its answer */
+	HyLoad load;      /* load of the machine at the last report */
+	double load_seen; /* average runnable processes per core while the CPU's history was recorded */
+	bool cuts;        /* tasks may be cut into pieces */
+	/* the periodic trials of rule 9 are off: the caller asks for the best known side */
+	bool no_trials;
+	bool queued; /* tasks for devices wait for their turn in the queue of seat */
+	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
+	uint64_t patience_ns;
 	HyQueueSeat seat;
-	HyLosses *losses; /* NULL: nobody asks */
-	double spent_ns;  /* by all calls */
-	double regret_ns; /* lost by exploring instead of taking the side predicted to be cheaper */
+	HyLosses *losses; /* NULL: losses are not recorded */
+	double spent_ns;  /* total time of all calls */
+	double regret_ns; /* time lost by exploring instead of using the side predicted to be cheaper */
 	HyShare share;
-	HyDecision event[HY_EVENT_SLOTS]; /* one more, for the call that is under way */
+	HyDecision event[HY_EVENT_SLOTS]; /* one extra slot for the call in progress */
 };
 
 static inline uint64_t
@@ -156,53 +161,59 @@ hy_now(const HyExecutor *executor)
 	return executor->clock->now(executor->clock->arg);
 }
 
-/* HyChoice: what decide.c makes of a task. */
+/* HyChoice: the decision of decide.c about a task. */
 typedef struct HyChoice HyChoice;
 
 struct HyChoice
 {
 	int32_t device;    /* where the task goes */
-	int32_t candidate; /* the device weighed against the CPU, 0: none */
+	int32_t candidate; /* the device compared with the CPU, 0: none */
 	HyReason reason;
 	bool forced;      /* no fallback: the user named the side */
-	HyStatus refusal; /* not HY_OK: the forced side is not able, nothing runs */
-	const char *why;  /* with a refusal, or when the device is not able; static or member's text */
-	const HyMember
-		*missed;   /* the device that the decision tells about, which cannot be used; NULL: none */
-	double cpu_ns; /* predictions, < 0: none */
+	HyStatus refusal; /* not HY_OK: the forced side is not able, and nothing runs */
+	const char *why; /* set with a refusal or when no device is able; static text or the member's */
+	const HyMember *missed; /* an unusable device that the decision reports; NULL: none */
+	double cpu_ns;          /* predictions, < 0: none */
 	double device_ns;
-	double instead_ns; /* when exploring: the prediction of the side not taken, < 0: none */
-	uint32_t devices;  /* bit d: device d could have it */
+	double instead_ns; /* when exploring: the prediction for the side not taken, < 0: none */
+	uint32_t devices;  /* bit d: device d is able */
 	bool chunked;      /* rule 7: only pieces of it fit the device */
 	bool split;        /* rule 10: worth running on device and CPU at once */
-	double share;      /* of a split task: the device's part, 0 .. 1 */
-	double split_ns;   /* predicted, < 0: none, or more than is of use */
-	uint32_t unable;   /* bit d: device d was looked at and cannot have it */
+	double share;      /* the device's part of a split task, 0 .. 1 */
+	double split_ns;   /* predicted, < 0: unknown, or too long to pay */
+	uint32_t unable;   /* bit d: device d was considered and is not able */
 	int32_t calm;      /* tasks of this kind until a trial may be due */
-	uint64_t holds_ns; /* until then, as far as the breakers go */
+	uint64_t holds_ns; /* time until which the breakers leave the decision valid */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 };
 
 /*
- * hy_decide: chooses a side at time now; changes nothing but the memo of free memory.  With task
- * NULL for any task of that shape, exact.
+ * hy_decide: choose a side at time now.  It changes only the cached memory figures of the devices.
+ * With task NULL, decides for any exact task of that shape.
  */
 extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64_t now,
                       HyChoice *choice);
 
 /*
- * hy_turn_limit: for how long the task at hand may wait for its turn.  Where it is the dispatcher's
- * own idea to use a device, as long as the CPU would take: then no wait costs more than twice that.
+ * hy_turn_limit: timeout in ns for the current task's wait for its turn.
+ * hy_turn_patience: set that timeout.  Where the dispatcher itself chose the device, it is the
+ * predicted CPU time, so that a wait in vain at most doubles the time of the call.  Else the task
+ * timeout applies.
  */
 extern uint64_t hy_turn_limit(const HyExecutor *executor);
 extern void hy_turn_patience(HyExecutor *executor, const HyChoice *choice);
 
-/* hy_turn_missed, hy_turn_came: after waiting so long in vain, or not. */
+/*
+ * hy_turn_missed: record that a turn did not come within waited_ns.
+ * hy_turn_came: record that a turn came.
+ */
 extern void hy_turn_missed(HyExecutor *executor, HyMember *member, uint64_t waited_ns);
 extern void hy_turn_came(HyMember *member);
 
-/* hy_left_out: whether the settings leave the device out; numbers are a backend's own. */
+/*
+ * hy_left_out: whether the settings exclude the device; they use the backend's own device numbers.
+ */
 static inline bool
 hy_left_out(const HyConfig *config, const HyMember *member)
 {
@@ -210,7 +221,7 @@ hy_left_out(const HyConfig *config, const HyMember *member)
 	       (member->number >= 64 || !(config->devices >> member->number & 1));
 }
 
-/* hy_device_asked: whether the settings ask for a device, and do not just allow one. */
+/* hy_device_asked: whether the settings request a device instead of only allowing one. */
 static inline bool
 hy_device_asked(const HyConfig *config)
 {
@@ -220,68 +231,82 @@ hy_device_asked(const HyConfig *config)
 	return config->execution != HY_EXECUTION_AUTO || config->devices != 0;
 }
 
-/* hy_gauge_look: what there is under way on each device now. */
+/*
+ * hy_gauge_look: update the tasks under way on each device.
+ * hy_gauge_queue: the tasks under way on one device now.
+ */
 extern void hy_gauge_look(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
-/* hy_gauge_less: whether less was under way on device than on the other. */
+/* hy_gauge_less: whether less work is under way on device than on other. */
 extern bool hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other);
 
-/* hy_gauge_ns: ns, what the task takes on an idle device, with the load there is; < 0 stays so. */
+/*
+ * hy_gauge_ns: time under the current load of a task that takes ns on an idle side; ns < 0 is
+ * returned as is.
+ */
 extern double
 hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double ns);
 
-/* hy_side_ns: what a side is predicted to take, with the load and what is in flight, < 0: unknown. */
+/* hy_side_ns: predicted time on a side, including load and work in flight; < 0: unknown. */
 extern double hy_side_ns(const HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_device_meant: whether the settings let this device have tasks. */
+/* hy_device_meant: whether the settings allow tasks on this device. */
 extern bool hy_device_meant(const HyExecutor *executor, int32_t device);
 
-/* hy_side_able: whether rules 3 to 7 let an exact task of this shape go to device. */
+/* hy_side_able: whether rules 3 to 7 allow an exact task of this shape on device. */
 extern bool hy_side_able(HyExecutor *executor, const HyShape *shape, uint64_t now, int32_t device);
 
-/* hy_side_fits: whether a task of this shape fits the budget of the device in one piece. */
+/* hy_side_fits: whether a task of this shape fits the memory budget of the device in one piece. */
 extern bool hy_side_fits(HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_side_can: the same, by rules 3, 4 and 7 only. */
+/* hy_side_can: as hy_side_able, but by rules 3, 4 and 7 only. */
 extern bool hy_side_can(HyExecutor *executor, const HyShape *shape, int32_t device);
 
-/* hy_decision_begin: a decision about shape, of which nothing is known; describe: what it was. */
+/*
+ * hy_decision_begin: initialize a decision about shape.
+ * hy_decision_describe: copy the choice into it.
+ */
 extern void hy_decision_begin(const HyExecutor *executor, const HyShape *shape, uint64_t now,
                               HyDecision *decision);
 extern void hy_decision_describe(const HyChoice *choice, HyDecision *decision);
 
-/* hy_route_note: the task went to this device for this reason, and from there to the CPU. */
+/*
+ * hy_route_note: record that a task went to device for this reason, and with fallback on to the
+ * CPU.
+ */
 extern void hy_route_note(HyExecutor *executor, const HyShape *shape, int32_t device,
                           HyReason reason, bool fallback);
 
-/* hy_executor_foreign: whether this process is a fork of the owner; logs it once. */
+/* hy_executor_foreign: whether this process is a fork of the owner; logs that once. */
 extern bool hy_executor_foreign(HyExecutor *executor);
 
 /*
- * hy_member_open, hy_member_close: the device's context; opening logs, and notes failures.
- * hy_member_idle: whether it is open as far as the executor knows, and has closed itself.
+ * hy_member_open, hy_member_close: open or close the device's context.  Both log, and open records
+ * its failures.
+ * hy_member_idle: whether the executor believes the device is open but it has closed itself.
  */
 extern HyStatus hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_close(HyExecutor *executor, HyMember *member);
 extern bool hy_member_idle(const HyMember *member);
 
 /*
- * hy_member_latch: the device (with all, every device of its backend) is not used again in this
- * process; what completes "device 1 (cuda 0) ...".  abandon: closing it might block, so leave it.
+ * hy_member_latch: never use the device again in this process; with all, every device of its
+ * backend.  The log line is "device 1 (cuda 0) ", followed by what.  abandon: do not close the
+ * device, since that might block.
  */
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
 
-/* hy_member_excuse: why there is no such device, as an event has it. */
+/* hy_member_excuse: why the device cannot be used, in the form that an event stores. */
 extern void hy_member_excuse(const HyMember *member, HyFailure *failure);
 
-/* hy_member_heed: a device that the process has lost is latched from the start. */
+/* hy_member_heed: latch a device off that the process lost earlier. */
 extern void hy_member_heed(const HyExecutor *executor, HyMember *member);
 
 /*
- * hy_rent_pay: what the CPU took while the device stayed closed.  Where the device's time is known
- * (it was open before), only the difference would have been saved.
+ * hy_rent_pay: add the CPU time of a task to the ski rental of a device that stayed closed.  If the
+ * device's time is known (it was open before), only the difference counts as lost.
  */
 extern void hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
 
@@ -290,49 +315,52 @@ typedef struct HyDeviceRun
 {
 	HyStatus status;
 	HyTimings timings;
-	HyFailure failure;    /* when status is not HY_OK */
+	HyFailure failure;    /* set when status is not HY_OK */
 	uint64_t started_ns;  /* by the executor's clock */
 	uint64_t finished_ns; /* 0 unless status is HY_OK */
-	bool shared;          /* behind tasks of others: its time is not its own */
+	bool shared;          /* it ran behind tasks of other clients, so its time is not its own */
 } HyDeviceRun;
 
 /*
- * hy_member_budget: bytes that what is in flight on the device may take together; refused: so much
- * was too much; fitted: so much was not.
+ * hy_member_budget: bytes that all tasks in flight on the device may use together.
+ * hy_member_refused: record that a task of this many bytes did not fit.
+ * hy_member_fitted: record that a task of this many bytes fitted.
  */
 extern uint64_t hy_member_budget(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_refused(HyMember *member, uint64_t bytes, uint64_t now);
 extern void hy_member_fitted(HyMember *member, uint64_t bytes);
 
 /*
- * hy_member_room: the same for units of rows that stay there: half of what is this process's to take.
- * hy_member_yield: units beyond that give way.  hy_member_forget: the context goes, and all with it.
+ * hy_member_room: bytes that resident units may use: half of what this process may take.
+ * hy_member_yield: evict units beyond that.
+ * hy_member_forget: drop all units because the context is going away.
  */
 extern uint64_t hy_member_room(HyExecutor *executor, HyMember *member, uint64_t now);
 extern void hy_member_yield(HyExecutor *executor, HyMember *member);
 extern void hy_member_forget(HyMember *member);
 
 /*
- * hy_attempt_begin: a task of op is about to go to the device: the breaker, and an open context;
- * false: *run says why not, and the attempt, if it was one, is counted and judged; but the loss of
- * the process is the caller's to judge, who knows what else is in flight and must end first.
- * hy_attempt_judge: what its outcome says of the device.
+ * hy_attempt_begin: prepare a task of op for the device: ask the breaker, and open the context.  If
+ * it returns false, *run has the reason, and an attempt that took place was counted and evaluated.
+ * The exception is HY_PROCESS_LOST: the caller evaluates it, because only the caller knows which
+ * other tasks are in flight and must end first.
+ * hy_attempt_judge: report an outcome to the breaker, and latch devices that it shows to be lost.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
 extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /*
- * hy_attempt_run: a whole task on decision->device, with the one retry that a lost context is worth;
- * counted and recorded.
+ * hy_attempt_run: run a whole task on decision->device, with one retry after a lost context; counts
+ * and records it.
  */
 extern HyStatus
 hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, HyDeviceRun *run);
 
-/* hy_pieces_plan: whether a task had better be cut, and over whom. */
+/* hy_pieces_plan: whether a task should be cut; *plan says which devices take part. */
 extern bool hy_pieces_plan(const HyExecutor *executor, const HyShape *shape, const HyChoice *choice,
                            HyBulkPlan *plan);
 
-/* hy_pieces_run: where not even *begun is true, nothing was tried, and nothing counted. */
+/* hy_pieces_run: run a task in pieces.  If *begun is false, nothing was tried or counted. */
 extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
                               HyDecision *decision, uint64_t *finished, bool *begun);
 
@@ -340,62 +368,75 @@ extern HyStatus hy_pieces_run(HyExecutor *executor, const HyTask *task, const Hy
 typedef struct HyFlight
 {
 	HyMember *member;
-	const HyTask *task; /* outlives it, as its inputs and outputs do */
+	const HyTask *task; /* outlives the flight, as its inputs and outputs do */
 	HyTicket ticket;
 	bool flying;
-	HyDeviceRun run; /* complete when it flies no more */
+	HyDeviceRun run; /* complete once flying is false */
 	uint64_t limit_ns;
-	/* where the device does not say how long it will take, asking starts anew whenever it moves on */
-	uint64_t moved_ns; /* HyTimings.total_ns, when last asked */
+	/*
+	 * For a device that does not predict its remaining time: whenever the task progresses, polling
+	 * starts again at the short interval.
+	 */
+	uint64_t moved_ns; /* HyTimings.total_ns at the last poll */
 	uint64_t step_ns;  /* the next wait */
-	int spins;         /* polls without one */
+	int spins;         /* polls since the last progress */
 } HyFlight;
 
 /*
- * hy_flight_start: submits to an open device, which is opened again where it has closed itself since
- * it was; may be over at once, when submit fails.
+ * hy_flight_start: submit to an open device.  A device that has closed itself meanwhile is opened
+ * again, except for a resident task.  The flight is over at once when submit fails.
  */
 extern void
 hy_flight_start(HyExecutor *executor, HyMember *member, const HyTask *task, HyFlight *flight);
 
-/* hy_flight_over: asks the device; cancels when asked to or when the time is up. */
+/*
+ * hy_flight_over: poll the device, and whether the flight is over.  It cancels the task on request
+ * or when its time is up.
+ */
 extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 
-/* hy_flight_stop: ends it as HY_CANCELLED, or as the loss of the device that this brought out. */
+/* hy_flight_stop: cancel the flight; its status becomes HY_CANCELLED. */
 extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
 
-/* hy_flight_patience: ns for which asking again is of no use; 0: ask at once. */
+/* hy_flight_patience: ns during which polling again is useless; 0: poll at once. */
 extern uint64_t hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip);
 
-/* hy_wait: skips ns, or sleeps for at most that and at most a millisecond. */
+/* hy_wait: skip ns, or sleep for at most ns and at most a millisecond. */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);
 
-/* hy_device_run: one flight from its start to its end. */
+/* hy_device_run: one flight from start to end, including the wait for its turn. */
 extern void
 hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDeviceRun *run);
 
 /*
- * hy_device_ask: a place in the queue for a task of about ns on this device; HY_NO_QUEUE where the
- * executor has none, -1 where the queue is full.
+ * hy_device_ask: request a place in the queue for a task of about ns on this device.  Returns
+ * HY_NO_QUEUE when the executor has no queue, and -1 when the queue is full.
  */
 extern int32_t hy_device_ask(HyExecutor *executor, const HyMember *member, double ns, bool whole);
 
-/* hy_device_granted: whether it may be submitted now; hy_device_leave: it has ended. */
+/*
+ * hy_device_granted: whether the task may be submitted now.
+ * hy_device_shared: whether tasks of other clients were in flight when the place was granted.
+ */
 extern bool hy_device_granted(HyExecutor *executor, int32_t place);
 extern bool hy_device_shared(const HyExecutor *executor, int32_t place);
 
-/* hy_device_quantum: how long a piece should last for the others' sake, 0: there are none. */
+/*
+ * hy_device_quantum: how long a piece should last so that others get their turn; 0: no others.
+ * hy_device_leave: give the place back because the task has ended.
+ */
 extern double hy_device_quantum(const HyExecutor *executor, int32_t device);
 extern void hy_device_leave(HyExecutor *executor, int32_t place);
 
 /*
- * hy_member_settle: whether nothing that was given up is still under way on an open device.  A
- * device that has not let go for too long is latched off.  _wait: gives it that time, latches not.
+ * hy_member_settle: whether no task that was given up is still under way on an open device.  A
+ * device that keeps such a task for too long is latched off.
+ * hy_member_settle_wait: wait that long for it, and latch nothing off.
  */
 extern bool hy_member_settle(HyExecutor *executor, HyMember *member);
 extern bool hy_member_settle_wait(HyExecutor *executor, HyMember *member);
 
-/* hy_event_step: the next event was written, full or brief. */
+/* hy_event_step: advance the ring after an event, full or brief, was written. */
 static inline void
 hy_event_step(HyExecutor *executor)
 {
@@ -406,7 +447,9 @@ hy_event_step(HyExecutor *executor)
 		executor->events++;
 }
 
-/* hy_generation_check: memos see what has changed in history. */
+/*
+ * hy_generation_check: copy the tracker's change counts, so that memos notice changes in history.
+ */
 static inline void
 hy_generation_check(HyExecutor *executor)
 {
@@ -414,7 +457,7 @@ hy_generation_check(HyExecutor *executor)
 	executor->moved[HY_WATCH_MOVES] = hy_tracker_generation(executor->tracker);
 }
 
-/* hy_memo_holds: whether a memo speaks of so many queries and targets, and is still to be believed. */
+/* hy_memo_holds: whether a memo covers this many queries and targets, and is still valid. */
 static inline bool
 hy_memo_holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int64_t queries,
               int64_t targets)
@@ -424,7 +467,9 @@ hy_memo_holds(const HyExecutor *executor, const HyMemo *memo, uint64_t now, int6
 	       memo->like.queries == queries && memo->low <= targets && targets <= memo->high;
 }
 
-/* hy_load_seen: count observations of the CPU enter history, made under the load there is now. */
+/*
+ * hy_load_seen: record that count observations of the CPU entered history under the current load.
+ */
 static inline void
 hy_load_seen(HyExecutor *executor, int32_t count)
 {
@@ -436,13 +481,17 @@ hy_load_seen(HyExecutor *executor, int32_t count)
 		executor->load_seen = executor->load.runnable;
 }
 
-/* hy_event_slot: where the next event is written; hy_event_keep: it is, the oldest gives way. */
+/*
+ * hy_event_slot: where the next event is written.
+ * hy_event_keep: keep the event written there; the oldest one is dropped.
+ */
 extern HyDecision *hy_event_slot(HyExecutor *executor);
 extern void hy_event_keep(HyExecutor *executor);
 
 /*
- * hy_record_tick: a call ended now; the only thing a call pays for the table when none is due.
- * hy_record_flush is the rest of it.
+ * hy_record_tick: note that a call ended at now.  It is the only cost of the shared table to a call
+ * that has nothing to flush.
+ * hy_record_flush: flush if it is due.
  */
 extern void hy_record_flush(HyExecutor *executor, uint64_t now);
 
@@ -454,8 +503,9 @@ hy_record_tick(HyExecutor *executor, uint64_t now)
 }
 
 /*
- * The member's breaker of op, and the table's where it is shared: as hy_breaker_allow, _record and
- * _abandon.  hy_share_allow is false also when another process has the one probe.
+ * hy_share_allow, hy_share_record, hy_share_abandon: as hy_breaker_allow, hy_breaker_record and
+ * hy_breaker_abandon, for the member's breaker of op and, where it is shared, the table's.
+ * hy_share_allow is false also when another process runs the one probe.
  */
 extern bool hy_share_allow(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now);
 extern bool
@@ -463,36 +513,43 @@ hy_share_record(HyExecutor *executor, HyMember *member, HyOp op, uint64_t now, b
 extern void hy_share_abandon(HyExecutor *executor, HyMember *member, HyOp op);
 
 /*
- * hy_share_take_context: false where hybrid.gpu_max_contexts are open; give: it is closed.
- * hy_share_contexts: how many are open on the device over all processes of the table, the member's
- * own among them even when it is not open yet; 1 where nothing is shared.
+ * hy_share_take_context: count one more context; false when hybrid.gpu_max_contexts are open.
+ * hy_share_give_context: the context is closed.
+ * hy_share_contexts: number of open contexts on the device over all processes of the table.  It
+ * includes the member's own even before that is open.  1 when nothing is shared.
  */
 extern bool hy_share_take_context(HyExecutor *executor, HyMember *member);
 extern void hy_share_give_context(HyMember *member);
 extern uint64_t hy_share_contexts(const HyExecutor *executor, const HyMember *member);
 
-/* hy_share_reset: the table forgets; the executor has. */
+/* hy_share_reset: reset the table, after hy_executor_forget. */
 extern void hy_share_reset(HyExecutor *executor);
 
-/* hy_executor_forget: counters, events, history, breakers, of this process. */
+/* hy_executor_forget: clear counters, events, history and breakers of this process. */
 extern void hy_executor_forget(HyExecutor *executor);
 
-/* hy_count_attempt: an attempt on a device ended with status. */
+/* hy_count_attempt: count an attempt that ended with status. */
 extern void hy_count_attempt(HyCounters *counters, HyStatus status);
 
-/* hy_count_fallback: a task was given up to the CPU, since its last attempt here ended with status. */
+/*
+ * hy_count_fallback: count a task given up to the CPU after its last attempt here ended with
+ * status.
+ */
 extern void hy_count_fallback(HyCounters *counters, HyStatus status);
 
-/* hy_count_call: a task of so many items was finished in ns. */
+/* hy_count_call: count a task of this many items that took ns. */
 extern void hy_count_call(HyCounters *counters, int64_t items, uint64_t ns);
 
-/* hy_set_text: a copy cut to size, cleaned; text may be a longer sentence than the views have room for. */
+/* hy_set_text: copy text, cut to size and cleaned. */
 extern void hy_set_text(char *target, size_t size, const char *text);
 
-/* hy_clean_text: ends it, and makes printable ASCII of what a backend or the system wrote. */
+/*
+ * hy_clean_text: terminate a text from a backend or the system, and replace all but printable
+ * ASCII.
+ */
 extern void hy_clean_text(char *text, size_t size);
 
-/* hy_log: one line, printf-style. */
+/* hy_log: write one line to the log, printf-style. */
 extern void
 hy_log(const HyExecutor *executor, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

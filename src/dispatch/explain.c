@@ -1,6 +1,6 @@
 /*
  * explain.c
- *		What would be decided, and what is known: see explain.h.
+ *		Decisions without running them, and the history behind them: see explain.h.
  */
 #include "dispatch/explain.h"
 
@@ -49,7 +49,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		HyForecast forecast = hy_tracker_forecast(executor->tracker, shape, d);
 		HySideCost *cost;
 
-		/* what there is none of costs nothing, but for one that was asked for */
+		/* a backend without a device has no cost, but is listed if it was asked for */
 		if (member->backend == NULL && d != decision->device)
 			continue;
 		cost = &costs[(*count)++];
@@ -133,7 +133,7 @@ is_sane(const HyShape *shape)
 	       is_addressable(shape->queries, shape->targets, sizeof(double));
 }
 
-/* is_addressable: whether an array of rows x columns elements of size bytes can be had by anybody. */
+/* is_addressable: whether an array of rows x columns elements of size bytes can exist. */
 static bool
 is_addressable(int64_t rows, int64_t columns, int64_t size)
 {

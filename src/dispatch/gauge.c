@@ -1,23 +1,23 @@
 /*
  * gauge.c
- *		The load gauge: what is going on elsewhere, and what it adds to a prediction.
+ *		The load gauge: the load from other tasks, and the time it adds to a prediction.
  *
- * A law says what a task takes on a side that is idle.  On top of that come
+ * A law predicts the time of a task on an idle side.  The load adds
  *
- *		on the CPU		the factor by which more processes want a core than while history was made;
- *		on a device		the tasks that wait or are in flight there, of everybody in the queue, those
- *						of which nobody could say how long they take counted as long as this one;
- *						and where memory is so scarce that the task has to go in pieces, what
- *						starting all of them costs.
+ *		on the CPU		the ratio of processes per core now to those while history was recorded;
+ *		on a device		the tasks of all clients that wait or are in flight there.  Tasks without a
+ *						prediction count as long as this one.  If memory is so scarce that the task
+ *						has to go in pieces, the cost of starting all of them is added.
  *
- * And for how long a turn on a device is worth waiting for, and what one that never came says.
+ * The gauge also says how long to wait for a turn on a device, and what a turn that never came
+ * means.
  */
 #include "dispatch/executor_state.h"
 
 #include "dispatch/slice.h"
 
 #define LEAST_PATIENCE_NS UINT64_C(100000)
-#define BLIND_PATIENCE_NS UINT64_C(10000000) /* where nobody knows what the CPU would take */
+#define BLIND_PATIENCE_NS UINT64_C(10000000) /* used when the CPU time is not known */
 #define LEAST_TAKEN_NS UINT64_C(1000000)
 #define MOST_TAKEN_NS UINT64_C(10000000000)
 
@@ -41,10 +41,10 @@ hy_gauge_queue(const HyExecutor *executor, int32_t device)
 
 	if (executor->queued)
 		load = hy_queue_load(&executor->seat, device);
-	/* what was given up has left the queue, and keeps the device busy all the same */
+	/* a task that was given up has left the queue but still keeps the device busy */
 	load.tasks += member->leftovers;
 	load.unknown += member->leftovers;
-	/* who waited in vain just now would wait in vain again, whatever the tasks there promise */
+	/* after a recent wait in vain, another is expected to be in vain whatever the queue predicts */
 	if (member->taken_until_ns > 0 && load.ns < (double) member->taken_ns &&
 	    hy_now(executor) < member->taken_until_ns)
 		load.ns = (double) member->taken_ns;
@@ -98,7 +98,7 @@ hy_gauge_less(const HyExecutor *executor, int32_t device, int32_t other)
 	const HyQueueLoad *a = &executor->member[device].queue;
 	const HyQueueLoad *b = &executor->member[other].queue;
 
-	/* what takes nobody knows how long may take long */
+	/* tasks of unknown time may be long */
 	return a->unknown != b->unknown ? a->unknown < b->unknown : a->ns < b->ns;
 }
 
@@ -116,7 +116,10 @@ hy_gauge_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, do
 	return ns + member->queue.ns + member->queue.unknown * ns;
 }
 
-/* in_pieces_ns: whole_ns, or where that does not fit the budget what the pieces take one by one. */
+/*
+ * in_pieces_ns: whole_ns, or if the task does not fit the budget the time of its pieces in
+ * sequence.
+ */
 static double
 in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *shape,
              double whole_ns)
@@ -132,7 +135,7 @@ in_pieces_ns(const HyExecutor *executor, const HyMember *member, const HyShape *
 	pieces = (double) member->backend->estimate(member->device, shape).device_bytes / available;
 	if (pieces <= 1)
 		return whole_ns;
-	/* as many as may be in flight share the budget */
+	/* the pieces in flight share the budget */
 	pieces *= executor->config.queue_depth > 1 ? executor->config.queue_depth : 1;
 	if (pieces > (double) extent)
 		pieces = (double) extent;

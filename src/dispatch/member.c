@@ -1,6 +1,6 @@
 /*
  * member.c
- *		A device of an executor: its context opened and closed, and what is lost for the process.
+ *		A device of an executor: opens and closes its context, and records its loss for the process.
  */
 #include "dispatch/executor_state.h"
 
@@ -32,7 +32,9 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 		return HY_OK;
 	}
 	member->device = NULL;
-	/* Another session's context may be closed at any time. */
+	/*
+	 * Another session may close its context at any time, so the delay does not grow after HY_QUOTA.
+	 */
 	if (member->open_wait_ns == 0 || st == HY_QUOTA)
 		member->open_wait_ns = OPEN_RETRY_FIRST_NS;
 	else if (member->open_wait_ns < OPEN_RETRY_LAST_NS / 2)
@@ -40,7 +42,7 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	else
 		member->open_wait_ns = OPEN_RETRY_LAST_NS;
 	member->open_after_ns = now + member->open_wait_ns;
-	/* The same again is no news. */
+	/* Do not log the same failure again. */
 	if (st != member->open_status || strcmp(before.text, member->open_failure.text) != 0)
 		hy_log(executor, "device %d (%s %d) could not be opened: %s%s%s",
 		       (int) (member - executor->member), member->name, (int) member->number,
@@ -82,7 +84,7 @@ hy_member_idle(const HyMember *member)
 	if (member->device == NULL || member->backend->idle == NULL)
 		return false;
 	idle = member->backend->idle(member->device);
-	/* a byte that is neither false nor true is no bool, and must not be read as one */
+	/* a byte other than 0 and 1 is not a valid bool and must not be read as one */
 	memcpy(&truth, &idle, 1);
 	return truth != 0;
 }
@@ -142,13 +144,15 @@ hy_member_heed(const HyExecutor *executor, HyMember *member)
 	}
 }
 
-/* open_context: the device opened, if there may be one more context; else open_failure says why not. */
+/*
+ * open_context: open the device if the limit of contexts allows; else open_failure has the reason.
+ */
 static HyStatus
 open_context(HyExecutor *executor, HyMember *member)
 {
 	HyLimits limits = {.memory = executor->config.memory_limit};
 	HyFailure *failure = &member->open_failure;
-	/* one that hung and was left open keeps its place */
+	/* a context that hung and was left open keeps its place */
 	bool counted = member->place.word != NULL;
 	HyStatus st;
 
@@ -163,7 +167,7 @@ open_context(HyExecutor *executor, HyMember *member)
 	limits.place = member->place.word;
 	member->device = NULL;
 	st = member->backend->open(member->number, &limits, &member->device);
-	/* it says that it opened, and hands out nothing that could be closed */
+	/* it reports success but returns no device to close */
 	if (st == HY_OK && member->device == NULL)
 		st = HY_BUG;
 	if (st == HY_OK)
@@ -175,7 +179,10 @@ open_context(HyExecutor *executor, HyMember *member)
 	return st;
 }
 
-/* note_loss: number -1: all devices of the backend.  Where there is no room one stands for all. */
+/*
+ * note_loss: record a loss; number -1: all devices of the backend.  When the list is full, an entry
+ * of the same backend is extended to all its devices.
+ */
 static void
 note_loss(HyExecutor *executor, const char *backend, int32_t number, const char *why)
 {

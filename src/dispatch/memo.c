@@ -1,6 +1,6 @@
 /*
  * memo.c
- *		Decisions that hold for a while, and the calls they decided: see memo.h.
+ *		Decisions that stay valid for a while, and the calls they decided: see memo.h.
  */
 #include "dispatch/memo.h"
 
@@ -10,9 +10,10 @@
 
 #define CLIP_FLOOR_NS 100 /* as in tracker.c */
 
-#define FAR 2.0 /* a device that takes so many times as long is not overtaken unnoticed */
+/* a device this many times slower is not expected to overtake without a leap */
+#define FAR 2.0
 
-/* End: what is decided and expected at one end of a memo's targets. */
+/* End: the decision and the expected time at one end of a memo's targets. */
 typedef struct End
 {
 	int64_t targets;
@@ -45,7 +46,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	int32_t left;
 	int32_t d;
 
-	/* Memory is asked for time and again. */
+	/* The memory budget changes all the time, so such a decision is not kept. */
 	if (choice->device != 0 || choice->reason == HY_REASON_MEMORY ||
 	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
 	    choice->calm < 2 || !expect(executor, shape, &low))
@@ -64,7 +65,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 		return;
 	high = low;
 	half_power(shape, &least, &most);
-	/* beyond the class of the shape other corrections would hold, which the line does not know */
+	/* beyond the size class of the shape, corrections differ, and the line does not include them */
 	(void) reach(executor, task, shape, choice, now, least, &low);
 	(void) reach(executor, task, shape, choice, now, most, &high);
 	left = calls_left(executor, &low, &high, now);
@@ -110,7 +111,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	memo->expected = line(low.expected, high.expected, most);
 }
 
-/* reach: what is decided for a task with other targets; whether it is what was for this one. */
+/* reach: decide a task with other targets; true if the decision is the same as for this shape. */
 static bool
 reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyChoice *choice,
       uint64_t now, int64_t targets, End *end)
@@ -122,7 +123,7 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	if (targets == shape->targets)
 		return true;
 	other.targets = targets;
-	/* a trial is this kind's, not this size's: when it may be due the calm says */
+	/* A trial belongs to the kind and not to the size; choice->calm says when it may be due. */
 	executor->no_trials = true;
 	hy_decide(executor, task, &other, now, &there.choice);
 	executor->no_trials = no_trials;
@@ -137,7 +138,7 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	return true;
 }
 
-/* half_power: the targets with which the work is in the same half of a power of two. */
+/* half_power: the range of targets for which the work lies in the same half of a power of two. */
 static void
 half_power(const HyShape *shape, int64_t *low, int64_t *high)
 {
@@ -157,7 +158,10 @@ half_power(const HyShape *shape, int64_t *low, int64_t *high)
 	*high = (int64_t) ((((least + 1) << (power - 1)) + row - 1) / row) - 1;
 }
 
-/* expect: the CPU's time.  What nobody needed for the decision, the band does; a cold start has none. */
+/*
+ * expect: fill in the expected CPU time for the clipping band, if the decision did not need it.
+ * Returns false without a prediction or with only a cold start.
+ */
 static bool
 expect(HyExecutor *executor, const HyShape *shape, End *end)
 {
@@ -181,7 +185,9 @@ line(double low, double high, int64_t steps)
 	return line;
 }
 
-/* calls_left: until a trial may be due, or the rent is paid for which a device is opened. */
+/*
+ * calls_left: calls until a trial may be due, or until the ski rental is paid and the device opens.
+ */
 static int32_t
 calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
 {
@@ -196,7 +202,7 @@ calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t
 	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
 	if (due <= 0)
 		return member->open_after_ns > now ? left : 0;
-	/* half of them, since what is expected errs, most of all in the beginning */
+	/* half of them, since the expected time is inexact, most of all at first */
 	if (paid > 0 && due / paid / 2 < left)
 		left = (int32_t) (due / paid / 2);
 	return left;
@@ -264,7 +270,7 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		int32_t slot = executor->next_event - i;
 		const HyBrief *brief = &executor->briefs[slot < 0 ? slot + HY_EVENT_SLOTS : slot];
 
-		/* calls that took the long way are among them, and are counted */
+		/* calls that took the full path are among them and are counted already */
 		if (brief->memo == HY_BRIEF_FULL)
 			continue;
 		count_brief(executor, brief);
@@ -273,7 +279,7 @@ hy_memo_fold(HyExecutor *executor, bool all)
 	if (executor->jotted > 0)
 		executor->fold_at_ns = now + HY_MEMO_NS;
 	executor->jotted = 0;
-	/* kinds have many memos, and what is due goes by how many tasks of a kind there were */
+	/* a kind has many memos, and trials become due by the number of tasks of the kind */
 	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
 		return;
 	for (i = 0; i < executor->dirty; i++)
@@ -340,7 +346,7 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->actual_ns = brief->actual_ns;
 	decision->virtual_time = false;
 	decision->bytes_required = (uint64_t) brief->bytes_required;
-	/* what is not limited is more than a float can say exactly */
+	/* an unlimited value does not fit a float exactly */
 	decision->bytes_available =
 		brief->bytes_available < 0x1p63f ? (uint64_t) brief->bytes_available : UINT64_MAX;
 	decision->load = brief->load / 16.0;
@@ -349,7 +355,7 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->split_share = -1;
 }
 
-/* count_brief: into the counters, and into what its memo has for history. */
+/* count_brief: add a call to the counters, and to the sums that its memo holds for history. */
 static void
 count_brief(HyExecutor *executor, const HyBrief *brief)
 {
@@ -381,7 +387,7 @@ count_brief(HyExecutor *executor, const HyBrief *brief)
 	memo->sum_targets += (double) brief->targets;
 }
 
-/* settle: history takes in what a memo has for it, as so many calls of their mean size. */
+/* settle: pass the calls of a memo to history, as that many calls of their mean size. */
 static void
 settle(HyExecutor *executor, HyMemo *memo)
 {
@@ -397,7 +403,7 @@ settle(HyExecutor *executor, HyMemo *memo)
 		double mean = memo->sum_targets / memo->count;
 		double ns = memo->sum_ns / memo->count;
 
-		/* targets are whole: what the rounding adds to the task it adds to its time */
+		/* targets are whole: adjust the time by the rounding of the mean size */
 		shape.targets = (int64_t) (mean + 0.5);
 		ns += (double) memo->expected.slope * ((double) shape.targets - mean);
 		hy_tracker_record_many(executor->tracker, &shape, 0, ns, memo->count);

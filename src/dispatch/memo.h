@@ -1,20 +1,21 @@
 /*
  * memo.h
- *		Decisions for the CPU that hold for a while, and calls that were only jotted down.
+ *		Decisions for the CPU that stay valid for a while, and calls logged now and counted later.
  *
- * A task like an earlier one, with nothing changed since, goes where that one went: to the CPU, at
- * the price of a look-up.  What happened is written to one cache line of the ring of events
- * (HyBrief); counters, latencies, history and a closed device's rent take it in later, every
- * HY_MEMO_CALLS calls or 100 ms, or before anybody looks (hy_memo_fold).
+ * A task like an earlier one, with nothing changed since, goes to the CPU again at the cost of a
+ * look-up.  The call is written to one cache line of the ring of events (HyBrief).  Counters,
+ * latencies, history and the ski rental of a closed device take it in later: every HY_MEMO_CALLS
+ * calls or 100 ms, or before a reader looks (hy_memo_fold).
  *
- * Like is: the same in all but the number of targets, of which a memo covers those whose work is in
- * the same half of a power of two, as far as the decision was asked for at both ends and was the
- * same.  Between them predictions lie on a line, since the law is linear and its correction one for
- * a size class; history takes the calls in as so many of their mean size.
+ * Two tasks are alike if they are equal except for the number of targets, and their work lies in
+ * the same half of a power of two.  A memo covers the targets between two ends at which the
+ * decision was evaluated and was the same.  Between them predictions lie on a line, since the law
+ * is linear and its correction is the same for a size class.  History takes the calls in as that
+ * many calls of their mean size.
  *
- * What changed shows in HyExecutor.generation, which is stepped wherever a decision could turn out
- * differently, and in HyExecutor.moved for what a memo owes to history.  Besides, no memo lives
- * longer than 100 ms, nor for more calls than exploring, or opening a device, can wait.
+ * HyExecutor.generation is stepped wherever a decision could turn out differently, and
+ * HyExecutor.moved shows changes of history that a memo depends on.  Besides, no memo lives longer
+ * than 100 ms, or for more calls than exploring, or opening a device, can wait.
  */
 #ifndef HY_MEMO_H
 #define HY_MEMO_H
@@ -25,7 +26,7 @@
 #define HY_MEMO_CALLS 192 /* so that fewer than one call in a hundred pays for the others */
 #define HY_MEMO_NS UINT64_C(100000000)
 
-/* HyBrief: a call that a memo decided, as the ring keeps it; or a mark that the full event is there. */
+/* HyBrief: a call decided by a memo, as the ring keeps it; or a mark that the full event exists. */
 typedef struct HyBrief
 {
 	uint64_t time_ns;
@@ -43,11 +44,10 @@ typedef struct HyBrief
 	uint8_t metric;
 	uint8_t numeric_class;
 	uint8_t reason : 5;
-	uint8_t
-		missed : 3; /* the device that the decision tells about, which cannot be used; 0: none */
+	uint8_t missed : 3; /* an unusable device that the decision reports; 0: none */
 	uint8_t execution;
-	uint8_t load; /* runnable processes a core, in sixteenths */
-	uint8_t memo; /* its number; HY_BRIEF_FULL: HyExecutor.event holds the call */
+	uint8_t load; /* runnable processes per core, in sixteenths */
+	uint8_t memo; /* number of the memo; HY_BRIEF_FULL: HyExecutor.event holds the call */
 } HyBrief;
 
 #define HY_BRIEF_FULL 255
@@ -57,73 +57,76 @@ _Static_assert(HY_REASON_COUNT <= 32 && HY_MAX_DEVICES - 1 <= HY_BRIEF_DEVICE, "
 
 _Static_assert(sizeof(HyBrief) == 64, "a brief is one cache line");
 
-/* HyWatch: what of history a decision rests on. */
+/* HyWatch: the changes of history that a decision depends on. */
 typedef enum HyWatch
 {
-	HY_WATCH_NOTHING, /* rules that do not ask it */
-	HY_WATCH_LEAPS,   /* the other side is far off */
+	HY_WATCH_NOTHING, /* decided by rules that do not use history */
+	HY_WATCH_LEAPS,   /* only large changes matter, since the other side is far slower */
 	HY_WATCH_MOVES,
 	HY_WATCH_COUNT
 } HyWatch;
 
-/* HyLine: what is so much at the least number of targets, and so much more with each one. */
+/* HyLine: a value at the smallest number of targets, and its increase per target. */
 typedef struct HyLine
 {
 	float low;
 	float slope;
 } HyLine;
 
-/* HyMemo: what holds for shapes that differ in their targets only. */
+/* HyMemo: a decision for shapes that differ only in their targets. */
 typedef struct HyMemo
 {
-	HyBrief like;        /* of the next call, but for times and what depends on the targets */
+	HyBrief like;        /* the next call, except for times and values that depend on the targets */
 	uint64_t expires_ns; /* 0: empty */
 	uint64_t generation;
 	int64_t low; /* targets */
 	int64_t high;
-	uint64_t until; /* HyExecutor.noted at which something may be due */
+	uint64_t until; /* value of HyExecutor.noted at which a trial or an open may be due */
 	uint32_t moved;
 	uint8_t watch;     /* a HyWatch */
-	uint8_t candidate; /* whose rent the calls pay, 0: nobody's */
-	bool dirty;        /* there may be some that history has not taken in */
-	int32_t count;     /* how many */
-	double sum_ns;     /* of them, clipped */
+	uint8_t candidate; /* device whose ski rental the calls add to, 0: none */
+	bool dirty;        /* it is in the list of memos to fold */
+	int32_t count;     /* calls that history has not taken in yet */
+	double sum_ns;     /* sum of their times, clipped */
 	double sum_targets;
 	HyLine cpu; /* predictions, as in the brief */
 	HyLine device;
 	HyLine bytes;
-	HyLine expected; /* of the CPU's ns; observations are clipped to a band around it */
+	HyLine expected; /* expected CPU time; observations are clipped to a band around it */
 } HyMemo;
 
 struct HyChoice;
 
-/* hy_memo_keep: the CPU was chosen for a task of this shape and has run it. */
+/* hy_memo_keep: make a memo after the CPU was chosen for a task of this shape and has run it. */
 extern void hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape,
                          const struct HyChoice *choice, uint64_t now);
 
-/* hy_memo_note: a call with so many targets that the memo decided ended well. */
+/* hy_memo_note: log a successful call with this many targets; the memo decided it. */
 extern void hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t started,
                          uint64_t finished, HyDecision *decision);
 
-/* hy_memo_brief: what the memo says of a call with so many targets; the times are the caller's. */
+/* hy_memo_brief: the brief of a call with this many targets; the caller fills in the times. */
 extern void hy_memo_brief(const HyMemo *memo, int64_t targets, HyBrief *brief);
 
-/* hy_memo_fold: what was jotted down is counted and, with all, also what history can wait for. */
+/*
+ * hy_memo_fold: count the logged calls; with all, also pass on those that memos hold for history.
+ */
 extern void hy_memo_fold(HyExecutor *executor, bool all);
 
-/* hy_memo_like: the memo that decides a task of this shape now, NULL when none does. */
+/* hy_memo_like: the memo that decides a task of this shape now, NULL when there is none. */
 extern HyMemo *
 hy_memo_like(HyExecutor *executor, const HyShape *shape, HyClass numeric_class, uint64_t now);
 
-/* hy_memo_forget: what was not counted yet never will be. */
+/* hy_memo_forget: drop all memos and uncounted calls. */
 extern void hy_memo_forget(HyExecutor *executor);
 
-/* hy_brief_expand: the event that a brief stands for. */
+/* hy_brief_expand: convert a brief to the event it represents. */
 extern void hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *decision);
 
 /*
- * hy_memo_slot: the half powers of two of the work of one kind of task lie side by side, so they do
- * not put each other out.  Work that overflows has a slot like any other.
+ * hy_memo_slot: the slot of a task.  For one kind of task, consecutive half powers of two of the
+ * work get consecutive slots, so they do not evict each other.  Work that overflows gets some slot
+ * as well.
  */
 static inline uint32_t
 hy_memo_slot(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t kind)
@@ -139,7 +142,7 @@ hy_memo_slot(int64_t queries, int64_t targets, int32_t dims, int32_t k, uint32_t
 	       (HY_MEMOS - 1);
 }
 
-/* hy_line_at: at so many targets. */
+/* hy_line_at: the value of a line at this many targets above the smallest. */
 static inline float
 hy_line_at(HyLine line, int64_t above_low)
 {

@@ -1,14 +1,14 @@
 /*
  * pieces.c
- *		Whether a task is run in pieces (bulk.h), over whom, and what the decision says of it.
+ *		Whether a task runs in pieces (bulk.h), on which devices, and what the decision reports.
  */
 #include "dispatch/executor_state.h"
 
 #include "dispatch/slice.h"
 
-#define WHOLE_NS 4e6    /* a longer task runs in pieces: a failure then costs one of them */
-#define ALL_FROM_NS 5e5 /* a task from so long on is cut over all devices */
-#define OPEN_SHARE 0.5  /* of what it takes, that opening another device for it may take */
+#define WHOLE_NS 4e6    /* a longer task runs in pieces, so that a failure costs only one of them */
+#define ALL_FROM_NS 5e5 /* a task at least this long is cut over all devices */
+#define OPEN_SHARE 0.5  /* maximum time to open another device, as a part of the task's time */
 
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision);
@@ -68,10 +68,10 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 	}
 	if (st != HY_OK)
 		decision->status = st;
-	/* whichever piece heard of it, it was one call that was cancelled */
+	/* it counts as one canceled call, whichever piece noticed it */
 	if (st == HY_CANCELLED)
 		hy_count_attempt(counters, st);
-	/* where no piece was even tried, the words are those of the attempt with the whole */
+	/* if no piece was tried, keep the failure of the attempt with the whole task */
 	else if (st != HY_OK && (report.failure.text[0] != '\0' || report.failure.native_code != 0))
 		decision->failure = report.failure;
 	if (report.fallback)
@@ -89,9 +89,9 @@ hy_pieces_run(HyExecutor *executor, const HyTask *task, const HyBulkPlan *plan,
 }
 
 /*
- * tell_who_did_it: the share of a split that was is the one that came about.  Where nothing failed
- * and one side did it all, it was that side's task; and no split, unless the user had fixed the
- * shares so.
+ * tell_who_did_it: record the share of a split that came about.  If nothing failed and one side did
+ * everything, the task counts for that side.  It is then no split, unless the user had fixed the
+ * shares.
  */
 static void
 tell_who_did_it(const HyBulkPlan *plan, const HyBulkReport *report, HyDecision *decision)

@@ -1,6 +1,6 @@
 /*
  * plugin.c
- *		Finding a backend in a shared library: see plugin.h.
+ *		Loads a backend from a shared library: see plugin.h.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -53,7 +53,7 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 	}
 	if (access(path, R_OK) != 0)
 	{
-		/* Not left to dlopen, whose text for this most common case is the least clear. */
+		/* Not left to dlopen: its text for this most common case is the least clear. */
 		if (errno == ENOENT)
 			snprintf(why, length, "%s.so is not installed", name);
 		else
@@ -75,7 +75,10 @@ hy_plugin_load(const char *directory, const char *name, const HyHost *host, char
 		snprintf(why, length, "%s.so is not a backend: it has no %s", name, HY_PLUGIN_ENTRY);
 		return NULL;
 	}
-	/* ISO C has no cast from an object pointer to a function pointer; POSIX says they fit. */
+	/*
+	 * ISO C has no cast from an object pointer to a function pointer; POSIX guarantees that they
+	 * fit.
+	 */
 	memcpy(&entry, &symbol, sizeof(entry));
 	backend = entry(host);
 	if (backend == NULL)
@@ -122,7 +125,7 @@ hy_backend_name_allowed(const char *name)
 	return strlen(name) < HY_NAME_LENGTH && sayable(name) && !reserved(name);
 }
 
-/* In hybrid.execution, where nobody has to think of quotes. */
+/* sayable: whether the name can be used in hybrid.execution without quotes. */
 static bool
 sayable(const char *name)
 {
@@ -130,7 +133,7 @@ sayable(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-/* Names that hybrid.execution gives another meaning, or that the CPU has already. */
+/* reserved: whether the name has another meaning in hybrid.execution, or is the CPU's. */
 static bool
 reserved(const char *name)
 {

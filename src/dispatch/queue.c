@@ -1,14 +1,14 @@
 /*
  * queue.c
- *		Whose turn it is on a device: see queue.h.
+ *		The order in which clients use a device: see queue.h.
  */
 #include "dispatch/queue.h"
 
 #include <string.h>
 
-#define SHARED_PIECE_NS 2e6 /* of a bulk job beside others that are no small calls */
-#define SMALL_MULTIPLE 2.0  /* a piece beside small calls, in small calls */
-#define SMALL_SHARE 0.125   /* of a new small call in what is remembered */
+#define SHARED_PIECE_NS 2e6 /* length of a bulk piece beside clients without small calls */
+#define SMALL_MULTIPLE 2.0  /* length of a bulk piece beside small calls, in small calls */
+#define SMALL_SHARE 0.125   /* weight of a new small call in the moving mean */
 
 typedef enum HyQueueState
 {
@@ -90,7 +90,10 @@ hy_queue_granted(const HyQueueSeat *seat, int32_t place, int32_t depth, uint64_t
 
 	lock(seat);
 	own->asked_ns = now;
-	/* Whoever looks hands out what is free, to others as well: they find it when they look. */
+	/*
+	 * Any client that asks grants all free places, also to others, which see the grant when they
+	 * ask.
+	 */
 	while ((next = next_in_turn(queue, own->device, depth, now)) != NULL)
 	{
 		if (next->small)
@@ -164,7 +167,9 @@ hy_queue_load(const HyQueueSeat *seat, int32_t device)
 	return load;
 }
 
-/* next_in_turn: who gets the next place on the device; NULL: nobody, or there is none. */
+/*
+ * next_in_turn: the request that gets the next place on the device; NULL: no request, or no place.
+ */
 static HyQueuePlace *
 next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 {
@@ -184,7 +189,7 @@ next_in_turn(HyQueue *queue, int32_t device, int32_t depth, uint64_t now)
 	return small != NULL ? small : bulk;
 }
 
-/* first_of: of those of one sort that wait and are awake. */
+/* first_of: the first waiting request of one sort whose client has asked recently. */
 static HyQueuePlace *
 first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 {
@@ -199,7 +204,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 
 		if (place->state != PLACE_WAITS || place->device != device || (place->small != 0) != small)
 			continue;
-		/* now may be a little behind what another processor has stamped */
+		/* now may be slightly behind a stamp from another processor */
 		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_AWAKE_NS)
 			continue;
 		last = served(queue, place->role);
@@ -213,7 +218,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 	return best;
 }
 
-/* of_others: how many places on its device other clients have. */
+/* of_others: number of granted places on its device that other clients have. */
 static int32_t
 of_others(const HyQueue *queue, const HyQueuePlace *place)
 {
@@ -243,7 +248,10 @@ served(const HyQueue *queue, int32_t role)
 	return 0;
 }
 
-/* note_served: the role that was served longest ago gives way: it would come first anyway. */
+/*
+ * note_served: record that a role was served.  The role served longest ago is replaced: without an
+ * entry it still comes first.
+ */
 static void
 note_served(HyQueue *queue, int32_t role)
 {
@@ -280,13 +288,16 @@ leave(HyQueue *queue, HyQueuePlace *place)
 	device->work_ns -= place->ns;
 	device->tasks--;
 	device->unknown -= place->ns <= 0;
-	/* what is left when nobody is there is rounding */
+	/* remove rounding errors */
 	if (device->work_ns < 1)
 		device->work_ns = 0;
 	place->state = PLACE_FREE;
 }
 
-/* recent: whether what came then, 0 being never, may come again; another may have stamped it. */
+/*
+ * recent: whether an arrival at that time (0: never) may repeat; another process may have stamped
+ * it.
+ */
 static bool
 recent(uint64_t at, uint64_t now)
 {

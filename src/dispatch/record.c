@@ -1,9 +1,9 @@
 /*
  * record.c
- *		What an executor remembers of its calls: counters, latencies, the ring of events.
+ *		The executor's record of its calls: counters, latencies, the ring of events.
  *
  * Everything has a fixed size.  Latencies fall into buckets a power of two wide, so a quantile is
- * right to within its bucket.
+ * exact to within its bucket.
  */
 #include "dispatch/executor_state.h"
 
@@ -32,7 +32,7 @@ hy_event_keep(HyExecutor *executor)
 {
 	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
 	hy_event_step(executor);
-	/* a place among those that are to be counted, which this one is */
+	/* logged calls are counted later by their number of slots, and this event takes one */
 	if (executor->jotted > 0)
 		executor->jotted++;
 }
@@ -46,7 +46,7 @@ hy_executor_events(const HyExecutor *executor)
 const HyDecision *
 hy_executor_event(const HyExecutor *executor, int32_t i)
 {
-	/* a brief is made a full event in its place: to the caller nothing changes */
+	/* A brief is expanded to a full event in its place; for the caller nothing changes. */
 	HyExecutor *owner = (HyExecutor *) executor;
 	int32_t slot = executor->next_event - executor->events + i;
 
@@ -110,7 +110,7 @@ hy_counters_quantile(const HyCounters *counters, double q)
 		{
 			double start = (double) (UINT64_C(1) << b);
 
-			/* as if the calls of a bucket lay evenly in it */
+			/* assume that the calls of a bucket are spread evenly over it */
 			return start + start * (wanted - (double) below) / (double) here;
 		}
 		below += here;
@@ -146,7 +146,7 @@ void
 hy_executor_limited(HyExecutor *executor, HyScanLimit limit)
 {
 	executor->member[0].counters[HY_OP_DISTANCE].scan_limits[limit]++;
-	/* it was no call, after which the table would be told */
+	/* no call follows that would flush this count to the table */
 	executor->share.postponed = true;
 }
 

@@ -2,36 +2,36 @@
  * residency.c
  *		Units of rows on a device: see residency.h.
  *
- * Units are found by a table of chains, and are in a list by use.  Of those that are not there, a
- * table of fixed size remembers the last use: who comes to a set takes the oldest place.
+ * Units are found through hash chains, and are in a list ordered by use.  For units that are not
+ * there, a table of fixed size remembers the last use; a new entry replaces the oldest of its set.
  */
 #include "dispatch/residency.h"
 
 #include <string.h>
 
-#define CHAINS 4096 /* a power of two, as the next */
-#define TRACES 4096 /* of units that are not there, in sets of so many: */
+#define CHAINS 4096 /* a power of two, as TRACES */
+#define TRACES 4096 /* sets of traces of units that are not there; each set has WAYS traces */
 #define WAYS 4
 
 struct HyUnit
 {
 	HyUnitKey key;
 	HyUnit *next_in_chain;
-	HyUnit *older; /* used before it */
+	HyUnit *older; /* the next unit in order of use */
 	HyUnit *newer;
 	HyBuffer *buffer;
 	uint64_t bytes;
 	int64_t rows;
-	uint64_t used; /* when */
-	bool whole;    /* all of it was sent */
-	bool paid;     /* used since */
+	uint64_t used; /* number of the last request */
+	bool whole;    /* all parts were sent */
+	bool paid;     /* a later task has used it */
 	void *notes;
 };
 
-/* Trace: when a unit was last asked for. */
+/* Trace: the last request for a unit. */
 typedef struct Trace
 {
-	uint64_t place; /* mixed, 0: empty */
+	uint64_t place; /* hash of the place, 0: empty */
 	uint64_t version;
 	uint64_t seen;
 } Trace;
@@ -184,7 +184,7 @@ hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen, 
 	new->bytes = bytes;
 	new->rows = rows;
 	*find_place(residency, key) = new;
-	/* whoever sends it may never come back: until it is whole it is as one that was forgotten */
+	/* until it is complete it is treated as forgotten, since its sender may never come back */
 	prepend(residency, new);
 	residency->counts->units++;
 	residency->counts->bytes += bytes;
@@ -254,7 +254,7 @@ hy_residency_trim(HyResidency *residency, uint64_t limit)
 			uint64_t place = mix(unit->key.place, 3) | 1;
 			Trace *trace = find_trace(residency, place);
 
-			/* who gave way comes back like anybody who was seen */
+			/* an evicted unit leaves a trace, so it is worth sending again at its next use */
 			trace->place = place;
 			trace->version = mix(unit->key.version, 2);
 			trace->seen = unit->used;
@@ -309,7 +309,7 @@ hy_unit_notes(const HyUnit *unit)
 	return unit->notes;
 }
 
-/* mix: splitmix64 over the words. */
+/* mix: hash the words with splitmix64. */
 static uint64_t
 mix(const uint64_t *words, int count)
 {
@@ -327,7 +327,7 @@ mix(const uint64_t *words, int count)
 	return sum;
 }
 
-/* find_place: where the unit of this place, or the end of its chain, is named. */
+/* find_place: the pointer to the unit of this place, or to the end of its chain. */
 static HyUnit **
 find_place(HyResidency *residency, const HyUnitKey *key)
 {
@@ -338,7 +338,7 @@ find_place(HyResidency *residency, const HyUnitKey *key)
 	return at;
 }
 
-/* find_trace: that of a place, or the one that gives way to it. */
+/* find_trace: the trace of a place, or the one that it replaces. */
 static Trace *
 find_trace(HyResidency *residency, uint64_t place)
 {
@@ -357,8 +357,8 @@ find_trace(HyResidency *residency, uint64_t place)
 }
 
 /*
- * leave_trace: of a unit that is not there: it is asked for now.  When it was before, 0 unless its
- * rows were the same, or it is known that others of its place were worth it.
+ * leave_trace: record that a missing unit was requested now.  Returns its previous request; 0
+ * unless the version was the same, or another version of the place is known to have paid.
  */
 static uint64_t
 leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
@@ -378,7 +378,7 @@ leave_trace(HyResidency *residency, const HyUnitKey *key, bool known)
 	return seen;
 }
 
-/* append: as the newest. */
+/* append: add to the list as the newest. */
 static void
 append(HyResidency *residency, HyUnit *unit)
 {
@@ -391,7 +391,7 @@ append(HyResidency *residency, HyUnit *unit)
 	residency->newest = unit;
 }
 
-/* prepend: as the oldest. */
+/* prepend: add to the list as the oldest. */
 static void
 prepend(HyResidency *residency, HyUnit *unit)
 {
@@ -404,7 +404,7 @@ prepend(HyResidency *residency, HyUnit *unit)
 	residency->oldest = unit;
 }
 
-/* take_out: of the list by use. */
+/* take_out: remove from the list. */
 static void
 take_out(HyResidency *residency, HyUnit *unit)
 {
@@ -432,7 +432,7 @@ drop(HyResidency *residency, HyUnit *unit)
 	hy_free(residency->allocator, unit);
 }
 
-/* drop_forgotten: they are the oldest. */
+/* drop_forgotten: drop forgotten units, which are the oldest. */
 static void
 drop_forgotten(HyResidency *residency)
 {

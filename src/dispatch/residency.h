@@ -1,21 +1,21 @@
 /*
  * residency.h
- *		Rows, or graphs, that stay on an open device from one task to the next, unit by unit.
+ *		Rows, or graphs, that stay on an open device from one task to the next, in units.
  *
- * A unit is what one task reads: packed rows, or a packed graph, in a buffer of its own, and beside it,
- * in the host's memory, notes of whoever sent it.  Its key says where the rows are from (place) and which they
- * are (version); the cache knows neither.  A unit whose version is another one now is dropped when it
- * is asked for, and so there is at most one of a place.
+ * A unit is the input of one task: packed rows or a packed graph in a buffer of its own, and notes
+ * of its sender in host memory.  Its key tells the origin of the rows (place) and their version.
+ * The cache does not interpret either.  A unit whose version has changed is dropped when it is
+ * asked for, so there is at most one unit per place.
  *
- * A unit is worth sending at its second use: a trace of the first is kept, also of units that gave
- * way.  One that changed needs no second use if its copy had been used; if it never was, it does.
+ * A unit is worth sending at its second use.  The cache keeps a trace of the first use, and also of
+ * units that were evicted.  A changed unit needs no second use if its old copy was used at least
+ * once.
  *
- * Least use decides who gives way, and only to somebody who was used since: a unit makes room for
- * another if it was not used since the other's use before.  A store larger than the room for it, gone
- * through again and again, would otherwise push out each unit just before its turn; so a part of it
- * stays.
+ * Eviction is by least recent use, with a condition: a unit makes room for another only if it was
+ * not used since the other's previous use.  Otherwise repeated passes over a store larger than the
+ * room would evict each unit just before its turn.  With the condition, part of the store stays.
  *
- * Who closes the device takes the buffers along: the cache goes first.
+ * Closing the device frees its buffers, so destroy the cache first.
  */
 #ifndef HY_RESIDENCY_H
 #define HY_RESIDENCY_H
@@ -23,73 +23,78 @@
 #include "core/allocator.h"
 #include "dispatch/backend.h"
 
-/* HyUnitKey: no two places, and no two versions of one, are alike but where their rows are. */
+/*
+ * HyUnitKey: the identity of a unit.  Two keys are equal only if their rows come from the same
+ * place and are equal.
+ */
 typedef struct HyUnitKey
 {
 	uint64_t place[3];
 	uint64_t version[2];
 } HyUnitKey;
 
-/* HyUnit: one that is on the device. */
+/* HyUnit: a unit on the device. */
 typedef struct HyUnit HyUnit;
 
-/* HyUnitPart: some of it, and where it lies in the buffer. */
+/* HyUnitPart: a part of a unit, and its offset in the buffer. */
 typedef struct HyUnitPart
 {
 	const void *data;
-	uint64_t bytes; /* 0: nothing */
+	uint64_t bytes; /* 0: empty part */
 	uint64_t offset;
 } HyUnitPart;
 
 #define HY_SEND_PIECE (UINT64_C(32) << 20)
 
-/* HyUnitRows: what it is made of. */
+/* HyUnitRows: the contents of a unit. */
 typedef struct HyUnitRows
 {
 	const HyUnitPart *part;
 	int parts;
-	uint64_t bytes;    /* of the buffer, > 0; what is in no part is 0 */
-	int64_t rows;      /* targets of a task over it */
-	const void *notes; /* copied */
+	uint64_t bytes;    /* size of the buffer, > 0; bytes outside all parts are 0 */
+	int64_t rows;      /* targets of a task over the unit */
+	const void *notes; /* copied by the cache */
 	size_t notes_bytes;
-	const HyCancel *cancel; /* asked every HY_SEND_PIECE bytes; or NULL */
+	const HyCancel *cancel; /* checked every HY_SEND_PIECE bytes; or NULL */
 } HyUnitRows;
 
-/* HyResidencyCounts: what happened and what there is, of one device; outlives the cache. */
+/* HyResidencyCounts: counts of requests and units of one device; outlives the cache. */
 typedef struct HyResidencyCounts
 {
-	int64_t hits;      /* units asked for that were there */
-	int64_t misses;    /* that were not */
-	int64_t sent;      /* units */
-	int64_t evictions; /* units that made room for others, or for tasks */
-	int64_t stale;     /* units that were dropped because their rows have changed */
-	int64_t refused;   /* units that the device did not take */
-	int64_t units;     /* there now, as far as they were sent */
-	uint64_t bytes;    /* they take there */
+	int64_t hits;      /* requests that found the unit */
+	int64_t misses;    /* requests that did not */
+	int64_t sent;      /* units sent */
+	int64_t evictions; /* units that made room for other units or for tasks */
+	int64_t stale;     /* units dropped because their rows have changed */
+	int64_t refused;   /* units that the device did not accept */
+	int64_t units;     /* units there now, complete or being sent */
+	uint64_t bytes;    /* bytes of these units */
 } HyResidencyCounts;
 
 typedef struct HyResidency HyResidency;
 
-/* hy_residency_create: of an open device; counts outlives it.  NULL when out of memory. */
+/* hy_residency_create: a cache for an open device; counts outlives it.  NULL when out of memory. */
 extern HyResidency *hy_residency_create(const HyAllocator *allocator, const HyBackend *backend,
                                         HyDevice *device, HyResidencyCounts *counts);
 
 /*
- * hy_residency_destroy: give_back: the buffers are freed one by one; else the device is not touched,
- * since it is lost, or about to be closed.  NULL is allowed.
+ * hy_residency_destroy: free the cache.  With give_back, the buffers are freed one by one.
+ * Otherwise the device is not touched, since it is lost or about to be closed.  NULL is allowed.
  */
 extern void hy_residency_destroy(HyResidency *residency, bool give_back);
 
 /*
- * hy_residency_ask: the unit, or NULL.  *seen is when it was last asked for (in numbers that grow
- * with each question), 0 where that is not known or its copies do not pay: for hy_residency_keep.
+ * hy_residency_ask: the unit, or NULL.  *seen is its last request, in numbers that grow with each
+ * request.  It is 0 if that is not known, or if copies of the unit do not pay.  Pass it to
+ * hy_residency_keep.
  */
 extern HyUnit *hy_residency_ask(HyResidency *residency, const HyUnitKey *key, uint64_t *seen);
 
 /*
- * hy_residency_room: whether a unit of so many bytes, last seen then, would be kept within limit
- * bytes; keep: sends it, evicting those that give way.  HY_QUOTA where there is no such room, HY_NOMEM,
- * HY_CANCELLED or what the device said; nothing is kept then.
+ * hy_residency_room: whether a unit of this many bytes that was last requested at seen would be kept
+ * within limit bytes.
+ * hy_residency_keep: send such a unit, and evict others for it.  Returns HY_QUOTA when there is no
+ * room, HY_NOMEM, HY_CANCELLED, or the error of the device; nothing is kept then.
  */
 extern bool
 hy_residency_room(const HyResidency *residency, uint64_t bytes, uint64_t seen, uint64_t limit);
@@ -97,10 +102,12 @@ extern HyStatus hy_residency_keep(HyResidency *residency, const HyUnitKey *key, 
                                   const HyUnitRows *rows, uint64_t limit, HyUnit **unit);
 
 /*
- * hy_residency_begin: keep, where the rows are not all at hand: a unit of so many bytes and rows (as in
- * HyUnitRows) is announced, and makes room for itself; send: one part of it, and end: it is whole, with
- * these notes.  Whichever fails drops the unit and sets *unit to NULL.  Nobody finds one that is not
- * whole, and its sender may leave it at any time: it is as one that was forgotten.
+ * hy_residency_begin: hy_residency_keep in steps, for rows that are not all available yet.  It
+ * announces a unit of this many bytes and rows (as in HyUnitRows), and makes room for it.
+ * hy_residency_send: send one part.
+ * hy_residency_end: the unit is complete, with these notes.
+ * A step that fails drops the unit and sets *unit to NULL.  An incomplete unit is never found.  Its
+ * sender may abandon it at any time; it is then treated as a forgotten unit.
  */
 extern HyStatus hy_residency_begin(HyResidency *residency, const HyUnitKey *key, uint64_t seen,
                                    uint64_t bytes, int64_t rows, uint64_t limit, HyUnit **unit);
@@ -109,19 +116,20 @@ extern HyStatus hy_residency_send(HyResidency *residency, HyUnit **unit, const H
 extern HyStatus
 hy_residency_end(HyResidency *residency, HyUnit **unit, const void *notes, size_t notes_bytes);
 
-/* hy_residency_trim: evicts until limit bytes are enough; not what is pinned. */
+/* hy_residency_trim: evict units until limit bytes suffice; the pinned unit stays. */
 extern void hy_residency_trim(HyResidency *residency, uint64_t limit);
 
-/* hy_residency_pin: a unit that a task reads is not dropped meanwhile; NULL: none. */
+/* hy_residency_pin: protect a unit from being dropped while a task reads it; NULL: none. */
 extern void hy_residency_pin(HyResidency *residency, const HyUnit *unit);
 
 /*
- * hy_residency_forget: nobody will ask for the unit of this place any more: it is the first to give
- * way, and gone when another is kept, be there room for both.  Does not touch the device.
+ * hy_residency_forget: the unit of this place will not be requested again.  It is the first to be
+ * evicted, and is dropped when another unit is kept, even if there is room for both.  Does not
+ * touch the device.
  */
 extern void hy_residency_forget(HyResidency *residency, const HyUnitKey *key);
 
-/* hy_residency_used: a task has read a copy that was there before. */
+/* hy_residency_used: record that a task has read a copy that was there before. */
 extern void hy_residency_used(HyUnit *unit);
 
 extern HyBuffer *hy_unit_buffer(const HyUnit *unit);

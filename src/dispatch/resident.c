@@ -6,11 +6,14 @@
 
 #include "dispatch/executor_state.h"
 
-#define TRY_EVERY 64 /* units left alone since the CPU is faster, until one is tried */
+#define TRY_EVERY 64 /* while the CPU is faster, one of this many requests is tried on the device */
 #define SEND_AGAIN_NS UINT64_C(1000000000)
-#define HOPELESS 4.0 /* but not if it takes so many times as long */
+#define HOPELESS 4.0 /* no trial if the device takes this many times as long */
 
-/* Units that the room is divided into, where they are not as large as can be; and when that is done anew. */
+/*
+ * Units that the room is divided into, below HY_UNIT_MOST; and the range within which their size
+ * stays.
+ */
 #define UNITS 8
 #define FEWEST_UNITS 4
 #define MOST_UNITS 32
@@ -190,7 +193,7 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	hy_turn_patience(executor, &choice);
 	st = hy_attempt_run(executor, &there, d, &run);
 	executor->patience_ns = 0;
-	/* it may be closed by now, and the cache with it */
+	/* the context, and the cache with it, may be closed by now */
 	if (member->residency != NULL)
 	{
 		hy_residency_pin(member->residency, NULL);
@@ -242,7 +245,7 @@ hy_member_forget(HyMember *member)
 	member->residency = NULL;
 }
 
-/* home_of: the device that has this unit, if any has; 0: there is none to have it. */
+/* home_of: the device for this unit; 0: no device can have it. */
 static int32_t
 home_of(HyExecutor *executor, const HyUnitKey *key)
 {
@@ -260,7 +263,7 @@ home_of(HyExecutor *executor, const HyUnitKey *key)
 	return home[(key->place[2] * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (uint64_t) count];
 }
 
-/* usable: whether a task can go there at once, in the context that there is. */
+/* usable: whether a task can run there at once, in the open context. */
 static bool
 usable(const HyExecutor *executor, int32_t device)
 {
@@ -271,7 +274,7 @@ usable(const HyExecutor *executor, int32_t device)
 	       hy_device_meant(executor, device);
 }
 
-/* can_send: what was begun there is still there; else no unit is. */
+/* can_send: whether the unit that was begun may still be sent; otherwise clear it. */
 static bool
 can_send(HyExecutor *executor, HyResident *resident)
 {
@@ -284,7 +287,7 @@ can_send(HyExecutor *executor, HyResident *resident)
 	return false;
 }
 
-/* sent: what came of a step says something of the device; units took so many bytes before it. */
+/* sent: evaluate the outcome of a step for the device; units had `before` bytes before the step. */
 static HyStatus
 sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const HyCancel *cancel,
      HyStatus st)
@@ -302,7 +305,7 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 		return st;
 	}
 	member->send_after_ns = hy_now(executor) + SEND_AGAIN_NS;
-	/* what is not for want of room says something of the device */
+	/* an error other than a lack of room says something about the device */
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
 	{
 		hy_count_attempt(&member->counters[resident->op], st);
@@ -314,9 +317,9 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 }
 
 /*
- * unit_bytes: a power of two, and one that stays where the room for units goes up and down a little,
- * as it does whenever another process comes or goes: units of another size are other units, and each
- * of them would be sent anew.
+ * unit_bytes: the size of units on a device, a power of two.  It stays the same while the room for
+ * units varies a little, as it does whenever another process comes or goes: units of another size
+ * are other units, and all of them would be sent again.
  */
 static uint64_t
 unit_bytes(HyExecutor *executor, HyMember *member)
@@ -335,7 +338,10 @@ unit_bytes(HyExecutor *executor, HyMember *member)
 	return member->unit_bytes;
 }
 
-/* worth: whether a task of this shape, over rows that are there, or will be, should go there. */
+/*
+ * worth: whether a task of this shape should run on the device, over rows that are there or will
+ * be.
+ */
 static bool
 worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *resident)
 {
@@ -364,7 +370,7 @@ worth(HyExecutor *executor, const HyShape *shape, bool there, HyResident *reside
 	return true;
 }
 
-/* point_at: the task's large input is what lies in the buffer; false: it has none that could. */
+/* point_at: make the buffer the task's large input; false: the task has no such input. */
 static bool
 point_at(HyTask *task, HyBuffer *buffer)
 {
@@ -385,7 +391,7 @@ point_at(HyTask *task, HyBuffer *buffer)
 	return true;
 }
 
-/* asked_for: whether the user wants a device, and not what is faster. */
+/* asked_for: whether the user wants a device rather than the faster side. */
 static bool
 asked_for(const HyConfig *config)
 {
@@ -393,7 +399,7 @@ asked_for(const HyConfig *config)
 	       config->execution == HY_EXECUTION_NAMED;
 }
 
-/* note_bytes: units take another part of the memory now than before, and what is free follows. */
+/* note_bytes: adjust the known free memory by the change in the memory of units. */
 static void
 note_bytes(HyMember *member, uint64_t before)
 {

@@ -1,18 +1,18 @@
 /*
  * resident.h
- *		Tasks over rows, or a graph, that stay on a device: what the dispatcher is asked, unit by unit,
- *		before anybody reads the rows.
+ *		Tasks over rows, or a graph, that stay on a device.  The caller asks unit by unit before it
+ *		reads rows.
  *
- *		ask		whether the unit is there and should be used, or had better be sent, or neither
- *		keep	it is sent, for this use and the next; the rows are the caller's still
- *		run		a task over it; whatever the device fails with, the caller reads the rows, unless he
- *				has them, and goes the common way (hy_dispatch)
+ *		ask		says whether the unit is there and should be used, or should be sent, or neither
+ *		keep	sends the unit for this use and the next; the rows still belong to the caller
+ *		run		runs a task over the unit; if the device fails, the caller reads the rows, unless it
+ *				has them, and calls hy_dispatch as usual
  *
- * Only a device that is open is asked, so where none pays, none is opened, and nothing is sent.  Each
- * unit has one device, by its place.  A unit is used where the device is predicted to be faster with
- * it than the CPU, whose rows would have to be read besides; where nothing is known of that yet, it is
- * the trial.  It is sent under the same condition, with the ratio that enters a device, and when it is
- * asked for the second time (residency.h).
+ * Only an open device is considered.  So no device is opened for this, and nothing is sent where no
+ * device pays.  Each unit has one device, chosen by its place.  A unit is used if the device is
+ * predicted to be faster with it than the CPU, which would have to read the rows besides.  If there
+ * is no prediction yet, the use is a trial.  A unit is sent under the same condition, with the
+ * ratio for entering a device, at its second request (residency.h).
  */
 #ifndef HY_RESIDENT_H
 #define HY_RESIDENT_H
@@ -21,12 +21,12 @@
 
 typedef enum HyResidentAnswer
 {
-	HY_RESIDENT_NOT = 0, /* go the common way */
+	HY_RESIDENT_NOT = 0, /* use hy_dispatch */
 	HY_RESIDENT_THERE,   /* run */
-	HY_RESIDENT_WANTED   /* keep, and then run */
+	HY_RESIDENT_WANTED   /* keep, then run */
 } HyResidentAnswer;
 
-/* HyResident: a unit that was asked for; until the next question. */
+/* HyResident: a requested unit; valid until the next request. */
 typedef struct HyResident
 {
 	HyUnitKey key;
@@ -38,34 +38,35 @@ typedef struct HyResident
 	bool trial;
 } HyResident;
 
-/* hy_resident_possible: whether asking may be of any use now. */
+/* hy_resident_possible: whether asking can be useful now. */
 extern bool hy_resident_possible(HyExecutor *executor);
 
 /*
- * hy_resident_ask: of a task of this shape, whose targets are the rows of the unit, packed in so many
- * bytes.
+ * hy_resident_ask: ask for the unit of a task of this shape.  The targets are the rows of the unit,
+ * which takes this many bytes packed.
  */
 extern HyResidentAnswer hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes,
                                         const HyUnitKey *key, HyResident *resident);
 
 /*
- * hy_resident_unit_bytes: what a unit should take of a device, where whoever sends it may choose: an eighth
- * of the room for units on the device that has least, HY_UNIT_MOST at most.
+ * hy_resident_unit_bytes: the recommended size of a unit, if the sender may choose: an eighth of
+ * the room for units on the device that has the least room, and HY_UNIT_MOST at most.
  *
- * Few large units make few launches, and many small ones little to send again where rows have changed.
- * Where a launch takes 20 us, a device with 3 TB/s reads 64 MB in as much, and slower ones take longer; all
- * that is sent for one new row takes 3 ms on a bus of 25 GB/s.
+ * A few large units make few launches; with many small ones, little is sent again when rows have
+ * changed.  Where a launch takes 20 us, a device with 3 TB/s reads 64 MB in that time, and slower
+ * devices take longer.  Sending it all for one new row takes 3 ms on a bus of 25 GB/s.
  */
 #define HY_UNIT_MOST (UINT64_C(64) << 20)
 extern uint64_t hy_resident_unit_bytes(HyExecutor *executor);
 
-/* hy_resident_keep: HY_OK, or why it could not be sent. */
+/* hy_resident_keep: send the unit.  HY_OK, or why it could not be sent. */
 extern HyStatus
 hy_resident_keep(HyExecutor *executor, const HyUnitRows *rows, HyResident *resident);
 
 /*
- * hy_resident_begin, send, end: the same step by step (hy_residency_begin).  Whoever asked may read
- * rows in between, raise, and never come back; but runs no task, and asks nothing.
+ * hy_resident_begin, hy_resident_send, hy_resident_end: the same in steps (hy_residency_begin).
+ * Between the steps the caller may read rows, raise an error, and never come back.  It must not run
+ * a task or ask for another unit.
  */
 extern HyStatus
 hy_resident_begin(HyExecutor *executor, uint64_t bytes, int64_t rows, HyResident *resident);
@@ -75,15 +76,16 @@ extern HyStatus
 hy_resident_end(HyExecutor *executor, const void *notes, size_t notes_bytes, HyResident *resident);
 
 /*
- * hy_resident_forget: nobody will ask for this unit any more; touches no device, and may be called at
- * any time.
+ * hy_resident_forget: this unit will not be requested again.  Touches no device, and may be called
+ * at any time.
  */
 extern void hy_resident_forget(HyExecutor *executor, const HyUnitKey *key);
 
 /*
- * hy_resident_run: distances or nearest rows, with the unit as targets, of which data is not looked
- * at; or spreading over the unit, which lies as task.packed says.  HY_OK: the outputs are filled; HY_CANCELLED; else the device failed, and the unit may be gone.
- * *decision is filled and may be NULL.
+ * hy_resident_run: run a task over the unit.  The task computes distances or nearest rows with the
+ * unit as targets, whose data pointer is ignored; or it spreads over the unit, laid out as
+ * task.packed says.  HY_OK: the outputs are filled.  HY_CANCELLED: canceled.  Any other status: the
+ * device failed, and the unit may be gone.  *decision is filled and may be NULL.
  */
 extern HyStatus hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
                                 HyDecision *decision);

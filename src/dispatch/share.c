@@ -2,21 +2,22 @@
  * share.c
  *		An executor's part in a table of several processes: see share.h.
  *
- * What is counted here and what the table was told are both kept; a flush adds the difference, so
- * whatever is counted is flushed without further ado, and never twice.
+ * The executor keeps its counters and also those that the table was told.  A flush adds the
+ * difference, so every count is flushed automatically, and never twice.
  *
  * Breakers: successes of a trusted device wait for the next flush, since they change nothing.
- * Everything else (a failure, a device that is not trusted) is judged in the table under its lock,
- * and the executor's copy becomes the table's.
+ * Everything else (a failure, or a device that is not trusted) is evaluated in the table under its
+ * lock, and the executor's copy becomes the table's.
  */
 #include "dispatch/executor_state.h"
 
 #include <string.h>
 
-#define ASK_AGAIN_NS UINT64_C(100000000) /* whether another process's probe is over */
+/* interval between checks whether another process's probe is over */
+#define ASK_AGAIN_NS UINT64_C(100000000)
 #define WORDS (sizeof(HyCounters) / sizeof(uint64_t))
 
-/* BreakerUse: a breaker taken out of the table, in the executor's time. */
+/* BreakerUse: a breaker taken out of the table, converted to the executor's clock. */
 typedef struct BreakerUse
 {
 	HyBreaker breaker;
@@ -101,7 +102,7 @@ hy_executor_settle(HyExecutor *executor)
 	flush_counters(share, executor);
 	flush_successes(executor);
 	flush_events(executor, now);
-	/* What was learned before a reset is to be forgotten. */
+	/* Models learned before a reset must be forgotten and not flushed. */
 	if (now - share->models_ns >= HY_SHARE_NS && hy_table_epoch(share->table) == share->epoch)
 	{
 		share->models_ns = now;
@@ -110,7 +111,7 @@ hy_executor_settle(HyExecutor *executor)
 	hy_table_end(share->table, &share->host->lock);
 	if (hy_table_epoch(share->table) != share->epoch)
 	{
-		/* Somebody reset all. What was not flushed by then is counted as what came after it. */
+		/* Another process reset the table.  Counts not flushed by then count as later ones. */
 		share->epoch = hy_table_epoch(share->table);
 		hy_executor_forget(executor);
 		memset(share->flushed, 0, sizeof(share->flushed));
@@ -257,7 +258,7 @@ hy_share_take_context(HyExecutor *executor, HyMember *member)
 	taken =
 		hy_table_take_context(share->table, slot, executor->config.max_contexts, &member->place);
 	hy_table_end(share->table, &share->host->lock);
-	/* where nothing is limited, one that there is no room to count is no matter */
+	/* without a limit, a context that there is no room to count does not matter */
 	return taken || executor->config.max_contexts <= 0;
 }
 
@@ -282,7 +283,7 @@ hy_share_contexts(const HyExecutor *executor, const HyMember *member)
 	return others > 0 ? (uint64_t) others + 1 : 1;
 }
 
-/* nothing_new: neither here nor in the table; most transactions call nothing. */
+/* nothing_new: whether neither side has anything new; most transactions call nothing. */
 static bool
 nothing_new(const HyExecutor *executor)
 {
@@ -317,7 +318,7 @@ flush_counters(HyShare *share, const HyExecutor *executor)
 	}
 }
 
-/* flush_successes: of devices that this process trusts. */
+/* flush_successes: flush the successes of devices that this process trusts. */
 static void
 flush_successes(HyExecutor *executor)
 {
@@ -336,7 +337,9 @@ flush_successes(HyExecutor *executor)
 				continue;
 			share->successes[i][op] = 0;
 			hy_table_breaker(share->table, &share->host->lock, share->slot[i], (HyOp) op, &breaker);
-			/* Somebody else's breaker meanwhile: these are from before it opened. */
+			/*
+			 * Failures of another process have opened the breaker; these successes are older.
+			 */
 			if (breaker.state != HY_BREAKER_CLOSED)
 				continue;
 			for (; count > 0; count--)
@@ -369,7 +372,10 @@ flush_events(HyExecutor *executor, uint64_t now)
 	{
 		const HyDecision *decision = hy_executor_event(executor, i);
 
-		/* Of a burst the newest do, and whatever went wrong: the ring of all is soon over it. */
+		/*
+		 * Of a burst, flush the newest and all failures; otherwise it would soon fill the shared
+		 * ring.
+		 */
 		if (executor->events - i > HY_SHARE_CALLS && decision->status == HY_OK)
 			continue;
 		event.decision = *decision;
@@ -386,8 +392,8 @@ flush_events(HyExecutor *executor, uint64_t now)
 }
 
 /*
- * flush_models: what was learned since the last time, added to what is known there.  The sum is
- * kept to the window's worth of observations, so that it can still change.
+ * flush_models: add the observations since the last flush to the table's models.  The sum is
+ * limited to the window's number of observations, so that it can still change.
  */
 static void
 flush_models(HyExecutor *executor)
@@ -451,7 +457,7 @@ adopt_models(HyExecutor *executor)
 	}
 }
 
-/* adopt_breakers: the table's state of every device here. */
+/* adopt_breakers: copy the table's state of every device here. */
 static void
 adopt_breakers(HyExecutor *executor)
 {
@@ -492,7 +498,7 @@ take_breaker(HyExecutor *executor, const HyMember *member, HyOp op, BreakerUse *
 	use->before = use->breaker.state;
 	use->breaker.open_until_ns += use->shift;
 	use->breaker.probe_since_ns += use->shift;
-	/* What went well before goes in before. */
+	/* Earlier successes are recorded first. */
 	for (; *successes > 0; --*successes)
 	{
 		if (use->breaker.state == HY_BREAKER_CLOSED)
@@ -514,8 +520,8 @@ put_breaker(HyExecutor *executor, HyMember *member, HyOp op, BreakerUse *use)
 }
 
 /*
- * put_off: the probe that is out is another process's.  The table alone knows when it is over, so
- * this copy of the breaker shall believe in it for a short time only.
+ * put_off: another process runs the probe.  Only the table knows when it is over, so this copy of
+ * the breaker treats it as running for a short time only.
  */
 static void
 put_off(HyBreaker *breaker, uint64_t now)
@@ -540,7 +546,7 @@ slot_of(const HyExecutor *executor, const HyMember *member)
 	return executor->share.slot[member - executor->member];
 }
 
-/* difference: now - before, word by word; false when there is none. */
+/* difference: now - before, word by word; false when it is zero. */
 static bool
 difference(const HyCounters *now, const HyCounters *before, HyCounters *delta)
 {

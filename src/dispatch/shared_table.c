@@ -1,8 +1,8 @@
 /*
  * shared_table.c
- *		What several processes remember together: see shared_table.h.
+ *		The data that several processes share: see shared_table.h.
  *
- * Everything is read and written as cells, and as words, of shared_cell.h.
+ * Everything is read and written through the cells and words of shared_cell.h.
  */
 #include "dispatch/shared_table.h"
 
@@ -34,7 +34,8 @@ typedef struct BreakerCell
 typedef struct ModelCell
 {
 	uint64_t version;
-	uint64_t used; /* by the table's own count of writes; the smallest of a set is reused */
+	/* the table's count of writes at the last write; the smallest of a set is replaced */
+	uint64_t used;
 	uint64_t copies[2][WORDS(HyTableModel)];
 } ModelCell;
 
@@ -60,7 +61,7 @@ struct HySharedTable
 	uint64_t models_at;
 	uint64_t events_at;
 	uint64_t contexts_at;
-	uint64_t contexts; /* ever taken */
+	uint64_t contexts; /* contexts ever taken */
 	uint64_t sessions;
 	uint64_t epoch;
 	uint64_t transitions;
@@ -164,7 +165,7 @@ hy_table_register(HySharedTable *table, const HyTableDevice *device)
 	HyTableDevice key;
 	int32_t i;
 
-	/* by field, so that neither padding nor what follows a name's end matters */
+	/* compare by field, so that padding and bytes after a name's end do not matter */
 	for (i = 0; i < known; i++)
 	{
 		const HyTableDevice *other = &device_cell(table, i)->key;
@@ -204,7 +205,7 @@ hy_table_put_breaker(HySharedTable *table, int32_t device, HyOp op, const HyBrea
 	BreakerCell *cell = &device_cell(table, device)->breakers[op];
 
 	hy_cell_put(&cell->version, cell->copies[0], breaker, WORDS(HyBreaker));
-	/* after the state, so that whoever sees the step finds the state */
+	/* after the state, so that a reader that sees the step also sees the state */
 	if (transition)
 		hy_cell_store(&table->transitions, table->transitions + 1);
 }
@@ -266,7 +267,7 @@ hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTabl
 	{
 		uint64_t *word = context_word(table, device, i);
 
-		/* only who has the lock makes it anything but 0; no value comes twice */
+		/* only the lock's holder sets it to a value other than 0; no value is used twice */
 		if (hy_cell_load(word) != 0)
 			continue;
 		hy_cell_store(&table->contexts, table->contexts + 1);
@@ -392,7 +393,7 @@ hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
 	{
 		const EventCell *cell = event_cell(table, ticket);
 
-		/* What a writer has replaced meanwhile was the oldest, and is gone. */
+		/* An event that a writer has replaced meanwhile was the oldest, and is skipped. */
 		if (hy_cell_load(&cell->version) != 2 * ticket + 2)
 			continue;
 		hy_cell_load_words(&events[found], cell->words, WORDS(HyTableEvent));
@@ -404,7 +405,7 @@ hy_table_events(const HySharedTable *table, HyTableEvent *events, int32_t room)
 
 /*
  * ---------------------------------------------------------------------------------------------
- * Where things lie
+ * Addresses within the table
  * ---------------------------------------------------------------------------------------------
  */
 
@@ -417,7 +418,7 @@ rounded(const HyTableLimits *limits)
 	return n;
 }
 
-/* lined_up: whole cache lines, so that no two parts share one. */
+/* lined_up: round up to whole cache lines, so that no two parts share one. */
 static size_t
 lined_up(size_t bytes)
 {
@@ -450,7 +451,7 @@ event_cell(const HySharedTable *table, uint64_t ticket)
 	       ticket % (uint64_t) table->limits.events;
 }
 
-/* set_of: the first of the HY_TABLE_WAYS positions where a model may lie, -1 without room for any. */
+/* set_of: the first of the HY_TABLE_WAYS positions of a model, -1 without room for any. */
 static int32_t
 set_of(const HySharedTable *table, int32_t device, uint32_t number)
 {
@@ -480,7 +481,7 @@ add_counters(HyCounters *sum, const HyCounters *delta)
 	}
 }
 
-/* forget_all: the rest of a reset; may be begun again after any part of it. */
+/* forget_all: do or finish a reset; it may be interrupted and repeated at any point. */
 static void
 forget_all(HySharedTable *table)
 {
@@ -510,7 +511,10 @@ forget_all(HySharedTable *table)
 		cell->used = 0;
 		hy_cell_put(&cell->version, cell->copies[0], &no_model, WORDS(HyTableModel));
 	}
-	/* A version below every ticket's; the tickets go on, so that no old reader is taken in. */
+	/*
+	 * Set a version below every ticket's.  The tickets continue, so that no reader takes an old
+	 * event for a new one.
+	 */
 	for (i = 0; i < table->limits.events; i++)
 		hy_cell_store(&event_cell(table, (uint64_t) i)->version, 0);
 	hy_cell_store(&table->transitions, table->transitions + 1);

@@ -1,20 +1,21 @@
 /*
  * shared_table.h
- *		What several processes remember together: counters, breakers, models, events.
+ *		The data that several processes share: counters, breakers, models, events.
  *
- * A table of fixed size in memory that the caller gives: a shared segment, or a process's own.  Its
- * size is computed once and nothing in it is a pointer, so that it may lie at another address in
- * each process.
+ * A table of fixed size in memory that the caller supplies: a shared segment, or a process's own.
+ * Its size is computed once.  It contains no pointer, so each process may map it at another
+ * address.
  *
- * One writer at a time, under a lock that the caller supplies (hy_table_begin, hy_table_end).
- * Readers take no lock: every cell has a sequence number.  Cells with a value that must survive are
- * kept twice, and the sequence number says which copy is the current one; a writer fills the other
- * and then steps the number.  So a writer that is killed half-way leaves the cell as it was, and
- * there is nothing to repair.  An event has one copy: its number is odd while it is written, and
- * the next writer, who gets the same ticket, writes it again.  A reset that was cut short is
- * finished by the next writer.  (Sequence locks, C. Lameter 2005; the two copies are Linux's latch.)
+ * There is one writer at a time, under a lock that the caller supplies (hy_table_begin,
+ * hy_table_end).  Readers take no lock: every cell has a sequence number.  Cells whose value must
+ * survive have two copies, and the sequence number says which one is current.  A writer fills the
+ * other copy and then steps the number.  So a writer that is killed half-way leaves the cell
+ * unchanged, and nothing needs repair.  An event has one copy: its number is odd while it is
+ * written, and the next writer, which gets the same ticket, writes it again.  A reset that was
+ * interrupted is finished by the next writer. (Sequence locks, C. Lameter 2005; the two copies are
+ * Linux's latch.)
  *
- * What is lost with a killed process is what it had not flushed yet.
+ * A killed process loses only the data that it had not flushed yet.
  */
 #ifndef HY_SHARED_TABLE_H
 #define HY_SHARED_TABLE_H
@@ -23,21 +24,21 @@
 
 typedef struct HySharedTable HySharedTable;
 
-/* HyTableLimits: how many of each fit. */
+/* HyTableLimits: the capacity of a table. */
 typedef struct HyTableLimits
 {
 	int32_t devices;
 	int32_t models; /* rounded up to a multiple of HY_TABLE_WAYS */
 	int32_t events;
-	int32_t contexts; /* on each device that are counted: as many as there are processes */
+	int32_t contexts; /* contexts counted per device: as many as there are processes */
 } HyTableLimits;
 
 #define HY_TABLE_WAYS 8
 #define HY_TABLE_NO_DEVICE (-1)
 
 /*
- * HyTablePlace: a context that is counted, for as long as its word has this value.  Whoever holds it
- * may set the word to 0 at any time, without the lock, from any thread.
+ * HyTablePlace: a counted context, which counts while its word has this value.  Its holder may set
+ * the word to 0 at any time, without the lock, from any thread.
  */
 typedef struct HyTablePlace
 {
@@ -45,7 +46,10 @@ typedef struct HyTablePlace
 	uint64_t value;
 } HyTablePlace;
 
-/* HyTableLock: mutual exclusion of writers, and given back when its holder dies; NULLs: none needed. */
+/*
+ * HyTableLock: mutual exclusion of writers, released when its holder dies; NULL functions: none
+ * needed.
+ */
 typedef struct HyTableLock
 {
 	void (*acquire)(void *arg);
@@ -53,7 +57,7 @@ typedef struct HyTableLock
 	void *arg;
 } HyTableLock;
 
-/* HyTableDevice: what makes a device the same one to every process. */
+/* HyTableDevice: the properties by which all processes recognize a device. */
 typedef struct HyTableDevice
 {
 	char backend[HY_NAME_LENGTH];
@@ -63,20 +67,20 @@ typedef struct HyTableDevice
 	int32_t virtual_time;
 } HyTableDevice;
 
-/* HyTableModel: what was learned of a kind of task on a device. */
+/* HyTableModel: the model of a kind of task on a device. */
 typedef struct HyTableModel
 {
-	int32_t device;  /* of the table */
+	int32_t device;  /* its number in the table */
 	uint32_t number; /* hy_shape_kind, above 0 */
-	HyShape shape;   /* the last one seen of the kind, for the views */
+	HyShape shape;   /* the last shape seen of the kind, for the views */
 	int64_t samples; /* observations by all processes */
 	HyModelState state;
 } HyTableModel;
 
-/* HyOrigin: whose an event is. */
+/* HyOrigin: the process that an event is from. */
 typedef struct HyOrigin
 {
-	uint64_t session; /* unlike a process id never used again while the table lives */
+	uint64_t session; /* unlike a process id, never used again while the table lives */
 	int32_t pid;
 	uint32_t role;
 } HyOrigin;
@@ -84,42 +88,49 @@ typedef struct HyOrigin
 typedef struct HyTableEvent
 {
 	HyOrigin origin;
-	int64_t wall_us; /* when it began, as the caller's calendar counts */
-	int32_t device;  /* of the table, or HY_TABLE_NO_DEVICE */
+	int64_t wall_us; /* start of the call by the caller's calendar */
+	int32_t device;  /* its number in the table, or HY_TABLE_NO_DEVICE */
 	char backend[HY_NAME_LENGTH];
-	HyDecision decision; /* its device number is the writer's own */
+	HyDecision decision; /* its device number is that of the writer's executor */
 } HyTableEvent;
 
-/* hy_table_size: bytes, a multiple of 64. */
+/* hy_table_size: size in bytes, a multiple of 64. */
 extern size_t hy_table_size(const HyTableLimits *limits);
 
-/* hy_table_init: an empty table in memory of hy_table_size bytes, aligned to 8. */
+/* hy_table_init: create an empty table in memory of hy_table_size bytes, aligned to 8. */
 extern HySharedTable *hy_table_init(void *memory, const HyTableLimits *limits);
 
-/* hy_table_begin, hy_table_end: the writer's lock; begin finishes a reset that was cut short. */
+/*
+ * hy_table_begin, hy_table_end: take and release the writer's lock; begin also finishes an
+ * interrupted reset.
+ */
 extern void hy_table_begin(HySharedTable *table, const HyTableLock *lock);
 extern void hy_table_end(HySharedTable *table, const HyTableLock *lock);
 
 /* hy_table_new_session: a number above 0 that no other caller gets; needs no lock. */
 extern uint64_t hy_table_new_session(HySharedTable *table);
 
-/* hy_table_epoch: changes with every reset; hy_table_transitions: with every breaker's state. */
+/*
+ * hy_table_epoch: a number that changes with every reset.
+ * hy_table_transitions: a number that changes whenever a breaker changes its state.
+ */
 extern uint64_t hy_table_epoch(const HySharedTable *table);
 extern uint64_t hy_table_transitions(const HySharedTable *table);
 
 /*
- * The functions in this group are the writer's: call them between begin and end.
+ * The functions in this group are for the writer: call them between begin and end.
  *
- * hy_table_register: the device's number in the table, a new one if need be; HY_TABLE_NO_DEVICE
+ * hy_table_register: the device's number in the table, a new one if necessary; HY_TABLE_NO_DEVICE
  * when the table is full.  Devices are never removed.
- * hy_table_count: adds delta to the counters; they stop at INT64_MAX.
- * hy_table_put_breaker: states differ from before when transition is set.
- * hy_table_put_model: replaces what is kept of (device, number), its samples added to those before;
- * the oldest of its set gives way to a new one.
- * hy_table_put_event: the oldest gives way.  Without room for events it does nothing.
- * hy_table_take_context: one more context on the device, unless most (0: any number) are there; or
- * as many as there is room to count, which is false as well, and *place none.
- * hy_table_reset: forgets counters, breakers, models and events; devices and contexts stay.
+ * hy_table_count: add delta to the counters; they stop at INT64_MAX.
+ * hy_table_put_breaker: store a breaker; set transition if its state has changed.
+ * hy_table_put_model: replace the model of (device, number), and add its samples to the previous
+ * ones; a new model replaces the oldest of its set.
+ * hy_table_put_event: store an event in place of the oldest.  Without room for events it does
+ * nothing.
+ * hy_table_take_context: count one more context on the device.  It returns false and sets *place to
+ * none if most contexts are open (0: no limit), or as many as there is room to count.
+ * hy_table_reset: clear counters, breakers, models and events; devices and contexts stay.
  */
 extern int32_t hy_table_register(HySharedTable *table, const HyTableDevice *device);
 extern void hy_table_count(HySharedTable *table, int32_t device, HyOp op, const HyCounters *delta);
@@ -131,15 +142,17 @@ extern bool
 hy_table_take_context(HySharedTable *table, int32_t device, int32_t most, HyTablePlace *place);
 extern void hy_table_reset(HySharedTable *table);
 
-/* hy_table_give_context: the context is gone, if it is still counted; needs no lock. */
+/* hy_table_give_context: stop counting the context, if it is still counted; needs no lock. */
 extern void hy_table_give_context(HyTablePlace *place);
 
 /*
- * Readers: at any time, lock-free unless writers keep getting in the way for long.
+ * The functions in this group are for readers.  Call them at any time; they take no lock unless
+ * writers interfere for long.
  *
- * hy_table_find_model: what is kept of (device, number), false when there is nothing.
- * hy_table_model: the same by position, 0 .. hy_table_models() - 1; false where none is.
- * hy_table_events: the newest events, oldest first, at most room of them; returns how many.
+ * hy_table_find_model: read the model of (device, number), false when there is none.
+ * hy_table_model: the same by position, 0 .. hy_table_models() - 1; false when it is empty.
+ * hy_table_events: read the newest events, oldest first, at most room of them; returns their
+ * number.
  */
 extern int32_t hy_table_devices(const HySharedTable *table);
 extern void hy_table_device(const HySharedTable *table, int32_t device, HyTableDevice *key);

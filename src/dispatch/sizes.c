@@ -1,15 +1,15 @@
 /*
  * sizes.c
- *		Means a size class, and the correction by them: see sizes.h.
+ *		The means of size classes, and the correction by them: see sizes.h.
  */
 #include "dispatch/sizes.h"
 
 #include <math.h>
 #include <string.h>
 
-#define ELSEWHERE 0.5 /* observations that a correction from other sizes counts for */
-#define DOUBT 0.5     /* observations that say there is nothing to correct */
-#define WIDEST 1e6    /* of a correction, either way */
+#define ELSEWHERE 0.5 /* weight, in observations, of a correction from other sizes */
+#define DOUBT 0.5     /* weight, in observations, of the assumption that no correction is needed */
+#define WIDEST 1e6    /* limit of a correction in either direction */
 
 static uint32_t size_number(const HyShape *shape, double work);
 static uint32_t size_manner(const HyShape *shape);
@@ -126,14 +126,17 @@ hy_log2_floor(double n)
 	return exponent - 1;
 }
 
-/* size_number: classes of one manner are numbered by their powers of two. */
+/*
+ * size_number: the number of a size class; classes of one manner are ordered by their powers of
+ * two.
+ */
 static uint32_t
 size_number(const HyShape *shape, double work)
 {
 	return UINT32_C(1) << 30 | size_manner(shape) << 8 | (uint32_t) hy_log2_floor(work);
 }
 
-/* size_manner: each fourfold of queries (to 64) and of neighbours counts. */
+/* size_manner: a class of queries (up to 64) and neighbors, each by factors of four. */
 static uint32_t
 size_manner(const HyShape *shape)
 {
@@ -143,20 +146,23 @@ size_manner(const HyShape *shape)
 	return k << 2 | (queries < 3 ? queries : 3);
 }
 
-/* faded: what is left of a correction so many powers of two beyond the sizes seen. */
+/* faded: the remaining part of a correction this many powers of two beyond the sizes seen. */
 static double
 faded(uint32_t away)
 {
 	return 6.0 / (5 + away);
 }
 
-/* log_correction: what a size class was seen to take against what the regression says of it. */
+/*
+ * log_correction: logarithm of a class's mean time divided by the regression's
+ * prediction, reduced while the class has few observations.
+ */
 static double
 log_correction(const HySize *size, const HyCoefficients *fit)
 {
 	double factor = size->ns / hy_cost_predict(fit, size->means);
 
-	/* written so that a NaN is the low end */
+	/* written so that a NaN becomes the lower limit */
 	factor = factor < WIDEST ? factor : WIDEST;
 	factor = factor > 1 / WIDEST ? factor : 1 / WIDEST;
 	return log(factor) * (size->samples / (size->samples + DOUBT));

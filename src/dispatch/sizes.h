@@ -1,17 +1,19 @@
 /*
  * sizes.h
- *		What the size classes of one kind of task on one device were seen to take.
+ *		The times seen for the size classes of one kind of task on one device.
  *
- * The law of real hardware is not of the regression's form (cost_model.h): caches end, the last wave
- * of a device is half empty.  So the mean time of every size class seen is kept, and what it is
- * against what the regression says of the class corrects predictions there and, fading, around it.
+ * Real hardware does not follow the form of the regression (cost_model.h): caches have limits, and
+ * the last wave of a device is half empty.  So the mean time of every size class seen is kept.  Its
+ * ratio to the regression's prediction for the class corrects predictions there and, fading, at
+ * sizes around it.
  *
- * A size class is the power of two that the work falls into, and roughly how many queries and
- * neighbours there are, on which transfers and merging depend.  The regression is linear, so what
- * it says of the means is the mean of what it says: their quotient corrects it whatever coefficients
- * are in force by then.
+ * A size class is the power of two that the work falls into, together with the approximate number
+ * of queries and neighbors, on which transfers and merging depend.  Since the regression is linear,
+ * its prediction for the mean terms equals the mean of its predictions.  So the ratio corrects it
+ * whatever coefficients are in force by then.
  *
- * Plain data of fixed size, all zero knows nothing; the least recently used class gives way.
+ * Plain data of fixed size; all zero is the empty state.  A new class replaces the least recently
+ * used.
  */
 #ifndef HY_SIZES_H
 #define HY_SIZES_H
@@ -23,10 +25,10 @@
 typedef struct HySize
 {
 	uint32_t number; /* 0: free */
-	uint32_t manner; /* how many queries and neighbours, roughly */
+	uint32_t manner; /* approximate number of queries and neighbors */
 	uint64_t last;   /* when it was last claimed */
-	double samples;  /* in the window */
-	double ns;       /* means over them */
+	double samples;  /* observations in the window */
+	double ns;       /* means over these observations */
 	HyCostTerms means;
 } HySize;
 
@@ -35,26 +37,30 @@ typedef struct HySizes
 	HySize size[HY_SIZES];
 } HySizes;
 
-/* hy_sizes_find: the class of a shape of so much work; NULL: not seen. */
+/* hy_sizes_find: the class of a shape of this much work; NULL: not seen. */
 extern const HySize *hy_sizes_find(const HySizes *sizes, const HyShape *shape, double work);
 
-/* hy_sizes_claim: the same, made if need be; now ascends from call to call. */
+/* hy_sizes_claim: the same, created if necessary; now must grow from call to call. */
 extern HySize *hy_sizes_claim(HySizes *sizes, const HyShape *shape, double work, uint64_t now);
 
-/* hy_size_observe: count tasks of the class, ns each; means follow the last window of them. */
+/*
+ * hy_size_observe: add count tasks of the class that took ns each; the means follow the last window
+ * tasks.
+ */
 extern void
 hy_size_observe(HySize *size, HyCostTerms terms, double ns, int32_t count, int32_t window);
 
 /*
- * hy_sizes_correction: what a shape of so much work is to be expected to take against what fit says:
- * by its own class and by those nearest below and above that are like it.  A class counts for its
- * observations, the neighbours together for half of one; beyond the sizes seen the last one's
- * correction fades, to half of it (as a logarithm) after seven doublings.  1 where nothing is known.
+ * hy_sizes_correction: factor by which the time of a shape of this much work differs from the fit.
+ * It is derived from its own class, and from the nearest classes below and above with about as many
+ * queries and neighbors.  A class weighs as many observations as it has, the neighbors together
+ * half of one.  Beyond the sizes seen, the last one's correction fades, to half (as a logarithm)
+ * after seven doublings.  1 when nothing is known.
  */
 extern double hy_sizes_correction(const HySizes *sizes, const HyCoefficients *fit,
                                   const HyShape *shape, double work);
 
-/* hy_log2_floor: of n >= 1, 0 for anything less; at most 63. */
+/* hy_log2_floor: floor of log2 n for n >= 1, 0 for smaller n; at most 63. */
 extern int hy_log2_floor(double n);
 
 #endif

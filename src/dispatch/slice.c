@@ -1,6 +1,6 @@
 /*
  * slice.c
- *		Cuts a task into slices, and puts their answers together: see slice.h.
+ *		Cuts a task into slices, and merges their answers: see slice.h.
  */
 #include "dispatch/slice.h"
 
@@ -8,16 +8,16 @@
 
 #include "core/topk.h"
 
-#define FEW 16 /* so many are put in one by one */
+#define FEW 16 /* up to this many results are inserted one by one */
 
-/* Answers: those of a task that has the k best of each query. */
+/* Answers: the answers of a task that keeps the k best of each query. */
 typedef struct Answers
 {
 	int64_t queries;
 	int32_t k;
 	HyNeighbor *out;
 	int32_t *counts;
-	bool numbered; /* rows of a slice have the numbers that they have in the whole */
+	bool numbered; /* rows of a slice keep their numbers in the whole task */
 } Answers;
 
 static Answers answers_of(const HyTask *task);
@@ -178,7 +178,7 @@ hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *out
 		int32_t count = output->counts[q];
 		int32_t p;
 
-		/* Once the first parts are in, most have little to say: what is not near enough goes. */
+		/* After the first parts, most results are not near enough and are dropped here. */
 		if (answers.counts[q] == k)
 			count = before(part, count, first, &whole[k - 1]);
 		for (p = 0; p < count; p++)
@@ -223,7 +223,7 @@ answers_of(const HyTask *task)
 	return (Answers){.queries = 0};
 }
 
-/* slice_codes: some of the blocks that count, and of the lists those that have them. */
+/* slice_codes: restrict the task to count blocks, and to the lists that contain them. */
 static void
 slice_codes(HyScoreTask *score, int64_t first, int64_t count)
 {
@@ -241,7 +241,7 @@ slice_codes(HyScoreTask *score, int64_t first, int64_t count)
 		rows->lists--;
 }
 
-/* merge: folds sorted part into sorted whole, of which k are kept. */
+/* merge: fold the sorted part into the sorted whole, of which k are kept. */
 static void
 merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int32_t part_count,
       HyNeighbor *spare)
@@ -278,7 +278,7 @@ merge(HyNeighbor *whole, int32_t *count, int32_t k, const HyNeighbor *part, int3
 	*count = n;
 }
 
-/* before: how many of n sorted neighbours, their rows counted from first, come before limit. */
+/* before: number of n sorted neighbors, with first added to their rows, that come before limit. */
 static int32_t
 before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *limit)
 {
@@ -297,7 +297,10 @@ before(const HyNeighbor *sorted, int32_t n, int64_t first, const HyNeighbor *lim
 	return low;
 }
 
-/* cut_by_targets: whether repeating the queries (and answers) costs less than repeating the targets. */
+/*
+ * cut_by_targets: whether repeating the queries (and answers) costs less than repeating the
+ * targets.
+ */
 static bool
 cut_by_targets(const HyShape *shape)
 {

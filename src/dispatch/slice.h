@@ -1,14 +1,15 @@
 /*
  * slice.h
- *		Cuts a task into slices that are tasks themselves, and puts their answers together.
+ *		Cuts a task into slices that are tasks themselves, and merges their answers.
  *
- * A task is cut along one side: the queries (for spread, the seed sets) or the targets.  Either way
- * each slice needs all of the other side, so the side is cut of which that costs less to repeat.
- * Distances and activations go straight to their place in the whole's outputs, so slices may be
- * computed in any order, on any backend, more than once.  Only a topk cut by targets has answers of
- * its own for each slice, and scored codes cut likewise; hy_slice_merge folds them into the whole's.
- * Since neighbours are totally ordered by (distance, row), the bits and the order of ties are those of
- * the uncut task, in whatever order slices end.  Codes are cut between blocks, wherever lists end.
+ * A task is cut along one side: the queries (for spread, the seed sets) or the targets.  Each slice
+ * needs all of the other side, so the cut is along the side that makes this repetition cheaper.
+ * Distances and activations go directly to their place in the outputs of the whole task.  So slices
+ * may be computed in any order, on any backend, and more than once.  Only top-k and scored codes,
+ * when cut by targets, have separate answers for each slice, and hy_slice_merge folds these into
+ * the answers of the whole task.  Since neighbors are totally ordered by (distance, row), the bits
+ * and the order of ties equal those of the uncut task, in whatever order slices end.  Codes are cut
+ * between blocks, without regard to list boundaries.
  */
 #ifndef HY_SLICE_H
 #define HY_SLICE_H
@@ -17,38 +18,41 @@
 
 typedef struct HySlicing
 {
-	const HyTask *task; /* the whole; outlives its slices */
+	const HyTask *task; /* the whole task; outlives its slices */
 	bool by_targets;
 	bool merges;    /* slices have outputs of their own */
-	int64_t extent; /* rows, or blocks, of the side that is cut; below 2 there is nothing to cut */
+	int64_t extent; /* rows, or blocks, of the side that is cut; below 2 it cannot be cut */
 } HySlicing;
 
-/* HySliceOutput: where one slice that merges leaves its answers. */
+/* HySliceOutput: the answers of one slice that must be merged. */
 typedef struct HySliceOutput
 {
 	HyNeighbor *out; /* queries * k */
 	int32_t *counts; /* queries */
 } HySliceOutput;
 
-/* hy_slicing_init: how a task that makes sense is cut. */
+/* hy_slicing_init: find how to cut a valid task. */
 extern void hy_slicing_init(HySlicing *slicing, const HyTask *task);
 
-/* hy_slicing_begin: before the first slice is merged: the whole's answers are none. */
+/* hy_slicing_begin: clear the answers of the whole task, before the first slice is merged. */
 extern void hy_slicing_begin(const HySlicing *slicing);
 
-/* hy_slice_output_bytes: of one HySliceOutput, out and counts; 0 where slices need none. */
+/* hy_slice_output_bytes: size of one HySliceOutput, out and counts; 0 when slices need none. */
 extern uint64_t hy_slice_output_bytes(const HySlicing *slicing);
 
-/* hy_slice_output_at: a HySliceOutput over hy_slice_output_bytes bytes of memory. */
+/* hy_slice_output_at: a HySliceOutput in hy_slice_output_bytes bytes of memory. */
 extern HySliceOutput hy_slice_output_at(const HySlicing *slicing, void *memory);
 
-/* hy_slice: rows, or blocks, first .. first + count - 1 of the side that is cut; output where it merges. */
+/*
+ * hy_slice: a slice of rows, or blocks, first .. first + count - 1 of the side that is cut; output
+ * is used if slices are merged.
+ */
 extern HyTask
 hy_slice(const HySlicing *slicing, int64_t first, int64_t count, const HySliceOutput *output);
 
 /*
- * hy_slice_merge: folds the answers of the slice that began at row first into the whole's; spare is
- * room for k neighbours.  Nothing where slices need no merging.
+ * hy_slice_merge: fold the answers of the slice that began at row first into those of the whole
+ * task; spare has room for k neighbors.  Does nothing if slices need no merging.
  */
 extern void hy_slice_merge(const HySlicing *slicing, int64_t first, const HySliceOutput *output,
                            HyNeighbor *spare);

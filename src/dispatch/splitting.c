@@ -8,7 +8,7 @@
 
 #define SPLIT_GAIN 0.9
 #define SPLIT_ASKED_GAIN 0.95
-#define SPLIT_FROM_NS 1e6 /* below that, cutting and joining costs a share of its own */
+#define SPLIT_FROM_NS 1e6 /* for shorter tasks, cutting and joining take too large a share */
 #define SPLIT_JOIN_NS 5e4
 #define SPLIT_STEPS 12
 
@@ -31,7 +31,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 
 	if (!executor->cuts || !hy_side_can(executor, shape, 0) || hy_shape_extent(shape) < 2)
 		return;
-	/* a trial opens what is paid for, as it does without a split */
+	/* a trial opens a device whose ski rental is paid, as it does without a split */
 	if (member->device == NULL && choice->reason != HY_REASON_EXPLORATION)
 		return;
 	if (!asked_for && (!known || better < SPLIT_FROM_NS))
@@ -39,7 +39,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	if (asked_for && (hy_tracker_forecast(executor->tracker, shape, choice->candidate).cold ||
 	                  hy_tracker_forecast(executor->tracker, shape, 0).cold))
 		known = false;
-	/* even where each side's time fell in proportion to its part, too little would be won */
+	/* even if each side's time fell in proportion to its part, the gain would be too small */
 	if (known && !fixed &&
 	    choice->device_ns * choice->cpu_ns / (choice->device_ns + choice->cpu_ns) > gain * better)
 		return;
@@ -68,7 +68,7 @@ hy_consider_split(HyExecutor *executor, const HyShape *shape, bool asked_for, Hy
 	                (choice->split_ns >= 0 && choice->split_ns <= gain * better);
 }
 
-/* part_ns: what a side is predicted to take for a part of a task, < 0: not known. */
+/* part_ns: predicted time of a side for a part of a task, < 0: not known. */
 static double
 part_ns(const HyExecutor *executor, const HyShape *shape, int32_t device, double part)
 {

@@ -1,11 +1,11 @@
 /*
  * tracker.c
- *		What is remembered of tasks, a kind and device at a time: see tracker.h; tracker_forecast.c has what
- *		is expected by that.
+ *		The history of tasks by kind and device: see tracker.h.  tracker_forecast.c predicts from
+ *		it.
  *
- * Kinds live in a fixed array found through an open-addressed index; what belongs to a device is
- * allocated when it is first seen to run the kind, so that calls on known ground allocate nothing.
- * When memory is short an observation is dropped: history is a help, never a need.
+ * Kinds are in a fixed array, found through an open-addressed index.  The data of a device is
+ * allocated when it first runs the kind, so later calls allocate nothing.  When memory is short an
+ * observation is dropped: history helps but is never required.
  */
 #include "dispatch/tracker_state.h"
 
@@ -13,16 +13,16 @@
 #include <string.h>
 
 #define CLIP_FROM 5    /* observations of a size */
-#define CLIP_WEIGHT 20 /* and of all */
+#define CLIP_WEIGHT 20 /* and of all sizes */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
-#define CLIP_FLOOR_NS 100 /* below this the clock's grain is larger than half of the mean */
-#define LONGEST_NS 4e15   /* 52 days */
-#define MOVED 0.02        /* a prediction that changed by more is another one */
+#define CLIP_FLOOR_NS 100 /* for shorter times the grain of the clock exceeds half of the mean */
+#define LONGEST_NS 4e15   /* 46 days */
+#define MOVED 0.02        /* relative change that makes a prediction count as changed */
 #define LEAPED 0.25
-#define LEAST_FROM 2 /* observations of a size, to be the least a device ever took */
+#define LEAST_FROM 2 /* observations of a size before its mean can be the device's least time */
 
-/* Layout of a kind's number: one bit that says 'used', then its parts, room for a size below. */
+/* Layout of a kind's number: one bit that says 'used', then its parts, then room for a size. */
 #define SIZE_BITS 6
 #define KIND_USED (UINT32_C(1) << 31)
 
@@ -71,7 +71,7 @@ hy_tracker_set_window(HyTracker *tracker, int32_t window)
 		window = 1;
 	if (window > HY_TRACKER_MAX_WINDOW)
 		window = HY_TRACKER_MAX_WINDOW;
-	/* Means that rest on more become as easy to move as those of the new window. */
+	/* Means over more observations adapt as fast as those of the new window from now on. */
 	tracker->window = window;
 }
 
@@ -226,7 +226,7 @@ hy_tracker_import_prior(HyTracker *tracker, const HyShape *shape, int32_t device
 {
 	HyTrackerSide *side = (HyTrackerSide *) hy_tracker_side(tracker, shape, device);
 
-	/* a later calibration takes the place of an earlier one that nothing was added to */
+	/* a later calibration replaces an earlier one that has no real observations yet */
 	if (side != NULL && side->prior && side->observations == 0 && model->weight > 0)
 	{
 		memset(&side->model, 0, sizeof(side->model));
@@ -322,7 +322,7 @@ hy_tracker_kind(const HyTracker *tracker, uint32_t number)
 	return NULL;
 }
 
-/* claim_kind: a kind for shape, which has none; the least recently used gives way. */
+/* claim_kind: create the kind of shape, which has none; it replaces the least recently used. */
 static HyTrackerKind *
 claim_kind(HyTracker *tracker, const HyShape *shape)
 {
@@ -348,7 +348,10 @@ claim_kind(HyTracker *tracker, const HyShape *shape)
 	return &tracker->kinds[chosen];
 }
 
-/* rebuild_index: taking one entry out of a probe sequence is subtler than a rare rebuild. */
+/*
+ * rebuild_index: rebuild, since removing one entry from a probe sequence is harder and this is
+ * rare.
+ */
 static void
 rebuild_index(HyTracker *tracker)
 {
@@ -406,9 +409,9 @@ hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device)
 }
 
 /*
- * clipped: ns, or the end of the band around what is expected that it lies outside of.  Of a size
- * that was hardly seen yet only the regression has an expectation, once it rests on something, and
- * the band is wider: the next ones will tell.
+ * clipped: ns, clipped to a band around the expected time.  For a size with few observations only
+ * the regression gives an expected time, once it rests on enough.  The band is then wider, since
+ * the next observations will show the truth.
  */
 static double
 clipped(const HyTrackerSide *side, const HySize *size, const HyShape *shape, HyCostTerms terms,

@@ -1,13 +1,13 @@
 /*
  * tracker_forecast.c
- *		What a task will take by what was seen: by the regression of its kind, as sizes like it correct
- *		that; with little of its own, by other kinds of the operation, too.  See tracker.h.
+ *		Predicts the time of a task: the regression of its kind, corrected by sizes like it.  With
+ *		little history of its own, other kinds of the operation are used too.  See tracker.h.
  */
 #include "dispatch/tracker_state.h"
 
-#define POOL_UNTIL 30 /* observations of its own; from then on the pool hardly matters */
+#define POOL_UNTIL 30 /* observations of the kind; with more, the pool hardly matters */
 
-/* Contest: two sides at a number of targets, for the break-even. */
+/* Contest: two sides at some number of targets, for the break-even. */
 typedef struct Contest
 {
 	const HyTracker *tracker;
@@ -62,7 +62,7 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 		forecast.unseen = kind != NULL ? kind->tasks : 0;
 		return forecast;
 	}
-	/* What is known of other kinds may have grown since. */
+	/* The pool may have grown since the last fit. */
 	if (side->model.weight > 0 && side->model.weight < POOL_UNTIL)
 		hy_tracker_refit((HyTracker *) tracker, (HyTrackerSide *) side, shape, device);
 	forecast.ns = hy_tracker_expect(side, shape, terms);
@@ -82,7 +82,10 @@ hy_tracker_forecast(const HyTracker *tracker, const HyShape *shape, int32_t devi
 		{
 			forecast.steps = hy_log2_floor(terms.work) - hy_log2_floor(side->largest);
 			largest.work = side->largest;
-			/* all that the shape has more of is time that may not be needed */
+			/*
+			 * scale the other terms as well, since any time beyond that of the largest task may not
+			 * be needed
+			 */
 			largest.bytes = terms.bytes * (side->largest / terms.work);
 			largest.serial = terms.serial * (side->largest / terms.work);
 			forecast.largest_ns = hy_cost_predict(&side->fit, largest);
@@ -111,7 +114,7 @@ hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms t
 	       hy_sizes_correction(&side->sizes, &side->fit, shape, terms.work);
 }
 
-/* borrowed: what other kinds of the same operation and residency would say, < 0: none is known. */
+/* borrowed: prediction by other kinds of the same operation and residency, < 0: none. */
 static double
 borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 {
@@ -124,7 +127,10 @@ borrowed(const HyTracker *tracker, const HyShape *shape, int32_t device)
 	return hy_cost_predict(&fit, hy_cost_terms(shape, device == 0));
 }
 
-/* launch_belief: of a device, the least it was ever seen to take: a launch is not much more. */
+/*
+ * launch_belief: the assumed launch time.  For a device it is the least time ever seen there, since
+ * a launch cannot take much more.
+ */
 static double
 launch_belief(const HyTracker *tracker, int32_t device)
 {

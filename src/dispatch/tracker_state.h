@@ -1,6 +1,6 @@
 /*
  * tracker_state.h
- *		What a tracker is made of, for tracker.c and tracker_forecast.c.
+ *		The parts of a tracker, for tracker.c and tracker_forecast.c.
  */
 #ifndef HY_TRACKER_STATE_H
 #define HY_TRACKER_STATE_H
@@ -10,23 +10,23 @@
 
 #define HY_TRACKER_INDEX 512 /* slots of the index, a power of two, four times HY_TRACKER_KINDS */
 
-/* HyTrackerSide: what is known of a kind of task on a device. */
+/* HyTrackerSide: the history of a kind of task on a device. */
 typedef struct HyTrackerSide
 {
 	HyModelState model;
-	HyModelState fresh; /* learned since hy_tracker_take */
+	HyModelState fresh; /* observations since hy_tracker_take */
 	HyCoefficients fit;
-	bool known; /* fit holds something */
-	bool prior; /* model holds what a calibration measured */
+	bool known; /* fit is valid */
+	bool prior; /* model includes results of a calibration */
 	int64_t observations;
-	int64_t last;    /* of the kind's tasks */
-	double smallest; /* work, of what was not set aside; 0: nothing was */
+	int64_t last;    /* the kind's number of tasks when this device last had one */
+	double smallest; /* least work observed, without the observation set aside; 0: none */
 	double largest;
-	double least; /* work, of all */
+	double least; /* least work of all observations */
 	HySizes sizes;
 } HyTrackerSide;
 
-/* HyTrackerKind: a kind of task, and its sides by device; NULL: it was never seen there. */
+/* HyTrackerKind: a kind of task, and its sides by device; NULL: never seen there. */
 typedef struct HyTrackerKind
 {
 	uint32_t number; /* 0: free */
@@ -44,36 +44,36 @@ struct HyTracker
 	uint32_t generation;
 	uint32_t leaps;
 	uint64_t serial;
-	/* all kinds of an operation together, for those of which little is known; [1]: resident */
+	/* all kinds of an operation together, for kinds with little history; [1]: resident */
 	HyModelState pools[HY_TRACKER_DEVICES][HY_OP_COUNT][2];
-	double least_ns[HY_TRACKER_DEVICES]; /* that a size was seen to take; 0: none was */
+	double least_ns[HY_TRACKER_DEVICES]; /* smallest mean time of a size; 0: none */
 	int16_t index[HY_TRACKER_INDEX];     /* kind + 1; 0: empty */
 	HyTrackerKind kinds[HY_TRACKER_KINDS];
 };
 
-/* hy_tracker_pool: all kinds like a shape's together, on a device. */
+/* hy_tracker_pool: the pooled model of all kinds like that of shape, on a device. */
 static inline HyModelState *
 hy_tracker_pool(HyTracker *tracker, const HyShape *shape, int32_t device)
 {
 	return &tracker->pools[device][shape->op][shape->resident ? 1 : 0];
 }
 
-/* hy_tracker_kind: of a number, by hy_shape_kind; hy_tracker_side: of a shape.  NULL: nothing is known. */
+/*
+ * hy_tracker_kind: the kind with a number from hy_shape_kind.  NULL: nothing is known.
+ * hy_tracker_side: the side of a shape.  NULL: nothing is known.
+ */
 extern const HyTrackerKind *hy_tracker_kind(const HyTracker *tracker, uint32_t number);
 extern const HyTrackerSide *
 hy_tracker_side(const HyTracker *tracker, const HyShape *shape, int32_t device);
 
 /*
- * hy_tracker_refit: the coefficients anew; the pool has a say where the kind's own observations have
- * little.
+ * hy_tracker_refit: recompute the coefficients; the pool has weight where the kind's own
+ * observations say little.
  */
 extern void
 hy_tracker_refit(HyTracker *tracker, HyTrackerSide *side, const HyShape *shape, int32_t device);
 
-/*
- * hy_tracker_expect: the regression's prediction, times what sizes like this one were seen to take
- * against it.
- */
+/* hy_tracker_expect: the regression's prediction, times the correction for sizes like this one. */
 extern double hy_tracker_expect(const HyTrackerSide *side, const HyShape *shape, HyCostTerms terms);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * trials.c
- *		What is tried, and when: see trials.h.
+ *		Which side is tried, and when: see trials.h.
  */
 #include "dispatch/trials.h"
 
@@ -14,18 +14,19 @@
 #define ENOUGH_SAMPLES 5
 #define EVEN_RATIO 1.5
 #define RATIO_LIMIT 4.0
-#define HINT_LIMIT 16.0 /* of other kinds: it may be off by as much as the ratio itself */
+/* a hint comes from other kinds, so it may be off by as much as the ratio limit itself */
+#define HINT_LIMIT 16.0
 #define LEAST_QUEUE_NS 1e6
-#define FIRST_TRY_NS 2e7 /* that a first try may cost, whatever has been spent */
+#define FIRST_TRY_NS 2e7 /* limit of the loss of a first try, whatever time was spent */
 
 static bool worth_a_first_try(const HyExecutor *executor, double hint, double best);
 static int32_t due_after(const HySide *best, const HySide *other);
 static double trial_loss(const HySide *best, const HySide *other);
 
 /*
- * hy_untried: a side of which nothing is known but perhaps a cold start, devices first; NULL when all
- * are known or hopeless.  The CPU, whose time grows with the task, waits a little for one that is as
- * small as any seen.
+ * hy_untried: a side without history, or with only a cold start, devices first; NULL when there is
+ * no such side worth a try.  The CPU's time grows with the task, so an untried CPU waits a little
+ * for a task as small as any seen.
  */
 const HySide *
 hy_untried(const HyExecutor *executor, const HySide *sides, int count)
@@ -44,7 +45,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 		if (sides[i].forecast.above > 0)
 			smallest = false;
 	}
-	/* Of the CPU a hint or a cold start will do: neither is off by as much as the limit. */
+	/* For the CPU a hint or a cold start suffices: neither is off by as much as the limit. */
 	if (best < 0)
 		best = sides[0].ns >= 0 ? sides[0].ns : sides[0].forecast.hint_ns;
 	for (i = 1; i < count; i++)
@@ -55,7 +56,7 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 			continue;
 		if (best >= 0 && sides[i].ns < 0 && !worth_a_first_try(executor, hint, best))
 			continue;
-		/* nor is it tried first behind others that take their time */
+		/* nor is a device tried first while long tasks of others are under way there */
 		if (executor->member[sides[i].device].queue.ns >
 		    (best >= 0 ? RATIO_LIMIT * best : LEAST_QUEUE_NS))
 			continue;
@@ -69,8 +70,8 @@ hy_untried(const HyExecutor *executor, const HySide *sides, int count)
 }
 
 /*
- * worth_a_first_try: by what like kinds of task say a device of which nothing is known would take
- * (hint < 0: they say nothing), and the best of the others takes.
+ * worth_a_first_try: whether to try a device without history.  hint is its time as predicted by
+ * similar kinds of task (< 0: no prediction), best the time of the best other side.
  */
 static bool
 worth_a_first_try(const HyExecutor *executor, double hint, double best)
@@ -83,8 +84,8 @@ worth_a_first_try(const HyExecutor *executor, double hint, double best)
 }
 
 /*
- * due_after: how many tasks of a kind pass a side by before it is due a trial.  Where both sides
- * are about even a trial costs little, and says most of where the one overtakes the other.
+ * due_after: number of tasks of a kind that bypass a side before its next trial.  If both sides are
+ * about equal, a trial costs little and says most about the point where one overtakes the other.
  */
 static int32_t
 due_after(const HySide *best, const HySide *other)
@@ -99,8 +100,8 @@ due_after(const HySide *best, const HySide *other)
 }
 
 /*
- * trial_loss: what a trial is predicted to lose against the best side, 0 where it would win; < 0
- * where the two are too far apart for one, whenever it may be due.
+ * trial_loss: predicted loss of a trial against the best side, 0 if it would win; < 0 if the two
+ * are too far apart for a trial at any time.
  */
 static double
 trial_loss(const HySide *best, const HySide *other)
@@ -139,7 +140,7 @@ hy_calm_of(const HyExecutor *executor, const HySide *best, const HySide *other)
 		return INT32_MAX;
 	if (left > 0)
 		return (int32_t) left;
-	/* it is due, and too dear before so many calls like this one have been paid for */
+	/* the trial is due, but too expensive until this many more calls like this one have been made */
 	until = ((executor->regret_ns + loss) / HY_REGRET_SHARE - executor->spent_ns) / best->ns;
 	return !(until > TRY_STALE) ? TRY_STALE : until < INT32_MAX ? (int32_t) until : INT32_MAX;
 }

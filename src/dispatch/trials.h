@@ -1,47 +1,51 @@
 /*
  * trials.h
- *		Rule 9 of decide.c: which side is run to learn about it, not to be fast.
+ *		Rule 9 of decide.c: which side runs a task to be measured and not because it is fast.
  *
- * With no history a device is tried, then the CPU, each until one observation more than its cold
- * start is there.  There is nothing yet to predict a loss from; only where a like kind of task says
- * that a device would take more than 16 times as long, or would lose more than 20 ms and the limit
- * below, is it left alone.  A device that only refuses (busy, say) never gets a history: after the
- * first refusal such tries count towards the limit of 1% below, and end there.
+ * With no history, a device is tried and then the CPU, each until it has one observation more than
+ * its cold start.  No loss can be predicted yet.  A device is left alone only if similar kinds of
+ * task predict that it would take more than 16 times as long, or would lose more than 20 ms and
+ * more than the limit below.  A device that only refuses (for example, busy) never gets a history.
+ * So after the first refusal such tries count towards the limit of 1% below, and end there.
  *
- * From then on another side is tried after 8 tasks of the kind while its regression rests on little,
- * 32 while it has hardly run this size, and 256 otherwise; only if it is predicted to take 1/4 to 4
- * times as long, and only while all that exploring ever lost stays below 1% of the time spent.  A
- * device that has only seen much smaller tasks is predicted too high, since what is launch and what
- * is work cannot be told apart; what it may take lies between the largest seen and that scaled by
- * size, so the geometric mean is taken, and there may be more to win than 4 times.
+ * From then on, another side is tried after 8 tasks of the kind while its regression rests on
+ * little, or while it has few samples of this size and takes less than 1.5 times the best time.  It
+ * is tried after 32 tasks while it has hardly run this size, and after 256 otherwise.  This happens
+ * only if it is predicted to take 1/4 to 4 times as long, and only while all exploration together
+ * lost less than 1% of the time spent.
+ *
+ * The prediction for a device that has only seen much smaller tasks is too high, since launch and
+ * work cannot be told apart.  The true time lies between that of the largest task seen and that
+ * time scaled by size.  So the geometric mean is used, and here a predicted win of more than
+ * 4 times does not prevent the trial.
  */
 #ifndef HY_TRIALS_H
 #define HY_TRIALS_H
 
 #include "dispatch/executor_state.h"
 
-#define HY_REGRET_SHARE 0.01 /* of the time spent that exploring may lose */
+#define HY_REGRET_SHARE 0.01 /* share of the time spent that exploration may lose */
 
-/* HySide: one that could have the task, and what that would take. */
+/* HySide: a side that is able to run the task, and its predicted time. */
 typedef struct HySide
 {
 	int32_t device;
 	HyForecast forecast;
-	double ns; /* with what is waited for and with the load, < 0: not known */
+	double ns; /* including load and tasks in flight, < 0: not known */
 } HySide;
 
 /*
- * hy_untried: a side of which nothing is known but perhaps a cold start, devices first; NULL when
- * all are known or hopeless.  sides[0] is the CPU.
+ * hy_untried: a side without history, or with only a cold start, devices first; NULL when there is
+ * no such side worth a try.  sides[0] is the CPU.
  */
 extern const HySide *hy_untried(const HyExecutor *executor, const HySide *sides, int count);
 
-/* hy_worth_trying: whether a side that is predicted to be worse could get this call. */
+/* hy_worth_trying: whether a side that is predicted to be worse may get this call. */
 extern bool hy_worth_trying(const HyExecutor *executor, const HySide *best, const HySide *other);
 
 /*
- * hy_calm_of: how many tasks may go by without asking again whether a trial of the side is due and
- * not too dear, as long as the predictions stay what they are.
+ * hy_calm_of: number of tasks after which to check again whether a trial of the side is due and
+ * cheap enough, as long as the predictions stay the same.
  */
 extern int32_t hy_calm_of(const HyExecutor *executor, const HySide *best, const HySide *other);
 

@@ -1,6 +1,6 @@
 /*
  * words.c
- *		Words of settings and of arguments of functions: see words.h.
+ *		Words of settings and function arguments: see words.h.
  */
 #include "dispatch/words.h"
 
@@ -73,7 +73,7 @@ count_of(HyWords kind)
 	return 0;
 }
 
-/* word_of: NULL where no word stands for a value. */
+/* word_of: the word of a value, NULL if there is none. */
 static const char *
 word_of(HyWords kind, int value)
 {

@@ -1,6 +1,6 @@
 /*
  * workload.c
- *		Made-up tasks: see workload.h.
+ *		Generated tasks: see workload.h.
  */
 #include "dispatch/workload.h"
 
@@ -18,7 +18,7 @@ struct HyWorkload
 	const HyAllocator *allocator;
 	const HyCancel *cancel;
 	uint64_t bytes;
-	uint64_t used;    /* of the block, by the task at hand */
+	uint64_t used;    /* bytes of the block used by the current task */
 	uint64_t vectors; /* bytes of the block, from its start, that hold fp32 in [-1, 1) */
 	char *block;
 	HyCsr graph;
@@ -110,7 +110,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	{
 		HyDeviceRun run;
 
-		/* What was given up there earlier would be measured as well. */
+		/* A task that was given up there earlier would be measured as well. */
 		if (!hy_member_settle(executor, member) || member->device == NULL)
 			return HY_BUSY;
 		hy_device_run(executor, member, task, &run);
@@ -120,7 +120,7 @@ hy_workload_run(HyExecutor *executor, int32_t device, const HyTask *task, uint64
 	return st;
 }
 
-/* carve: count things of size bytes out of the block, NULL when they do not fit. */
+/* carve: reserve count elements of size bytes in the block, NULL when they do not fit. */
 static void *
 carve(HyWorkload *workload, uint64_t count, uint64_t size)
 {
@@ -137,7 +137,10 @@ carve(HyWorkload *workload, uint64_t count, uint64_t size)
 	return at;
 }
 
-/* fill: the block up to used with vectors; what answers leave there could be slow to compute with. */
+/*
+ * fill: fill the used part of the block with vectors; leftover answers could be slow to compute
+ * with.
+ */
 static void
 fill(HyWorkload *workload)
 {
@@ -197,7 +200,7 @@ vector_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	return true;
 }
 
-/* score_task: of whole blocks, in one list; the rows beyond the shape's are dead. */
+/* score_task: codes in whole blocks, in one list; rows beyond the shape's are dead. */
 static bool
 score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 {
@@ -217,7 +220,7 @@ score_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	if (shape->dtype != HY_F32 || shape->dims < 1 || shape->dims % HY_ROTATION_STEP != 0 ||
 	    blocks > INT32_MAX || queries > INT32_MAX)
 		return false;
-	/* what takes the place of codes matters to nobody */
+	/* any bytes serve as codes */
 	rows->codes = carve(workload, blocks, hy_code_block_size(shape->dims));
 	vector = carve(workload, (uint64_t) shape->dims, sizeof(float));
 	if (rows->codes == NULL || vector == NULL)
@@ -309,7 +312,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 		uint64_t b;
 
 		graph->row_start[i] = (int64_t) e;
-		/* one source out of each quarter, so that they are distinct and ascend */
+		/* one source out of each quarter, so that they are distinct and ascending */
 		for (b = 0; b < EDGES_PER_NODE && b * band < nodes && e < edges; b++, e++)
 		{
 			graph->column[e] = (uint32_t) (b * band + random_of(e) % band);
@@ -336,7 +339,7 @@ spread_task(HyWorkload *workload, const HyShape *shape, HyTask *task)
 	return true;
 }
 
-/* random_of: a number that depends on its seed only (splitmix64). */
+/* random_of: a number that depends only on its seed (splitmix64). */
 static uint64_t
 random_of(uint64_t seed)
 {
