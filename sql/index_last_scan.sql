@@ -47,6 +47,13 @@ SELECT count(id) > 0 AS some FROM (SELECT id FROM item WHERE id % 1000 = 3 ORDER
 SELECT expected_recall < 0.95 OR expected_recall IS NULL AS less FROM hybrid_last_scan();
 RESET hybrid.max_scan_tuples;
 
+-- without a condition the first rows are found whatever the limit, also where nobody searches on (8 were)
+SET hybrid.max_scan_tuples = 1;
+SET hybrid.iterative_scan = off;
+SELECT count(id) FROM (SELECT id FROM item ORDER BY v <-> :q LIMIT 10) s;
+RESET hybrid.iterative_scan;
+RESET hybrid.max_scan_tuples;
+
 -- rows that a filter refuses before their vectors are read
 SELECT count(id) FROM (SELECT id FROM item WHERE id % 100 = 3 ORDER BY v <-> :q LIMIT 10) s;
 SELECT rows_rejected > 100 AS refused, rows_rescored + rows_rejected <= rows_scored AS of_those_scored, rows_returned BETWEEN 10 AND 20 AS ten FROM hybrid_last_scan();

@@ -359,6 +359,7 @@ SELECT hybrid_index_measure('doc_cosine', vectors(1, 3), keep => true);
 SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), k => 2000000000, keep => true)$$);
 SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400) || NULL::vector, keep => true)$$);
 SELECT refused($$SELECT hybrid_index_measure('doc', vectors(1, 400), keep => true)$$);
+SELECT refused($$SELECT hybrid_index_measure(99999, vectors(1, 400))$$);
 BEGIN READ ONLY;
 SELECT count(*) FROM hybrid_index_measure('doc_l2', vectors(1, 10));
 SELECT refused($$SELECT hybrid_index_measure('doc_l2', vectors(1, 400), keep => true)$$);

@@ -15,12 +15,17 @@
 
 #include "core/distance.h"
 
-/*
- * For a normal distribution: the mean excess over HY_TAIL_BEGIN, in standard deviations, and the
- * share above it.
- */
-#define NORMAL_EXCESS 0.488
-#define NORMAL_SHARE 0.115
+/* Threshold: where peaks begin, and what a normal distribution has above it. */
+typedef struct Threshold
+{
+	double begin;  /* standard deviations above the mean */
+	double excess; /* mean excess, in standard deviations */
+	double share;
+} Threshold;
+
+static const Threshold near_threshold = {HY_TAIL_BEGIN, 0.488, 0.115};
+static const Threshold far_threshold = {HY_TAIL_FAR, 0.283, 0.00135};
+
 #define COMPLETED 2     /* peaks of a normal distribution added to every sample */
 #define LEAST (-126.0f) /* 2 to this power is the least normal number */
 #define LOG2_E 1.44269504f
@@ -126,14 +131,25 @@ peaks_of(const float *sample, int count, float begin)
 	return peaks;
 }
 
-LOOPS void
-fit(HyTail *tail, const float *sample, int count, float noise, float prior)
+/* Moments: of a sample and the prior. */
+typedef struct Moments
 {
-	double all = count + HY_TAIL_PRIOR, mean = sum_of(sample, count, 0, 1) / all;
-	double variance =
-		(sum_of(sample, count, (float) mean, 2) + HY_TAIL_PRIOR * (prior + noise)) / all;
-	double deviation = sqrt(variance), shrink = 1, scale;
-	Peaks peaks = peaks_of(sample, count, (float) (mean + HY_TAIL_BEGIN * deviation));
+	double all; /* numbers, the prior's among them */
+	double mean;
+	double deviation;
+	double shrink; /* factor of deviations without the noise */
+} Moments;
+
+LOOPS Moments
+moments_of(const float *sample, int count, float noise, float prior)
+{
+	Moments moments = {count + HY_TAIL_PRIOR, 0, 0, 1};
+	double variance;
+
+	moments.mean = sum_of(sample, count, 0, 1) / moments.all;
+	variance = (sum_of(sample, count, (float) moments.mean, 2) + HY_TAIL_PRIOR * (prior + noise)) /
+	           moments.all;
+	moments.deviation = sqrt(variance);
 
 	/*
 	 * If the variance is mostly noise, the prior predicts the rest better than their difference
@@ -144,23 +160,48 @@ fit(HyTail *tail, const float *sample, int count, float noise, float prior)
 		double known = variance - noise,
 			   assumed = prior * noise / (variance > noise ? variance : noise);
 
-		shrink = sqrt((known > assumed ? known : assumed) / variance);
+		moments.shrink = sqrt((known > assumed ? known : assumed) / variance);
 	}
-	peaks.excess += COMPLETED * NORMAL_EXCESS * deviation;
-	scale = peaks.excess / (peaks.count + COMPLETED) * shrink;
+	return moments;
+}
+
+/* fit_beyond: fit the exponential distribution beyond one threshold. */
+LOOPS void
+fit_beyond(const Threshold *threshold, const float *sample, int count, const Moments *moments,
+           float *top, float *steepness, float *share_log)
+{
+	double deviation = moments->deviation, scale;
+	Peaks peaks = peaks_of(sample, count, (float) (moments->mean + threshold->begin * deviation));
+
+	peaks.excess += COMPLETED * threshold->excess * deviation;
+	scale = peaks.excess / (peaks.count + COMPLETED) * moments->shrink;
 	scale = scale > FLT_MIN ? scale : FLT_MIN;
-	peaks.count += HY_TAIL_PRIOR * NORMAL_SHARE;
-	tail->steepness = (float) (1 / scale);
-	tail->top =
-		(float) (mean + HY_TAIL_BEGIN * deviation * shrink + scale * log(peaks.count / all));
+	peaks.count += HY_TAIL_PRIOR * threshold->share;
+	*steepness = (float) (1 / scale);
+	*share_log = (float) log(peaks.count / moments->all);
+	*top = (float) (moments->mean + threshold->begin * deviation * moments->shrink +
+	                scale * log(peaks.count / moments->all));
+}
+
+LOOPS void
+fit(HyTail *tail, const float *sample, int count, float noise, float prior)
+{
+	Moments moments = moments_of(sample, count, noise, prior);
+	float share_log;
+
+	fit_beyond(&near_threshold, sample, count, &moments, &tail->top, &tail->steepness, &share_log);
+	fit_beyond(&far_threshold, sample, count, &moments, &tail->far_top, &tail->far_steepness,
+	           &tail->far_log);
 }
 
 LOOPS double
 beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float *keys)
 {
 	const float steepness = tail->steepness * LOG2_E, top = tail->top, half = tail->steepness / 2;
+	const float far_steepness = tail->far_steepness * LOG2_E, far_top = tail->far_top;
+	const float far_most = tail->far_log * LOG2_E;
 	const float most = 1 / (2 * tail->steepness);
-	float sums[HY_TAIL_LANES] = {0}, exponents[HY_TAIL_LANES];
+	float sums[HY_TAIL_LANES] = {0}, exponents[HY_TAIL_LANES], far[HY_TAIL_LANES];
 	double sum = 0;
 	int i, j;
 
@@ -177,11 +218,16 @@ beyond_limit(const HyTail *tail, const HyTailGroups *groups, float limit, float 
 			keys[i + j] = a - doubt[j];
 			taken_out = taken_out < most ? taken_out : most;
 			exponents[j] = (top - (a + taken_out)) * steepness;
+			far[j] = (far_top - (a + taken_out)) * far_steepness;
 		}
 		/*
 		 * Separate loops: otherwise compilers turn the clamp into a jump, because they know the
 		 * power of its limit.
 		 */
+		for (j = 0; j < HY_TAIL_LANES; j++)
+			far[j] = far[j] > far_most ? far_most : far[j];
+		for (j = 0; j < HY_TAIL_LANES; j++)
+			exponents[j] = exponents[j] > far[j] ? exponents[j] : far[j];
 		for (j = 0; j < HY_TAIL_LANES; j++)
 			exponents[j] = in_range(exponents[j]);
 		for (j = 0; j < HY_TAIL_LANES; j++)
@@ -243,5 +289,9 @@ hy_tail_beyond(const HyTail *tail, const HyTailGroups *groups, float limit, floa
 float
 hy_tail_at(const HyTail *tail, float a)
 {
-	return power_of(in_range((tail->top - a) * (tail->steepness * LOG2_E)));
+	float exponent = (tail->top - a) * (tail->steepness * LOG2_E);
+	float far = (tail->far_top - a) * (tail->far_steepness * LOG2_E);
+
+	far = far > tail->far_log * LOG2_E ? tail->far_log * LOG2_E : far;
+	return power_of(in_range(exponent > far ? exponent : far));
 }

@@ -10,20 +10,30 @@
  *
  *		P(u > a) = min(1, s exp((b - a) / m)) = min(1, exp((top - a) / m)),		top = b + m log(s)
  *
- * The threshold is HY_TAIL_BEGIN standard deviations above the mean.
+ * There are two thresholds, HY_TAIL_BEGIN and HY_TAIL_FAR standard deviations above the mean, and the
+ * greater probability counts.  With the first alone, a few values far above all others would have
+ * nearly no weight among the many just above the threshold, and one in 200 values would be expected
+ * once in a million.
  */
 #ifndef HY_TAIL_H
 #define HY_TAIL_H
 
 #define HY_TAIL_BEGIN 1.2f
+#define HY_TAIL_FAR 3.0f
 #define HY_TAIL_PRIOR 8
 #define HY_TAIL_LANES 32
 
-/* HyTail: P(u > a) = min(1, exp((top - a) * steepness)). */
+/*
+ * HyTail: P(u > a) = min(1, exp(max((top - a) * steepness, min(far_log, (far_top - a) * far_steepness)))).  Both
+ * steepnesses are above 0 and finite.
+ */
 typedef struct HyTail
 {
 	float top;
-	float steepness; /* above 0, finite */
+	float steepness;
+	float far_top;
+	float far_steepness;
+	float far_log; /* logarithm of the share beyond the far threshold: below that it says no more */
 } HyTail;
 
 /*

@@ -37,6 +37,8 @@ check_sane(const HyTail *tail)
 {
 	CHECK(isfinite(tail->top));
 	CHECK(isfinite(tail->steepness) && tail->steepness > 0);
+	CHECK(isfinite(tail->far_top));
+	CHECK(isfinite(tail->far_steepness) && tail->far_steepness > 0);
 }
 
 /* normal_beyond: the share of a normal distribution that lies more than z deviations above its mean. */
@@ -331,6 +333,24 @@ test_few_peaks(void)
 	CHECK_CLOSE(1 / tail.steepness, (excess + 2 * 0.48 * deviation) / 3, 0.02);
 }
 
+/* One number in 200 lies far above all others: such numbers are expected about as often as they are there. */
+static void
+test_a_few_far_above(void)
+{
+	UnitRandom random = {23};
+	HyTail tail;
+	int i;
+
+	normal_sample(&random, 1000, 0, 0.1);
+	for (i = 0; i < 1000; i += 200)
+		sample[i] = 1.0f;
+	hy_tail_fit(&tail, sample, 1000, 0, PRIOR);
+	CHECK(hy_tail_at(&tail, 0.95f) > 0.0005f && hy_tail_at(&tail, 0.95f) < 0.01f);
+	CHECK(hy_tail_at(&tail, 0.6f) > 0.001f && hy_tail_at(&tail, 0.6f) < 0.02f);
+	/* and beyond them nearly never */
+	CHECK(hy_tail_at(&tail, 5) < 1e-4f);
+}
+
 /* In another unit, the same, to the last bit. */
 static void
 test_unit_of_numbers(void)
@@ -352,6 +372,8 @@ test_unit_of_numbers(void)
 		hy_tail_fit(&other, scaled, count, ldexpf(noise, 2 * power), ldexpf(PRIOR, 2 * power));
 		CHECK_SAME_F32(other.top, ldexpf(tail.top, power));
 		CHECK_SAME_F32(other.steepness, ldexpf(tail.steepness, -power));
+		CHECK_SAME_F32(other.far_top, ldexpf(tail.far_top, power));
+		CHECK_SAME_F32(other.far_steepness, ldexpf(tail.far_steepness, -power));
 	}
 }
 
@@ -386,15 +408,22 @@ test_place_in_sample(void)
 	}
 }
 
-static const HyTail tails[] = {{0.08f, 40},      {-0.3f, 7.5f},   {0, 1e-3f}, {0.02f, 2000},
-                               {100.5f, 0.003f}, {0.5f, 0x1p10f}, {-50, 1e3f}};
+/* NO_FAR: a tail of one exponential distribution. */
+#define NO_FAR -FLT_MAX, 1, -FLT_MAX
+
+static const HyTail tails[] = {
+	{0.08f, 40, NO_FAR},       {-0.3f, 7.5f, NO_FAR},      {0, 1e-3f, NO_FAR},
+	{0.02f, 2000, NO_FAR},     {100.5f, 0.003f, NO_FAR},   {0.5f, 0x1p10f, NO_FAR},
+	{-50, 1e3f, NO_FAR},       {0.08f, 40, -0.2f, 10, -5}, {0, 5, -1, 1, -2},
+	{0.02f, 20, 0.01f, 19, 0},
+};
 
 #define TAILS ((int) (sizeof(tails) / sizeof(tails[0])))
 
 static void
 test_at_ends(void)
 {
-	HyTail steepest = {0, 0x1p126f};
+	HyTail steepest = {0, 0x1p126f, NO_FAR};
 	int t;
 
 	for (t = 0; t < TAILS; t++)
@@ -429,7 +458,9 @@ test_at_is_exp(void)
 		for (i = -1000; i <= 100000; i++)
 		{
 			float a = (float) (tail->top + i * 1e-3 / tail->steepness);
-			double exact = exp(((double) tail->top - a) * tail->steepness);
+			double exact =
+				exp(fmax(((double) tail->top - a) * tail->steepness,
+			             fmin(tail->far_log, ((double) tail->far_top - a) * tail->far_steepness)));
 			float p = hy_tail_at(tail, a);
 
 			if (exact >= 1)
@@ -442,7 +473,7 @@ test_at_is_exp(void)
 			CHECK_MSG(p <= last, "tail %d, %d: %.9g after %.9g", t, i, p, last);
 			last = p;
 		}
-		CHECK(last <= NOTHING);
+		CHECK(last <= NOTHING || tail->far_top > -FLT_MAX);
 	}
 }
 
@@ -501,7 +532,9 @@ expected_of(const HyTail *tail, const HyTailGroups *groups, int i, float limit)
 	double doubt = (double) groups->doubt[i] * tail->steepness;
 	double less = doubt < 1 ? doubt * doubt / 2 : 0.5;
 	double a = distance_of(groups, i, limit);
-	double power = (tail->top - a) * tail->steepness - less;
+	double taken = less / tail->steepness;
+	double power = fmax((tail->top - (a + taken)) * tail->steepness,
+	                    fmin(tail->far_log, (tail->far_top - (a + taken)) * tail->far_steepness));
 
 	return groups->size[i] * (power < 0 ? exp(power) : 1);
 }
@@ -510,7 +543,7 @@ static void
 test_beyond_is_the_sum(void)
 {
 	UnitRandom random = {7};
-	HyTail tail = {0.04f, 30};
+	HyTail tail = {0.04f, 30, NO_FAR};
 	int round, i;
 
 	for (round = 0; round < 300; round++)
@@ -537,7 +570,7 @@ static void
 test_beyond_in_lanes(void)
 {
 	UnitRandom random = {8};
-	HyTail tail = {0.04f, 30};
+	HyTail tail = {0.04f, 30, NO_FAR};
 	int round, i;
 
 	for (round = 0; round < 300; round++)
@@ -564,7 +597,7 @@ static void
 test_each_group_counts(void)
 {
 	UnitRandom random = {9};
-	HyTail tail = {0.04f, 30};
+	HyTail tail = {0.04f, 30, NO_FAR};
 	Groups made;
 	int i;
 
@@ -587,8 +620,8 @@ static void
 test_infinite_middles(void)
 {
 	UnitRandom random = {10};
-	HyTail tail = {0.04f, 30};
-	HyTail steepest = {0, 0x1p126f};
+	HyTail tail = {0.04f, 30, NO_FAR};
+	HyTail steepest = {0, 0x1p126f, NO_FAR};
 	double whole = 0;
 	Groups made;
 	int i;
@@ -619,7 +652,7 @@ static void
 test_doubt(void)
 {
 	UnitRandom random = {11};
-	HyTail tail = {0.04f, 25};
+	HyTail tail = {0.04f, 25, NO_FAR};
 	double certain, last;
 	Groups made;
 	int i, step;
@@ -658,7 +691,7 @@ test_doubt(void)
 static void
 test_no_groups(void)
 {
-	HyTail tail = {0.04f, 25};
+	HyTail tail = {0.04f, 25, NO_FAR};
 	HyTailGroups groups = {NULL, NULL, NULL, NULL, 0};
 	float key = 7;
 
@@ -686,6 +719,9 @@ check_levels(const float *numbers, int count, float noise, Groups *made, float l
 		hy_tail_fit(&other, numbers, count, noise, PRIOR);
 		CHECK_SAME_F32(other.top, tail.top);
 		CHECK_SAME_F32(other.steepness, tail.steepness);
+		CHECK_SAME_F32(other.far_top, tail.far_top);
+		CHECK_SAME_F32(other.far_steepness, tail.far_steepness);
+		CHECK_SAME_F32(other.far_log, tail.far_log);
 		memset(made->keys, 0xff, (size_t) made->groups.count * sizeof(float));
 		CHECK_SAME_F64(hy_tail_beyond(&tail, &made->groups, limit, made->keys), sum);
 		for (i = 0; i < made->groups.count; i++)
@@ -744,6 +780,7 @@ main(void)
 	UNIT_RUN(test_mostly_noise);
 	UNIT_RUN(test_prior_counts_as_numbers);
 	UNIT_RUN(test_few_peaks);
+	UNIT_RUN(test_a_few_far_above);
 	UNIT_RUN(test_unit_of_numbers);
 	UNIT_RUN(test_place_in_sample);
 	UNIT_RUN(test_at_ends);

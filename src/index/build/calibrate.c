@@ -49,6 +49,8 @@
 #define ROOM 0.1 /* share of missed neighbors from which on the whole deviation is subtracted */
 #define LOW                                                                                        \
 	5 /* a search that finds half or less counts as this many that find nothing, others as complete */
+#define BEYOND                                                                                     \
+	2 /* times as much may be missed at the last level as is allowed, for the curve to go on */
 #define KNOWN 16 /* minimum number of queries of a difficulty for which something is known */
 
 /* levels: rows that a search may expect to miss, per row wanted. */
@@ -341,15 +343,21 @@ make_curve(const Measuring *measuring, HybridCurvePoint *curve)
 		curve[point].recall = recalls[point];
 		curve[point].rows = (float) rows_for(all, recalls[point], own);
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
-			curve[point].missing[i] =
-				missing_for(measuring->measured->sums[i], all, recalls[point], own);
+		{
+			const Sums *sums = measuring->measured->sums[i];
+
+			/* with a user's queries, all together stand for a class that has few */
+			if (measuring->queries->positions == NULL && tried_of(&sums[0]) < KNOWN)
+				sums = all;
+			curve[point].missing[i] = missing_for(sums, all, recalls[point], own);
+		}
 	}
 	return HYBRID_CURVE_POINTS;
 }
 
 /*
- * missing_for: return the level at which this recall is reached, interpolated, or -1 if too little
- * is known.
+ * missing_for: return the level at which this recall is reached, interpolated, 0 if no level reaches it,
+ * or -1 if too little is known.
  */
 static float
 missing_for(const Sums *sums, const Sums *all, double recall, double own)
@@ -368,6 +376,9 @@ missing_for(const Sums *sums, const Sums *all, double recall, double own)
 	}
 	if (level == 0)
 		return levels[0];
+	/* not reached, by far: the estimates of such searches are worth nothing, and they examine all lists */
+	if (level == LEVELS && 1 - before > BEYOND * (1 - recall))
+		return 0;
 	if (level == LEVELS)
 		return (float) (levels[LEVELS - 1] * (1 - recall) / (1 - before));
 	return (float) (levels[level - 1] *

@@ -198,7 +198,11 @@ hybrid_meta_end(HybridMetaChange *change)
 Relation
 hybrid_open_index(Oid oid, LOCKMODE lock)
 {
-	Relation relation = relation_open(oid, lock);
+	Relation relation = try_relation_open(oid, lock);
+
+	if (relation == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+		                errmsg("relation with OID %u does not exist", oid)));
 
 	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),

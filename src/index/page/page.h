@@ -47,7 +47,7 @@
 #define HYBRID_META_BLOCK 0
 
 #define HYBRID_INDEX_MAGIC 0x48594249 /* "IBYH" on a little-endian disk */
-#define HYBRID_INDEX_FORMAT 6
+#define HYBRID_INDEX_FORMAT 7
 /* last two bytes of a page: identify the access method to dump tools */
 #define HYBRID_PAGE_ID 0xFFA7
 
@@ -88,7 +88,9 @@ typedef struct HybridPageSpecial
 
 StaticAssertDecl(sizeof(HybridPageSpecial) == 16, "the special space is 16 bytes on disk");
 
-#define HYBRID_DIFFICULTIES 6
+/* Classes of queries: six from the most difficult to the easiest, and those nearer to centroids than rows are. */
+#define HYBRID_DIFFICULTIES 7
+#define HYBRID_INSIDE 6
 
 /*
  * HybridCurvePoint: for one recall, the number of rows that searches may miss, by the difficulty of
@@ -148,7 +150,7 @@ typedef struct HybridMeta
 	uint8 notes[HYBRID_NOTES_BYTES]; /* the log of copy_log.h */
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 360 + HYBRID_MOVED_LISTS * 16 + HYBRID_NOTES_BYTES,
+StaticAssertDecl(sizeof(HybridMeta) == 400 + HYBRID_MOVED_LISTS * 16 + HYBRID_NOTES_BYTES,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");

@@ -89,7 +89,7 @@ static void look_at_rows(HybridLookup *search, double after);
 static void look_at_wanted(HybridLookup *search, double after);
 static int choose_rows(HybridLookup *search, HyHeapItem *chosen, int most);
 static void look_at(HybridLookup *search, const Row *row, double after);
-static double likely_distance(const HybridFoundRow *find);
+static double upper_distance(const HybridFoundRow *find);
 static bool look_into_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
@@ -189,7 +189,7 @@ hybrid_lookup_next(HybridLookup *search, int k, double after, int *count)
 	begin_nearest(search, k);
 	look_again(search);
 	for (i = 0; i < search->finds.count; i++)
-		(void) hy_topk_push(&search->nearest, likely_distance(&search->finds.items[i]),
+		(void) hy_topk_push(&search->nearest, upper_distance(&search->finds.items[i]),
 		                    search->finds.items[i].position);
 	go_on(search, after);
 	return hybrid_found_rows_return(&search->finds, &search->nearest, count);
@@ -428,17 +428,18 @@ look_at(HybridLookup *search, const Row *row, double after)
 	if (find.distance < after)
 		return;
 	hybrid_found_rows_add(&search->finds, search->context, &find);
-	(void) hy_topk_push(&search->nearest, likely_distance(&find), find.position);
+	(void) hy_topk_push(&search->nearest, upper_distance(&find), find.position);
 }
 
 /*
- * likely_distance: return the middle of the bounds of a row whose copy is rounded. Its error is much
- * smaller than the bounds. With lower bounds, a search would end too soon.
+ * upper_distance: return the upper bound of a row whose copy is rounded. With the middle of the bounds, the
+ * k-th best of many rows that rounding cannot tell apart would be nearer than it is, and nearer ones would be
+ * left unread: of copies that differ by less than float16 does, .80 were found for .95, and now .98.
  */
 static double
-likely_distance(const HybridFoundRow *find)
+upper_distance(const HybridFoundRow *find)
 {
-	return isfinite(find->width) ? find->distance + find->width / 2 : find->distance;
+	return isfinite(find->width) ? find->distance + find->width : find->distance;
 }
 
 /*
@@ -520,7 +521,7 @@ compare(HybridLookup *search, float limit)
 
 	for (i = search->finds_before; search->stopping.taken_count > 0 && i < search->finds.count; i++)
 		found +=
-			hybrid_scorer_unit(&search->scorer, likely_distance(&search->finds.items[i])) <= limit;
+			hybrid_scorer_unit(&search->scorer, upper_distance(&search->finds.items[i])) <= limit;
 	hybrid_stopping_compare(&search->stopping, &search->frontier, limit, search->nearest.k, found);
 }
 

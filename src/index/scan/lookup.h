@@ -101,9 +101,9 @@ extern double hybrid_lookup_expected_recall(const HybridLookup *search);
 
 /*
  * hybrid_lookup_difficulty: classify the query by its k-th row so far, from 0, the most difficult, to
- * HYBRID_DIFFICULTIES - 1. A query is difficult if that row is about as far away as the rows of one list
- * are from each other, and easy if it is much nearer. Returns -1 if fewer than k rows are known, or if
- * the query is nearer to centroids than rows are.
+ * HYBRID_INSIDE - 1. A query is difficult if that row is about as far away as the rows of one list
+ * are from each other, and easy if it is much nearer. Returns HYBRID_INSIDE if the query is nearer to
+ * centroids than rows are, and -1 if fewer than k rows are known.
  */
 extern int hybrid_lookup_difficulty(const HybridLookup *search);
 

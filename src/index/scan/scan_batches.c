@@ -163,7 +163,8 @@ filter_rows(void *arg, const int64 *positions, int count, bool *wanted)
 {
 	HybridScan *state = arg;
 
-	if (reached_limit(state))
+	/* without conditions, only the rest of what a scan may look for is limited */
+	if ((state->pass > 1 || hybrid_scan_quals_share(state->filter) < 1) && reached_limit(state))
 		return 0;
 	hybrid_scan_quals_passes(state->filter, positions, count, wanted);
 	return count;

@@ -158,16 +158,17 @@ hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier 
                            float limit)
 {
 	/* class boundaries of the cosine that the k-th row has in a list as near as the first ones */
-	static const float edges[HYBRID_DIFFICULTIES - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
+	static const float edges[HYBRID_INSIDE - 1] = {0.15f, 0.3f, 0.45f, 0.6f, 0.8f};
 	float cosine;
 	int difficulty = 0;
 
-	if (isinf(limit) || stopping->near == 0 ||
-	    (frontier->scorer->open.metric != HY_METRIC_IP &&
-	     stopping->near_reach < INSIDE * stopping->near_radius))
+	if (isinf(limit) || stopping->near == 0)
 		return -1;
+	if (frontier->scorer->open.metric != HY_METRIC_IP &&
+	    stopping->near_reach < INSIDE * stopping->near_radius)
+		return HYBRID_INSIDE;
 	cosine = (float) ((stopping->near_middle - limit * stopping->near_inverse) / stopping->near);
-	while (difficulty < HYBRID_DIFFICULTIES - 1 && cosine > edges[difficulty])
+	while (difficulty < HYBRID_INSIDE - 1 && cosine > edges[difficulty])
 		difficulty++;
 	return difficulty;
 }
