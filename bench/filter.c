@@ -1,6 +1,6 @@
 /*
  * filter.c
- *		Whether hy_prefilter_suits is right: searches small and large, by the filter and by the canonical
+ *		Whether hy_prefilter_pays is right: searches small and large, by the filter and by the canonical
  *		kernels alone, in turn.
  *
  *		filter [-v] [MILLISECONDS]
@@ -133,7 +133,7 @@ try_shapes(HyMetric metric, HyDtype dtype, double seconds, bool verbose)
 		              .stride = (size_t) dims * hy_dtype_size(dtype),
 		              .data = dtype == HY_F32 ? (const void *) targets : (const void *) halves};
 		double gain = ratio(metric, &q, &t, k, seconds);
-		bool filtered = hy_prefilter_suits(metric, count, rows, dims, k);
+		bool filtered = hy_prefilter_pays(metric, count, rows, dims, k);
 		double by_filter = gain < 1 ? 1 / gain - 1 : 0;
 		double by_canonical = gain > 1 ? gain - 1 : 0;
 

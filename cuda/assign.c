@@ -2,11 +2,11 @@
  * assign.c
  *		The operation 'assign': the centroids go up once, then rows pass by them.
  *
- * The memory for centroids is taken when the task starts, and given back when it ends.  A piece is
- * some of the centroids on their way up, or some rows that meet them all, which come up with it or lie on
- * the device and are read there; only of a row that meets more
- * than the pace allows it is a tile of rows and a part of the centroids, and what parts found meets on
- * the host.
+ * The memory for centroids is taken when the task starts and returned when it ends.  A piece is a
+ * part of the centroids on their way up, or some rows that meet all centroids.  Such rows are
+ * copied up with the piece or, if they are resident, read in place.  If a single tile of rows meets
+ * more centroids than the pace allows, the piece is a tile of rows with a part of the centroids,
+ * and the host combines the results of the parts.
  */
 #include <string.h>
 
@@ -17,33 +17,33 @@
 #define FEWEST_ROWS 8 /* a tile of the kernel */
 #define FEWEST_CENTROIDS 64
 
-/* What goes up before the rows. */
+/* Data that goes up before the rows. */
 typedef enum Section
 {
 	CENTROIDS = 0,
 	CENTERS,
 	BEGIN,    /* of the groups */
-	ROUNDING, /* nothing goes up any more */
+	ROUNDING, /* all data is up */
 	SECTIONS
 } Section;
 
 struct HyCudaAssignment
 {
 	HyCudaBlock *block;
-	char *memory;                    /* the block's */
-	uint64_t offset[SECTIONS];       /* of the sections in it */
-	uint64_t sorting[HY_CUDA_SLOTS]; /* numbers of a slot that sort rows by group */
-	int section;                     /* how far it is up */
-	int64_t at;                      /* rows of the section */
-	bool uploads[HY_CUDA_SLOTS];     /* what a slot does */
+	char *memory;                    /* memory of the block */
+	uint64_t offset[SECTIONS];       /* of the sections in memory */
+	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of a slot's sorting data */
+	int section;                     /* section that goes up next */
+	int64_t at;                      /* rows of the section that are up */
+	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
 	int32_t groups;                  /* 0: every row meets all centroids */
-	int32_t largest;                 /* centroids of the largest */
-	int64_t met;                     /* centroids and centers that a row meets, about */
-	int64_t row;                     /* the next one */
-	int32_t rows;                    /* that meet parts of the centroids, or 0 */
-	int32_t centroid;                /* the next part begins there */
-	uint64_t found[HY_CUDA_TILE];    /* by the parts so far */
-	HyCudaAssignFilter *filter;      /* or NULL */
+	int32_t largest;                 /* centroids of the largest group */
+	int64_t met;                  /* approximate number of centroids and centers that a row meets */
+	int64_t row;                  /* next row */
+	int32_t rows;                 /* rows that meet the centroids in parts, or 0 */
+	int32_t centroid;             /* start of the next part */
+	uint64_t found[HY_CUDA_TILE]; /* results of the parts so far */
+	HyCudaAssignFilter *filter;   /* or NULL */
 };
 
 static HyCaps assign_caps(const HyShape *shape);
@@ -91,21 +91,24 @@ vector_bytes(const HyAssignTask *task)
 	return (uint64_t) task->rows.dims * sizeof(float);
 }
 
-/* row_room: bytes of a row in a slot's room for results: what it found, the groups that it meets. */
+/*
+ * row_room: return the bytes of a row in a slot's room for results: its result and the groups that
+ * it meets.
+ */
 static inline uint64_t
 row_room(int32_t probes)
 {
 	return sizeof(uint64_t) + (uint64_t) probes * (2 * sizeof(HyNeighbor) + sizeof(int32_t));
 }
 
-/* in_parts: whether the slot's rows meet some of the centroids only. */
+/* in_parts: return whether the slot's rows meet only a part of the centroids. */
 static inline bool
 in_parts(const HyDevice *device, const HyCudaSlot *slot)
 {
 	return slot->chunk.query_count < device->task.task.u.assign.centroids.rows;
 }
 
-/* filter_of: the filter, where the slot's piece goes through it, or NULL. */
+/* filter_of: return the filter if the slot's piece uses it, else NULL. */
 static inline HyCudaAssignFilter *
 filter_of(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -114,14 +117,14 @@ filter_of(const HyDevice *device, const HyCudaSlot *slot)
 	return filter != NULL && filter->filters[slot - device->slots] ? filter : NULL;
 }
 
-/* rest_of: behind what the rows of a piece found. */
+/* rest_of: return the address of the rest, which lies behind the results of a piece's rows. */
 static inline HyCudaAssignRest *
 rest_of(void *found, int64_t rows)
 {
 	return (HyCudaAssignRest *) (void *) ((uint64_t *) found + rows);
 }
 
-/* pace_of: work of a piece of rows. */
+/* pace_of: return the work of a piece of rows. */
 static inline uint64_t
 pace_of(const HyDevice *device)
 {
@@ -148,7 +151,9 @@ assign_caps(const HyShape *shape)
 	return caps;
 }
 
-/* Of groups a shape says only what a row meets: there may be many times as many centroids. */
+/*
+ * With groups, a shape tells only how many centroids a row meets; there may be many times as many.
+ */
 static void
 assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -169,10 +174,10 @@ assign_check(HyDevice *device, const HyTask *task)
 {
 	const HyMatrix *rows = &task->u.assign.rows;
 
-	/* a kernel has 32 bits for it */
+	/* the kernel has 32 bits for the stride */
 	if (rows->buffer != NULL && rows->stride / sizeof(float) > INT32_MAX)
 		return hy_cuda_refuse(device, HY_UNSUPPORTED, "resident rows are too far apart");
-	/* hy_task_check has seen all else */
+	/* hy_task_check has checked the rest */
 	return hy_cuda_sweep_check(device, rows);
 }
 
@@ -215,7 +220,7 @@ assign_start(HyDevice *device)
 	return hy_cuda_assign_filter_start(device, most_rows(device, assignment), &assignment->filter);
 }
 
-/* lay_out: where what lies; returns the bytes of all. */
+/* lay_out: set the offsets of all parts and return the total bytes. */
 static uint64_t
 lay_out(HyCudaAssignment *assignment, const HyAssignTask *task)
 {
@@ -252,7 +257,7 @@ assign_next(HyDevice *device, HyCudaSlot *slot)
 	return next_rows(device, slot);
 }
 
-/* next_rows: as many as may meet all they have to meet. */
+/* next_rows: take as many rows as can meet all their centroids. */
 static HyCudaNext
 next_rows(HyDevice *device, HyCudaSlot *slot)
 {
@@ -260,7 +265,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	HyCudaAssignment *assignment = device->task.assignment;
 	bool filtered = hy_cuda_assign_filter_on(assignment->filter);
 	int64_t tile = filtered ? HY_CUDA_TILE : FEWEST_ROWS;
-	/* of the filter a part of a tile takes as long as all of it */
+	/* with the filter, an incomplete tile takes as long as a whole one */
 	int64_t step = filtered ? tile : 1;
 	int64_t left = task->rows.rows - assignment->row;
 	int64_t most = most_rows(device, assignment);
@@ -274,7 +279,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	paced *= step;
 	if (assignment->groups == 0 && paced < tile)
 	{
-		/* parts of other rows that are in flight use the same numbers on the host */
+		/* parts of other rows in flight use assignment->found as well */
 		if (!hy_cuda_all_idle(device))
 			return HY_CUDA_WAIT;
 		count = left < tile ? left : tile;
@@ -292,7 +297,7 @@ next_rows(HyDevice *device, HyCudaSlot *slot)
 	return HY_CUDA_PIECE;
 }
 
-/* next_part: the same rows and the next part of the centroids. */
+/* next_part: take the same rows with the next part of the centroids. */
 static HyCudaNext
 next_part(HyDevice *device, HyCudaSlot *slot)
 {
@@ -321,7 +326,7 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 	return HY_CUDA_PIECE;
 }
 
-/* set_piece: rows that meet so many, by the way that is taken now. */
+/* set_piece: fill in the slot for rows that meet 'met' centroids, filtered if the filter is on. */
 static void
 set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met)
 {
@@ -340,7 +345,7 @@ set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t 
 	slot->work = hy_cuda_work(device->task.task.u.assign.rows.dims, rows, met);
 }
 
-/* most_rows: that a slot has room for. */
+/* most_rows: return the most rows that a slot has room for. */
 static int64_t
 most_rows(const HyDevice *device, const HyCudaAssignment *assignment)
 {
@@ -380,7 +385,7 @@ assign_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* section_up: as much of what rows meet as there is room for. */
+/* section_up: copy up as much of the current section as there is room for. */
 static HyStatus
 section_up(HyDevice *device, HyCudaSlot *slot)
 {
@@ -447,7 +452,7 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 		                                    (uint64_t) slot->chunk.first_row * rows->stride);
 		args.row_stride = (int32_t) (rows->stride / sizeof(float));
 	}
-	/* what other slots have sent up may not be there yet */
+	/* uploads of other slots may not have arrived yet */
 	for (i = 0; i < HY_CUDA_SLOTS && error == cudaSuccess; i++)
 	{
 		HyCudaSlot *other = &device->slots[i];
@@ -465,7 +470,7 @@ assign_launch(HyDevice *device, HyCudaSlot *slot)
 	return hy_cuda_launch_assign(&args, device->multiprocessors, slot->stream);
 }
 
-/* round_centroids: some of them, of which all are up. */
+/* round_centroids: round some of the centroids, all of which are up. */
 static cudaError_t
 round_centroids(HyDevice *device, HyCudaSlot *slot)
 {
@@ -478,7 +483,10 @@ round_centroids(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* groups_of: where a slot sorts its rows by group: lists first, which are aligned most, last its room. */
+/*
+ * groups_of: return the arrays with which a slot sorts its rows by group.  In the slot's room for
+ * results, arrays with larger alignment come first and the room for lists comes last.
+ */
 static HyCudaAssignGroups
 groups_of(const HyDevice *device, const HyCudaSlot *slot)
 {

@@ -1,6 +1,6 @@
 /*
  * assign.cu
- *		The device's code: the kernels of assign_kernel.cuh.
+ *		Device code: the kernels of assign_kernel.cuh.
  */
 #include "cuda/assign_kernel.cuh"
 #include "cuda/assign_launch.cuh"

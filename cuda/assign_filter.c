@@ -2,16 +2,19 @@
  * assign_filter.c
  *		The filter of the operation 'assign'.
  *
- * Its memory is taken when the task starts, beside that of the centroids, and where there is none the
- * canonical kernel goes alone.  Until a piece has come back that it left little open of, pieces are
- * short enough for that kernel to do all of it; and after one that it left much open of, the rest of
- * the task is canonical: of such data the filter knows nothing.
+ * Its memory is taken when the task starts, in addition to that of the centroids.  Without memory
+ * the canonical kernel runs alone.  Until the filter has left few rows of a piece to that kernel,
+ * pieces are short enough for that kernel to process completely.  After a piece of which it left
+ * many rows, the rest of the task is canonical, because the filter does not work for such data.
  */
 #include "cuda/assign_filter.h"
 
 #include "cuda/filter.h"
 
-/* One row in so many may meet all centroids after all. */
+/*
+ * The filter is given up if more than one row in this many of a piece meets all centroids after
+ * all.
+ */
 #define MANY 8
 
 static inline void *
@@ -46,7 +49,7 @@ hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFil
 	}
 	hy_free(device->host->allocator, *filter);
 	*filter = NULL;
-	/* the budget is not always there */
+	/* the budget may not have room */
 	return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 }
 

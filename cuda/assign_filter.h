@@ -1,7 +1,7 @@
 /*
  * assign_filter.h
- *		The filter of the operation 'assign', as assign.c calls it: its memory, its kernels, whether it
- *		pays.
+ *		The filter of the operation 'assign', as assign.c calls it: its memory, its kernels, and
+ *		whether to use it.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_H
 #define HY_CUDA_ASSIGN_FILTER_H
@@ -13,41 +13,49 @@ typedef struct HyCudaAssignFilter
 {
 	HyCudaAssignPlan plan;
 	HyCudaBlock *block;
-	char *memory;                /* the block's */
-	bool filters[HY_CUDA_SLOTS]; /* what a slot does */
-	bool proven;                 /* a piece came back of which it left little open */
-	bool useless;                /* one came back of which it left too much */
-	int64_t rounded;             /* centroids that are, or are about to be */
+	char *memory;                /* memory of the block */
+	bool filters[HY_CUDA_SLOTS]; /* whether a slot's piece is filtered */
+	bool proven;  /* a piece was done for which the filter left few rows to the canonical kernel */
+	bool useless; /* a piece was done for which it left too many */
+	int64_t rounded; /* centroids that are rounded or whose rounding is queued */
 } HyCudaAssignFilter;
 
 /*
- * hy_cuda_assign_filter_start: *filter, where the task that begins is filtered: where that pays, the
- * device can, and there is memory for pieces of so many rows, or of fewer; else NULL.  An error only
- * where CUDA reports one.
+ * hy_cuda_assign_filter_start: set *filter if the starting task is to be filtered, else to NULL.  A
+ * task is filtered if that is faster, the device can do it, and there is memory for pieces of
+ * most_rows rows or fewer.  Returns an error only if CUDA reports one or host memory runs out.
  */
 extern HyStatus
 hy_cuda_assign_filter_start(HyDevice *device, int64_t most_rows, HyCudaAssignFilter **filter);
 
-/* hy_cuda_assign_filter_end: NULL is allowed. */
+/* hy_cuda_assign_filter_end: free the filter, which may be NULL. */
 extern void hy_cuda_assign_filter_end(HyDevice *device, HyCudaAssignFilter *filter);
 
-/* hy_cuda_assign_filter_round: queues rounding some more of the centroids, all of which are up. */
+/* hy_cuda_assign_filter_round: queue the rounding of some more centroids.  All centroids are up. */
 extern cudaError_t hy_cuda_assign_filter_round(HyCudaAssignFilter *filter, const float *centroids,
                                                cudaStream_t stream);
 
-/* hy_cuda_assign_filter_on: whether the next piece should be filtered; NULL is allowed. */
+/*
+ * hy_cuda_assign_filter_on: return whether the next piece should be filtered. filter may be NULL.
+ */
 extern bool hy_cuda_assign_filter_on(const HyCudaAssignFilter *filter);
 
-/* hy_cuda_assign_filter_paced: work of a piece that is filtered. */
+/* hy_cuda_assign_filter_paced: return the work of a filtered piece. */
 extern uint64_t
 hy_cuda_assign_filter_paced(const HyDevice *device, const HyCudaAssignFilter *filter);
 
-/* hy_cuda_assign_filter_launch: the kernels of a slot's piece; rest: behind what its rows find. */
+/*
+ * hy_cuda_assign_filter_launch: queue the kernels of a slot's piece. rest: the device address
+ * behind the results of its rows.
+ */
 extern cudaError_t hy_cuda_assign_filter_launch(const HyDevice *device, HyCudaAssignFilter *filter,
                                                 const HyCudaSlot *slot, const HyCudaAssign *assign,
                                                 HyCudaAssignRest *rest);
 
-/* hy_cuda_assign_filter_learn: what came down with a piece of so many rows. */
+/*
+ * hy_cuda_assign_filter_learn: note from *rest, which came down with a piece of 'rows' rows,
+ * whether the filter was effective.
+ */
 extern void
 hy_cuda_assign_filter_learn(HyCudaAssignFilter *filter, const HyCudaAssignRest *rest, int64_t rows);
 

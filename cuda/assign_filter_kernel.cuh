@@ -1,14 +1,16 @@
 /*
  * assign_filter_kernel.cuh
- *		The kernels that filter 'assign': which centroids may be the nearest to a row, and which is.
+ *		The kernels that filter 'assign': they find the centroids that may be the nearest to a
+ *		row, and decide among them.
  *
- * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).
- * Then it looks at its products twice.  First for the greatest lower bound of each row: threads of a
- * warp meet by shuffles, warps in shared memory, blocks by an atomic minimum, which tells a block
- * what those before it have found.  By the better of the two the block looks at its upper bounds,
- * and what reaches it joins the row's list.  Blocks come in some order, the n-th of them has the
- * greatest value so far once in n times, so lists stay short; and once all have come, a list is
- * read by what was found in the end, which leaves little more of it than the nearest.
+ * A block multiplies a tile of rows by a tile of centroids (product_tile.cuh).  Then it examines
+ * its products twice.  First it finds the greatest lower bound of each row.  Threads of a warp
+ * combine by shuffles, warps in shared memory, and blocks by an atomic minimum, which also tells a
+ * block what earlier blocks have found.  Then the block compares its upper bounds with the better
+ * of the two, and centroids that reach it join the row's list.  Blocks come in an arbitrary order,
+ * and the n-th of them has the greatest value so far with probability 1 / n, so lists stay short.
+ * When all blocks are done, a list is filtered again by the final bound, which leaves little more
+ * than the nearest.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
 #define HY_CUDA_ASSIGN_FILTER_KERNEL_CUH
@@ -18,10 +20,10 @@
 #include "cuda/product_tile.cuh"
 
 #define HY_CUDA_SETTLED 4 /* canonical sums of a warp at a time */
-/* Tiles of rows that are multiplied side by side, by one tile of centroids after the other. */
+/* Tiles of rows that are multiplied side by side with one tile of centroids after the other. */
 #define HY_CUDA_ASSIGN_STRIP 128
 
-/* Bits that ascend as floats do: those of no lower bound are beyond those of infinity. */
+/* Bits that ascend as floats do.  The value for no lower bound is beyond infinity. */
 #define HY_CUDA_NO_VALUE UINT32_MAX
 #define HY_CUDA_SIGN 0x80000000u
 
@@ -39,7 +41,7 @@ hy_ascended(uint32_t bits)
 	return __uint_as_float(bits & HY_CUDA_SIGN ? bits & ~HY_CUDA_SIGN : ~bits);
 }
 
-/* HyAssignRows: what a block knows of its rows; all of it is shared memory. */
+/* HyAssignRows: a block's data about its rows, in shared memory. */
 struct HyAssignRows
 {
 	float length[HY_CUDA_TILE];
@@ -49,9 +51,10 @@ struct HyAssignRows
 };
 
 /*
- * hy_assign_threshold: what a value has to reach that may be that of the nearest, where another is
- * -least or more; rounded down.  That one's canonical square is not above `square`, and a value of
- * less belongs to one that is greater (filter_launch.h: t).
+ * hy_assign_threshold: return the value that a centroid must reach to be possibly the nearest, if
+ * another one has the value -least or more; rounded down.  The canonical square of that other one
+ * is at most 'square', and any lower value than the result belongs to a greater square
+ * (filter_launch.h: t).
  */
 __device__ __forceinline__ float
 hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
@@ -70,7 +73,10 @@ hy_assign_threshold(const HyCudaAim &aim, uint32_t least)
 	return __double2float_rd(t - fabs(t) * 1e-6);
 }
 
-/* hy_assign_aim_kernel: nothing is known of any row; of those without bounds nothing will be. */
+/*
+ * hy_assign_aim_kernel: reset the results of all rows.  Rows without a bound are marked as
+ * overflowed.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFiltered args)
 {
@@ -93,8 +99,8 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_aim_kernel(const HyCudaAssignFilter
 }
 
 /*
- * hy_assign_lift: the greatest lower bounds of a thread's products, for the block's rows.  Each is the
- * greatest value less what any of the thread's centroids may take off.
+ * hy_assign_lift: find the greatest lower bounds of a thread's products for the block's rows.  Each
+ * is the greatest value less the most that any of the thread's centroids can subtract.
  */
 __device__ __forceinline__ void
 hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centroid,
@@ -116,7 +122,7 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 
 		const HyCudaReach reach = args.reach[centroid];
 
-		/* v is the upper bound's, and not finite where there is none */
+		/* v belongs to the upper bound; it is not finite if there is no bound */
 		if (!(fabsf(reach.shift) <= FLT_MAX))
 			continue;
 		const float half = __fmaf_ru(-reach.shift, 3 * (float) HY_CUDA_SQUARE_SLACK, -reach.shift);
@@ -146,7 +152,10 @@ hy_assign_lift(const HyCudaAssignFiltered &args, int first_row, int first_centro
 	}
 }
 
-/* hy_assign_open: which of a thread's products may be that of the nearest; in two steps, as hy_test. */
+/*
+ * hy_assign_open: find the products of a thread that may belong to the nearest centroid, in two
+ * steps as in hy_test.
+ */
 __device__ __forceinline__ void
 hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
                const HyMost &most, const float (&sum)[HY_CUDA_LEFT][HyTile::right][4],
@@ -177,7 +186,7 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* what is not a number may be near */
+			/* NaN may be near */
 			any |= !(value[i] < least[i]);
 		}
 		if (!any)
@@ -207,8 +216,8 @@ hy_assign_open(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 }
 
 /*
- * hy_assign_look: at a warp's sums of the tile of rows that begins with `tile`.  The whole block comes, and
- * what it knows of its rows is not read any more when it goes.
+ * hy_assign_look: examine a warp's sums of the tile of rows that begins with row 'tile'.  All
+ * threads of the block must call this.  On return no thread reads *rows any more.
  */
 __device__ __forceinline__ void
 hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int first_centroid,
@@ -223,7 +232,7 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 		const int row = tile + threadIdx.x;
 		float threshold = hy_infinity();
 
-		/* a list that is too short already needs no more */
+		/* a list that has overflowed needs no more entries */
 		if (row < args.assign.row_count && args.count[row] <= HY_CUDA_ASSIGN_LIST)
 		{
 			const uint32_t mine = rows->least[threadIdx.x];
@@ -238,7 +247,7 @@ hy_assign_look(const HyCudaAssignFiltered &args, int tile, int first_row, int fi
 	__syncthreads();
 }
 
-/* hy_assign_known: of the block's rows; seen by all after a barrier. */
+/* hy_assign_known: load the data of the block's rows; visible to all threads after a barrier. */
 __device__ __forceinline__ void
 hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 {
@@ -249,7 +258,7 @@ hy_assign_known(const HyCudaAssignFiltered &args, int tile, HyAssignRows *rows)
 	rows->least[threadIdx.x] = HY_CUDA_NO_VALUE;
 }
 
-/* hy_assign_product_kernel: the tiles of a block, `each` of them (hy_turns). */
+/* hy_assign_product_kernel: process the tiles of a block, 'each' of them (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_assign_product_kernel(const HyCudaAssignFiltered args, int each)
@@ -262,7 +271,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	const int warp_row = warp / HY_CUDA_WIDE * HY_CUDA_WARP_QUERIES;
 	const int warp_centroid = warp % HY_CUDA_WIDE * HyTile::warp_rows;
 	const int first_row = warp_row + lane / 4;
-	/* of the blocks that run together most have different rows, and few centroids */
+	/* most blocks that run together have different rows and share few centroids */
 	const HyTurns turns = hy_turns(args.assign.row_count, args.assign.end - args.assign.first,
 	                               HyTile::rows, HY_CUDA_ASSIGN_STRIP, each);
 	auto input_of = [&](unsigned tile)
@@ -290,7 +299,10 @@ __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	}
 }
 
-/* hy_assign_squares: canonical squares of a row and some centroids, by a warp (hy_fold: whose is whose). */
+/*
+ * hy_assign_squares: compute the canonical squares of a row and some centroids, by a warp. hy_fold
+ * tells which thread gets which.
+ */
 __device__ __forceinline__ float
 hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTLED], int dims,
                   int lane)
@@ -326,8 +338,9 @@ hy_assign_squares(const float *row, const float *const (&centroid)[HY_CUDA_SETTL
 }
 
 /*
- * hy_assign_settle_kernel: a warp takes row number blockIdx.x * HY_CUDA_WARPS and on.  Of a list that
- * was too short it is not known which centroids are missing: such a row is left to the rest.
+ * hy_assign_settle_kernel: settle the lists of rows, one warp per row, from row number blockIdx.x *
+ * HY_CUDA_WARPS on.  If a list has overflowed, the missing centroids are unknown, so the row is
+ * left to the rest.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssignFiltered args)
@@ -342,7 +355,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 	const int mine = lane * HY_CUDA_SETTLED / HY_CUDA_WARP;
 	int32_t *own = kept[warp];
 
-	/* all of a warp goes, or stays */
+	/* all threads of a warp return or stay together */
 	if (row >= args.assign.row_count)
 		return;
 	if (args.count[row] > HY_CUDA_ASSIGN_LIST)
@@ -385,7 +398,7 @@ __launch_bounds__(HY_CUDA_THREADS, 2) hy_assign_settle_kernel(const HyCudaAssign
 
 		const float square = hy_assign_squares(x, centroid, args.assign.dims, lane);
 
-		/* of the threads that have it, the first; no sum that is not a number is one of the nearest */
+		/* of the threads that have the square, the first one stores it; NaN is never the nearest */
 		if (lane * HY_CUDA_SETTLED % HY_CUDA_WARP == 0 && at + mine < count && square == square)
 			atomicMin(&args.assign.found[row], (unsigned long long) __float_as_uint(square) << 32 |
 			                                       (unsigned long long) own[at + mine]);

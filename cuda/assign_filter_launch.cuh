@@ -1,6 +1,6 @@
 /*
  * assign_filter_launch.cuh
- *		The kernels of assign_filter_kernel.cuh on their grids.
+ *		Launches the kernels of assign_filter_kernel.cuh.
  */
 #ifndef HY_CUDA_ASSIGN_FILTER_LAUNCH_CUH
 #define HY_CUDA_ASSIGN_FILTER_LAUNCH_CUH

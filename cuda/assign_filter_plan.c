@@ -1,22 +1,27 @@
 /*
  * assign_filter_plan.c
- *		All centroids are rounded once; rows are rounded in pieces, each slot's for itself, since pieces
- *		of different rows have nothing to wait for.
+ *		Plans the filter of 'assign'.
+ *
+ * All centroids are rounded once.  Rows are rounded in pieces.  Each slot rounds its own, because
+ * pieces of different rows do not depend on each other.
  */
 #include "cuda/assign_filter_plan.h"
 
 #define MIB ((uint64_t) 1024 * 1024)
 #define ALIGNED 256
 
-/* Of resident rows: 32,768 of 768 dims, so that a piece is not too short for a large device. */
+/*
+ * Enough for 32,768 resident rows of 768 dims, so that a piece is not too short for a large device.
+ */
 #define MOST_OF_SLOT (96 * MIB)
-#define MOST_TILES 65535                   /* of centroids: the grid's second dimension */
-#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* 0.4 GB that are read and written: 2 ms at 200 GB/s */
+#define MOST_TILES 65535                   /* of centroids; limit of the grid's second dimension */
+#define ROUND_ELEMENTS ((int64_t) 1 << 26) /* 0.4 GB read and written: 2 ms at 200 GB/s */
 
 /*
- * What this way costs, in pairs of the canonical kernel, which reads an element once for eight of
- * them: rounding a centroid, or a row; what a row has open in the end, which is gathered; a product.
- * Taken from what instructions and memory are rated at, not measured.
+ * Costs of the filter in units of a pair in the canonical kernel, which reads an element once for
+ * eight pairs: rounding a centroid or a row; settling the open centroids of a row, which are
+ * gathered from memory; and a product.  Derived from rated figures of instructions and memory, not
+ * measured.
  */
 #define ROUND_PRICE 30.0
 #define OPEN_PRICE 50.0
@@ -57,7 +62,7 @@ hy_cuda_assign_filter_plan(int64_t rows, int64_t centroids, int32_t dims, uint64
 		lay_out(plan);
 		if (plan->slot_bytes <= MOST_OF_SLOT && plan->bytes <= free_bytes / 2)
 			return true;
-		/* less than a tile takes as long as a tile */
+		/* an incomplete tile takes as long as a whole one */
 		if (plan->rows <= HY_CUDA_TILE)
 			return false;
 		plan->rows = hy_cuda_assign_whole(plan->rows / 2);
@@ -90,7 +95,7 @@ part_bytes(const HyCudaAssignPlan *plan, int part)
 	}
 }
 
-/* lay_out: where what lies. */
+/* lay_out: set the offsets of all parts and the total bytes. */
 static void
 lay_out(HyCudaAssignPlan *plan)
 {

@@ -1,15 +1,16 @@
 /*
  * assign_kernel.cuh
- *		The kernels of the operation 'assign': a tile of rows meets centroids, and keeps the nearest.
+ *		The kernels of the operation 'assign': a tile of rows meets centroids and keeps the
+ *		nearest.
  *
- * A block keeps a tile of eight rows in shared memory, while centroids stream through its warps, two
- * to a warp at a time, so that one read of an element serves eight pairs.  What a thread found it keeps
- * in a register, since its row never changes, and only the end of a block's share meets others.
- * Blocks that run at the same time go through the same centroids, which the caches hold.
+ * A block keeps a tile of eight rows in shared memory.  Centroids stream through its warps, two per
+ * warp at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
+ * register, because its row never changes.  Results are combined only at the end of a block's
+ * share.  Blocks that run at the same time pass over the same centroids, which the caches hold.
  *
- * With groups a row has its list of them first (by the kernels of 'topk'), then rows are sorted by
- * group, and a tile is made of rows of one group: it meets the centroids of that one only.  In which
- * order rows of a group lie depends on who came first, and cannot be seen in what they find.
+ * With groups, the kernels of 'topk' first find the groups of each row.  Then rows are sorted by
+ * group.  A tile consists of rows of one group and meets only the centroids of that group.  The
+ * order of rows within a group is not deterministic, but this does not affect the results.
  */
 #ifndef HY_CUDA_ASSIGN_KERNEL_CUH
 #define HY_CUDA_ASSIGN_KERNEL_CUH
@@ -17,13 +18,13 @@
 #include "cuda/assign_launch.h"
 #include "cuda/row_sums.cuh"
 
-/* HyAssignKind: of more pairs a warp, the compiler would spill. */
+/* HyAssignKind: with more pairs per warp the compiler would spill. */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
 /* HyAssignTile: a block's rows and the centroids that they meet. */
 struct HyAssignTile
 {
-	const int32_t *members; /* rows of a group, or NULL: rows as they lie */
+	const int32_t *members; /* rows of a group; NULL: rows in their original order */
 	int first;
 	int count; /* 0: no rows */
 	int64_t begin;
@@ -39,13 +40,16 @@ hy_query_at(const HyAssignTile &tile, int q)
 	return tile.members != NULL ? tile.members[tile.first + q] : tile.first + q;
 }
 
-/* hy_load_queries: where rows lie is looked up in shared memory, for this kernel has no register left. */
+/*
+ * hy_load_queries: the overload for a tile.  It reads the addresses of rows from shared memory,
+ * because this kernel has no register left.
+ */
 template <class Kind>
 __device__ __forceinline__ void
 hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
                 float (*query)[HY_CUDA_SEGMENT])
 {
-#pragma unroll 2 /* of more, it would spill */
+#pragma unroll 2 /* with more, the compiler would spill */
 	for (int q = 0; q < HY_CUDA_ASSIGN_TILE; q++)
 	{
 		for (int i = threadIdx.x; i < HY_CUDA_SEGMENT; i += HY_CUDA_THREADS)
@@ -53,7 +57,10 @@ hy_load_queries(const HyCudaRows &args, const HyAssignTile &tile, int start,
 	}
 }
 
-/* hy_assign_tile: tile number `at`, and its share, number `part`, of so many centroids. */
+/*
+ * hy_assign_tile: return tile number 'at' with part number 'part' of its centroids, each part
+ * having 'share' centroids.
+ */
 __device__ __forceinline__ HyAssignTile
 hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 {
@@ -70,7 +77,7 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 		int low = 0;
 		int high = groups.groups;
 
-		/* tiles[low] <= at, and at < tiles[high] but for tiles that are too many */
+		/* tiles[low] <= at, and at < tiles[high] unless the launch has too many tiles */
 		while (high - low > 1)
 		{
 			const int middle = low + (high - low) / 2;
@@ -95,7 +102,9 @@ hy_assign_tile(const HyCudaAssign &args, int at, int64_t part, int64_t share)
 	return tile;
 }
 
-/* hy_assign_kernel: tile blockIdx.x meets its share, number blockIdx.y, of so many centroids. */
+/*
+ * hy_assign_kernel: compare tile blockIdx.x with part blockIdx.y of its centroids, 'share' of them.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 	hy_assign_kernel(const HyCudaAssign args, int64_t share)
@@ -129,14 +138,17 @@ __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 		hy_load_queries<HyAssignKind>(sums, tile, 0, rows);
 	__syncthreads();
 
-	/* every warp of the block goes round the same number of times: the barriers need them all */
+	/*
+	 * every warp of the block makes the same number of iterations, because the barriers need all of
+	 * them
+	 */
 	for (int64_t at = tile.begin; at < tile.end; at += HY_CUDA_WARPS * HyAssignKind::rows)
 	{
 		const int64_t first = at + warp * HyAssignKind::rows;
 		const int64_t centroid = first + pair / HyAssignKind::queries;
 		const float sum = hy_row_sums<HyAssignKind>(sums, tile, first, rows, NULL);
 
-		/* no sum that is not a number is one of the nearest */
+		/* NaN is never the nearest */
 		if (centroid < tile.end && sum == sum)
 		{
 			const unsigned long long candidate =
@@ -153,7 +165,7 @@ __launch_bounds__(HY_CUDA_THREADS, HyAssignKind::resident_blocks)
 		atomicMin(&args.found[hy_query_at(tile, threadIdx.x)], found[threadIdx.x]);
 }
 
-/* hy_assign_begin_kernel: nothing found, no group met. */
+/* hy_assign_begin_kernel: initialize the results and the groups of rows. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_begin_kernel(const HyCudaAssignGroups groups,
                                                           int row_count, unsigned long long *found)
@@ -174,7 +186,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_begin_kernel(const HyCudaAssignGrou
 		groups.counts[i] = 0;
 }
 
-/* hy_assign_count_kernel: how many rows meet a group. */
+/* hy_assign_count_kernel: count the rows that meet each group. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_count_kernel(const HyCudaAssignGroups groups, int row_count)
@@ -187,7 +199,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	}
 }
 
-/* hy_assign_scan_kernel: where the members of each group will be, and its tiles; one block. */
+/* hy_assign_scan_kernel: compute the first member and the first tile of each group.  One block. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroups groups)
 {
@@ -235,7 +247,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroup
 	}
 }
 
-/* hy_assign_sort_kernel: rows to the groups that they meet. */
+/* hy_assign_sort_kernel: store rows under the groups that they meet. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_sort_kernel(const HyCudaAssignGroups groups, int row_count)

@@ -1,6 +1,6 @@
 /*
  * assign_launch.cuh
- *		The kernels of assign_kernel.cuh on their grids.
+ *		Launches the kernels of assign_kernel.cuh.
  */
 #ifndef HY_CUDA_ASSIGN_LAUNCH_CUH
 #define HY_CUDA_ASSIGN_LAUNCH_CUH
@@ -8,9 +8,9 @@
 #include "cuda/assign_kernel.cuh"
 #include "cuda/launch.cuh"
 
-#define HY_CUDA_ASSIGN_TURNS 4   /* blocks for each that the device holds: their ends differ */
-#define HY_CUDA_LEAST_SHARE 128  /* centroids that are worth a tile's way to shared memory */
-#define HY_CUDA_MAX_SHARES 65535 /* the grid's second dimension */
+#define HY_CUDA_ASSIGN_TURNS 4   /* blocks per resident block, since some end early */
+#define HY_CUDA_LEAST_SHARE 128  /* least centroids worth loading a tile for */
+#define HY_CUDA_MAX_SHARES 65535 /* limit of the grid's second dimension */
 
 static inline dim3
 hy_assign_grid(int64_t blocks)
@@ -23,7 +23,10 @@ hy_assign_grid(int64_t blocks)
 	return grid;
 }
 
-/* hy_assign_share: centroids of a block, so that blocks are enough for the device. */
+/*
+ * hy_assign_share: return the number of centroids per block such that there are enough blocks for
+ * the device.
+ */
 static inline int64_t
 hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
 {
@@ -36,7 +39,7 @@ hy_assign_share(int64_t tiles, int64_t centroids, int64_t wanted)
 	return share > HY_CUDA_LEAST_SHARE ? share : HY_CUDA_LEAST_SHARE;
 }
 
-/* hy_assign_launch_groups: the groups of each row, then the rows of each group. */
+/* hy_assign_launch_groups: find the groups of each row, then the rows of each group. */
 static cudaError_t
 hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStream_t stream)
 {
@@ -70,7 +73,10 @@ hy_assign_launch_groups(const HyCudaAssign &args, int multiprocessors, cudaStrea
 	return error;
 }
 
-/* hy_assign_launch_tiles: so many tiles at most, so many centroids for each. */
+/*
+ * hy_assign_launch_tiles: launch the kernel for at most this many tiles, each with at most this
+ * many centroids.
+ */
 static cudaError_t
 hy_assign_launch_tiles(const HyCudaAssign &args, int64_t tiles, int64_t centroids,
                        int multiprocessors, cudaStream_t stream)
@@ -104,7 +110,7 @@ hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_
 	error = hy_assign_launch_groups(*args, multiprocessors, stream);
 	if (error != cudaSuccess)
 		return error;
-	/* every group may end with a tile that is not full; blocks that are too many end at once */
+	/* each group may end with an incomplete tile; surplus blocks end at once */
 	return hy_assign_launch_tiles(*args, met / HY_CUDA_ASSIGN_TILE + ends, args->groups.largest,
 	                              multiprocessors, stream);
 }

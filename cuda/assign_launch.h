@@ -1,10 +1,11 @@
 /*
  * assign_launch.h
- *		What the host side asks the kernels of 'assign' to do.  C on one side, CUDA C++ on the other.
+ *		The kernels of 'assign' as the host calls them.  The interface between C and CUDA C++.
  *
- * What a row has found is one number: the bits of the canonical square, which is never negative,
- * above the number of the centroid.  The least of several is the nearest, the lower of two that are
- * equally near, whoever finds it first.
+ * The result of a row is one number.  Its high bits are the bits of the canonical square, which is
+ * never negative, and its low bits are the number of the centroid.  So the least number is the
+ * nearest centroid or, of two that are equally near, the lower one, whatever the order in which
+ * they are found.
  */
 #ifndef HY_CUDA_ASSIGN_LAUNCH_H
 #define HY_CUDA_ASSIGN_LAUNCH_H
@@ -20,47 +21,47 @@ extern "C"
 {
 #endif
 
-#define HY_CUDA_ASSIGN_TILE 8          /* rows of a block */
-#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* found by a row that has a distance to no centroid */
+#define HY_CUDA_ASSIGN_TILE 8          /* rows per block */
+#define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row that has a distance to no centroid */
 
-	/* HyCudaAssignGroups: rows by the groups they meet; every pointer is the device's. */
+	/* HyCudaAssignGroups: rows by the groups they meet.  All pointers are device addresses. */
 	typedef struct HyCudaAssignGroups
 	{
 		const float *centers; /* packed */
-		const int32_t *begin; /* groups + 1: centroids begin[g] .. begin[g + 1] - 1 are group g */
-		int32_t groups;       /* 0: none, every row meets all centroids */
-		int32_t probes;       /* that a row meets, less than groups */
-		int32_t largest;      /* centroids of the largest */
-		HyNeighbor *met;      /* row_count * probes: the groups of a row */
+		const int32_t *begin; /* groups + 1; group g has centroids begin[g] .. begin[g + 1] - 1 */
+		int32_t groups;       /* 0: no groups, every row meets all centroids */
+		int32_t probes;       /* groups that a row meets, less than groups */
+		int32_t largest;      /* centroids of the largest group */
+		HyNeighbor *met;      /* row_count * probes: the groups of each row */
 		int32_t *members;     /* as many: the rows of group 0, then those of group 1, and so on */
-		int32_t *counts;      /* groups: members so far */
-		int32_t *firsts;      /* groups + 1: where members begin */
-		int32_t *tiles;       /* groups + 1: which tile begins a group */
-		HyNeighbor *lists;    /* room for what blocks find: HyCudaTopK */
+		int32_t *counts;      /* per group: members so far */
+		int32_t *firsts;      /* groups + 1: first member of each group */
+		int32_t *tiles;       /* groups + 1: first tile of each group */
+		HyNeighbor *lists;    /* room for the lists of the blocks: HyCudaTopK */
 		uint64_t list_bytes;
 	} HyCudaAssignGroups;
 
-	/* HyCudaAssign: some rows, and the centroids that they meet. */
+	/* HyCudaAssign: some rows and the centroids that they meet. */
 	typedef struct HyCudaAssign
 	{
 		const float *rows;
-		int32_t row_stride;     /* elements from row to row, dims at least */
+		int32_t row_stride;     /* elements from row to row, at least dims */
 		const float *centroids; /* all of them, packed */
-		int32_t row_count;      /* >= 1; with groups HY_CUDA_MAX_QUERIES at most */
+		int32_t row_count;      /* >= 1; with groups at most HY_CUDA_MAX_QUERIES */
 		int32_t dims;           /* 1 .. HY_MAX_DIMS */
-		int32_t first;          /* of the centroids that are met, where there are no groups */
+		int32_t first;          /* without groups, rows meet centroids first .. end - 1 */
 		int32_t end;
 		unsigned long long *found; /* row_count */
 		HyCudaAssignGroups groups;
 	} HyCudaAssign;
 
-	/* hy_cuda_launch_assign: queues the kernels that fill in found. */
+	/* hy_cuda_launch_assign: queue the kernels that fill in found. */
 	extern cudaError_t
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: the same where found is begun, and args->groups is one group whose
-	 * members another kernel has picked: row_count of them at most.
+	 * hy_cuda_launch_assign_rest: the same if found has been initialized. args->groups is one group
+	 * whose members, at most row_count, were chosen by another kernel.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

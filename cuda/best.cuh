@@ -1,31 +1,31 @@
 /*
  * best.cuh
- *		The k best of what a block has seen for a query: a buffer in shared memory, sorted when some
- *		have come.
+ *		The k best candidates that a block has seen for a query: a buffer in shared memory that
+ *		is sorted now and then.
  *
- * Candidates are compared as hy_neighbor_compare does it.
+ * Candidates are compared as in hy_neighbor_compare.
  */
 #ifndef HY_CUDA_BEST_CUH
 #define HY_CUDA_BEST_CUH
 
 #include "cuda/row_sums.cuh"
 
-#define HY_CUDA_ROOM HY_CUDA_THREADS /* candidates of a buffer: sorting gives each a thread */
+#define HY_CUDA_ROOM HY_CUDA_THREADS /* candidates in a buffer; for sorting, each needs a thread */
 
-#define HY_CUDA_MOST_SHARED 3 /* 8 threads, by a power of two, share a candidate at most */
-#define HY_CUDA_SORT_EARLY 16 /* candidates beyond half again of k that are sorted */
+#define HY_CUDA_MOST_SHARED 3 /* at most 2^3 = 8 threads share a candidate */
+#define HY_CUDA_SORT_EARLY 16 /* candidates beyond 1.5 k at which the buffer is sorted */
 
-/* HyBest: a block's candidates for one query; all of it is shared memory. */
+/* HyBest: a block's candidates for one query, in shared memory. */
 struct HyBest
 {
 	HyNeighbor found[HY_CUDA_ROOM];
-	HyNeighbor worst; /* what a candidate has to be before */
+	HyNeighbor worst; /* a candidate must precede this */
 	int count;
 };
 
 /*
- * hy_before: whether a is the nearer; never where its distance is NaN.  Without a branch: the threads of
- * a warp would go either way for each candidate.
+ * hy_before: return whether a is nearer.  Never true if the distance of a is NaN.  There is no
+ * branch, because it would diverge within a warp for each candidate.
  */
 __device__ __forceinline__ bool
 hy_before(const HyNeighbor &a, const HyNeighbor &b)
@@ -37,7 +37,7 @@ hy_before(const HyNeighbor &a, const HyNeighbor &b)
 	return (nearer | (equal & first)) != 0;
 }
 
-/* hy_offer: keeps a candidate if it is near enough; there must be room. */
+/* hy_offer: keep a candidate if it is near enough.  There must be room. */
 __device__ __forceinline__ void
 hy_offer(HyBest *best, const HyNeighbor &candidate)
 {
@@ -46,8 +46,9 @@ hy_offer(HyBest *best, const HyNeighbor &candidate)
 }
 
 /*
- * hy_keep_best: the k best candidates in ascending order, the others dropped.  The whole block
- * comes, after a barrier.  Neighbouring threads share a candidate where there are more of them.
+ * hy_keep_best: keep the k best candidates in ascending order and drop the others.  All threads of
+ * the block must call this after a barrier.  If there are enough threads, neighboring threads share
+ * a candidate.
  */
 __device__ __forceinline__ void
 hy_keep_best(HyBest *best, int k)
@@ -84,8 +85,9 @@ hy_keep_best(HyBest *best, int k)
 }
 
 /*
- * hy_make_room: for so many more candidates.  The whole block comes.  With some more than k it does not
- * wait until they are many: a nearer worst lets fewer in.
+ * hy_make_room: make room for 'more' candidates.  All threads of the block must call this.  It
+ * sorts early, when there are somewhat more than k candidates, because a nearer worst lets fewer
+ * candidates in.
  */
 __device__ __forceinline__ void
 hy_make_room(HyBest *best, int k, int more)
@@ -94,7 +96,7 @@ hy_make_room(HyBest *best, int k, int more)
 
 	__syncthreads();
 	count = best->count;
-	/* nobody may add to it before all have read it */
+	/* no thread may add to it before all have read it */
 	__syncthreads();
 	if (count + more > HY_CUDA_ROOM || count > k + k / 2 + HY_CUDA_SORT_EARLY)
 		hy_keep_best(best, k);

@@ -1,34 +1,35 @@
 # The CUDA plug-in, its tests and its benches; included by the Makefile.
 #
-#	make hybrid_cuda.so		where nvcc is found
-#	make check-cuda			what can be checked without a GPU (test/cuda/run.sh)
-#	make gpucheck			on a machine with a GPU; GPUCHECK='SECTION ...' for a part of it
-#	make gpubench			the same; GPUBENCH='--quick 0 SECTION ...' for a part of it
-#	make gpu-bundle			what both need, with a PostgreSQL, for a machine that has only a driver (test/gpu_hour.sh)
+#	make hybrid_cuda.so		the plug-in; needs nvcc
+#	make check-cuda			the checks that need no GPU (test/cuda/run.sh)
+#	make gpucheck			the checks on a machine with a GPU; GPUCHECK='SECTION ...' for some sections
+#	make gpubench			the benches on such a machine; GPUBENCH='--quick 0 SECTION ...' for some sections
+#	make gpu-bundle			an archive with both and a PostgreSQL, for a machine that has only a driver (test/gpu_hour.sh)
 #
-# Only the .cu files go through nvcc; the rest is C against the runtime's header.  Everything is
-# linked by the C compiler with the runtime inside, so the plug-in needs neither libcudart nor
-# libstdc++, and the driver's library is looked for when a device is, not when the file is loaded.
+# nvcc compiles only the .cu files; the rest is C that includes the runtime's header.  The C compiler
+# links everything and includes the runtime, so the plug-in needs neither libcudart nor libstdc++.
+# The runtime looks for the driver's library when devices are counted, not when the file is loaded.
 
 NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
-# nvcc may be a wrapper that lies elsewhere than the toolkit, so it is asked where that is.
+# nvcc may be a wrapper outside the toolkit, so it is asked for the toolkit's path.
 ifeq ($(CUDA_HOME)$(if $(NVCC),,none),)
 CUDA_HOME := $(realpath $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#\$$ TOP=//p'))
 endif
 
-# What nvcc is told, and which it is, as build/flags for the rest: with another the kernels are compiled anew.
+# The path and flags of nvcc, as build/flags for the C compiler.  A change recompiles the kernels.
 build/cuda/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' | cmp -s - $@ || \
 		echo '$(subst ','\'',$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH))' >$@
 
-# Machine code for 7.5 and the two server generations.  PTX is compiled by the driver: that for 9.0 on
-# all that came after, that for 8.0 on boards with an integrated GPU, which take no other 8.x's machine code.
+# Machine code for 7.5 and the two server generations.  The driver compiles PTX: that for 9.0 on all
+# later devices, and that for 8.0 on boards with an integrated GPU, which do not run the machine code of
+# another 8.x.
 CUDA_ARCH = -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=[sm_80,compute_80] \
 	-gencode arch=compute_90,code=[sm_90,compute_90]
-# The same bits as the CPU: nothing contracted, nothing flushed to zero, every division rounded.  Code
-# is compressed as far as it goes, and has no line numbers; for a profiler, or compute-sanitizer, add
-# them: make NVCC_LINES=-lineinfo.
+# The same bits as the CPU: no contraction, no flush to zero, every division rounded.  Code is
+# compressed as much as possible and has no line numbers.  For a profiler or compute-sanitizer, add
+# them with make NVCC_LINES=-lineinfo.
 NVCC_FLAGS = -std=c++17 -O2 $(NVCC_LINES) -compress-mode=size -fmad=false -ftz=false -prec-div=true -prec-sqrt=true -I. -Isrc \
 	-Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-ffp-contract=off,-Wall
 CUDA_CFLAGS = $(PURE_CFLAGS) -D_GNU_SOURCE -I.
@@ -38,7 +39,7 @@ CUDA_LIBS = $(CUDART) -lpthread -ldl -lrt -lm
 
 CUDA_C = $(wildcard cuda/*.c)
 CUDA_KERNELS = $(patsubst %.cu,build/cuda/%.cu.o,$(wildcard cuda/*.cu))
-# of the pure folders, what the plug-in calls
+# files of the pure folders that the plug-in calls
 CUDA_PURE_C = src/core/allocator.c src/core/assign_check.c src/core/batch.c src/core/packed_graph.c \
 	src/core/score_check.c src/core/spread_check.c src/core/status.c src/dispatch/backend.c
 CUDA_OBJS = $(patsubst %.c,build/cuda/%.o,$(CUDA_C) $(CUDA_PURE_C)) $(CUDA_KERNELS)
@@ -60,7 +61,7 @@ build/cuda/%.o: %.c build/flags
 	@mkdir -p $(@D)
 	$(CC) $(CUDA_CFLAGS) -isystem $(CUDA_HOME)/include -MMD -MP -c -o $@ $<
 
-# What ptxas says of registers and spills is kept for test/cuda/run.sh.
+# The output of ptxas about registers and spills is kept for test/cuda/run.sh.
 build/cuda/cuda/%.cu.o: cuda/%.cu build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -Xptxas -v -MD -MP -MF $(@:.o=.d) -c -o $@ $< \
@@ -71,7 +72,7 @@ build/cuda/bench/%.cu.o: bench/%.cu build/cuda/flags
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) $(CUDA_ARCH) -MD -MP -MF $(@:.o=.d) -c -o $@ $<
 
-# Beside hybrid.so, where the dispatcher looks for plug-ins.
+# Installed beside hybrid.so, where the dispatcher looks for plug-ins.
 ifneq ($(NVCC),)
 ifneq ($(wildcard $(PGXS)),)
 install: install-cuda
@@ -80,7 +81,7 @@ install-cuda: hybrid_cuda.so installdirs
 .PHONY: install-cuda
 endif
 endif
-# whether or not nvcc is still there
+# also if nvcc is no longer there
 ifneq ($(wildcard $(PGXS)),)
 uninstall: uninstall-cuda
 uninstall-cuda:
@@ -88,14 +89,14 @@ uninstall-cuda:
 .PHONY: uninstall-cuda
 endif
 
-# Where the toolkit and its compiler are, for scripts; nothing where they are not.
+# Prints the paths of the toolkit and its compiler for scripts, or nothing if they are not found.
 cuda-home:
 	@echo '$(if $(NVCC),$(CUDA_HOME))'
 cuda-nvcc:
 	@echo '$(NVCC)'
 .PHONY: cuda-home cuda-nvcc
 
-# The fake device: the same sources against a runtime of our own, for machines without CUDA.
+# The fake device: the same sources with our own implementation of the runtime, for machines without CUDA.
 CXX_FOUND := $(or $(shell command -v g++),$(shell command -v clang++))
 FAKE_FLAGS = -O2 -g -fPIC -Wall -Wextra $(HYBRID_CFLAGS) -D_GNU_SOURCE -I. -Isrc -Itest/unit -Itest/cuda \
 	-isystem test/cuda/fake $(COPT)
@@ -114,11 +115,11 @@ build/cuda/fake/%.o: %.cpp build/flags
 	@mkdir -p $(@D)
 	$(CXX_FOUND) -std=c++17 $(FAKE_FLAGS) -Wno-unknown-pragmas -U_FORTIFY_SOURCE -MMD -MP -c -o $@ $<
 
-# The fake device as a plug-in, for what is written for a real one.
+# The fake device as a plug-in, for programs and scripts that are written for a real device.
 build/cuda/fake/hybrid_cuda.so: $(FAKE_OBJS)
 	$(CXX_FOUND) -shared -Wl,-Bsymbolic -o $@ $^ -lm
 
-# What a program takes that loads a plug-in.
+# Sources for a program that loads a plug-in.
 PLUGIN_LOADER = src/dispatch/backend.c src/dispatch/plugin.c src/dispatch/words.c
 
 build/cuda/fake/gpucheck: build/cuda/fake/test/cuda/gpucheck.o \
@@ -130,7 +131,7 @@ build/cuda/fake/gpucheck_filter: build/cuda/fake/test/cuda/gpucheck_filter.o \
 		$(patsubst %.c,build/cuda/fake/%.o,$(PLUGIN_LOADER)) $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm -ldl
 
-# The plug-in and the bench in one program; and libraries that the bench looks for at run time.
+# The plug-in and the bench in one program, and the libraries that the bench looks for at run time.
 build/cuda/fake/gpubench: $(patsubst %.c,build/cuda/fake/%.o,$(wildcard bench/gpu*.c src/dispatch/*.c)) \
 		build/cuda/fake/test/cuda/fake/bench.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $(sort $^) -lm -ldl -lpthread
@@ -146,7 +147,7 @@ build/cuda/fake/lib/%: test/cuda/fake/libraries.c
 build/cuda/fake/%_test: build/cuda/fake/test/cuda/%_test.o $(FAKE_OBJS)
 	$(CXX_FOUND) -o $@ $^ -lm
 
-# What two threads do, with the thread sanitizer.
+# The test of the two threads, with the thread sanitizer.
 THREAD_OBJS = $(patsubst build/cuda/fake/%,build/cuda/thread/%,$(FAKE_OBJS))
 
 build/cuda/thread/%.o: %.c build/flags
@@ -162,9 +163,9 @@ build/cuda/thread/plugin_idle_test: build/cuda/thread/test/cuda/plugin_idle_test
 
 cuda-thread-tests: build/cuda/thread/plugin_idle_test
 
-# Programs for a machine with a driver; they load hybrid_cuda.so themselves, so nothing of CUDA is
-# needed to build gpucheck.  The bench and gpucheck_filter call the runtime too, and have it inside, and of the kernels
-# those that they call themselves: all of it has to be carried to such a machine.
+# Programs for a machine with a driver.  They load hybrid_cuda.so at run time, so building gpucheck
+# needs nothing of CUDA.  The bench and gpucheck_filter also call the runtime and some kernels directly,
+# and include these.  All of these programs must be copied to such a machine.
 GPU_PURE_OBJS = $(patsubst %.c,build/cuda/%.o,$(wildcard src/core/*.c) $(PLUGIN_LOADER))
 
 build/cuda/gpucheck: build/cuda/test/cuda/gpucheck.o $(GPU_PURE_OBJS)
@@ -179,7 +180,7 @@ build/cuda/gpubench: $(patsubst %.c,build/cuda/%.o,$(GPUBENCH_C)) build/cuda/ben
 		$(patsubst %,build/cuda/cuda/%.cu.o,assign distance filter topk) $(GPU_PURE_OBJS)
 	$(CC) -s -o $@ $(sort $^) $(CUDA_LIBS)
 
-# What run.sh shows a missing or broken driver to.
+# The program that run.sh runs with a missing or broken driver.
 build/cuda/driver_check: build/cuda/test/cuda/driver_check.o $(GPU_PURE_OBJS)
 	$(CC) -o $@ $^ -lm -ldl
 
@@ -191,7 +192,7 @@ build/cuda/test/cuda/%.o build/cuda/bench/%.o: CUDA_CFLAGS += -Itest/unit
 
 cuda-driver-tests: hybrid_cuda.so build/cuda/driver_check build/cuda/stub/libcuda.so.1
 
-# What takes a device's memory away from others (test/device.sh).
+# A program that takes all of a device's memory (test/device.sh).
 build/cuda/hog: test/cuda/hog.c
 	@mkdir -p $(@D)
 	$(CC) $(CUDA_CFLAGS) -s -isystem $(CUDA_HOME)/include -o $@ $< $(CUDA_LIBS)

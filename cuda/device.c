@@ -1,10 +1,10 @@
 /*
  * device.c
- *		Which devices there are; opening one and closing it; who may call CUDA; what went wrong.
+ *		Counts, probes, opens and closes devices; decides who may call CUDA; records failures.
  *
  * Counting and probing load the driver but create no context.  The driver starts threads of its
- * own, and a signal of PostgreSQL's must never be delivered to one of them: all signals are
- * blocked around the calls that may start threads, which inherit the mask.
+ * own, and a signal meant for PostgreSQL must never be delivered to one of them.  So all signals
+ * are blocked around the calls that may start threads, which inherit the mask.
  */
 #include "cuda/device.h"
 
@@ -19,21 +19,26 @@
 #include "cuda/launch.h"
 #include "cuda/pipeline.h"
 
-/* A device's primary context as the driver's API tells it; the runtime has no such question. */
+/*
+ * Asks the driver's API for the state of a device's primary context; the runtime has no such
+ * function.
+ */
 typedef int (*PrimaryContextState)(int device, unsigned int *flags, int *active);
 
-/* What is true of the whole process. */
+/* State of the whole process. */
 static struct
 {
-	pid_t pid;               /* that first called CUDA; 0: nobody has */
-	bool lost;               /* an error that is for good */
-	uint64_t open;           /* a bit for each device that is open */
-	uint64_t open_ns;        /* what the last open took; 0: none yet */
+	pid_t pid;               /* process that first called CUDA; 0: none yet */
+	bool lost;               /* a permanent error has occurred */
+	uint64_t open;           /* one bit for each open device */
+	uint64_t open_ns;        /* time that the last open took; 0: none yet */
 	HyFailure failure;       /* of no open device */
-	HyFailure first_failure; /* the one that is for good */
+	HyFailure first_failure; /* the permanent error */
 } process;
 
-/* Until one was measured: the order of what a context takes on a server. */
+/*
+ * Open cost assumed until one has been measured: the order of magnitude of a context on a server.
+ */
 #define EXPECTED_OPEN_NS ((uint64_t) 250 * 1000 * 1000)
 
 #define MAX_DEVICES 64
@@ -130,7 +135,9 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 	status = open_context(device, limits);
 	if (status != HY_OK)
 	{
-		/* what is left of it may be less than a context, and then giving it back makes one first */
+		/*
+		 * If the open failed early there may be no context, and releasing would create one first.
+		 */
 		process.failure = device->failure;
 		hy_cuda_close(device);
 	}
@@ -149,7 +156,7 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 void
 hy_cuda_close(HyDevice *device)
 {
-	/* In a fork the driver's state is the parent's: only the host's memory is ours. */
+	/* In a fork the driver's state is the parent's, and only the host memory is ours. */
 	bool ours = device->pid == getpid();
 
 	hy_cuda_timer_end(device);
@@ -174,7 +181,7 @@ hy_cuda_release(HyDevice *device)
 	hy_cuda_blocks_release(device);
 	hy_cuda_scratch_close(device);
 
-	/* The context's own few hundred MB go back too, unless it is another library's. */
+	/* This also returns the few hundred MB of the context, unless another library created it. */
 	if (device->owns_context)
 		(void) cudaDeviceReset();
 	(void) cudaGetLastError();
@@ -204,7 +211,7 @@ hy_cuda_enter(HyDevice *device)
 	}
 	if (device != NULL && hy_cuda_asleep(device))
 		return hy_cuda_refuse(device, HY_CONTEXT_LOST, "nobody used it, and it closed itself");
-	/* Another library of this process may have made another device the current one. */
+	/* Another library in this process may have made another device the current one. */
 	if (device != NULL)
 	{
 		cudaError_t error = cudaSetDevice(device->number);
@@ -251,7 +258,7 @@ hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing)
 	failure->native_code = (int32_t) error;
 	snprintf(failure->text, sizeof(failure->text), "CUDA reported: %s (%s) while %s",
 	         cudaGetErrorString(error), cudaGetErrorName(error), doing);
-	/* An error that is not sticky would otherwise be told again by the next launch. */
+	/* Otherwise the next launch would report an error that is not sticky once more. */
 	(void) cudaGetLastError();
 	if (status == HY_PROCESS_LOST && !process.lost)
 	{
@@ -290,7 +297,9 @@ open_context(HyDevice *device, const HyLimits *limits)
 		                      (int) device->number, found);
 	device->owns_context = !context_is_active(device->number);
 
-	/* Whoever waits for the device sleeps: a spinning backend would take a core from the others. */
+	/*
+	 * Waits for the device must sleep: a spinning backend would take a core from other processes.
+	 */
 	error =
 		cudaInitDevice(device->number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid);
 	if (error == cudaSuccess)
@@ -327,7 +336,10 @@ open_context(HyDevice *device, const HyLimits *limits)
 	return hy_cuda_scratch_open(device);
 }
 
-/* loads_all: unless a test says that kernels are loaded one by one: a sanitizer takes long for each. */
+/*
+ * loads_all: return whether all kernels are loaded at open.  A test may ask for lazy loading,
+ * because a sanitizer takes long for each kernel.
+ */
 static bool
 loads_all(const HyHost *host)
 {
@@ -349,7 +361,7 @@ context_is_active(int32_t number)
 	                                     cudaEnableDefault, &found) != cudaSuccess ||
 	    found != cudaDriverEntryPointSuccess || state == NULL)
 	{
-		/* Not knowing, take it for another's: then it is never reset. */
+		/* If the state is unknown, assume another library's context, which is never reset. */
 		(void) cudaGetLastError();
 		return true;
 	}
@@ -365,8 +377,9 @@ failure_of(HyDevice *device)
 }
 
 /*
- * count_failed: HY_OK where there is no card or no driver, which is no fault.  The number alone would send
- * an operator looking: say what is missing.
+ * count_failed: turn a failed count of devices into a status.  Returns HY_OK if there is no card or
+ * no driver, which is not a failure.  Replaces the text of a driver error by a statement of what is
+ * missing, because the error number alone does not help an operator.
  */
 static HyStatus
 count_failed(cudaError_t error)

@@ -1,11 +1,11 @@
 /*
  * device.h
- *		What the files of the plug-in share: the process, an open device, its slots, its buffers, the
- *		task in flight.
+ *		Definitions shared by the plug-in's files: the process, an open device, its slots and
+ *		buffers, and the task in flight.
  *
- * All of it belongs to one thread of one process, and to the thread of idle.h, which shares a lock with
- * it.  CUDA's contexts do not survive fork, so the process that first called CUDA is remembered and
- * every entry asks whether this is still it.
+ * All of it belongs to one thread of one process and to the thread of idle.h, which shares a lock
+ * with it.  CUDA contexts do not survive fork.  So the plug-in remembers the process that first
+ * called CUDA, and every entry checks that it is still that process.
  */
 #ifndef HY_CUDA_DEVICE_H
 #define HY_CUDA_DEVICE_H
@@ -26,7 +26,7 @@ struct HyBuffer
 {
 	HyDevice *device;
 	HyCudaBlock *block;
-	char *pointer; /* the device's */
+	char *pointer; /* on the device */
 	uint64_t bytes;
 	HyBuffer *previous;
 	HyBuffer *next;
@@ -37,7 +37,10 @@ typedef struct HyCudaSpread HyCudaSpread;         /* spread.c */
 typedef struct HyCudaAssignment HyCudaAssignment; /* assign.c */
 typedef struct HyCudaFilter HyCudaFilter;         /* filter.c */
 
-/* HyCudaSlot: a piece in flight: its stream, its staging, its share of the device's scratch. */
+/*
+ * HyCudaSlot: a piece in flight: its stream, its staging buffers and its share of the device's
+ * scratch.
+ */
 typedef struct HyCudaSlot
 {
 	cudaStream_t stream;
@@ -49,14 +52,14 @@ typedef struct HyCudaSlot
 	char *device_up;
 	void *device_down;
 	bool busy;
-	uint64_t number;   /* of its piece among the task's */
-	bool nothing_down; /* its kernels have written where the host reads */
+	uint64_t number;   /* of its piece within the task */
+	bool nothing_down; /* its kernels have written directly to memory that the host reads */
 	uint64_t work;     /* of its kernels, for the pace */
 	HyCudaPace *pace;
 	HyCudaChunk chunk;
 } HyCudaSlot;
 
-/* HyCudaSweep: queries that pass over the rows of a matrix (sweep.h). */
+/* HyCudaSweep: queries that are compared with the rows of a matrix (sweep.h). */
 typedef struct HyCudaSweep
 {
 	HyMetric metric;
@@ -71,18 +74,18 @@ typedef struct HyCudaSweep
 /* HyCudaScoring: queries that pass over blocks of codes (score.c). */
 typedef struct HyCudaScoring
 {
-	HyCudaChunk last;             /* the piece taken last: blocks are its rows */
-	int32_t list;                 /* of the block that comes next */
-	int32_t lists[HY_CUDA_SLOTS]; /* of a slot's blocks */
+	HyCudaChunk last;             /* the piece taken last; its rows are blocks */
+	int32_t list;                 /* list of the next block */
+	int32_t lists[HY_CUDA_SLOTS]; /* list of each slot's blocks */
 } HyCudaScoring;
 
 /* HyCudaTask: the task in flight (pipeline.h). */
 typedef struct HyCudaTask
 {
 	bool active;
-	bool stopping;  /* queue nothing more, hand nothing out */
-	bool dropped;   /* a piece was done and not handed out */
-	bool exhausted; /* every piece is queued */
+	bool stopping;  /* queue nothing more and deliver nothing */
+	bool dropped;   /* a piece was done but not delivered */
+	bool exhausted; /* all pieces are queued */
 	HyTicket ticket;
 	const HyCudaOperation *operation;
 	HyTask task;
@@ -91,10 +94,10 @@ typedef struct HyCudaTask
 	HyCudaAssignment *assignment;
 	HyCudaScoring scoring;
 	HyCudaFilter *filter;
-	uint64_t queued;   /* pieces so far, */
-	uint64_t ended;    /* and those of them that have been collected */
-	uint64_t started;  /* by the host's clock */
-	uint64_t moved_ns; /* from there to when pieces were collected last */
+	uint64_t queued;   /* pieces queued so far */
+	uint64_t ended;    /* pieces collected so far */
+	uint64_t started;  /* submit, by the host's clock */
+	uint64_t moved_ns; /* from submit to the last collection of pieces */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 } HyCudaTask;
@@ -105,14 +108,14 @@ struct HyDevice
 	pid_t pid;
 	const HyHost *host;
 	int multiprocessors;
-	int capability;        /* the major number */
-	int cache;             /* bytes of the second-level cache; 0: not known */
-	uint64_t filter_least; /* work that many queries are filtered for */
-	bool counted;          /* among the open devices of the process */
-	bool owns_context;     /* there was no context in this process before */
-	bool limited;          /* the budget is the user's, not the device's */
+	int capability;        /* major number of the compute capability */
+	int cache;             /* bytes of the second-level cache; 0: unknown */
+	uint64_t filter_least; /* least work for which many queries use the filter */
+	bool counted;          /* it has its bit in process.open (device.c) */
+	bool owns_context;     /* this process had no context before */
+	bool limited;          /* the budget is the user's limit, not the device's free memory */
 	uint64_t budget;
-	uint64_t used; /* of the budget: scratch and blocks in use */
+	uint64_t used; /* part of the budget in scratch and in blocks in use */
 	HyCudaPool pool;
 	HyBuffer *buffers;
 
@@ -120,7 +123,7 @@ struct HyDevice
 	HyCudaPace pace[HY_OP_COUNT];
 	HyCudaPace filter_pace;
 	HyCudaPace assign_filter_pace;
-	double longest_us; /* a piece's kernels have taken, whatever its operation; for the bench */
+	double longest_us; /* longest time of a piece's kernels, in any operation; for the bench */
 	HyCudaSlot slots[HY_CUDA_SLOTS];
 	cudaEvent_t queries_ready;
 	float *pinned_queries;
@@ -142,59 +145,74 @@ hy_cuda_open(const HyHost *host, int32_t number, const HyLimits *limits, HyDevic
 extern void hy_cuda_close(HyDevice *device);
 
 /*
- * hy_cuda_release: what there is of the device goes back to the driver, zeroed: memory, streams, the
- * context.  No task's piece is in flight.  Nothing of the host is called, nor its memory freed.
+ * hy_cuda_release: zero the device's memory and return it, the streams and the context to the
+ * driver.  The caller makes sure that no piece of a task is in flight.  Calls no function of the
+ * host and frees none of its memory.
  */
 extern void hy_cuda_release(HyDevice *device);
 
 extern void hy_cuda_last_error(const HyDevice *device, HyFailure *failure);
 
 /*
- * hy_cuda_enter: HY_OK when CUDA may be called here; HY_PROCESS_LOST, with the reason recorded, in
- * a fork of the process that opened CUDA or after an error that is for good; HY_CONTEXT_LOST where the
- * device has closed itself.
+ * hy_cuda_enter: check that CUDA may be called here, and select the device unless device is NULL.
+ * Returns HY_PROCESS_LOST in a fork of the process that opened CUDA or after a permanent error, and
+ * HY_CONTEXT_LOST if the device has closed itself.  The reason is recorded.
  */
 extern HyStatus hy_cuda_enter(HyDevice *device);
 
-/* hy_cuda_forked: whether CUDA was opened by a process that this one is a fork of. */
+/* hy_cuda_forked: return whether this process is a fork of the one that opened CUDA. */
 extern bool hy_cuda_forked(void);
 
-/* hy_cuda_lost: whether an error was for good. */
+/* hy_cuda_lost: return whether a permanent error has occurred. */
 extern bool hy_cuda_lost(void);
 
-/* hy_cuda_block_signals: all of them, round what may start threads, which inherit the mask. */
+/*
+ * hy_cuda_block_signals: block all signals around calls that may start threads, because threads
+ * inherit the mask.
+ */
 extern void hy_cuda_block_signals(sigset_t *before);
 extern void hy_cuda_restore_signals(const sigset_t *before);
 
 /*
- * hy_cuda_fail: records a failure of CUDA (device NULL: of no open device) and returns its status;
- * latches the process when the error is for good.  doing: e.g. "starting a kernel".
+ * hy_cuda_fail: record a failure of CUDA and return its status.  With device NULL the failure
+ * belongs to no open device.  A permanent error is kept for the rest of the process. doing: e.g.
+ * "starting a kernel".
  */
 extern HyStatus hy_cuda_fail(HyDevice *device, cudaError_t error, const char *doing);
 
-/* hy_cuda_refuse: records a failure of our own, with native code 0, and returns status. */
+/*
+ * hy_cuda_refuse: record a failure found by the plug-in itself, with native code 0, and return
+ * status.
+ */
 extern HyStatus hy_cuda_refuse(HyDevice *device, HyStatus status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* memory.c */
 extern HyStatus hy_cuda_scratch_open(HyDevice *device);
 extern void hy_cuda_scratch_close(HyDevice *device);
-/* hy_cuda_over_budget: records that so many bytes of the device's memory cannot be had. */
+/*
+ * hy_cuda_over_budget: record that this many bytes of device memory exceed the budget.  Returns
+ * HY_QUOTA or HY_NOMEM.
+ */
 extern HyStatus hy_cuda_over_budget(HyDevice *device, uint64_t bytes);
 
 /*
- * hy_cuda_take: memory of the device, zeroed, from the pool; for a task that starts, or for a buffer.
- * hy_cuda_give: it goes back there, zeroed once more; waits for pieces in flight, and in a fork only
- * forgets.
- * hy_cuda_trim: lets go of what is free and beyond the bound of pool.h.
+ * hy_cuda_take: get zeroed device memory from the pool, for a task that starts or for a buffer.
+ *
+ * hy_cuda_give: zero the block and return it to the pool.  Waits for pieces in flight.  In a fork
+ * it only updates the list.
+ *
+ * hy_cuda_trim: release free blocks beyond the bound of pool.h.
  */
 extern HyStatus hy_cuda_take(HyDevice *device, uint64_t bytes, HyCudaBlock **block);
 extern void hy_cuda_give(HyDevice *device, HyCudaBlock *block);
 extern void hy_cuda_trim(HyDevice *device);
 
 /*
- * hy_cuda_blocks_release: all of the pool goes back to CUDA, zeroed, whoever uses it; the host's
- * memory is not touched.  hy_cuda_blocks_forget: the host's part of it.
+ * hy_cuda_blocks_release: zero all blocks of the pool, even those in use, and return them to CUDA.
+ * Host memory is not touched.
+ *
+ * hy_cuda_blocks_forget: free the host memory of the pool.
  */
 extern void hy_cuda_blocks_release(HyDevice *device);
 extern void hy_cuda_blocks_forget(HyDevice *device);

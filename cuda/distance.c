@@ -1,6 +1,6 @@
 /*
  * distance.c
- *		The operation 'distance': a piece gives the distances of its queries to its rows.
+ *		The operation 'distance': a piece computes the distances of its queries to its rows.
  */
 #include <string.h>
 

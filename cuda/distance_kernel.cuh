@@ -8,8 +8,8 @@
 #include "cuda/row_sums.cuh"
 
 /*
- * hy_distance_kernel: out[q * out_stride + t] for every row t and every query q.  A block takes
- * Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows at a time.
+ * hy_distance_kernel: compute out[q * out_stride + t] for every row t and every query q.  A block
+ * takes Kind::queries queries (blockIdx.y) and HY_CUDA_WARPS x Kind::rows rows at a time.
  */
 template <class Kind>
 __global__ void
@@ -32,7 +32,10 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 
 	const HyCudaRows rows = hy_with_norm<Kind>(args.rows, query);
 
-	/* every warp of the block goes round the same number of times: the barriers need them all */
+	/*
+	 * every warp of the block makes the same number of iterations, because the barriers need all of
+	 * them
+	 */
 	for (int64_t first_row = blockIdx.x * turn; first_row < rows.rows;
 	     first_row += gridDim.x * turn)
 	{
@@ -40,13 +43,15 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		const int64_t row = mine + pair / Kind::queries;
 		const double distance = hy_row_distance<Kind>(rows, first_query, mine, query);
 
-		/* of the threads that have it, the first writes */
+		/* of the threads that have the distance, the first one writes */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows && at < rows.query_count)
 			args.out[at * args.out_stride + row] = distance;
 	}
 }
 
-/* hy_norm_kernel: norms[q] = canonical sum of squares of query q, one warp a query. */
+/*
+ * hy_norm_kernel: compute norms[q], the canonical sum of squares of query q.  One warp per query.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_norm_kernel(const float *queries, int query_count, int dims, float *norms)

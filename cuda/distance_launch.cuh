@@ -1,6 +1,6 @@
 /*
  * distance_launch.cuh
- *		The kernels of distance_kernel.cuh on their grids.
+ *		Launches the kernels of distance_kernel.cuh.
  */
 #ifndef HY_CUDA_DISTANCE_LAUNCH_CUH
 #define HY_CUDA_DISTANCE_LAUNCH_CUH
@@ -8,7 +8,7 @@
 #include "cuda/distance_kernel.cuh"
 #include "cuda/launch.cuh"
 
-/* Enough blocks that every multiprocessor holds all it can; more rows go round in a loop. */
+/* Enough blocks to fill every multiprocessor; further rows are processed in a loop. */
 #define HY_CUDA_BLOCKS_PER_MULTIPROCESSOR 32
 
 extern "C" cudaError_t

@@ -1,11 +1,12 @@
 /*
  * errors.c
- *		From CUDA's error numbers to HyStatus, with the reason for each choice.
+ *		Maps CUDA's error numbers to HyStatus, with the reason for each choice.
  *
- * The division that matters: after some errors CUDA answers every later call of this process with
- * the same error, and only a new process helps (its documentation says so of each code marked
- * 'for good' below).  Those are HY_PROCESS_LOST.  What more room or a smaller piece could cure is
- * HY_NOMEM; what a new context could cure is HY_CONTEXT_LOST.
+ * The important division is by what can cure an error.  After some errors CUDA answers every later
+ * call of this process with the same error, and only a new process helps.  CUDA's documentation
+ * says so of each code under 'for good' below.  Those are HY_PROCESS_LOST.  Errors that more memory
+ * or a smaller piece could cure are HY_NOMEM.  Errors that a new context could cure are
+ * HY_CONTEXT_LOST.
  */
 #include "cuda/errors.h"
 
@@ -20,7 +21,7 @@ typedef struct HyCudaErrorClass
 static const HyCudaErrorClass classes[] = {
 	{cudaSuccess, HY_OK},
 
-	/* too little memory, or too much asked of a kernel's resources: a smaller piece may fit */
+	/* too little memory, or a kernel needs too many resources: a smaller piece may fit */
 	{cudaErrorMemoryAllocation, HY_NOMEM},
 	{cudaErrorLaunchOutOfResources, HY_NOMEM},
 
@@ -36,23 +37,23 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorLaunchFailure, HY_PROCESS_LOST},
 	{cudaErrorTensorMemoryLeak, HY_PROCESS_LOST},
 	{cudaErrorMpsClientTerminated, HY_PROCESS_LOST},
-	/* not documented as sticky, but data in device memory was lost under us */
+	/* not documented as sticky, but data in device memory has been lost */
 	{cudaErrorECCUncorrectable, HY_PROCESS_LOST},
 	{cudaErrorNvlinkUncorrectable, HY_PROCESS_LOST},
 	{cudaErrorContained, HY_PROCESS_LOST},
-	/* what a forked child gets: the parent had initialised the driver */
+	/* a forked child gets this if the parent had initialized the driver */
 	{cudaErrorInitializationError, HY_PROCESS_LOST},
-	/* the process is on its way out */
+	/* the process is exiting */
 	{cudaErrorCudartUnloading, HY_PROCESS_LOST},
 
-	/* somebody reset or destroyed the context (another library in this process can) */
+	/* the context was reset or destroyed, as another library in this process can do */
 	{cudaErrorContextIsDestroyed, HY_CONTEXT_LOST},
 	{cudaErrorDeviceUninitialized, HY_CONTEXT_LOST},
 	{cudaErrorIncompatibleDriverContext, HY_CONTEXT_LOST},
 	{cudaErrorMpsRpcFailure, HY_CONTEXT_LOST},
-	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* a stream or event of a context now gone */
+	{cudaErrorInvalidResourceHandle, HY_CONTEXT_LOST}, /* a stream or event of a lost context */
 
-	/* no device, or none that this build and this driver can use: asking again is of no use */
+	/* no device, or none that this build and this driver can use: retrying does not help */
 	{cudaErrorNoDevice, HY_DEVICE_GONE},
 	{cudaErrorInvalidDevice, HY_DEVICE_GONE},
 	{cudaErrorInsufficientDriver, HY_DEVICE_GONE},
@@ -62,18 +63,18 @@ static const HyCudaErrorClass classes[] = {
 	{cudaErrorCompatNotSupportedOnDevice, HY_DEVICE_GONE},
 	{cudaErrorDeviceNotLicensed, HY_DEVICE_GONE},
 	{cudaErrorSoftwareValidityNotEstablished, HY_DEVICE_GONE}, /* the driver's self-test failed */
-	{cudaErrorSymbolNotFound, HY_DEVICE_GONE}, /* the driver lacks what the runtime builds on */
+	{cudaErrorSymbolNotFound, HY_DEVICE_GONE}, /* the driver lacks a required function */
 	{cudaErrorNoKernelImageForDevice, HY_DEVICE_GONE},
-	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, said at the launch */
+	{cudaErrorInvalidDeviceFunction, HY_DEVICE_GONE}, /* the same, reported at the launch */
 	{cudaErrorInvalidKernelImage, HY_DEVICE_GONE},
 	{cudaErrorInvalidPtx, HY_DEVICE_GONE},
 	{cudaErrorUnsupportedPtxVersion, HY_DEVICE_GONE},
 	{cudaErrorJitCompilerNotFound, HY_DEVICE_GONE},
 	{cudaErrorJitCompilationDisabled, HY_DEVICE_GONE},
 	{cudaErrorNotPermitted, HY_DEVICE_GONE},
-	{cudaErrorOperatingSystem, HY_DEVICE_GONE}, /* a device file is missing or may not be opened */
+	{cudaErrorOperatingSystem, HY_DEVICE_GONE}, /* a device file is missing or cannot be opened */
 
-	/* others hold it: exclusive compute mode, or the MPS server is full */
+	/* others hold the device: exclusive compute mode, or the MPS server is full */
 	{cudaErrorDevicesUnavailable, HY_BUSY},
 	{cudaErrorDeviceAlreadyInUse, HY_BUSY},
 	{cudaErrorMpsMaxClientsReached, HY_BUSY},
@@ -89,12 +90,12 @@ static const HyCudaErrorClass classes[] = {
 
 	{cudaErrorNotSupported, HY_UNSUPPORTED},
 
-	/* arguments are ours: these are mistakes of this library */
+	/* this library chooses the arguments, so these are its own bugs */
 	{cudaErrorInvalidValue, HY_BUG},
 	{cudaErrorInvalidConfiguration, HY_BUG},
 	{cudaErrorInvalidDevicePointer, HY_BUG},
 	{cudaErrorInvalidMemcpyDirection, HY_BUG},
-	{cudaErrorNotReady, HY_BUG}, /* no failure: whoever asks events handles it before */
+	{cudaErrorNotReady, HY_BUG}, /* not a failure: code that queries events handles it first */
 };
 
 HyStatus

@@ -1,6 +1,6 @@
 /*
  * errors.h
- *		From CUDA's error numbers to HyStatus.
+ *		Maps CUDA's error numbers to HyStatus.
  */
 #ifndef HY_CUDA_ERRORS_H
 #define HY_CUDA_ERRORS_H
@@ -10,8 +10,8 @@
 #include "core/status.h"
 
 /*
- * hy_cuda_status: what an error means to the dispatcher, by its number alone.  A number that the
- * table does not know is HY_TRANSIENT: the CPU takes over, the breaker counts.
+ * hy_cuda_status: return what an error means to the dispatcher.  Uses only the error number.  A
+ * number that is not in the table is HY_TRANSIENT: the CPU takes over and the breaker counts it.
  */
 extern HyStatus hy_cuda_status(cudaError_t error);
 

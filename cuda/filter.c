@@ -2,11 +2,11 @@
  * filter.c
  *		The operation 'topk' for many queries.
  *
- * Its memory is taken when the task starts and given back when it ends; where there is none the task
- * goes on as topk.c has it.  A group of queries goes up in pieces of its own.  Pieces of rows wait for
- * one another, since each begins with the k best that the one before left; their rows come up
- * meanwhile.  The first of a group are canonical, and so are those that come after a piece in which
- * many lists overflowed: of such data the filter knows nothing.
+ * Its memory is taken when the task starts and returned when it ends.  Without memory the task runs
+ * as in topk.c.  A group of queries goes up in pieces of its own.  Pieces of rows wait for each
+ * other, because each starts with the k best that the previous one left.  Their rows are copied up
+ * meanwhile.  The first pieces of a group are canonical.  So are the pieces after one in which many
+ * lists overflowed, because the filter does not work for such data.
  */
 #include "cuda/filter.h"
 
@@ -18,26 +18,26 @@
 #include "cuda/topk.h"
 
 /*
- * The matrix unit knows bfloat16 from 8 on; before, the canonical kernels go alone.  How it adds up is
- * not documented: of the generations up to 9 it was measured, and of a later one gpucheck_filter has to
- * see it first.
+ * The matrix unit supports bfloat16 from capability 8 on; older devices use only the canonical
+ * kernels.  How it adds is not documented.  It was measured for generations up to 9.  A later
+ * generation must pass gpucheck_filter first.
  */
 #define FIRST_CAPABILITY 8
 #define LAST_CAPABILITY 9
 
-/* One query in so many may overflow in a piece. */
+/* The filter is given up for a group if more than one query in this many overflows in a piece. */
 #define MANY 8
 
 struct HyCudaFilter
 {
 	HyCudaFilterPlan plan;
 	HyCudaBlock *block;
-	char *memory; /* the block's */
+	char *memory; /* memory of the block */
 	HyCudaFilterPiece last;
 	HyCudaFilterPiece piece[HY_CUDA_SLOTS];
-	bool begun;         /* what has to be done once is queued */
-	bool useless;       /* of the group that is up */
-	uint32_t overflows; /* as the device told last */
+	bool begun;         /* the initialization of the task is queued */
+	bool useless;       /* for the group that is on the device */
+	uint32_t overflows; /* last count from the device */
 };
 
 static bool make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan);
@@ -105,7 +105,7 @@ hy_cuda_filter_start(HyDevice *device, bool *filtered)
 	if (status != HY_OK)
 	{
 		hy_free(device->host->allocator, filter);
-		/* the budget is not always there */
+		/* the budget may not have room */
 		return status == HY_NOMEM || status == HY_QUOTA ? HY_OK : status;
 	}
 	filter->memory = filter->block->memory;
@@ -124,7 +124,10 @@ hy_cuda_filter_estimate(const HyDevice *device, const HyShape *shape, HyEstimate
 		estimate->bytes_up = hy_cuda_filter_up_bytes(&plan);
 }
 
-/* make_plan: whether this device filters such a shape, with the memory that is left. */
+/*
+ * make_plan: return whether this device filters such a shape with the memory that is left.  If so,
+ * fill in *plan.
+ */
 static bool
 make_plan(const HyDevice *device, const HyShape *shape, HyCudaFilterPlan *plan)
 {
@@ -177,7 +180,7 @@ filter_up(HyDevice *device, HyCudaSlot *slot)
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-/* queries_up: some of a group, with no row yet. */
+/* queries_up: copy up some queries of a group, with empty lists. */
 static HyStatus
 queries_up(HyDevice *device, HyCudaSlot *slot)
 {
@@ -248,7 +251,10 @@ launch_canonical(HyDevice *device, HyCudaSlot *slot)
 	                           slot->stream);
 }
 
-/* begin_group: all of its queries are up, and rows of the piece, or where they are resident, all. */
+/*
+ * begin_group: round the queries of a group and, for L2, compute the middle.  All queries are up,
+ * and so are the rows of the piece, or all rows if they are resident.
+ */
 static cudaError_t
 begin_group(HyDevice *device, HyCudaSlot *slot, const HyCudaRows *rows)
 {
@@ -318,7 +324,7 @@ launch_filtered(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* rows_of: the piece's rows and all queries of its group. */
+/* rows_of: return the piece's rows with all queries of its group. */
 static HyCudaRows
 rows_of(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -358,7 +364,7 @@ filter_collect(HyDevice *device, const HyCudaSlot *slot)
 		uint32_t before = filter->overflows;
 
 		memcpy(&filter->overflows, word, sizeof(uint32_t));
-		/* it may come round */
+		/* the count may wrap around */
 		if (slot->chunk.first_query == device->task.sweep.group &&
 		    filter->overflows - before > (uint32_t) slot->chunk.query_count / MANY)
 			filter->useless = true;

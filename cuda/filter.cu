@@ -1,6 +1,6 @@
 /*
  * filter.cu
- *		The device's code: the kernels that round, multiply and settle, of 'topk' and of 'assign'.
+ *		Device code: the kernels of 'topk' and 'assign' that round, multiply and settle.
  */
 #include "cuda/assign_filter_launch.cuh"
 #include "cuda/filter_launch.cuh"

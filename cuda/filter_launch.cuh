@@ -1,6 +1,6 @@
 /*
  * filter_launch.cuh
- *		The kernels of the filter on their grids.
+ *		Launches the kernels of the filter.
  */
 #ifndef HY_CUDA_FILTER_LAUNCH_CUH
 #define HY_CUDA_FILTER_LAUNCH_CUH
@@ -10,13 +10,16 @@
 #include "cuda/filter_settle_kernel.cuh"
 #include "cuda/launch.cuh"
 
-/* Eight for each multiprocessor of a large device; the tests have fewer. */
+/* Eight for each multiprocessor of a large device.  The tests use fewer. */
 #ifndef HY_CUDA_MANY_BLOCKS
 #define HY_CUDA_MANY_BLOCKS 1024
 #endif
-#define HY_CUDA_MOST_EACH 4 /* tiles of a block */
+#define HY_CUDA_MOST_EACH 4 /* most tiles per block */
 
-/* hy_choose_filtered: launch(kind) with the HyKind for one query, of a metric that can be filtered. */
+/*
+ * hy_choose_filtered: call launch(kind) with the HyKind for one query and a metric that can be
+ * filtered.
+ */
 template <class Element, class Launch>
 static cudaError_t
 hy_choose_filtered(HyMetric metric, Launch launch)
@@ -34,7 +37,7 @@ hy_choose_filtered(HyMetric metric, Launch launch)
 	}
 }
 
-/* hy_blocks: a grid of one dimension. */
+/* hy_blocks: return a one-dimensional grid. */
 static dim3
 hy_blocks(int64_t count, int64_t of)
 {
@@ -82,7 +85,10 @@ hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args, cu
 	return hy_launch_round<uint16_t>(metric, args, stream);
 }
 
-/* hy_tiles_each: tiles of a block, the more the less it waits for, so that blocks are still many. */
+/*
+ * hy_tiles_each: return the tiles per block.  More tiles per block mean less waiting, but the
+ * number of blocks stays large.
+ */
 static int
 hy_tiles_each(const dim3 &tiles)
 {

@@ -1,19 +1,21 @@
 /*
  * filter_launch.h
- *		What the host side asks of the kernels that filter: rounded products propose, canonical
- *		distances decide.  C on one side, CUDA C++ on the other.
+ *		The kernels that filter, as the host calls them: rounded products propose candidates and
+ *		canonical distances decide.  The interface between C and CUDA C++.
  *
- * The inequality is that of core/prefilter.h.  A row x may be nearer to q than d only if
+ * The inequality is that of core/prefilter.h.  A row x can be nearer to q than d only if
  *
- *		f D + |q| a + |q - q~| b + v >= t		D: what the matrix unit makes of q~ and x~
+ *		f D + |q| a + |q - q~| b + v >= t		D: the matrix unit's product of q~ and x~
  *
- * with q~ and x~ for q and x rounded to bfloat16, and for each row
+ * where q~ and x~ are q and x rounded to bfloat16.  For each row,
  *
  *		a = |x - x~| + slack (|x| + |x - x~|)		b = (1 + slack) (|x| + |x - x~|)
  *
  *		inner product	f = 1			v = 0				t = -d
- *		cosine			f = 1 / |x|		v = 0, a, b by |x|	t = (1 - d) |q|
- *		L2				f = 1			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2, all less the middle
+ *		cosine			f = 1 / |x|		v = 0; a, b divided by |x|	t = (1 - d) |q|
+ *		L2				f = 1			v = -|x|^2 / 2		t = (|q|^2 - d^2) / 2
+ *
+ * For L2 the middle is subtracted from x and q first.
  */
 #ifndef HY_CUDA_FILTER_LAUNCH_H
 #define HY_CUDA_FILTER_LAUNCH_H
@@ -29,23 +31,23 @@ extern "C"
 {
 #endif
 
-#define HY_CUDA_TILE 128     /* queries, and rows, of a block of products */
-#define HY_CUDA_TILE_DIMS 32 /* of a step through shared memory; rounded rows are whole steps */
+#define HY_CUDA_TILE 128     /* queries of a block's tile; rows are padded to this, too */
+#define HY_CUDA_TILE_DIMS 32 /* dims per step through shared memory; rounded rows are whole steps */
 
-/* Rows of which the middle is the mean. */
+/* Number of rows whose mean is the middle. */
 #define HY_CUDA_MIDDLE_ROWS 256
 
 /*
- * What the matrix unit may err by, for each dim, as part of |q~| |x~|.  It multiplies exactly and
- * adds 16 products to the sum so far by cutting each of them off at the last of 24 places of the
- * largest, and the sum again: 18 units in 2^23 for 16 dims; this is twice that.
+ * Allowed error of the matrix unit per dim, relative to |q~| |x~|.  The unit multiplies exactly.
+ * It adds 16 products to the sum so far, after truncating each of them, and the sum, at the last of
+ * 24 places of the largest.  That makes 18 units in 2^23 per 16 dims.  The slack is twice that.
  */
 #define HY_CUDA_UNIT_SLACK (2 * 18.0 / 16 / 8388608)
 
 	/*
-     * HyCudaReach: f, a, b and v of a row; v is infinite where its bound says nothing.  a and b are
-     * always finite.  Aligned, so that one read brings all four.
-     */
+	 * HyCudaReach: f, a, b and v of a row. v is infinite if the row has no bound. a and b are
+	 * always finite.  Aligned, so that one read brings all four.
+	 */
 	typedef struct __attribute__((aligned(16))) HyCudaReach
 	{
 		float factor;
@@ -57,69 +59,73 @@ extern "C"
 	typedef enum HyCudaAimKind
 	{
 		HY_CUDA_BOUNDED = 0,
-		HY_CUDA_UNBOUNDED, /* beyond what fp32 arithmetic can bound: every row may be near */
-		HY_CUDA_NEVER      /* no row is near: it has no angle */
+		HY_CUDA_UNBOUNDED, /* outside the range that fp32 arithmetic can bound: every row may be near */
+		HY_CUDA_NEVER      /* no row is near: the query has no angle */
 	} HyCudaAimKind;
 
-	/* HyCudaAim: of a query. */
+	/* HyCudaAim: bounds of a query. */
 	typedef struct HyCudaAim
 	{
-		double size;     /* |q|, as near as can be */
+		double size;     /* |q|, as exactly as possible */
 		float length;    /* |q|, rounded up */
 		float rest;      /* |q - q~|, rounded up */
 		float threshold; /* t, rounded down */
 		int32_t kind;
 	} HyCudaAim;
 
-	/* HyCudaRound: rows, or queries, that are to be rounded; every pointer is the device's. */
+	/* HyCudaRound: rows or queries to be rounded.  All pointers are device addresses. */
 	typedef struct HyCudaRound
 	{
 		const void *rows;
 		int64_t stride; /* bytes */
 		int64_t count;
-		int64_t room; /* count, to a whole tile: what is missing is 0 */
+		int64_t room; /* count, rounded up to whole tiles; the rest is filled with 0 */
 		int32_t dims;
-		int32_t padded;      /* dims, to a whole step */
+		int32_t padded;      /* dims, rounded up to whole steps */
 		const float *middle; /* for L2, else NULL */
 		uint16_t *rounded;   /* room x padded; aligned to 16 bytes */
-		HyCudaReach *reach;  /* room; NULL: they are queries */
+		HyCudaReach *reach;  /* room; NULL for queries */
 		HyCudaAim *aim;      /* room */
 	} HyCudaRound;
 
-	/* HyCudaFiltered: rows of a piece that pass before a group's queries. */
+	/* HyCudaFiltered: a piece of rows to be compared with a group's queries. */
 	typedef struct HyCudaFiltered
 	{
-		HyCudaRows rows; /* as they are given: what settles reads */
+		HyCudaRows rows; /* as given; settling reads them */
 		int64_t first_row;
 		int32_t k;
 		int32_t padded;
-		const uint16_t *queries; /* rounded, with what belongs to them */
+		const uint16_t *queries; /* rounded */
 		HyCudaAim *aim;
 		const uint16_t *targets;
 		const HyCudaReach *reach;
-		int32_t *found; /* list_room rows of the piece for each query */
-		int32_t *count; /* of candidates of each query: more than list_room, where they were more */
+		int32_t *found; /* room for list_room rows of the piece per query */
+		/* candidates per query; may exceed list_room */
+		int32_t *count;
 		int32_t list_room; /* a multiple of k */
-		HyNeighbor *best;  /* as HyCudaTopK has it */
-		int32_t *overflow; /* queries whose list was too short, so far */
-		/* where not NULL: the products go here, [query * product_stride + row], and nowhere else */
+		HyNeighbor *best;  /* as in HyCudaTopK */
+		int32_t *overflow; /* queries whose lists have overflowed so far */
+		/* if not NULL, only the products are stored, at [query * product_stride + row] */
 		float *products;
 		int64_t product_stride;
 	} HyCudaFiltered;
 
-	/* hy_cuda_launch_middle: the mean of at most HY_CUDA_MIDDLE_ROWS of the rows, evenly spread. */
+	/* hy_cuda_launch_middle: compute the mean of at most HY_CUDA_MIDDLE_ROWS evenly spread rows. */
 	extern cudaError_t hy_cuda_launch_middle(HyDtype dtype, const HyCudaRows *rows, float *middle,
 	                                         cudaStream_t stream);
 
-	/* hy_cuda_launch_round: queries are of HY_F32. */
+	/* hy_cuda_launch_round: round rows or queries.  Queries are HY_F32. */
 	extern cudaError_t hy_cuda_launch_round(HyMetric metric, HyDtype dtype, const HyCudaRound *args,
 	                                        cudaStream_t stream);
 
-	/* hy_cuda_launch_propose: thresholds by what best says now, then candidates onto the lists. */
+	/*
+	 * hy_cuda_launch_propose: compute thresholds from the current best, then append candidates to
+	 * the lists.
+	 */
 	extern cudaError_t
 	hy_cuda_launch_propose(HyMetric metric, const HyCudaFiltered *args, cudaStream_t stream);
 
-	/* hy_cuda_launch_settle: canonical distances of candidates, by which best is brought up to date. */
+	/* hy_cuda_launch_settle: compute canonical distances of the candidates and update best. */
 	extern cudaError_t hy_cuda_launch_settle(HyMetric metric, HyDtype dtype,
 	                                         const HyCudaFiltered *args, cudaStream_t stream);
 

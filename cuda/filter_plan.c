@@ -1,7 +1,10 @@
 /*
  * filter_plan.c
- *		Groups of queries as large as memory allows, since rows are rounded once for each; pieces of
- *		rows that double, since a list of candidates is short while half of the rows are known.
+ *		Plans groups and pieces for many queries.
+ *
+ * Groups of queries are as large as memory allows, because rows are rounded once per group.  Pieces
+ * of rows double, because the lists of candidates stay short while half of the rows are already
+ * known.
  */
 #include "cuda/filter_plan.h"
 
@@ -11,23 +14,25 @@
 #define ALIGNED 256
 
 /*
- * 10,000 queries of 768 dims and k 10 in one group; 40,000 of their rows in a piece, which the matrix
- * unit of a large device multiplies in a good millisecond: settling takes some time however few
- * candidates there are.
+ * Room for 10,000 queries of 768 dims and k 10 in one group, and for 40,000 of their rows in a
+ * piece.  The matrix unit of a large device multiplies such a piece in slightly more than a
+ * millisecond.  A piece should not be shorter, because settling takes some time even with few
+ * candidates.
  */
 #define MOST_OF_QUERIES (64 * MIB)
 #define MOST_OF_ROWS (64 * MIB)
 
-/* With less the filter is not worth its start. */
+/* Smallest sizes for which the filter is worth its start cost. */
 #define SMALLEST_GROUP HY_CUDA_TILE
 #define SMALLEST_ROOM (4 * HY_CUDA_TILE)
 
 #define LIST_ROOM 32       /* times k */
-#define CANONICAL_ROWS 256 /* of a group at least */
+#define CANONICAL_ROWS 256 /* least number per group */
 
 /*
- * What this way costs, in canonical distances: rounding a row, or a query; a product; and looking
- * at a candidate.  Taken from what instructions and memory of 8.0 are rated at, not measured.
+ * Costs of the filter in units of a canonical distance: rounding a row or a query, a product, and
+ * examining a candidate.  Derived from rated figures of instructions and memory of capability 8.0,
+ * not measured.
  */
 #define ROW_PRICE 4
 #define QUERY_PRICE 10
@@ -40,7 +45,7 @@ static void take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece);
 static int64_t least(int64_t a, int64_t b);
 static int64_t whole(int64_t count, int64_t of);
 
-/* What is known of candidates: as in hy_prefilter_suits. */
+/* The number of candidates is estimated as in hy_prefilter_pays. */
 bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least_work)
 {
@@ -88,7 +93,7 @@ hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scra
 
 		if (group < 1)
 			return false;
-		/* none much smaller than the others */
+		/* make all groups about the same size */
 		groups = (work->queries + group - 1) / group;
 		plan->group = (int32_t) ((work->queries + groups - 1) / groups);
 		plan->room = room;
@@ -165,7 +170,7 @@ hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
 			rows = least(rows, plan->first - chunk->first_row);
 	}
 	rows = least(rows, (int64_t) (pace->work / hy_cuda_work(work->dims, chunk->query_count, 1)));
-	/* tiles that are not whole take as long */
+	/* an incomplete tile takes as long as a whole one */
 	if (piece->stage == HY_CUDA_FILTERED && rows > HY_CUDA_TILE &&
 	    rows < work->rows - chunk->first_row)
 		rows -= rows % HY_CUDA_TILE;
@@ -205,7 +210,7 @@ part_bytes(const HyCudaFilterPlan *plan, int part)
 	}
 }
 
-/* lay_out: where what lies; returns the bytes of all. */
+/* lay_out: set the offsets of all parts and return the total bytes. */
 static uint64_t
 lay_out(HyCudaFilterPlan *plan)
 {
@@ -220,7 +225,7 @@ lay_out(HyCudaFilterPlan *plan)
 	return end;
 }
 
-/* take_group: the next one, of which nothing is up yet. */
+/* take_group: start the next group, of which nothing is up yet. */
 static void
 take_group(const HyCudaFilterPlan *plan, HyCudaFilterPiece *piece)
 {

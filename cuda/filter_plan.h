@@ -1,7 +1,7 @@
 /*
  * filter_plan.h
- *		When many queries are filtered (filter_launch.h), in groups and pieces of what size, in how
- *		much memory: pure arithmetic, no call of CUDA.
+ *		When many queries are filtered (filter_launch.h), and the sizes of groups, pieces and
+ *		memory.  Arithmetic only; CUDA is never called.
  */
 #ifndef HY_CUDA_FILTER_PLAN_H
 #define HY_CUDA_FILTER_PLAN_H
@@ -9,16 +9,16 @@
 #include "cuda/filter_launch.h"
 #include "cuda/plan.h"
 
-/* Less work than this is done before the filter's kernels have started. */
+/* The canonical kernels finish less work than this before the filter's kernels have started. */
 #define HY_CUDA_FILTER_LEAST ((uint64_t) 1 << 31)
 
-/* At the end of a slot's room for results: what a piece says beside them. */
+/* Bytes at the end of a slot's room for results, for other output of a piece. */
 #define HY_CUDA_FILTER_WORD 256
 
-/* HyCudaFilterPart: what lies in the filter's memory. */
+/* HyCudaFilterPart: the arrays in the filter's memory. */
 typedef enum HyCudaFilterPart
 {
-	HY_CUDA_PART_QUERIES = 0, /* as they are given */
+	HY_CUDA_PART_QUERIES = 0, /* as given */
 	HY_CUDA_PART_ROUNDED_QUERIES,
 	HY_CUDA_PART_AIM,
 	HY_CUDA_PART_COUNT,
@@ -34,11 +34,11 @@ typedef struct HyCudaFilterPlan
 {
 	HyCudaWork work;
 	int32_t k;
-	int32_t padded;    /* dims, to a whole step */
-	int32_t list_room; /* of a query's candidates */
-	int32_t group;     /* queries of a group, at most */
-	int64_t room;      /* rows of a piece that are rounded, whole tiles */
-	int64_t first;     /* so many rows are canonical, until k distances are known */
+	int32_t padded;    /* dims, rounded up to whole steps */
+	int32_t list_room; /* room for candidates of a query */
+	int32_t group;     /* most queries of a group */
+	int64_t room;      /* most rows of a piece to be rounded; whole tiles */
+	int64_t first;     /* rows compared canonically first, to know k distances */
 	uint64_t offset[HY_CUDA_PARTS];
 	uint64_t bytes;
 } HyCudaFilterPlan;
@@ -46,33 +46,39 @@ typedef struct HyCudaFilterPlan
 typedef enum HyCudaFilterStage
 {
 	HY_CUDA_QUERIES_UP = 0, /* some queries of the group go up */
-	HY_CUDA_CANONICAL,      /* rows pass before the canonical kernels */
+	HY_CUDA_CANONICAL,      /* rows pass through the canonical kernels */
 	HY_CUDA_FILTERED
 } HyCudaFilterStage;
 
-/* HyCudaFilterPiece: no group yet where the chunk has no queries. */
+/*
+ * HyCudaFilterPiece: a piece of a filtered task.  A chunk without queries means that no group has
+ * started yet.
+ */
 typedef struct HyCudaFilterPiece
 {
 	HyCudaFilterStage stage;
-	HyCudaChunk chunk; /* the group, and rows */
-	int32_t up_first;  /* queries of the group that go up */
+	HyCudaChunk chunk; /* the group and its rows */
+	int32_t up_first;  /* first of the queries that go up, within the group */
 	int32_t up_count;
 } HyCudaFilterPiece;
 
-/* hy_cuda_filter_suits: whether it is the faster way, of work of so much at least. */
+/* hy_cuda_filter_suits: return whether filtering is faster.  The work must be at least 'least'. */
 extern bool
 hy_cuda_filter_suits(HyMetric metric, const HyCudaWork *work, int32_t k, uint64_t least);
 
-/* hy_cuda_filter_plan: sizes for which at most half of free_bytes is taken; false: none do. */
+/*
+ * hy_cuda_filter_plan: choose sizes that take at most half of free_bytes.  Returns false if none
+ * do.
+ */
 extern bool hy_cuda_filter_plan(const HyCudaWork *work, int32_t k, const HyCudaScratch *scratch,
                                 uint64_t free_bytes, HyCudaFilterPlan *plan);
 
-/* hy_cuda_filter_up_bytes: of the whole task. */
+/* hy_cuda_filter_up_bytes: return the bytes that go up for the whole task. */
 extern uint64_t hy_cuda_filter_up_bytes(const HyCudaFilterPlan *plan);
 
 /*
- * hy_cuda_filter_next: the piece after *piece; false when there is none left.  useless: the filter
- * proposes too much of this group.
+ * hy_cuda_filter_next: advance *piece to the next one.  Returns false if no piece is left. useless:
+ * the filter proposes too many candidates for this group.
  */
 extern bool hy_cuda_filter_next(const HyCudaFilterPlan *plan, const HyCudaScratch *scratch,
                                 const HyCudaPace *canonical, const HyCudaPace *filtered,

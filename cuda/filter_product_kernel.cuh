@@ -1,9 +1,9 @@
 /*
  * filter_product_kernel.cuh
- *		Products of rounded queries and rows by the matrix unit; those that reach a threshold are
- *		candidates.
+ *		Multiplies rounded queries and rows by the matrix unit; products that reach a threshold
+ *		are candidates.
  *
- * A block takes a tile of both (product_tile.cuh); a warp looks at its products where they are.
+ * A block takes a tile of both (product_tile.cuh).  A warp examines its products in its registers.
  */
 #ifndef HY_CUDA_FILTER_PRODUCT_KERNEL_CUH
 #define HY_CUDA_FILTER_PRODUCT_KERNEL_CUH
@@ -12,13 +12,16 @@
 
 #define HY_CUDA_FILTER_STRIP 8 /* tiles of queries that are multiplied side by side */
 
-/* hy_append: rows of a thread that may be near to a query: bit j is first + hy_column(j). */
+/*
+ * hy_append: append a thread's rows that may be near to a query.  Bit j stands for row first +
+ * hy_column(j).
+ */
 __device__ __forceinline__ void
 hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 {
 	int at;
 
-	/* how many more there are than the list can hold is of no interest */
+	/* once a list has overflowed, its exact count does not matter */
 	if (near == 0 || args.count[q] > args.list_room)
 		return;
 	at = atomicAdd(&args.count[q], __popc(near));
@@ -33,9 +36,10 @@ hy_append(const HyCudaFiltered &args, int q, int first, unsigned near)
 }
 
 /*
- * hy_test: which of a thread's products reach a threshold.  What all rows of the thread's add to a
- * product of a query at most is taken off its threshold first (least), so that most products are left
- * after one operation and a comparison; the others are looked at with what their own row adds.
+ * hy_test: find the products of a thread that reach a threshold.  The most that any of the thread's
+ * rows can add to a product is first subtracted from the threshold of each query (least).  So most
+ * products are rejected after one operation and one comparison.  The others are tested with the
+ * values of their own row.
  */
 __device__ __forceinline__ void
 hy_test(const HyCudaFiltered &args, int first_query, int first_row,
@@ -69,7 +73,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 		for (int i = 0; i < HY_CUDA_LEFT * 2; i++)
 		{
 			value[i] = __fmaf_ru(reach.factor, sum[i / 2][j / 2][i % 2 * 2 + j % 2], reach.shift);
-			/* what is not a number may be near */
+			/* NaN may be near */
 			any |= !(value[i] < least[i]);
 		}
 		if (!any)
@@ -92,7 +96,7 @@ hy_test(const HyCudaFiltered &args, int first_query, int first_row,
 	}
 }
 
-/* hy_look: at a warp's sums: candidates, or where they are asked for, products. */
+/* hy_look: examine a warp's sums: append candidates or, if requested, store products. */
 __device__ __forceinline__ void
 hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room,
         const float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
@@ -117,7 +121,7 @@ hy_look(const HyCudaFiltered &args, int first_query, int first_row, int row_room
 	}
 }
 
-/* hy_product_kernel: the tiles of a block, `each` of them (hy_turns). */
+/* hy_product_kernel: process the tiles of a block, 'each' of them (hy_turns). */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, HyTile::blocks)
 	hy_product_kernel(const HyCudaFiltered args, int each)

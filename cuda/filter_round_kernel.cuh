@@ -1,9 +1,10 @@
 /*
  * filter_round_kernel.cuh
- *		Rounding rows and queries, with what their bounds are made of (filter_launch.h).
+ *		Rounds rows and queries and computes the terms of their bounds (filter_launch.h).
  *
- * A warp takes a row.  Lengths come from the canonical sum of squares, whose error is known; what
- * rounding took away is exact in fp32 for each element, and its squares are added up rounding up.
+ * A warp takes a row.  Lengths come from the canonical sum of squares, whose error is known.  The
+ * part of an element that rounding removes is exact in fp32.  The squares of these parts are summed
+ * with rounding up.
  */
 #ifndef HY_CUDA_FILTER_ROUND_KERNEL_CUH
 #define HY_CUDA_FILTER_ROUND_KERNEL_CUH
@@ -12,25 +13,28 @@
 #include "cuda/matrix.cuh"
 #include "cuda/row_sums.cuh"
 
-/* Squared lengths beyond which fp32 arithmetic on rows or products may leave its range. */
+/* Squared lengths outside of which fp32 arithmetic on rows or products may leave its range. */
 #define HY_CUDA_SHORTEST 1e-30f
 #define HY_CUDA_LONGEST 1e30f
 
 /*
- * What canonical sums and a subtraction of the middle may err by, as parts of the product of the
- * lengths, and of squared lengths where those are subtracted (core/prefilter.c).
+ * Allowed errors of canonical sums and of the subtraction of the middle: relative to the product of
+ * the lengths, and relative to squared lengths where those are subtracted (core/prefilter.c).
  */
 #define HY_CUDA_SUM_SLACK 4e-6
 #define HY_CUDA_SQUARE_SLACK 4e-6
 #define HY_CUDA_ROUND_UP 1.00001
 
-#define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* of a block */
+#define HY_CUDA_ROUNDED_ROWS HY_CUDA_WARPS /* per block */
 #define HY_CUDA_ROUND_AHEAD 4              /* steps of 64 elements that are read at once */
 
 static_assert(HY_CUDA_SEGMENT % (HY_CUDA_ROUND_AHEAD * HY_LANES) == 0,
               "steps end where a segment does");
 
-/* hy_bfloat16: value rounded to nearest even; what is subnormal becomes 0, whatever the unit thinks. */
+/*
+ * hy_bfloat16: round value to nearest even.  Subnormal values become 0, so the result does not
+ * depend on how the unit treats them.
+ */
 __device__ __forceinline__ uint16_t
 hy_bfloat16(float value)
 {
@@ -47,7 +51,7 @@ hy_infinity()
 	return __uint_as_float(0x7f800000u);
 }
 
-/* hy_middle_kernel: a thread takes one dim of the rows. */
+/* hy_middle_kernel: compute the middle.  A thread takes one dim of the rows. */
 template <class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float *middle)
@@ -72,7 +76,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_middle_kernel(const HyCudaRows args, float
 	middle[i] = fabsf(sum) <= FLT_MAX ? sum : 0.0f;
 }
 
-/* HyMeasured: what a warp found out about a row. */
+/* HyMeasured: quantities of a row that a warp has computed. */
 struct HyMeasured
 {
 	HyCudaAimKind kind;
@@ -80,7 +84,7 @@ struct HyMeasured
 	double rest;
 };
 
-/* hy_element: of a row, less the middle. */
+/* hy_element: return an element of a row, less the middle. */
 template <class Element>
 __device__ __forceinline__ float
 hy_element(const HyCudaRound &args, const Element *x, int at)
@@ -91,8 +95,8 @@ hy_element(const HyCudaRound &args, const Element *x, int at)
 }
 
 /*
- * hy_round_row: one row into its place, by a warp; those beyond bounds become 0, so that no product
- * leaves the range.
+ * hy_round_row: round one row, by a warp.  Rows without a bound become 0, so that no product leaves
+ * the range.
  */
 template <class Element>
 __device__ __forceinline__ HyMeasured
@@ -114,7 +118,7 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 		{
 			float value[HY_CUDA_ROUND_AHEAD * 2];
 
-			/* all that is read, before anything is written */
+			/* read everything before writing anything */
 #pragma unroll
 			for (int half = 0; half < HY_CUDA_ROUND_AHEAD * 2; half++)
 			{
@@ -165,7 +169,7 @@ hy_round_row(const HyCudaRound &args, bool cosine, const Element *x, uint16_t *r
 	return measured;
 }
 
-/* hy_reach: f, a, b and v. */
+/* hy_reach: return f, a, b and v. */
 template <int Metric>
 __device__ __forceinline__ HyCudaReach
 hy_reach(const HyMeasured &row, int padded)
@@ -188,7 +192,10 @@ hy_reach(const HyMeasured &row, int padded)
 	return reach;
 }
 
-/* hy_round_kernel: a warp takes row, or query, number blockIdx.x * HY_CUDA_ROUNDED_ROWS and on. */
+/*
+ * hy_round_kernel: round rows or queries.  The warps take those from number blockIdx.x *
+ * HY_CUDA_ROUNDED_ROWS on.
+ */
 template <int Metric, class Element>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
@@ -228,8 +235,8 @@ __launch_bounds__(HY_CUDA_THREADS) hy_round_kernel(const HyCudaRound args)
 }
 
 /*
- * hy_threshold: t by the distance that still counts, rounded down.  An infinity stays one: rows as
- * far as a k-th at -infinity still count, the first of them first.
+ * hy_threshold: return t for the distance limit, rounded down.  An infinity is kept: if the k-th
+ * distance is -infinity, rows at that distance still count, in the order of their numbers.
  */
 template <int Metric>
 __device__ __forceinline__ float
@@ -256,7 +263,7 @@ hy_threshold(const HyCudaAim &aim, double limit)
 	return __double2float_rd(t);
 }
 
-/* hy_aim_kernel: thresholds of all queries; their lists are empty. */
+/* hy_aim_kernel: compute the thresholds of all queries and empty their lists. */
 template <int Metric>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_aim_kernel(const HyCudaFiltered args)

@@ -1,6 +1,6 @@
 /*
  * filter_settle_kernel.cuh
- *		Canonical distances of candidates: who is near is decided here alone.
+ *		Canonical distances of candidates; only these decide which rows are near.
  */
 #ifndef HY_CUDA_FILTER_SETTLE_KERNEL_CUH
 #define HY_CUDA_FILTER_SETTLE_KERNEL_CUH
@@ -10,8 +10,8 @@
 #include "cuda/matrix.cuh"
 
 /*
- * hy_settle_kernel: the list of query number blockIdx.x.  Of a list that was too short it is not
- * known which rows are missing, so then it is all rows of the piece.
+ * hy_settle_kernel: settle the list of query number blockIdx.x.  If the list has overflowed, the
+ * missing rows are unknown, so all rows of the piece are compared.
  */
 template <class Kind>
 __global__ void
@@ -53,7 +53,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 	}
 	hy_make_room(&best, args.k, turn);
 
-	/* every warp goes round the same number of times: the barriers need them all */
+	/* every warp makes the same number of iterations, because the barriers need all of them */
 	for (int64_t start = 0; start < candidates; start += turn)
 	{
 		const int64_t at = start + warp * Kind::rows;
@@ -69,7 +69,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks)
 		}
 		candidate.distance =
 			hy_gathered_distance<Kind>(args.rows, q, at < candidates, target, query);
-		/* of the threads that have it, the first offers */
+		/* of the threads that have the distance, the first one offers it */
 		if (lane * Kind::pairs % HY_CUDA_WARP == 0 && at + mine < candidates)
 		{
 			candidate.row = args.first_row + (all ? at + mine : found[at + mine]);

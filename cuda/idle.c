@@ -1,6 +1,6 @@
 /*
  * idle.c
- *		Closing what nobody uses.
+ *		Closes contexts that are not used.
  */
 #include "cuda/idle.h"
 
@@ -11,10 +11,15 @@
 #include "cuda/device.h"
 #include "cuda/pipeline.h"
 
-/* Taken again by who has it, it says so: a handler that ends the process closes its devices. */
+/*
+ * Reports an error if its holder takes it again, because a handler that ends the process closes its
+ * devices.
+ */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-/* Who opens a device uses it: however short the timeout and busy the machine, so long he has. */
+/*
+ * Opening counts as a use of this length, however short the timeout and however busy the machine.
+ */
 #define FIRST_USE_NS UINT64_C(1000000000)
 
 static void *watch(void *arg);
@@ -117,7 +122,7 @@ hy_cuda_asleep(const HyDevice *device)
 	return __atomic_load_n(&device->timer.asleep, __ATOMIC_ACQUIRE);
 }
 
-/* watch: the thread of a device, until it has closed it, or is told to stop. */
+/* watch: run the thread of a device until it has closed the device or is told to stop. */
 static void *
 watch(void *arg)
 {
@@ -153,7 +158,10 @@ due_ns(const HyCudaTimer *timer)
 	return timer->used_ns + timer->timeout_ns;
 }
 
-/* at_rest: no task that anybody waits for, and none that was cancelled is still on the device. */
+/*
+ * at_rest: return whether no task is waited for and no piece of a canceled task is still on the
+ * device.
+ */
 static bool
 at_rest(HyDevice *device)
 {
@@ -163,7 +171,7 @@ at_rest(HyDevice *device)
 		return true;
 	if (!device->task.stopping || cudaSetDevice(device->number) != cudaSuccess)
 		return false;
-	/* never wait for a device that hangs: the host's thread would, for the lock */
+	/* never wait for a device that hangs: the host's thread would then wait for the lock */
 	for (i = 0; i < HY_CUDA_SLOTS; i++)
 	{
 		if (device->slots[i].busy && hy_cuda_piece_query(&device->slots[i]) != cudaSuccess)
@@ -175,7 +183,7 @@ at_rest(HyDevice *device)
 	return true;
 }
 
-/* fall_asleep: the context goes; what the host holds of the device stays until close. */
+/* fall_asleep: close the context.  The host's data about the device stays until close. */
 static void
 fall_asleep(HyDevice *device)
 {
@@ -186,7 +194,7 @@ fall_asleep(HyDevice *device)
 	if (timer->place != NULL)
 		(void) __atomic_compare_exchange_n(timer->place, &expected, 0, false, __ATOMIC_ACQ_REL,
 		                                   __ATOMIC_RELAXED);
-	/* last: whoever sees it finds all of it done */
+	/* last, so that a reader who sees it finds everything else done */
 	__atomic_store_n(&timer->asleep, true, __ATOMIC_RELEASE);
 }
 

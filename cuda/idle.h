@@ -1,11 +1,12 @@
 /*
  * idle.h
- *		The thread that closes a context which nobody has used for a while, and what keeps it and the
- *		host's thread apart.
+ *		The thread that closes a context which has been unused for a while, and the lock between
+ *		it and the host's thread.
  *
- * Every entry of the vtable that touches more than one word holds the process's one lock (plugin.c).
- * The thread sleeps until its device is due, holds the lock, and calls CUDA; of the host it calls
- * nothing and frees nothing.  Signals are blocked in it, so that no handler of the host ever runs there.
+ * Every entry of the vtable that touches more than one word holds the process's only lock
+ * (plugin.c).  The thread sleeps until its device is due, takes the lock and calls CUDA.  It calls
+ * no function of the host and frees none of its memory.  Signals are blocked in it, so no handler
+ * of the host ever runs there.
  */
 #ifndef HY_CUDA_IDLE_H
 #define HY_CUDA_IDLE_H
@@ -16,50 +17,54 @@
 
 #include "dispatch/backend.h"
 
-/* HyCudaTimer: of one open device. */
+/* HyCudaTimer: the timer of one open device. */
 typedef struct HyCudaTimer
 {
 	pthread_t thread;
-	pthread_cond_t changed; /* stop, or the timeout */
+	pthread_cond_t changed; /* stop or timeout_ns has changed */
 	bool started;           /* and not joined */
 	bool stop;
 	bool asleep;         /* the context is closed; read without the lock */
 	uint64_t timeout_ns; /* 0: never */
-	uint64_t used_ns;    /* CLOCK_MONOTONIC, as the condition's */
-	bool fresh;          /* nobody has used it since it was opened */
-	uint64_t *place;     /* HyLimits */
+	uint64_t used_ns;    /* last use; CLOCK_MONOTONIC, like the condition's */
+	bool fresh;          /* unused since it was opened */
+	uint64_t *place;     /* from HyLimits */
 	uint64_t place_value;
 } HyCudaTimer;
 
 typedef enum HyCudaHold
 {
 	HY_CUDA_HELD = 0,
-	HY_CUDA_FORK,  /* there is no thread here, and the lock may be held for ever */
-	HY_CUDA_INSIDE /* this thread has it: a handler of the host's came back in */
+	HY_CUDA_FORK,  /* a fork: it has no timer thread, and the lock may be held forever */
+	HY_CUDA_INSIDE /* this thread holds the lock: a handler of the host has re-entered */
 } HyCudaHold;
 
-/* hy_cuda_hold, hy_cuda_let_go: the lock, round an entry. */
+/* hy_cuda_hold, hy_cuda_let_go: take and release the lock around an entry. */
 extern HyCudaHold hy_cuda_hold(void);
 extern void hy_cuda_let_go(HyCudaHold hold);
 
-/* hy_cuda_timer_begin: of a device that is being opened; no thread yet.  opened: it is now. */
+/*
+ * hy_cuda_timer_begin: initialize the timer of a device that is being opened; starts no thread.
+ *
+ * hy_cuda_timer_opened: note that the device is open.
+ */
 extern void hy_cuda_timer_begin(HyDevice *device, const HyLimits *limits);
 
 extern void hy_cuda_timer_opened(HyDevice *device);
 
-/* hy_cuda_timer_used: somebody uses the device. */
+/* hy_cuda_timer_used: note a use of the device. */
 extern void hy_cuda_timer_used(HyDevice *device);
 
 /*
- * hy_cuda_timer_set: looks the timeout up, and starts the thread when there is one and it does not run
- * yet.  Where no thread can be had, the context stays open.
+ * hy_cuda_timer_set: read the timeout, and start the thread if the timeout is not 0 and the thread
+ * does not run yet.  If no thread can be created, the context stays open.
  */
 extern void hy_cuda_timer_set(HyDevice *device);
 
-/* hy_cuda_timer_end: the thread is gone afterwards; lets the lock go meanwhile. */
+/* hy_cuda_timer_end: stop and join the thread.  Releases the lock while it waits. */
 extern void hy_cuda_timer_end(HyDevice *device);
 
-/* hy_cuda_asleep: whether the thread has closed the context: HyBackend.idle. */
+/* hy_cuda_asleep: return whether the thread has closed the context; this is HyBackend.idle. */
 extern bool hy_cuda_asleep(const HyDevice *device);
 
 #endif

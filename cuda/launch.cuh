@@ -1,12 +1,12 @@
 /*
  * launch.cuh
- *		Which kernel over rows, for whatever an operation does with it.
+ *		Chooses the kernel over rows for an operation.
  *
- * Shared, like the kernels, with the host's tests, which define HY_CUDA_START as a loop over the
- * blocks: so the choice of kernel and the geometry are tested too.
+ * This code is shared with the host's tests, as the kernels are.  The tests define HY_CUDA_START as
+ * a loop over the blocks, so the choice of kernel and the geometry are tested too.
  *
- * CUDA loads a kernel when it is launched first, which would count as the time of its piece.  So every
- * launch enters its kernel in a list, before main or when the library is loaded, and opening a device
+ * CUDA loads a kernel at its first launch, and that time would be charged to the piece.  So every
+ * launch enters its kernel in a list, before main or when the library is loaded.  Opening a device
  * loads all of them.
  */
 #ifndef HY_CUDA_LAUNCH_CUH
@@ -14,7 +14,7 @@
 
 #include "cuda/row_sums.cuh"
 
-/* HyKernel: one of the kernels that are launched somewhere. */
+/* HyKernel: an entry in the list of all kernels that are launched anywhere. */
 struct HyKernel
 {
 	static inline HyKernel *first;
@@ -28,7 +28,7 @@ struct HyKernel
 	}
 };
 
-/* HyLaunched: to name the entry of a kernel is to make it. */
+/* HyLaunched: naming the entry of a kernel creates it. */
 template <auto Kernel> struct HyLaunched
 {
 	static HyKernel entry;
@@ -58,11 +58,17 @@ hy_cuda_load_kernels(void)
 #define HY_CUDA_LAUNCH(kernel, grid, threads, stream, ...)                                         \
 	HY_CUDA_LAUNCH_SHARED(kernel, grid, threads, 0, stream, __VA_ARGS__)
 
-/* What a launch may ask for unasked, and what every device that has asynchronous copies grants. */
+/*
+ * Bytes of shared memory that a launch may use without a request, and that every device with
+ * asynchronous copies grants.
+ */
 #define HY_CUDA_SHARED_UNASKED (48 * 1024)
 #define HY_CUDA_SHARED_MOST (99 * 1024)
 
-/* hy_allow_shared: before a launch with so many bytes; of a context, so it is said each time. */
+/*
+ * hy_allow_shared: request this many bytes before a launch.  The setting belongs to a context, so
+ * it is repeated each time.
+ */
 template <class Kernel>
 static cudaError_t
 hy_allow_shared(Kernel *kernel, int bytes)
@@ -74,8 +80,9 @@ hy_allow_shared(Kernel *kernel, int bytes)
 }
 
 /*
- * hy_choose: launch(kind) with the HyKind for a metric, an element type and a number of queries:
- * one is bound by memory and wants many rows on their way, several share what is read.
+ * hy_choose: call launch(kind) with the HyKind for a metric, an element type and a number of
+ * queries.  One query is limited by memory and needs many rows in flight; several queries share
+ * each read.
  */
 template <int Metric, class Element, class Launch>
 static cudaError_t

@@ -1,9 +1,9 @@
 /*
  * launch.h
- *		What the host side asks the kernels to do.  C on one side, CUDA C++ on the other.
+ *		The kernels as the host calls them.  The interface between C and CUDA C++.
  *
- * Only the .cu files of the plug-in need nvcc; they implement these, and the tests implement them a
- * second time over fibers.
+ * Only the .cu files of the plug-in need nvcc.  They implement these functions; the tests have a
+ * second implementation on fibers.
  */
 #ifndef HY_CUDA_LAUNCH_H
 #define HY_CUDA_LAUNCH_H
@@ -19,26 +19,26 @@ extern "C"
 {
 #endif
 
-/* Dims of a query that lies in shared memory as a whole. */
+/* Largest dims at which a query fits into shared memory as a whole. */
 #define HY_CUDA_OWN_NORM 1024
 
-	/* HyCudaRows: a kernel's worth of queries against rows; every pointer is the device's. */
+	/* HyCudaRows: the queries and rows of one kernel.  All pointers are device addresses. */
 	typedef struct HyCudaRows
 	{
-		const void *targets; /* row 0; aligned to its element */
+		const void *targets; /* row 0, aligned to the element size */
 		/*
-	     * canonical sums of squares of the rows; read for cosine and several queries only.  NULL: the
-	     * kernel finds them
-	     */
+		 * canonical sums of squares of the rows; read only for cosine with several queries.  NULL:
+		 * the kernel computes them
+		 */
 		const float *target_norms;
-		int64_t stride; /* bytes from row to row, a multiple of the element's size */
+		int64_t stride; /* bytes from row to row, a multiple of the element size */
 		int64_t rows;   /* >= 1 */
 		const float *queries;
-		int32_t query_stride;     /* elements from query to query; 0: packed, dims apart */
-		const float *query_norms; /* canonical sums of squares; read for cosine only.  NULL: the
-		                           * kernel finds it, of one query, up to HY_CUDA_OWN_NORM dims */
-		int32_t query_count;      /* 1 .. HY_CUDA_MAX_QUERIES */
-		int32_t dims;             /* 1 .. HY_MAX_DIMS */
+		int32_t query_stride; /* elements from query to query; 0: packed, dims apart */
+		/* canonical sums of squares for cosine; NULL if one query, dims <= HY_CUDA_OWN_NORM */
+		const float *query_norms;
+		int32_t query_count; /* 1 .. HY_CUDA_MAX_QUERIES */
+		int32_t dims;        /* 1 .. HY_MAX_DIMS */
 	} HyCudaRows;
 
 	typedef struct HyCudaDistance
@@ -48,7 +48,7 @@ extern "C"
 		int64_t out_stride;
 	} HyCudaDistance;
 
-/* The most of the k nearest that topk keeps, and the row of an entry that holds none. */
+/* Largest k of topk, and the row number of an empty entry. */
 #define HY_CUDA_MAX_K 128
 #define HY_CUDA_NO_ROW INT64_MAX
 
@@ -59,41 +59,47 @@ extern "C"
 		int64_t first_row; /* number of row 0 */
 		int32_t k;         /* 1 .. HY_CUDA_MAX_K */
 		/*
-	     * query_count * k, ascending; those that hold none come last, with row HY_CUDA_NO_ROW and the
-	     * distance that a row must not pass
-	     */
+		 * query_count * k entries, ascending.  Empty entries come last, with row HY_CUDA_NO_ROW and
+		 * the query's limit as their distance.
+		 */
 		HyNeighbor *best;
-		HyNeighbor *answer;   /* where they go, pinned memory, too; NULL: to best */
-		int32_t empty;        /* nothing was found yet: best is not read, but */
-		const double *limits; /* what a query's rows must not pass; NULL: anything */
-		HyNeighbor *lists;    /* room for what blocks find */
-		uint64_t list_bytes;  /* at least that of best */
+		/* output, which may be pinned memory; NULL: best */
+		HyNeighbor *answer;
+		/* no row was found yet, so best is not read and limits is used */
+		int32_t empty;
+		/* largest distance of each query's rows; NULL: no limit */
+		const double *limits;
+		HyNeighbor *lists;   /* room for the lists of the blocks */
+		uint64_t list_bytes; /* at least the size of best */
 		/*
-	     * Of one query: 0, and 0 again afterwards; the kernel then needs no second one.  No other
-	     * launch that uses it may run at the same time.  NULL: there is none.
-	     */
+		 * For a single query: a counter that is 0, and is 0 again afterwards; the kernel then needs
+		 * no second one to merge.  No other launch may use it at the same time.  NULL: none.
+		 */
 		unsigned *arrived;
 	} HyCudaTopK;
 
 	/*
- * hy_cuda_load_kernels: loads all kernels of the plug-in into the current context; the driver may start
- * threads.
- */
+	 * hy_cuda_load_kernels: load all kernels of the plug-in into the current context.  The driver
+	 * may start threads.
+	 */
 	extern cudaError_t hy_cuda_load_kernels(void);
 
 	/*
- * hy_cuda_launch_distance: queues the kernel; multiprocessors sizes the grid.  Returns what the
- * launch itself said; errors of the run appear on the stream.
- */
+	 * hy_cuda_launch_distance: queue the kernel. multiprocessors determines the size of the grid.
+	 * Returns errors of the launch itself; errors of the run appear on the stream.
+	 */
 	extern cudaError_t
 	hy_cuda_launch_distance(HyMetric metric, HyDtype dtype, const HyCudaDistance *args,
 	                        int multiprocessors, cudaStream_t stream);
 
-	/* hy_cuda_launch_topk: queues the kernels that bring args->best up to date. */
+	/* hy_cuda_launch_topk: queue the kernels that update args->best. */
 	extern cudaError_t hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args,
 	                                       int multiprocessors, cudaStream_t stream);
 
-	/* hy_cuda_launch_norms: norms[q] = canonical sum of squares of query q (count, dims as above). */
+	/*
+	 * hy_cuda_launch_norms: compute norms[q], the canonical sum of squares of query q (count, dims
+	 * as above).
+	 */
 	extern cudaError_t hy_cuda_launch_norms(const float *queries, int32_t count, int32_t dims,
 	                                        float *norms, cudaStream_t stream);
 

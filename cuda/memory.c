@@ -2,19 +2,20 @@
  * memory.c
  *		The device's memory and the pinned memory that feeds it, within the budget.
  *
- * The scratch is allocated once, at open: a task then allocates nothing but what it takes when it
- * starts, so it cannot fail half way for want of memory, and what is pinned is bounded.  What a task
- * takes, and buffers, come from the pool (pool.h).
+ * The scratch is allocated once, at open.  After that a task allocates memory only when it starts.
+ * So it cannot run out of memory half way, and the amount of pinned memory is bounded.  Memory that
+ * a task takes, and buffers, come from the pool (pool.h).
  *
- * A block is zeroed when CUDA hands it out, for who knows whose it was, and when it is given back,
- * before anybody else can have it; the scratch and what is pinned, when they go back to the driver.
+ * A block is zeroed when CUDA hands it out, because its previous user is unknown.  It is zeroed
+ * again when it is returned, before anyone else can get it.  The scratch and the pinned memory are
+ * zeroed when they go back to the driver.
  */
 #include "cuda/device.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* So often a stream is asked before somebody sleeps for it: 0.1 ms or so. */
+/* Queries of a stream before the process sleeps until it is done: about 0.1 ms. */
 #define SPINS 256
 
 static HyStatus make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made);
@@ -82,14 +83,14 @@ hy_cuda_scratch_close(HyDevice *device)
 		(void) cudaFree(device->device_best);
 	if (device->device_norms != NULL)
 		(void) cudaFree(device->device_norms);
-	/* nothing of it is there to be used, or freed, once more */
+	/* prevents another use or free of these */
 	memset(device->slots, 0, sizeof(device->slots));
 	device->queries_ready = NULL;
 	device->pinned_queries = device->device_queries = device->device_norms = NULL;
 	device->device_best = NULL;
 }
 
-/* A limit that somebody set is a quota; a share of what was free is just too little memory. */
+/* A limit that a user set is a quota; a share of the free memory is merely too little memory. */
 HyStatus
 hy_cuda_over_budget(HyDevice *device, uint64_t bytes)
 {
@@ -188,7 +189,7 @@ hy_cuda_mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 	if (error != cudaSuccess)
 		return hy_cuda_fail(device, error, "asking for free memory");
 	*free_bytes = device->budget - device->used;
-	/* free blocks are the next one's to have */
+	/* free blocks of the pool are available to the next request */
 	device_free += device->pool.held - device->pool.taken;
 	if (*free_bytes > device_free)
 		*free_bytes = device_free;
@@ -266,7 +267,10 @@ hy_cuda_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, void
 	return copy(device, data, buffer->pointer + offset, bytes, cudaMemcpyDeviceToHost);
 }
 
-/* make_block: from CUDA, zeroed; what is free goes where the budget or the device has no room. */
+/*
+ * make_block: allocate a zeroed block from CUDA.  Releases free blocks first if the budget has no
+ * room, or all of them if the device has none.
+ */
 static HyStatus
 make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 {
@@ -275,7 +279,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	HyCudaBlock *spare;
 	cudaError_t error;
 
-	/* used counts the scratch and the blocks in use; the free ones are held besides */
+	/* used counts the scratch and the blocks in use; free blocks are held in addition */
 	while (bytes > device->budget - device->used - (pool->held - pool->taken))
 	{
 		spare = hy_cuda_pool_oldest(pool);
@@ -312,7 +316,7 @@ make_block(HyDevice *device, uint64_t bytes, HyCudaBlock **made)
 	return HY_OK;
 }
 
-/* let_go: a free block back to CUDA. */
+/* let_go: return a free block to CUDA. */
 static void
 let_go(HyDevice *device, HyCudaBlock *block)
 {
@@ -322,7 +326,7 @@ let_go(HyDevice *device, HyCudaBlock *block)
 	hy_free(device->host->allocator, block);
 }
 
-/* clean_again: what could not be cleared when it was given back. */
+/* clean_again: try again to zero the blocks that could not be zeroed when they were returned. */
 static void
 clean_again(HyDevice *device)
 {
@@ -335,7 +339,10 @@ clean_again(HyDevice *device)
 	}
 }
 
-/* wait_for_pieces: those in flight may still read what is about to be cleared. */
+/*
+ * wait_for_pieces: wait for the pieces in flight, which may still read memory that is about to be
+ * zeroed.
+ */
 static void
 wait_for_pieces(HyDevice *device)
 {
@@ -348,7 +355,10 @@ wait_for_pieces(HyDevice *device)
 	}
 }
 
-/* clear: zeroes memory of the device and waits for it; twice, where a call fails that may not again. */
+/*
+ * clear: zero memory of the device and wait for it.  Tries twice, because a failed call may succeed
+ * the second time.
+ */
 static cudaError_t
 clear(const HyDevice *device, void *memory, uint64_t bytes)
 {
@@ -365,7 +375,10 @@ clear(const HyDevice *device, void *memory, uint64_t bytes)
 	return error;
 }
 
-/* wait_for: spins at first: to be woken (open_context) takes longer than small tasks and copies do. */
+/*
+ * wait_for: wait for a stream.  It spins first, because a wake-up (see open_context) takes longer
+ * than a small task or copy.
+ */
 static cudaError_t
 wait_for(cudaStream_t stream)
 {
@@ -375,13 +388,16 @@ wait_for(cudaStream_t stream)
 	for (i = 0; i < SPINS && error == cudaErrorNotReady; i++)
 		error = cudaStreamQuery(stream);
 	if (i > 1)
-		(void) cudaGetLastError(); /* of "not ready", which is none */
+		(void) cudaGetLastError(); /* clears "not ready", which is not an error */
 	if (error != cudaSuccess && error != cudaErrorNotReady)
 		return error;
 	return cudaStreamSynchronize(stream);
 }
 
-/* wipe_scratch: queries, rows and answers of the last tasks, on the device and in pinned memory. */
+/*
+ * wipe_scratch: zero the queries, rows and answers of the last tasks, on the device and in pinned
+ * memory.
+ */
 static void
 wipe_scratch(HyDevice *device)
 {

@@ -1,10 +1,10 @@
 /*
  * pipeline.c
- *		Pieces through the slots.
+ *		Moves pieces through the slots.
  *
  * Submit queues the first pieces and returns.  Each poll collects the pieces that are done and
- * queues the next ones, so while one slot computes the other is filled and emptied.  One task is in
- * flight on a device at a time; another is told HY_BUSY.
+ * queues the next ones.  So one slot computes while the other is filled and emptied.  One task at a
+ * time is in flight on a device; a second one gets HY_BUSY.
  */
 #include "cuda/pipeline.h"
 
@@ -116,7 +116,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 	HyStatus status;
 
 	*done = false;
-	/* how long a queued piece will take is CUDA's secret */
+	/* CUDA does not tell how long a queued piece will take */
 	if (timings != NULL)
 		memset(timings, 0, sizeof(*timings));
 	if (!current->active || ticket != current->ticket)
@@ -147,7 +147,7 @@ hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 
 	*done = true;
 	end_task(device);
-	/* A stop that came when nothing was left to do stopped nothing. */
+	/* A stop that came when all work was done had no effect. */
 	if (current->stopping && (!current->exhausted || current->dropped))
 		return hy_cuda_refuse(device, HY_CANCELLED, "cancelled");
 	if (timings != NULL)
@@ -183,7 +183,7 @@ hy_cuda_drain(HyDevice *device)
 	end_task(device);
 }
 
-/* With nothing to come down a piece is done when its kernels are. */
+/* A piece that downloads nothing is done when its kernels are done. */
 cudaError_t
 hy_cuda_piece_query(const HyCudaSlot *slot)
 {
@@ -203,7 +203,7 @@ hy_cuda_all_idle(const HyDevice *device)
 	return true;
 }
 
-/* find: the table of an operation, or NULL. */
+/* find: return the table of an operation, or NULL. */
 static const HyCudaOperation *
 find(HyOp op)
 {
@@ -224,7 +224,7 @@ find(HyOp op)
 	}
 }
 
-/* fill_slots: queues pieces while there is a free slot and a piece left. */
+/* fill_slots: queue pieces while a slot is free and a piece is left. */
 static HyStatus
 fill_slots(HyDevice *device)
 {
@@ -285,8 +285,9 @@ queue_piece(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * collect: hands out the pieces that are done, in their order, and learns how long their kernels took.
- * Of two that end while they are asked for, the later one alone may be found done.
+ * collect: deliver the pieces that are done, in order, and adjust the pace to the time of their
+ * kernels.  If two pieces end during the queries, the later one may be the only one that is seen as
+ * done.
  */
 static HyStatus
 collect(HyDevice *device)
@@ -306,7 +307,7 @@ collect(HyDevice *device)
 		}
 		if (error != cudaSuccess)
 			return hy_cuda_fail(device, error, "running a kernel");
-		/* Who has cancelled has his memory back. */
+		/* After a cancel the caller owns the task's memory again. */
 		if (task->stopping)
 			task->dropped = true;
 		else
@@ -324,7 +325,7 @@ collect(HyDevice *device)
 	return HY_OK;
 }
 
-/* oldest: of the slots in flight the one whose piece is collected next, or NULL. */
+/* oldest: return the busy slot whose piece is collected next, or NULL. */
 static HyCudaSlot *
 oldest(HyDevice *device)
 {
@@ -340,7 +341,7 @@ oldest(HyDevice *device)
 	return NULL;
 }
 
-/* end_task: the task is over, however it went. */
+/* end_task: end the task, whatever its result. */
 static void
 end_task(HyDevice *device)
 {

@@ -1,14 +1,14 @@
 /*
  * pipeline.h
- *		A task from submit to its last poll, whatever its operation: pieces through the slots.
+ *		Runs a task of any operation from submit to its last poll: pieces pass through the slots.
  *
- * The pipeline knows slots, streams, events, when to stop and how long a kernel should be.  What a
- * piece is, an operation says: a table of functions, called in the order
+ * The pipeline manages slots, streams, events, stopping and the length of kernels.  The operation
+ * defines its pieces.  It is a table of functions, called in the order
  *
  *		check, begin (start), then for each piece: next, up, launch, down ... collect; (end)
  *
- * Pieces are queued in their order, up to HY_CUDA_SLOTS of them at a time, may end in any, and are
- * collected in their order again: one that has ended early waits for those before it.
+ * Pieces are queued in order, up to HY_CUDA_SLOTS of them at a time.  They may end in any order and
+ * are collected in the original order: a piece that has ended early waits for the earlier ones.
  */
 #ifndef HY_CUDA_PIPELINE_H
 #define HY_CUDA_PIPELINE_H
@@ -17,37 +17,40 @@
 
 typedef enum HyCudaNext
 {
-	HY_CUDA_PIECE = 0, /* the slot holds one */
-	HY_CUDA_WAIT,      /* not before the pieces in flight are done */
-	HY_CUDA_END        /* there is none left */
+	HY_CUDA_PIECE = 0, /* the slot holds a piece */
+	HY_CUDA_WAIT,      /* no piece until those in flight are done */
+	HY_CUDA_END        /* no piece is left */
 } HyCudaNext;
 
 struct HyCudaOperation
 {
-	/* what shapes it takes; nothing of CUDA is called */
+	/* capabilities for a shape; calls nothing of CUDA */
 	HyCaps (*caps)(const HyShape *shape);
-	/* bytes_up and bytes_down of a shape that it takes */
+	/* sets bytes_up and bytes_down of a supported shape */
 	void (*estimate)(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate);
-	/* whether a task is sound, beyond what hy_task_check and caps say */
+	/* checks what hy_task_check and caps do not */
 	HyStatus (*check)(HyDevice *device, const HyTask *task);
-	/* device->task.task is to run: what is known before the first piece */
+	/* sets up device->task.task, which is about to run, before the first piece */
 	void (*begin)(HyDevice *device);
-	/* takes what memory the task needs beyond the scratch, or NULL */
+	/* takes the memory that the task needs beyond the scratch; may be NULL */
 	HyStatus (*start)(HyDevice *device);
-	/* takes the next piece for a free slot, and says in slot->work how long it is */
+	/* takes the next piece for a free slot and sets slot->work to its work */
 	HyCudaNext (*next)(HyDevice *device, HyCudaSlot *slot);
-	/* queues what the slot's kernels read, on its stream */
+	/* queues, on the slot's stream, the upload of the data that its kernels read */
 	HyStatus (*up)(HyDevice *device, HyCudaSlot *slot);
-	/* queues its kernels */
+	/* queues the slot's kernels */
 	cudaError_t (*launch)(HyDevice *device, HyCudaSlot *slot);
 	/*
-	 * queues the copy of what they gave; it goes to pinned memory, never to the task's.  Where there is
-	 * none to queue it may say so in slot->nothing_down
+	 * Queues the copy of the results to pinned memory, never to the task's memory.  If there is
+	 * nothing to copy, it may set slot->nothing_down.
 	 */
 	HyStatus (*down)(HyDevice *device, HyCudaSlot *slot);
-	/* hands it out: the piece is done, and nobody has cancelled */
+	/* delivers the results of a piece that is done; not called after a cancel */
 	void (*collect)(HyDevice *device, const HyCudaSlot *slot);
-	/* gives back what start took: no piece is in flight; in a fork, the host's alone; or NULL */
+	/*
+	 * Returns the memory that start took, when no piece is in flight; in a fork only the host
+	 * memory.  May be NULL.
+	 */
 	void (*end)(HyDevice *device);
 };
 
@@ -63,13 +66,19 @@ extern HyStatus hy_cuda_submit(HyDevice *device, const HyTask *task, HyTicket *t
 extern HyStatus hy_cuda_poll(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings);
 extern void hy_cuda_cancel(HyDevice *device, HyTicket ticket);
 
-/* hy_cuda_drain: waits for the pieces in flight and forgets the task; in a fork it only forgets. */
+/*
+ * hy_cuda_drain: wait for the pieces in flight and forget the task.  In a fork it only forgets the
+ * task.
+ */
 extern void hy_cuda_drain(HyDevice *device);
 
-/* hy_cuda_piece_query: of a busy slot: cudaErrorNotReady, cudaSuccess when it is done, or what failed. */
+/*
+ * hy_cuda_piece_query: query the piece of a busy slot.  Returns cudaErrorNotReady, cudaSuccess if
+ * it is done, or the error of a failure.
+ */
 extern cudaError_t hy_cuda_piece_query(const HyCudaSlot *slot);
 
-/* hy_cuda_all_idle: whether no piece is in flight. */
+/* hy_cuda_all_idle: return whether no piece is in flight. */
 extern bool hy_cuda_all_idle(const HyDevice *device);
 
 #endif

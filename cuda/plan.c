@@ -1,6 +1,6 @@
 /*
  * plan.c
- *		Cutting a task into pieces that fit.
+ *		Cuts a task into pieces that fit.
  */
 #include "cuda/plan.h"
 
@@ -9,13 +9,16 @@
 /* One row of the widest vectors (64,000 bytes) must fit, and one query. */
 #define SMALLEST ((uint64_t) 64 * 1024)
 
-/* Enough for a copy to hide its start; every backend with a context pins twice this and more. */
+/*
+ * Large enough that a copy hides its start cost.  Each process with a context pins five times this
+ * (hy_cuda_pinned_bytes).
+ */
 #define LARGEST_COPY (4 * MIB)
 #define LARGEST_QUERIES (4 * MIB)
 
 #define SHORTEST_ROW 64
 
-/* 2^26 elements take 0.1 ms on a large device and some 3 ms on a very small one. */
+/* 2^26 elements take 0.1 ms on a large device and about 3 ms on a very small one. */
 #define FIRST_PACE ((uint64_t) 1 << 26)
 #define SLOWEST_PACE ((uint64_t) 1 << 18)
 #define FASTEST_PACE ((uint64_t) 1 << 40)
@@ -98,7 +101,7 @@ hy_cuda_next_chunk(const HyCudaWork *work, const HyCudaScratch *scratch, const H
 	rows = work->rows - chunk->first_row;
 	if (!work->resident)
 	{
-		/* what goes up with the rows lies behind all of them, aligned to itself */
+		/* data that goes up with the rows lies behind all of them, aligned to its own size */
 		uint64_t room = scratch->up - (uint64_t) work->row_up;
 
 		rows = least(rows, (int64_t) (room / ((uint64_t) work->dims * (uint64_t) work->element +
@@ -129,7 +132,10 @@ hy_cuda_pace_init(HyCudaPace *pace)
 void
 hy_cuda_pace_learn(HyCudaPace *pace, uint64_t work, double microseconds)
 {
-	/* A doubling ends below 2/5 of the limit, and a halving starts at 3/5: no see-saw. */
+	/*
+	 * A kernel that used the whole pace takes less than 2/5 of the limit after a doubling.  Halving
+	 * starts at 3/5, so the pace does not oscillate.
+	 */
 	if (microseconds > HY_CUDA_KERNEL_US * 0.6)
 	{
 		if (pace->work > SLOWEST_PACE)

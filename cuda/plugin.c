@@ -1,10 +1,11 @@
 /*
  * plugin.c
- *		The vtable of the backend 'cuda' and the one symbol this library exports.
+ *		The vtable of the backend 'cuda' and the only symbol that this library exports.
  *
- * The entry touches no device and loads no driver: a server without a GPU pays for a dlopen.  All else
- * comes in here, takes the lock (idle.h), and says so where it is a use of the device.  caps and
- * estimate read what does not change, idle one word.
+ * hy_plugin_entry touches no device and loads no driver, so a server without a GPU pays only for a
+ * dlopen.  All other calls enter here and take the lock (idle.h).  Those that use the device note
+ * the time.  Exceptions are caps and estimate, which read only constant data, and idle, which reads
+ * one word: they take no lock.
  */
 #include "cuda/device.h"
 
@@ -15,7 +16,7 @@
 
 static HyHost host;
 
-/* used: lets go; what was called was a use of the device, which puts closing it off. */
+/* used: record a use of the device, which postpones its closing, and release the lock. */
 static HyStatus
 used(HyCudaHold hold, HyDevice *device, HyStatus status)
 {
@@ -63,7 +64,7 @@ open_device(int32_t number, const HyLimits *limits, HyDevice **opened)
 	return status;
 }
 
-/* Left open where a call of CUDA was interrupted: the process is about to end. */
+/* The device stays open if a call of CUDA was interrupted: the process is about to end. */
 static void
 close_device(HyDevice *device)
 {
@@ -74,7 +75,7 @@ close_device(HyDevice *device)
 	hy_cuda_let_go(hold);
 }
 
-/* Looking is no use. */
+/* A query does not count as a use of the device. */
 static HyStatus
 mem_info(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {

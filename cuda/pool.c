@@ -1,17 +1,17 @@
 /*
  * pool.c
- *		Which block is used again, which is let go.
+ *		Which returned block is reused and which is released.
  */
 #include "cuda/pool.h"
 
 #include <stddef.h>
 
-/* So many tasks without any use for it, and what is kept for the next one goes. */
+/* Consecutive tasks that took nothing, after which unused blocks are released. */
 #define PATIENCE 64
 
 static void unlink_block(HyCudaPool *pool, HyCudaBlock *block);
 
-/* wasted: whether half of the payload or more would be held beyond it. */
+/* wasted: return whether the bytes beyond the payload are half of the payload or more. */
 static inline bool
 wasted(uint64_t bytes, uint64_t payload)
 {

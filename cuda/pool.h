@@ -1,13 +1,12 @@
 /*
  * pool.h
- *		Blocks of a device's memory that stay when they are given back: which is used again, which is
- *		let go.  Arithmetic and a list: CUDA is called by memory.c.
+ *		A pool of blocks of device memory: which returned block is reused and which is released.
+ *		Arithmetic and a list only; memory.c calls CUDA.
  *
- * A block serves one user at a time, with all of it, and only one who asked for more than two thirds
- * of it: so blocks in use hold less than half again of what was asked for, whatever came before, and
- * what is held beyond that is free blocks, which can go.  No block is ever pinned down by a small
- * part of it.  Every free block reads as zero, but those that could not be cleared: nobody gets one,
- * nor are they given back.
+ * A block has one user at a time, who asked for more than two thirds of it.  So blocks in use hold
+ * less than 1.5 times what was asked for, and no block is ever held for a small part of it.  All
+ * other memory is in free blocks, which can be released.  Every free block reads as zero, except
+ * those that could not be zeroed.  Such a block is neither given out nor released.
  */
 #ifndef HY_CUDA_POOL_H
 #define HY_CUDA_POOL_H
@@ -17,44 +16,50 @@
 
 typedef struct HyCudaBlock
 {
-	struct HyCudaBlock *next; /* in the pool: the one given back last comes first */
-	char *memory;             /* the device's */
+	struct HyCudaBlock *next; /* in the pool's list, which begins with the block returned last */
+	char *memory;             /* on the device */
 	uint64_t bytes;
-	uint64_t payload; /* what was asked for; 0: free */
-	bool unclean;     /* free, and clearing it failed */
+	uint64_t payload; /* bytes asked for; 0: free */
+	bool unclean;     /* free, and zeroing it failed */
 } HyCudaBlock;
 
 typedef struct HyCudaPool
 {
 	HyCudaBlock *blocks;
 	uint64_t held;    /* bytes of all blocks */
-	uint64_t taken;   /* of those in use */
-	uint64_t payload; /* of those, what was asked for */
-	int32_t idle;     /* tasks in a row that took nothing */
+	uint64_t taken;   /* bytes of the blocks in use */
+	uint64_t payload; /* bytes asked for, of the blocks in use */
+	int32_t idle;     /* consecutive tasks that took nothing */
 } HyCudaPool;
 
-/* hy_cuda_pool_take: a free block for so many bytes, > 0, now in use; NULL: none will do. */
+/*
+ * hy_cuda_pool_take: mark a free block for this many bytes (> 0) as in use and return it.  Returns
+ * NULL if no block fits.
+ */
 extern HyCudaBlock *hy_cuda_pool_take(HyCudaPool *pool, uint64_t bytes);
 
-/* hy_cuda_pool_add: a block that the pool has not seen, in use by all of its bytes. */
+/* hy_cuda_pool_add: add a new block, all of whose bytes are in use. */
 extern void hy_cuda_pool_add(HyCudaPool *pool, HyCudaBlock *block);
 
-/* hy_cuda_pool_give: the block is free again; clean: it reads as zero. */
+/* hy_cuda_pool_give: mark the block as free. clean: it reads as zero. */
 extern void hy_cuda_pool_give(HyCudaPool *pool, HyCudaBlock *block, bool clean);
 
-/* hy_cuda_pool_oldest: of the free and clean blocks the one given back longest ago, or NULL. */
+/* hy_cuda_pool_oldest: return the free, clean block that was returned longest ago, or NULL. */
 extern HyCudaBlock *hy_cuda_pool_oldest(const HyCudaPool *pool);
 
-/* hy_cuda_pool_remove: takes any block out of the pool; it is the caller's. */
+/* hy_cuda_pool_remove: take any block out of the pool; the caller owns it. */
 extern void hy_cuda_pool_remove(HyCudaPool *pool, HyCudaBlock *block);
 
-/* hy_cuda_pool_wasteful: whether half of the payload or more is held beyond it. */
+/*
+ * hy_cuda_pool_wasteful: return whether the memory beyond the payload is half of the payload or
+ * more.
+ */
 extern bool hy_cuda_pool_wasteful(const HyCudaPool *pool);
 
 /*
- * hy_cuda_pool_task: a task has taken what it needs, or nothing: whether blocks should go while the
- * pool is wasteful.  Those who take memory pay for what they do not use; between them, tasks that
- * take none leave it to the next.
+ * hy_cuda_pool_task: note that a task has taken its memory, or that it needed none.  Returns
+ * whether the caller should release blocks while the pool is wasteful.  A task that takes memory
+ * triggers this at once.  Tasks that take none leave the free blocks to the next task for a while.
  */
 extern bool hy_cuda_pool_task(HyCudaPool *pool, bool took);
 

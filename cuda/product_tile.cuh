@@ -1,16 +1,18 @@
 /*
  * product_tile.cuh
- *		A block's tile of products: rounded vectors pass through shared memory, HY_CUDA_TILE_DIMS dims
- *		at a time, on their way to the matrix unit.
+ *		A block's tile of products: rounded vectors pass through shared memory, HY_CUDA_TILE_DIMS
+ *		dims at a time, on their way to the matrix unit.
  *
- * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  It wants a third less of shared
- * memory for a product than one half as wide, and a quarter less of the second-level cache, and either
- * would otherwise be what it waits for.  Its sums take half of a thread's registers, so that a
- * multiprocessor holds one block, which keeps three stages on their way while a fourth is multiplied.
- * There is one barrier a stage, since the stage that is filled is the one that all have left.  A block
- * takes several tiles, where there are many, and the next one's stages come while it looks at its sums.
- * A vector's 64 bytes of a stage are four parts.  Where a part lies goes by its vector, so that the same
- * part of eight vectors lies in 32 different banks.
+ * A tile is 128 queries by 256 rows, of which a warp takes 64 by 64.  Per product it needs a third
+ * less shared memory bandwidth than a tile half as wide, and a quarter less of the second-level
+ * cache.  With the smaller tile either would be the bottleneck.  The sums take half of a thread's
+ * registers, so a multiprocessor holds one block.  That block loads three stages while a fourth is
+ * multiplied.  There is one barrier per stage, because the stage being filled is one that all
+ * threads have left.  If there are many tiles, a block takes several, and the stages of the next
+ * tile are loaded while it examines its sums.
+ *
+ * The 64 bytes of a vector in a stage are four parts.  The position of a part depends on its
+ * vector, so that the same part of eight vectors lies in 32 different banks.
  */
 #ifndef HY_CUDA_PRODUCT_TILE_CUH
 #define HY_CUDA_PRODUCT_TILE_CUH
@@ -25,7 +27,7 @@
 #include "cuda/row_sums.cuh"
 
 #ifdef __CUDACC__
-/* hy_dynamic_shared: what was asked for at the launch. */
+/* hy_dynamic_shared: return the shared memory that the launch requested. */
 __device__ __forceinline__ void *
 hy_dynamic_shared()
 {
@@ -35,28 +37,31 @@ hy_dynamic_shared()
 }
 #endif
 
-#define HY_CUDA_STEP 16       /* dims of an instruction */
-#define HY_CUDA_PART_BYTES 16 /* into shared memory, of a thread at a time */
+#define HY_CUDA_STEP 16       /* dims per instruction */
+#define HY_CUDA_PART_BYTES 16 /* bytes that a thread copies into shared memory at a time */
 #define HY_CUDA_PART_ELEMENTS (HY_CUDA_PART_BYTES / 2)
 #define HY_CUDA_PARTS_OF_VECTOR (HY_CUDA_TILE_DIMS / HY_CUDA_PART_ELEMENTS) /* in a stage */
 #define HY_CUDA_WARP_QUERIES 64
 #define HY_CUDA_WIDE 4                           /* warps side by side */
 #define HY_CUDA_LEFT (HY_CUDA_WARP_QUERIES / 16) /* fragments of a warp's queries */
 
-/* HyTile: what a block takes, and how; shared: bytes of shared memory, asked for at the launch. */
+/*
+ * HyTile: the shape of a block's tile. shared: bytes of shared memory to be requested at the
+ * launch.
+ */
 struct HyTile
 {
 	static const int rows = 256;
 	static const int warp_rows = rows / HY_CUDA_WIDE;
 	static const int right = warp_rows / 8; /* fragments of a warp's rows */
 	static const int stages = 4;
-	static const int blocks = 1; /* of a multiprocessor */
+	static const int blocks = 1; /* per multiprocessor */
 	static const int stage_parts = (HY_CUDA_TILE + rows) * HY_CUDA_PARTS_OF_VECTOR;
-	static const int copies = stage_parts / HY_CUDA_THREADS; /* of a thread */
+	static const int copies = stage_parts / HY_CUDA_THREADS; /* per thread */
 	static const int shared = stages * stage_parts * HY_CUDA_PART_BYTES;
 };
 
-/* HyPart: 16 bytes that a thread copies: which of a vector's, and which vector. */
+/* HyPart: 16 bytes that a thread copies: the number of the vector, and of the part within it. */
 struct HyPart
 {
 	int vector;
@@ -71,18 +76,18 @@ hy_part(int i)
 	return HyPart{at / HY_CUDA_PARTS_OF_VECTOR, at % HY_CUDA_PARTS_OF_VECTOR};
 }
 
-/* HyTileInput: what a block multiplies: its first query and row, rounded, and how many rows are there. */
+/* HyTileInput: the input of a block: its first rounded query and row, and the number of rows. */
 struct HyTileInput
 {
 	const uint16_t *queries;
 	const uint16_t *targets;
-	int rows; /* whole HY_CUDA_TILE, one at least; the tile may have more, which mean nothing */
+	int rows; /* multiple of HY_CUDA_TILE, > 0; the tile may have more, whose products are undefined */
 	int padded;
 };
 
 /*
- * hy_tile_input: of the tile of queries number `query_tile`, and the row first_row of row_count, each
- * to whole HY_CUDA_TILE.
+ * hy_tile_input: return the input for the tile of queries number query_tile and the rows from
+ * first_row on.  Queries and rows are padded to multiples of HY_CUDA_TILE.
  */
 __device__ __forceinline__ HyTileInput
 hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, int64_t first_row,
@@ -100,9 +105,9 @@ hy_tile_input(const uint16_t *queries, int query_tile, const uint16_t *targets, 
 }
 
 /*
- * HyTurns: the tiles of a launch, across x along of them, and which of these a block takes one after
- * another.  Tiles are counted in strips of so many (height) across by all along: what blocks that run
- * together read is what others have just read.
+ * HyTurns: the tiles of a launch, across x along of them, and the range of tiles that this block
+ * takes one after another.  Tiles are numbered in strips, each 'height' across by all along.  So
+ * blocks that run together read data that others have just read.
  */
 struct HyTurns
 {
@@ -119,7 +124,7 @@ struct HyStrip
 	int along;
 };
 
-/* hy_turns: of a block that takes `each`. */
+/* hy_turns: return the turns of a block that takes 'each' tiles. */
 __device__ __forceinline__ HyTurns
 hy_turns(int64_t queries, int64_t rows, unsigned tile_rows, unsigned height, unsigned each)
 {
@@ -146,14 +151,14 @@ hy_strip(const HyTurns &turns, unsigned tile)
 	return HyStrip{(int) (first + within % tall), (int) (within / tall)};
 }
 
-/* hy_place: where a part of a vector lies in a stage, in parts. */
+/* hy_place: return the position of a part of a vector in a stage, counted in parts. */
 __device__ __forceinline__ int
 hy_place(int vector, int part)
 {
 	return vector * HY_CUDA_PARTS_OF_VECTOR + (part ^ vector / 2 % HY_CUDA_PARTS_OF_VECTOR);
 }
 
-/* hy_copy_stage: the dims from start on, on their way into a stage. */
+/* hy_copy_stage: start copying the dims from start on into a stage. */
 __device__ __forceinline__ void
 hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 {
@@ -177,14 +182,14 @@ hy_copy_stage(const HyTileInput &input, int start, uint4 *stage)
 	}
 }
 
-/* hy_multiply_stage: what a stage adds to a warp's sums. */
+/* hy_multiply_stage: add the products of a stage to a warp's sums. */
 __device__ __forceinline__ void
 hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
                   float (&sum)[HY_CUDA_LEFT][HyTile::right][4])
 {
 	const int lane = threadIdx.x % HY_CUDA_WARP;
 	const int matrix = lane / 8;
-	/* of queries both halves of 16 rows, then of dims; of rows the other way round (hy_multiply) */
+	/* matrix number: for queries the half of 16 rows, then of dims; for rows in reverse order */
 	const int query = warp_query + lane % 8 + matrix % 2 * 8;
 	const int row = HY_CUDA_TILE + warp_row + lane % 8 + matrix / 2 * 8;
 
@@ -215,8 +220,8 @@ hy_multiply_stage(const uint4 *stage, int warp_query, int warp_row,
 }
 
 /*
- * HyFeed: what goes into shared memory, three stages before it is multiplied, from one of a block's tiles
- * to the next: input_of says what a tile's is.
+ * HyFeed: the loads into shared memory, three stages ahead of the multiplication, across the
+ * block's tiles. input_of returns the input of a tile.
  */
 template <class InputOf> struct HyFeed
 {
@@ -227,7 +232,7 @@ template <class InputOf> struct HyFeed
 	int start;
 };
 
-/* hy_feed: one stage more, if there is any. */
+/* hy_feed: load one more stage, if there is any. */
 template <class InputOf>
 __device__ __forceinline__ void
 hy_feed(HyFeed<InputOf> *feed, uint4 *stage)
@@ -260,8 +265,9 @@ hy_begin_feed(const HyTurns &turns, InputOf input_of)
 }
 
 /*
- * hy_tile_products: a warp's sums of the block's next tile, over all dims; *stage: where it begins.  The
- * whole block comes; what it did with shared memory before is seen by all.
+ * hy_tile_products: compute a warp's sums for the block's next tile, over all dims. *stage is the
+ * stage where it begins.  All threads of the block must call this.  Earlier writes to shared memory
+ * are visible to all of them afterwards.
  */
 template <class InputOf>
 __device__ __forceinline__ void
@@ -272,7 +278,7 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 
 	for (int start = 0; start < padded; start += HY_CUDA_TILE_DIMS)
 	{
-		/* that which all have left */
+		/* the stage that all threads have left */
 		const int free = (*stage + HyTile::stages - 1) % HyTile::stages;
 
 		__pipeline_wait_prior(HyTile::stages - 2);
@@ -283,14 +289,14 @@ hy_tile_products(HyFeed<InputOf> *feed, int padded, int *stage, int warp_query, 
 	}
 }
 
-/* hy_column: which row, from the thread's first on, column j of its sums belongs to. */
+/* hy_column: return the row of column j of a thread's sums, relative to the thread's first row. */
 __device__ __forceinline__ int
 hy_column(int j)
 {
 	return j / 2 * 8 + j % 2;
 }
 
-/* HyMost: the largest a and b of the rows of which a thread has products. */
+/* HyMost: the largest a and b of the rows of a thread's products. */
 struct HyMost
 {
 	float reach;
@@ -317,8 +323,8 @@ hy_most(const HyCudaReach *reach, int first_row, int rows)
 }
 
 /*
- * hy_most_bound: of a value of one of those rows, to which its own a and b would add no more; rounded
- * up.
+ * hy_most_bound: return an upper bound for a value of one of those rows, rounded up.  With the
+ * row's own a and b the bound would not be larger.
  */
 __device__ __forceinline__ float
 hy_most_bound(float value, float length, float rest, const HyMost &most)

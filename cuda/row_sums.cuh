@@ -1,21 +1,21 @@
 /*
  * row_sums.cuh
- *		The canonical sums of some rows against some queries: what every kernel over rows is made of.
+ *		The canonical sums of some rows and some queries: the core of every kernel over rows.
  *
- * The order of every addition is that of core/distance.h, so the bits are those of the CPU.  Thread
- * t of a warp keeps the canonical lanes t and t + 32: a warp reads 32 neighbouring elements at a
- * time, the fold's first level (h = 32) needs no other thread, and the others (16 .. 1) are one
- * shuffle each.  A segment is what lies between two flushes of the lanes to their fp64 twins,
- * 1,024 elements; the block keeps one segment of its queries in shared memory.
+ * The order of every addition is that of core/distance.h, so the bits equal the CPU's.  Thread t of
+ * a warp keeps the canonical lanes t and t + 32.  A warp reads 32 neighboring elements at a time.
+ * The first level of the fold (h = 32) needs no other thread, and each of the others (16 .. 1)
+ * takes one shuffle.  After each segment of 1,024 elements the lanes are flushed to their fp64
+ * twins.  The block keeps one segment of its queries in shared memory.
  *
- * A warp takes several rows at once, so that enough of memory is asked for at a time, and several
- * queries are answered by one read of a row (HyKind).  The pairs of a row and a query are folded
- * together: after each level a thread goes on with half of them, and in the end each pair has 32 /
- * pairs threads, which are all that finishes it.  Float32 and float16 rows differ by hy_widen only.
+ * A warp processes several rows at once, so that enough memory reads are in flight.  One read of a
+ * row serves several queries (HyKind).  The pairs of a row and a query are folded together: after
+ * each level a thread continues with half of them.  In the end each pair has 32 / pairs threads,
+ * and they finish it.  Only hy_widen differs between float32 and float16 rows.
  *
- * These files are compiled twice: by nvcc for the device, and by the host's C++ compiler under
- * test/cuda/simt.h, which runs a block's threads as fibers.  So they use no more of CUDA than that
- * header offers, and every rounding is spelled out.
+ * These files are compiled twice: by nvcc for the device, and by the host's C++ compiler with
+ * test/cuda/simt.h, which runs the threads of a block as fibers.  So they use only those features
+ * of CUDA that this header provides, and every rounding is written out.
  */
 #ifndef HY_CUDA_ROW_SUMS_CUH
 #define HY_CUDA_ROW_SUMS_CUH
@@ -27,7 +27,7 @@
 #include "cuda/launch.h"
 
 #define HY_CUDA_WARP 32
-#define HY_CUDA_WARPS 8 /* of a block */
+#define HY_CUDA_WARPS 8 /* per block */
 #define HY_CUDA_THREADS (HY_CUDA_WARP * HY_CUDA_WARPS)
 #define HY_CUDA_SEGMENT (HY_LANES * HY_FLUSH_STEPS)
 
@@ -35,7 +35,7 @@ static_assert(HY_CUDA_OWN_NORM <= HY_CUDA_SEGMENT, "such a query has one segment
 
 #define HY_CUDA_ALL_THREADS 0xffffffffu
 
-/* HyKind: what a kernel over rows is compiled for. */
+/* HyKind: the parameters for which a kernel over rows is compiled. */
 template <int Metric, class Type, int Rows, int Queries> struct HyKind
 {
 	typedef Type Element;
@@ -47,26 +47,33 @@ template <int Metric, class Type, int Rows, int Queries> struct HyKind
 	static const int pairs = Rows * Queries;
 
 	/*
-	 * Blocks a multiprocessor should hold: many where memory is the limit, fewer where the sums of
-	 * several queries, or norms, take registers (with more the compiler would spill).
+	 * Blocks that a multiprocessor should hold.  Many if memory is the limit; fewer if the sums of
+	 * several queries, or norms, take registers, because the compiler would spill with more.
 	 */
 	static const int resident_blocks = Queries == 1 && Metric != HY_METRIC_COSINE ? 3 : 2;
 
-	/* Steps of 64 elements that are read together: shorter elements, for as many bytes, more. */
+	/*
+	 * Steps of 64 elements that are read together; more if elements are shorter, for as many bytes.
+	 */
 	static const int steps_ahead = Queries == 1 && sizeof(Type) == 2 ? 4 : 2;
 
-	/* Whether norms of rows that somebody gives are used: memory is the limit of a single query. */
+	/*
+	 * Whether given norms of rows are used.  Not for a single query, for which memory is the limit.
+	 */
 	static const bool takes_norms = Metric == HY_METRIC_COSINE && Queries > 1;
 };
 
-/* HyInOrder: a block's queries are first and those that follow it. */
+/* HyInOrder: the block's queries are consecutive, from first on. */
 struct HyInOrder
 {
 	int first;
 	int count; /* of all queries */
 };
 
-/* hy_query_at: which query is number q of the block, or -1; of every way to name them. */
+/*
+ * hy_query_at: return the number of the block's query q, or -1 if there is none.  Every type that
+ * names queries has an overload.
+ */
 __device__ __forceinline__ int
 hy_query_at(const HyInOrder &which, int q)
 {
@@ -105,7 +112,7 @@ hy_widen(uint16_t half)
 #endif
 }
 
-/* hy_step: one element into its lane. */
+/* hy_step: add one element to its lane. */
 template <int Metric>
 __device__ __forceinline__ float
 hy_step(float lane, float a, float b)
@@ -121,7 +128,7 @@ hy_step(float lane, float a, float b)
 	return __fmaf_rn(a, b, lane);
 }
 
-/* hy_flush: the lanes go to their twins and start again from +0. */
+/* hy_flush: add the lanes to their twins and reset them to +0. */
 __device__ __forceinline__ void
 hy_flush(HyLanes *lanes, HyTwins *twins)
 {
@@ -131,7 +138,7 @@ hy_flush(HyLanes *lanes, HyTwins *twins)
 	lanes->high = 0.0f;
 }
 
-/* hy_fold_level: the levels H .. 1 of the tree, of the Left sums that a thread has by now. */
+/* hy_fold_level: fold the levels H .. 1 of the tree, for the Left sums that a thread still has. */
 template <int Left, int H>
 __device__ __forceinline__ void
 hy_fold_level(double *sum, int lane)
@@ -140,7 +147,7 @@ hy_fold_level(double *sum, int lane)
 
 	if (Left == 1)
 		sum[0] = __dadd_rn(sum[0], __shfl_xor_sync(HY_CUDA_ALL_THREADS, sum[0], H));
-		/* of two sums a thread keeps one and gives the other to whoever keeps that */
+		/* of two sums a thread keeps one and gives the other to the thread that keeps that one */
 #pragma unroll
 	for (int i = 0; i < Left / 2; i++)
 	{
@@ -154,9 +161,9 @@ hy_fold_level(double *sum, int lane)
 }
 
 /*
- * hy_fold: the tree h = 32 .. 1 and the one rounding, of Count sums.  A thread gets that of number
- * lane * Count / 32.  With xor the threads of a sum add the same pairs, some the other way round, and
- * a sum of two does not mind.
+ * hy_fold: fold Count sums over the tree h = 32 .. 1, with one rounding at the end.  A thread gets
+ * sum number lane * Count / 32.  With xor the threads of a sum add the same pairs, some in reverse
+ * order, which does not change a sum of two numbers.
  */
 template <int Count>
 __device__ __forceinline__ float
@@ -184,7 +191,7 @@ hy_norm_has_cosine(float norm_sq)
 	return norm_sq > 0.0f && norm_sq <= FLT_MAX;
 }
 
-/* hy_cosine: hy_cosine_from_sums on the device; comparisons, since fmin would lose a NaN. */
+/* hy_cosine: hy_cosine_from_sums on the device.  Uses comparisons because fmin would lose a NaN. */
 __device__ __forceinline__ double
 hy_cosine(float dot, float aa, float bb)
 {
@@ -215,8 +222,8 @@ hy_finish(float sum, float aa, float bb)
 }
 
 /*
- * hy_load_queries: one segment of the block's queries into shared memory, padded with +0 both
- * past dims and where there is no query.
+ * hy_load_queries: load one segment of the block's queries into shared memory, padded with +0
+ * beyond dims and for missing queries.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ void
@@ -244,8 +251,8 @@ hy_load_queries(const HyCudaRows &args, int first_query, int start, float (*quer
 }
 
 /*
- * hy_with_norm: the same rows; where nobody has given the norm of their only query, it is found in
- * shared memory.  The whole block comes, after a barrier.
+ * hy_with_norm: return args with a query norm.  If the norm of a single query is not given, it is
+ * computed from shared memory.  All threads of the block must call this after a barrier.
  */
 template <class Kind>
 __device__ __forceinline__ HyCudaRows
@@ -264,7 +271,7 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 				HyTwins twins[1] = {};
 				HyLanes lanes = {};
 
-				/* behind its dims the query is padded with +0 */
+				/* beyond its dims the query is padded with +0 */
 				for (int i = threadIdx.x; i < args.dims; i += HY_LANES)
 				{
 					const float low = query[0][i];
@@ -288,8 +295,8 @@ hy_with_norm(const HyCudaRows &args, const float (*query)[HY_CUDA_SEGMENT])
 }
 
 /*
- * hy_accumulate: one step of 64 elements, of which count (at most 64) are there.  Absent elements
- * count as +0, which changes no bit (core/distance.h).
+ * hy_accumulate: add one step of 64 elements, of which the first count (at most 64) exist.  Missing
+ * elements are +0, which changes no bit (core/distance.h).
  */
 template <class Kind, bool Whole, bool Norms>
 __device__ __forceinline__ void
@@ -335,7 +342,7 @@ hy_accumulate(const typename Kind::Element *const *target, const float (*query)[
 	}
 }
 
-/* hy_accumulate_segment: all steps of a segment of so many elements that begins at start. */
+/* hy_accumulate_segment: add all steps of a segment of length elements that begins at start. */
 template <class Kind, bool Norms>
 __device__ __forceinline__ void
 hy_accumulate_segment(const typename Kind::Element *const *target,
@@ -353,7 +360,7 @@ hy_accumulate_segment(const typename Kind::Element *const *target,
 		                                  norms);
 }
 
-/* hy_row: where a row lies. */
+/* hy_row: return the address of a row. */
 template <class Kind>
 __device__ __forceinline__ const typename Kind::Element *
 hy_row(const HyCudaRows &args, int64_t row)
@@ -362,11 +369,11 @@ hy_row(const HyCudaRows &args, int64_t row)
 }
 
 /*
- * hy_gathered_sums: canonical sums of the warp's rows, wherever they lie, and the block's queries; of
- * cosine the rows' norms too, unless they are given.  A thread gets that of pair number
- * lane * pairs / 32, which is row number pair / queries and query number pair % queries of them; it
- * means nothing where the warp has none (there).  The block's first segment must lie in query where
- * there is but one; where there are more, every thread of the block has to come.
+ * hy_gathered_sums: compute the canonical sums of the warp's rows, at arbitrary addresses, and the
+ * block's queries.  For cosine also compute the rows' norms, unless they are given.  A thread gets
+ * the sum of pair number lane * pairs / 32, which is row number pair / queries and query number
+ * pair % queries.  The sum is undefined if the warp has no rows (there is false).  If dims fit into
+ * one segment, query must hold it already.  Otherwise all threads of the block must call this.
  */
 template <class Kind, class Which>
 __device__ __forceinline__ float
@@ -417,7 +424,7 @@ hy_gathered_sums(const HyCudaRows &args, const Which &which, bool there,
 	return sum;
 }
 
-/* hy_row_sums: the same for first_row and the rows that follow it, of which some may be missing. */
+/* hy_row_sums: the same for first_row and the following rows, some of which may be missing. */
 template <class Kind, class Which>
 __device__ __forceinline__ float
 hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
@@ -438,7 +445,7 @@ hy_row_sums(const HyCudaRows &args, const Which &which, int64_t first_row,
 	return hy_gathered_sums<Kind>(args, which, first_row < args.rows, target, query, norm);
 }
 
-/* hy_distance_of: the distance of a sum that the thread has. */
+/* hy_distance_of: return the distance for the sum that the thread has. */
 template <class Kind>
 __device__ __forceinline__ double
 hy_distance_of(const HyCudaRows &args, int first_query, float sum, float norm)

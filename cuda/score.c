@@ -1,12 +1,12 @@
 /*
  * score.c
- *		The operation 'score_codes': the k least of a group of queries stay on the device while all
- *		blocks of codes pass.
+ *		The operation 'score_codes': the k least of a group of queries stay on the device while
+ *		all blocks of codes pass.
  *
- * A group's tables go up with it, its k least begin empty there, every piece brings them up to date, and
- * the last one brings them down.  A piece is some blocks, and what is known of their lists and the
- * group's queries.  It starts from what the one before it left, so it waits for that; its blocks come up
- * meanwhile.
+ * A group's tables go up with it.  Its lists of the k least start empty, every piece updates them,
+ * and after the last piece they are copied down.  A piece consists of some blocks and the data of
+ * their lists for the group's queries.  It starts from the lists that the earlier piece left, so it
+ * waits for that piece.  Its blocks are copied up meanwhile.
  */
 #include <math.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 #include "cuda/score_launch.h"
 
 #define ALIGNED 16
-/* Bytes of a slot's room for results that hold how many rows each query has found. */
+/* Bytes in a slot's room for results for the number of rows that each query has found. */
 #define COUNTS (HY_CUDA_SCORE_GROUP * sizeof(unsigned))
-/* Rows that a step has room for at least, where memory is not short. */
+/* Least number of rows that a step has room for, unless memory is short. */
 #define STEP_ROWS (8 * HY_CODE_ROWS)
 
-/* Upload: what a piece takes of a slot, and where it lies there. */
+/* Upload: the layout of a piece's upload in a slot, in bytes. */
 typedef struct Upload
 {
 	uint64_t factors;
@@ -60,14 +60,14 @@ const HyCudaOperation hy_cuda_score = {.caps = score_caps,
                                        .down = score_down,
                                        .collect = score_collect};
 
-/* block_bytes: of a block on its way up, but for its list. */
+/* block_bytes: return the bytes of a block that go up, without the data of its list. */
 static inline uint64_t
 block_bytes(int32_t padded)
 {
 	return hy_code_block_size(padded) + sizeof(HyCodeFactors) + sizeof(int32_t) + sizeof(uint32_t);
 }
 
-/* query_bytes: of a query on its way up. */
+/* query_bytes: return the bytes of a query that go up. */
 static inline uint64_t
 query_bytes(int32_t padded)
 {
@@ -86,7 +86,7 @@ ends_group(const HyDevice *device, const HyCudaSlot *slot)
 	return slot->chunk.first_row + slot->chunk.row_count == device->task.task.u.score.rows.blocks;
 }
 
-/* best_bytes: of the k least of the slot's queries. */
+/* best_bytes: return the bytes of the k least of the slot's queries. */
 static inline uint64_t
 best_bytes(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -112,7 +112,7 @@ score_caps(const HyShape *shape)
 	return caps;
 }
 
-/* A shape does not say how many lists there are: one. */
+/* A shape does not tell the number of lists; one is assumed. */
 static void
 score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -125,12 +125,15 @@ score_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *e
 		return;
 	group = (uint64_t) group_of(scratch, shape->queries, shape->dims, k);
 	estimate->bytes_down = queries * (uint64_t) k * sizeof(uint64_t);
-	/* every group of queries needs the codes once more */
+	/* every group of queries needs the codes again */
 	estimate->bytes_up = queries * (query_bytes(shape->dims) + sizeof(HyCudaScoreReach)) +
 	                     (queries + group - 1) / group * blocks * block_bytes(shape->dims);
 }
 
-/* group_of: how many queries a group holds, so that a block of codes and its list still fit; >= 1. */
+/*
+ * group_of: return the number of queries in a group, at least 1, such that a block of codes and the
+ * data of its list still fit.
+ */
 static int32_t
 group_of(const HyCudaScratch *scratch, int64_t queries, int32_t padded, int32_t k)
 {
@@ -151,7 +154,7 @@ score_check(HyDevice *device, const HyTask *task)
 {
 	(void) device;
 	(void) task;
-	return HY_OK; /* hy_task_check has seen all of it */
+	return HY_OK; /* hy_task_check has checked everything */
 }
 
 static void
@@ -160,7 +163,7 @@ score_begin(HyDevice *device)
 	const HyScoreTask *task = &device->task.task.u.score;
 	int32_t q;
 
-	/* where there are no blocks, no piece will say so */
+	/* without blocks there is no piece that sets the counts */
 	for (q = 0; q < task->queries.count; q++)
 		task->counts[q] = 0;
 }
@@ -232,7 +235,7 @@ score_up(HyDevice *device, HyCudaSlot *slot)
 	return status;
 }
 
-/* start_group: the tables of its queries, which have found nothing yet. */
+/* start_group: copy up the tables of the group's queries and empty their lists. */
 static HyStatus
 start_group(HyDevice *device, const HyCudaChunk *chunk)
 {
@@ -295,7 +298,7 @@ blocks_up(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* stage_blocks: `count` blocks from `first` on, packed. */
+/* stage_blocks: stage count blocks from 'first' on, packed. */
 static void
 stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, const Upload *upload)
 {
@@ -314,7 +317,10 @@ stage_blocks(const HyScoreRows *rows, int32_t first, int32_t count, char *to, co
 	memcpy(to + upload->live, rows->live + first, (size_t) count * sizeof(uint32_t));
 }
 
-/* stage_lists: which list each block belongs to, and what is known of those lists; how many they are. */
+/*
+ * stage_lists: stage the list number of each block and the data of these lists.  Returns the number
+ * of lists.
+ */
 static int32_t
 stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, char *to,
             const Upload *upload)
@@ -352,7 +358,10 @@ stage_lists(const HyScoreTask *task, const HyCudaChunk *chunk, int32_t *list, ch
 	return lists;
 }
 
-/* lay_out: of so many blocks; what comes before lists does not depend on how many they are. */
+/*
+ * lay_out: compute the layout for this many blocks.  The parts before reach do not depend on the
+ * number of lists.
+ */
 static Upload
 lay_out(const HyScoreRows *rows, int64_t blocks, int64_t lists, int64_t queries)
 {
@@ -445,7 +454,7 @@ score_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/* bound_of: the bound of a row that is one number (score_launch.h). */
+/* bound_of: return the bound in a row's key (score_launch.h). */
 static float
 bound_of(uint64_t key)
 {

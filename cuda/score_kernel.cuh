@@ -1,17 +1,18 @@
 /*
  * score_kernel.cuh
- *		The kernels of the operation 'score_codes': bounds that meet the k least so far at once, so that
- *		there is never a matrix of them.
+ *		The kernels of the operation 'score_codes': bounds are compared with the k least so far
+ *		at once, so there is never a matrix of bounds.
  *
- * A warp takes a block of 32 rows and four queries.  The tables of the four lie in shared memory side by
- * side, a word for each entry: one look answers four queries, and no two threads of a warp want the same
- * bank, for the 16 entries of two neighbouring tables are its 32 banks.  Half of the warp takes the even
- * tables, half the odd ones, and a thread's byte of a block's codes is of two rows; in the end each
- * thread gives the sum of one row for that of the other.  Sums are of integers, so their order is free.
+ * A warp takes a block of 32 rows and four queries.  The tables of the four lie side by side in
+ * shared memory, one word per entry, so one lookup serves four queries.  The 16 entries of two
+ * neighboring tables fill the 32 banks, so no two threads of a warp use the same bank.  Half of the
+ * warp takes the even tables and half the odd ones.  A thread's byte of the codes belongs to two
+ * rows.  In the end each thread exchanges the sum of one row for that of the other.  Sums are of
+ * integers, so their order does not matter.
  *
- * A row whose bound is before the worst of the k that its query has joins the query's list; then a
- * second kernel sorts each list into the k.  A step has no more rows than a list has room for, whatever
- * they are.  Soon nearly none is let in: after n rows one in n / k.
+ * A row whose bound precedes the worst of its query's k joins the query's list.  Then a second
+ * kernel sorts each list into the k.  A step has no more rows than a list has room for, so no list
+ * can overflow.  Soon almost no row enters: after n rows one in n / k.
  */
 #ifndef HY_CUDA_SCORE_KERNEL_CUH
 #define HY_CUDA_SCORE_KERNEL_CUH
@@ -21,17 +22,17 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/score_launch.h"
 
-#define HY_CUDA_SCORE_QUERIES 4  /* of a block */
-#define HY_CUDA_SCORE_TABLES 512 /* in shared memory: 16 bits hold the sums of so many */
+#define HY_CUDA_SCORE_QUERIES 4  /* per block */
+#define HY_CUDA_SCORE_TABLES 512 /* in shared memory; 16 bits hold the sums of this many */
 #define HY_CUDA_SCORE_SORTED 2048
 
-/* HyFour: four words that go together. */
+/* HyFour: four words that are read together. */
 struct alignas(16) HyFour
 {
 	uint32_t word[4];
 };
 
-/* hy_score_key: a row as one number (score_launch.h). */
+/* hy_score_key: return the key of a row (score_launch.h). */
 __device__ __forceinline__ unsigned long long
 hy_score_key(float lower, uint32_t row)
 {
@@ -39,7 +40,7 @@ hy_score_key(float lower, uint32_t row)
 	uint32_t zero = 0;
 
 	if (lower != lower)
-		bits = 0xff800000u; /* what is not a number is never lost */
+		bits = 0xff800000u; /* NaN is kept: it becomes -infinity */
 	else if (bits == 0x80000000u)
 	{
 		bits = 0;
@@ -50,8 +51,8 @@ hy_score_key(float lower, uint32_t row)
 }
 
 /*
- * hy_score_reach_kernel: what the bounds of each list and query need, as in core/codes.c; and lists of
- * candidates that are empty.
+ * hy_score_reach_kernel: compute the terms of the bounds for each list and query, as in
+ * core/codes.c, and empty the lists of candidates.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args, int64_t pairs)
@@ -80,13 +81,16 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_reach_kernel(const HyCudaScore args,
 	}
 }
 
-/* hy_score_load: tables first .. first + count - 1 of the block's queries, side by side. */
+/* hy_score_load: load tables first .. first + count - 1 of the block's queries, side by side. */
 __device__ __forceinline__ void
 hy_score_load(const HyCudaScore &args, int first_query, int first, int count, HyFour *entries)
 {
-	const int64_t words = args.padded; /* of a query's tables */
+	const int64_t words = args.padded; /* words of a query's tables */
 
-	/* a word is four entries of one query; four of them are turned into four entries of all */
+	/*
+	 * a word has four entries of one query; four such words are transposed to four entries of all
+	 * queries
+	 */
 	for (int i = threadIdx.x; i < count * 4; i += HY_CUDA_THREADS)
 	{
 		HyFour turned = {};
@@ -106,14 +110,14 @@ hy_score_load(const HyCudaScore &args, int first_query, int first, int count, Hy
 	}
 }
 
-/* HyScoreSums: of two rows and four queries, as pairs of 16 bits: queries 0 and 2, 1 and 3. */
+/* HyScoreSums: sums of two rows and four queries, as pairs of 16 bits: queries 0 and 2, 1 and 3. */
 struct HyScoreSums
 {
 	uint32_t even;
 	uint32_t odd;
 };
 
-/* hy_score_add: two entries of seven bits are added as bytes. */
+/* hy_score_add: add two entries of seven bits as bytes. */
 __device__ __forceinline__ void
 hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
 {
@@ -124,8 +128,9 @@ hy_score_add(HyScoreSums *sums, uint32_t a, uint32_t b)
 }
 
 /*
- * hy_score_sums: adds the entries of `count` tables, a multiple of 16, to the sums of the thread's row,
- * which is number `lane` of the block.  The whole warp comes; staged is its own.
+ * hy_score_sums: add the entries of count tables, a multiple of 16, to the sums of the thread's
+ * row, which is row number 'lane' of the block.  All threads of the warp must call this. staged
+ * belongs to the warp.
  */
 __device__ __forceinline__ void
 hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *staged, int lane,
@@ -170,7 +175,10 @@ hy_score_sums(const HyFour *codes, int count, const uint32_t *entries, HyFour *s
 	sums[3] += odd >> 16;
 }
 
-/* hy_score_offer: the row's bound for a query, which joins its list if it is before the worst. */
+/*
+ * hy_score_offer: compute the row's bound for a query, and append the row to the query's list if it
+ * precedes the worst.
+ */
 __device__ __forceinline__ void
 hy_score_offer(const HyCudaScore &args, int query, int block, int lane, uint32_t sum,
                unsigned long long worst)
@@ -192,7 +200,10 @@ hy_score_offer(const HyCudaScore &args, int query, int block, int lane, uint32_t
 		args.found[(int64_t) query * args.room + atomicAdd(&args.counts[query], 1u)] = key;
 }
 
-/* hy_score_kernel: blocks first .. first + blocks - 1 of the piece and the queries of batch blockIdx.y. */
+/*
+ * hy_score_kernel: score blocks first .. first + blocks - 1 of the piece for the queries of batch
+ * blockIdx.y.
+ */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, int first, int blocks)
 {
@@ -208,14 +219,17 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 	{
 		const int64_t query = first_query + threadIdx.x;
 
-		/* nothing is before that of a query that is not there */
+		/* nothing precedes the worst of a missing query */
 		worst[threadIdx.x] = query < args.query_count ? args.best[query * args.k + args.k - 1] : 0;
 	}
 	if (tables <= HY_CUDA_SCORE_TABLES)
 		hy_score_load(args, first_query, 0, tables, entries);
 	__syncthreads();
 
-	/* every warp of the block goes round the same number of times: the barriers need them all */
+	/*
+	 * every warp of the block makes the same number of iterations, because the barriers need all of
+	 * them
+	 */
 	for (int turn = blockIdx.x * HY_CUDA_WARPS; turn < blocks; turn += gridDim.x * HY_CUDA_WARPS)
 	{
 		const bool there = turn + warp < blocks;
@@ -249,7 +263,10 @@ __launch_bounds__(HY_CUDA_THREADS, 4) hy_score_kernel(const HyCudaScore args, in
 	}
 }
 
-/* hy_score_sort: `size` numbers, a power of two, ascending.  The whole block comes. */
+/*
+ * hy_score_sort: sort 'size' keys in ascending order; size is a power of two.  All threads of the
+ * block must call this.
+ */
 __device__ __forceinline__ void
 hy_score_sort(unsigned long long *keys, int size)
 {
@@ -274,7 +291,7 @@ hy_score_sort(unsigned long long *keys, int size)
 	}
 }
 
-/* hy_score_merge_kernel: what query blockIdx.x has found into its k best; its list is empty again. */
+/* hy_score_merge_kernel: merge the list of query blockIdx.x into its k best and empty the list. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 {
@@ -298,7 +315,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		if (threadIdx.x == 0)
 			count = args.k;
 		__syncthreads();
-		/* the worst by now may be nearer than what they were compared with */
+		/* the worst may be nearer by now than the one with which the list was filled */
 		for (int i = start + threadIdx.x; i < end; i += HY_CUDA_THREADS)
 		{
 			const unsigned long long candidate = list[i];
@@ -314,7 +331,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_score_merge_kernel(const HyCudaScore args)
 		__syncthreads();
 		if (count > args.k)
 			hy_score_sort(keys, size);
-		/* nobody may begin to count anew before all have read it */
+		/* no thread may reset the count before all have read it */
 		__syncthreads();
 	}
 	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)

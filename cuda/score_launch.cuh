@@ -1,6 +1,6 @@
 /*
  * score_launch.cuh
- *		The kernels of score_kernel.cuh on their grids.
+ *		Launches the kernels of score_kernel.cuh.
  */
 #ifndef HY_CUDA_SCORE_LAUNCH_CUH
 #define HY_CUDA_SCORE_LAUNCH_CUH
@@ -8,9 +8,12 @@
 #include "cuda/launch.cuh"
 #include "cuda/score_kernel.cuh"
 
-#define HY_CUDA_SCORE_RESIDENT 4 /* blocks that a multiprocessor holds */
+#define HY_CUDA_SCORE_RESIDENT 4 /* blocks per multiprocessor */
 
-/* hy_score_grid: as many blocks as the device holds twice, for tables are loaded by each. */
+/*
+ * hy_score_grid: return the grid.  It has only twice the blocks that the device holds, because each
+ * block loads tables.
+ */
 static inline dim3
 hy_score_grid(int64_t queries, int64_t blocks, int64_t multiprocessors)
 {

@@ -1,13 +1,14 @@
 /*
  * spread.c
- *		The operation 'spread': over a graph that lies on the device, or goes up first, groups of sets hop.
+ *		The operation 'spread': groups of sets hop over a graph, which is on the device already
+ *		or goes up first.
  *
- * The memory for a group, and for a graph that the task brings along, is taken when the task starts, and
- * given back when it ends.  A piece is some of the graph, or some steps (spread_plan.h), or both where
- * all of the graph fits; its steps wait for those of the pieces before it, while what goes up, and
- * answers, pass them by, but for those of a group of one set, which come down from its state and keep the
- * next group waiting.  What must be decided between two hops is decided on the device; it tells the
- * host when no set goes on, so that no more is queued.
+ * The memory for a group, and for a graph that the task brings, is taken when the task starts and
+ * returned when it ends.  A piece is a part of the graph, or some steps (spread_plan.h), or both if
+ * the rest of the graph fits.  Its steps wait for the steps of earlier pieces.  Uploads and answers
+ * overlap with them.  The exception is a group of one set: its answers are copied down directly
+ * from its state, and the next group waits for that copy.  Decisions between two hops are made on
+ * the device.  It tells the host when no set goes on, so that no more hops are queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -53,14 +54,16 @@ aligned(uint64_t bytes)
 	return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-/* answer_bytes: of a node and a set. */
+/* answer_bytes: return the bytes of the answer for one node and set. */
 static inline uint64_t
 answer_bytes(void)
 {
 	return sizeof(double) + sizeof(int32_t);
 }
 
-/* word_at: where in a slot's room for answers the device says who goes on. */
+/*
+ * word_at: return the offset, in a slot's room for answers, of the word with the sets that go on.
+ */
 static inline uint64_t
 word_at(const HyDevice *device)
 {
@@ -74,7 +77,7 @@ spread_caps(const HyShape *shape)
 	return (HyCaps){.ok = true, .max_targets = UINT32_MAX, .numeric_class = HY_CLASS_EXACT};
 }
 
-/* A shape does not say how many nodes there are: four entries each are usual. */
+/* A shape does not tell the number of nodes; four entries per node are typical. */
 static void
 spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
 {
@@ -83,7 +86,7 @@ spread_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *
 	                                                           : (uint64_t) shape->targets;
 	uint64_t nodes = entries / 4 + 1;
 	uint64_t sets = shape->queries > INT32_MAX ? INT32_MAX : (uint64_t) shape->queries;
-	/* of one that lies there nothing goes up, and its memory is its buffer's */
+	/* a resident graph does not go up, and its buffer is its memory */
 	uint64_t graph =
 		shape->resident ? 0 : hy_packed_layout((int64_t) nodes, (int64_t) entries).bytes;
 	uint64_t width = (uint64_t) hy_cuda_spread_width((int64_t) sets, HY_CUDA_SPREAD_WIDTH);
@@ -104,15 +107,17 @@ spread_check(HyDevice *device, const HyTask *task)
 
 	HySpreadParams params = s->params;
 
-	/* of a graph that lies there the host may have no more than its numbers: whether hops end is asked
-	 * where it has */
+	/*
+	 * The host may have only the sizes of a resident graph.  Whether its hops end was checked when
+	 * the weights were present.
+	 */
 	if (s->buffer != NULL && s->graph->out_weight == NULL)
 		params.hops = 0;
 	if (hy_spread_check(s->graph, &params, &s->seeds) != HY_OK)
 		return hy_cuda_refuse(device, HY_INVALID, "the parameters or seeds make no sense");
 	if (s->buffer != NULL && s->buffer->device != device)
 		return hy_cuda_refuse(device, HY_INVALID, "the buffer belongs to another device");
-	/* a device that reads where there is nothing is lost for good */
+	/* a read outside the buffer would be a permanent error */
 	if (s->packed != NULL &&
 	    !hy_packed_graph_in(s->packed, s->buffer != NULL ? s->buffer->bytes : UINT64_MAX))
 		return hy_cuda_refuse(device, HY_INVALID, "the packed graph does not lie in its buffer");
@@ -153,7 +158,7 @@ spread_start(HyDevice *device)
 	return HY_OK;
 }
 
-/* pack: the task's own rows by length, or those that it brings. */
+/* pack: list the rows by length, unless the task brings such a list. */
 static HyStatus
 pack(HyDevice *device, HyCudaSpread *spread)
 {
@@ -173,7 +178,7 @@ pack(HyDevice *device, HyCudaSpread *spread)
 	return HY_OK;
 }
 
-/* take_memory: for groups as wide as can be. */
+/* take_memory: take memory for groups as wide as possible. */
 static HyStatus
 take_memory(HyDevice *device, HyCudaSpread *spread)
 {
@@ -275,14 +280,16 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 
 		if (step->kind == HY_CUDA_SPREAD_CLEAR)
 		{
-			/* of the group's state, before it begins; or of what its seeds sent */
+			/*
+			 * clears a part of the group's state before it begins, or of the charges of its seeds
+			 */
 			error = cudaMemsetAsync(spread->group + (step->hop == 0 ? 0 : HY_CUDA_SPREAD_CONTROL) +
 			                            step->first,
 			                        0, (size_t) step->count, slot->stream);
 			continue;
 		}
 		if (step->kind == HY_CUDA_SPREAD_DOWN && piece->width == 1)
-			continue; /* it comes down as it lies there */
+			continue; /* copied down from the state itself */
 		if (step->kind >= HY_CUDA_SPREAD_SHORTS && step->kind <= HY_CUDA_SPREAD_LONG)
 			step->in = list_at(spread, (int) step->kind - (int) HY_CUDA_SPREAD_SHORTS);
 		else if (step->kind == HY_CUDA_SPREAD_DOWN)
@@ -292,7 +299,7 @@ spread_launch(HyDevice *device, HyCudaSlot *slot)
 	return error;
 }
 
-/* list_at: where a list of rows lies: behind those before it. */
+/* list_at: return the address of a list of rows, which lies behind the earlier lists. */
 static const void *
 list_at(const HyCudaSpread *spread, int list)
 {
@@ -304,7 +311,7 @@ list_at(const HyCudaSpread *spread, int list)
 	return spread->graph + packed->layout.offset[HY_PACKED_ROWS] + before * sizeof(HyPackedRow);
 }
 
-/* state_of: the kernels' view of the piece's group. */
+/* state_of: return the kernels' view of the piece's group. */
 static HyCudaSpreadState
 state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSpreadPiece *piece)
 {
@@ -326,7 +333,10 @@ state_of(const HyCudaSpread *spread, const HySpreadTask *task, const HyCudaSprea
 		.combine = task->params.combine};
 	int i;
 
-	/* the charges of the seeds come first: they are cleared once more; what comes down lies together */
+	/*
+	 * The charges of the seeds come first, because they are cleared a second time.  Arrays that are
+	 * copied down are adjacent.
+	 */
 	for (i = 0; i < 2; i++, at += values * sizeof(double))
 		state.charge[i] = (double *) (void *) at;
 	if (task->params.hops == -1)
@@ -356,7 +366,7 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 		error = answers_down(device, slot, piece, last);
 		device->task.bytes_down += (uint64_t) last->count * (uint64_t) piece->sets * answer_bytes();
 	}
-	/* the step after this piece may end more sets meanwhile: that is as good an answer */
+	/* A later step may end more sets during this copy; that answer is equally valid. */
 	if (piece->pulls && error == cudaSuccess)
 		error = cudaMemcpyAsync((char *) slot->pinned_down + word_at(device),
 		                        spread->group + offsetof(HyCudaSpreadControl, live),
@@ -366,7 +376,10 @@ spread_down(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* answers_down: of a group of one they lie in the state as they come down. */
+/*
+ * answers_down: queue the copy of the answers.  The answers of a group of one set have the right
+ * layout in its state.
+ */
 static cudaError_t
 answers_down(const HyDevice *device, const HyCudaSlot *slot, const HyCudaSpreadPiece *piece,
              const HyCudaSpreadStep *step)
@@ -407,7 +420,7 @@ spread_collect(HyDevice *device, const HyCudaSlot *slot)
 	if (live == 0)
 	{
 		hy_cuda_spread_quiet(&device->task.spread->plan, piece->first_set);
-		/* kernels that have nothing to do say nothing of the pace */
+		/* kernels that have nothing to do tell nothing about the pace */
 		device->slots[slot - device->slots].work = 0;
 	}
 	if (last == NULL || last->kind != HY_CUDA_SPREAD_DOWN)

@@ -1,6 +1,6 @@
 /*
  * spread.h
- *		The operation 'spread': its state, and what goes up for it.
+ *		The operation 'spread': its state, and the upload of its input.
  */
 #ifndef HY_CUDA_SPREAD_H
 #define HY_CUDA_SPREAD_H
@@ -8,14 +8,14 @@
 #include "cuda/pipeline.h"
 #include "cuda/spread_plan.h"
 
-#define HY_CUDA_SPREAD_STEPS 64 /* of a piece */
+#define HY_CUDA_SPREAD_STEPS 64 /* per piece */
 
-/* HyCudaSpreadPiece: what a slot does. */
+/* HyCudaSpreadPiece: the piece of a slot. */
 typedef struct HyCudaSpreadPiece
 {
-	bool graph; /* some of the graph goes up */
-	bool seeds; /* behind it, seeds */
-	bool pulls; /* the device is asked whether any set goes on */
+	bool graph; /* a part of the graph goes up */
+	bool seeds; /* seeds go up behind it */
+	bool pulls; /* the device reports whether any set goes on */
 	int32_t first_set;
 	int32_t width;
 	int32_t sets;
@@ -26,11 +26,11 @@ typedef struct HyCudaSpreadPiece
 struct HyCudaSpread
 {
 	HyCudaSpreadPlan plan;
-	HyPackedGraph own; /* where the task brings none */
+	HyPackedGraph own; /* if the task brings none */
 	HyCudaBlock *block;
-	const char *graph; /* on the device: in the task's buffer, or in the block */
-	char *group;       /* the state of one: its control, then what its nodes have */
-	uint64_t at;       /* bytes of the graph that are up */
+	const char *graph; /* on the device, in the task's buffer or in the block */
+	char *group;       /* state of a group: its control, then the arrays of its nodes */
+	uint64_t at;       /* bytes of the graph that have gone up */
 	HyCudaSpreadPiece piece[HY_CUDA_SLOTS];
 };
 
@@ -40,13 +40,16 @@ hy_cuda_spread_piece(const HyDevice *device, const HyCudaSlot *slot)
 	return &device->task.spread->piece[slot - device->slots];
 }
 
-/* hy_cuda_spread_bytes: what goes up of a graph: all of the layout but its empty end. */
+/*
+ * hy_cuda_spread_bytes: return the bytes of a graph that go up: the whole layout except its empty
+ * end.
+ */
 extern uint64_t hy_cuda_spread_bytes(const HyPackedGraph *packed);
 
-/* hy_cuda_spread_left: bytes of the graph that are not up yet. */
+/* hy_cuda_spread_left: return the bytes of the graph that have not gone up yet. */
 extern uint64_t hy_cuda_spread_left(const HyCudaSpread *spread);
 
-/* hy_cuda_spread_up: what the slot's piece needs there (pipeline.h). */
+/* hy_cuda_spread_up: queue the uploads of the slot's piece (pipeline.h). */
 extern HyStatus hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot);
 
 #endif

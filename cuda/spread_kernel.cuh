@@ -1,18 +1,20 @@
 /*
  * spread_kernel.cuh
- *		The kernels of the operation 'spread': what core/spread.h says, to the bit.
+ *		The kernels of the operation 'spread', with the same bits as core/spread.h.
  *
- * A row is pulled by as many threads as the canonical sum has lanes: thread l adds the entries l,
- * l + 32, ... in that order, for every set of the group.  The tree over the lanes is a shuffle a
- * level; of the sums of several sets a thread goes on with half after each, as in hy_fold.  Rows of
- * at most 8 entries have only 8 lanes that are not 0, so four of them share a warp; of longer ones two,
- * where a thread has lanes l and l + 16.  A long row's lanes are no more than 32 either: a block's threads fetch ahead what lanes x sets of them add up.
+ * A row is pulled by as many threads as the canonical sum has lanes.  Thread l adds the entries l,
+ * l + 32, ... in that order, for every set of the group.  The tree over the lanes takes one shuffle
+ * per level.  After each level a thread continues with half of its sets' sums, as in hy_fold.  Rows
+ * of at most 8 entries have only 8 lanes that are not 0, so four of them share a warp.  Two longer
+ * rows share a warp, and a thread has lanes l and l + 16.  A long row has only 32 lanes as well.
+ * There the threads of a block fetch entries ahead, and lanes x sets of them add.
  *
- * Whoever has y of a node and a set does all that follows from it: the answer, and what the node
- * will send in the next hop.  A node without entries never has y, and is never looked at.
+ * The thread that has y of a node and a set also does everything that follows: it updates the
+ * answer and computes the node's charge for the next hop.  A node without entries never has y, and
+ * is never visited.
  *
- * The charges are what is read again and again, and should stay in the second-level cache: entries and
- * activation, which a hop sees once, are marked as those that may go first.
+ * The charges are read again and again, and should stay in the second-level cache.  Entries and
+ * activation, which a hop reads once, are marked for early eviction.
  */
 #ifndef HY_CUDA_SPREAD_KERNEL_CUH
 #define HY_CUDA_SPREAD_KERNEL_CUH
@@ -20,57 +22,60 @@
 #include "cuda/row_sums.cuh"
 #include "cuda/spread_launch.h"
 
-/* 7.5 has 1,024 threads on a multiprocessor. */
+/* Capability 7.5 has 1,024 threads per multiprocessor. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define HY_CUDA_SPREAD_RESIDENT 4
 #else
 #define HY_CUDA_SPREAD_RESIDENT 5
 #endif
 
-/* Of eight sets and two lanes to a thread, before 9.0 the compiler would spill with more. */
+/* For eight sets and two lanes per thread; before 9.0 the compiler would spill with more. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define HY_CUDA_SPREAD_WIDE 2
 #else
 #define HY_CUDA_SPREAD_WIDE 3
 #endif
 
-/* HySpreadKind: what a kernel is compiled for. */
+/* HySpreadKind: the parameters for which a kernel is compiled. */
 template <int Combine, int Sets> struct HySpreadKind
 {
 	static const int combine = Combine;
 	static const int sets = Sets;
 	static const int lanes = HY_SPREAD_LANES * Sets;
-	/* threads of a row of middle length */
+	/* threads per row of middle length */
 	static const int row_threads = HY_SPREAD_LANES / 2;
-	/* entries a thread fetches for a long row at a time */
+	/* entries that a thread fetches at a time for a long row */
 	static const int ahead = Sets < 4 ? 4 / Sets : 1;
 	static const int staged = HY_CUDA_THREADS * ahead;
-	/* blocks of a multiprocessor, where rows are read ahead: with more the compiler would spill */
+	/*
+	 * blocks per multiprocessor for kernels that read rows ahead; with more the compiler would
+	 * spill
+	 */
 	static const int resident_blocks = Sets < 4 ? HY_CUDA_SPREAD_RESIDENT : Sets < 8 ? 4 : 3;
 	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;
 };
 
-/* hy_spread_live: a bit for each set that goes on. */
+/* hy_spread_live: return one bit for each set that goes on. */
 __device__ __forceinline__ uint32_t
 hy_spread_live(const HyCudaSpreadState &state)
 {
 	return state.live != 0 ? state.live : state.control->live;
 }
 
-/* HyCharges: of a node, all sets: read at once. */
+/* HyCharges: the charges of a node for all sets, which are read at once. */
 template <int Sets> struct alignas(Sets == 1 ? 8 : 16) HyCharges
 {
 	double of[Sets];
 };
 
-/* hy_spread_charge: that which a hop writes, and the hop after it reads. */
+/* hy_spread_charge: return the charges that a hop writes and the next hop reads. */
 __device__ __forceinline__ double *
 hy_spread_charge(const HyCudaSpreadState &state, uint32_t hop)
 {
 	return hop % 2 == 0 ? state.charge[0] : state.charge[1];
 }
 
-/* hy_spread_add: one entry into its lane. */
+/* hy_spread_add: add one entry to its lane. */
 template <int Combine>
 __device__ __forceinline__ double
 hy_spread_add(double lane, double charge, float weight)
@@ -84,14 +89,14 @@ hy_spread_add(double lane, double charge, float weight)
 	return __fma_rn(charge, (double) weight, lane);
 }
 
-/* HyEntry: of a row. */
+/* HyEntry: an entry of a row. */
 struct HyEntry
 {
 	uint32_t column;
 	float weight;
 };
 
-/* hy_spread_bring: what an entry brings, for all sets. */
+/* hy_spread_bring: add the contribution of an entry for all sets. */
 template <class Kind>
 __device__ __forceinline__ void
 hy_spread_bring(double (&sum)[Kind::sets], const HyCharges<Kind::sets> *charges,
@@ -104,7 +109,7 @@ hy_spread_bring(double (&sum)[Kind::sets], const HyCharges<Kind::sets> *charges,
 		sum[s] = hy_spread_add<Kind::combine>(sum[s], charge.of[s], entry.weight);
 }
 
-/* hy_spread_join: two lanes. */
+/* hy_spread_join: combine two lanes. */
 template <int Combine>
 __device__ __forceinline__ double
 hy_spread_join(double a, double b)
@@ -114,7 +119,10 @@ hy_spread_join(double a, double b)
 	return __dadd_rn(a, b);
 }
 
-/* hy_spread_fold: the tree over Threads lanes; a thread gets the sum of set lane * sets / Threads. */
+/*
+ * hy_spread_fold: fold the tree over Threads lanes.  A thread gets the sum of set lane * sets /
+ * Threads.
+ */
 template <class Kind, int Threads>
 __device__ __forceinline__ double
 hy_spread_fold(double (&sum)[Kind::sets], int lane)
@@ -142,7 +150,7 @@ hy_spread_fold(double (&sum)[Kind::sets], int lane)
 	return sum[0];
 }
 
-/* HyKnown: what a node and a set have before y comes. */
+/* HyKnown: values of a node and a set that are read before y is known. */
 struct HyKnown
 {
 	double activation;
@@ -155,7 +163,10 @@ hy_spread_known(const HyCudaSpreadState &state, uint32_t row, int64_t at)
 	return HyKnown{__ldcs(&state.activation[at]), state.gain[row]};
 }
 
-/* hy_spread_arrive: y of a node and a set, which is number `at`; returns whether the node will fire. */
+/*
+ * hy_spread_arrive: process y of a node and a set, whose value number is 'at'.  Returns whether the
+ * node will fire.
+ */
 template <class Kind>
 __device__ __forceinline__ bool
 hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const HyKnown &known,
@@ -166,14 +177,14 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 
 	if (state.arrived != NULL)
 		state.arrived[at] = y;
-	/* not "y > 0": what overflowed to NaN must show in the answer */
+	/* not "y > 0": an overflow to NaN must be visible in the answer */
 	if (y != 0.0)
 	{
 		if (Kind::combine == HY_COMBINE_SUM)
 			__stcs(&state.activation[at], __dadd_rn(known.activation, y));
 		else if (!(y <= known.activation))
 			__stcs(&state.activation[at], y);
-		/* what has a hop has activation, unless that is 0 again */
+		/* a value with a hop has activation, unless that is 0 again */
 		if (known.activation == 0.0 && state.hop[at] == 0)
 			state.hop[at] = hop + 1;
 		fires = y >= state.threshold;
@@ -192,14 +203,14 @@ hy_spread_arrive(const HyCudaSpreadState &state, uint32_t hop, int64_t at, const
 	return fires;
 }
 
-/* hy_spread_row: number `at` of a list, one without entries beyond its end. */
+/* hy_spread_row: return row number 'at' of a list; beyond its end, a row without entries. */
 __device__ __forceinline__ HyPackedRow
 hy_spread_row(const HyPackedRow *rows, int64_t at, int64_t count)
 {
 	return at < count ? rows[at] : HyPackedRow{0, 0, 0};
 }
 
-/* hy_spread_entry: number p of a row, or one of no weight. */
+/* hy_spread_entry: return entry number p of a row; beyond its end, one with weight 0. */
 __device__ __forceinline__ HyEntry
 hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t p)
 {
@@ -209,10 +220,10 @@ hy_spread_entry(const HyCudaSpreadState &state, const HyPackedRow &row, uint32_t
 }
 
 /*
- * hy_spread_rows_kernel: rows of a list, Threads threads each, for so many Lanes that may not be 0: as
- * many, or twice as many.  What a row is, where its entries come
- * from and what they bring are three reads, each of which waits for the one before: so a row's entries
- * are read while the row before it is added up, and the row itself one earlier still.
+ * hy_spread_rows_kernel: pull rows of a list, with Threads threads for each.  Lanes is the number
+ * of lanes that may not be 0: Threads or twice that.  A row, its entries and the charges of these
+ * are three reads, each of which waits for the one before.  So the entries of a row are read while
+ * the previous row is added up, and the row itself is read one iteration earlier still.
  */
 template <class Kind, int Threads, int Lanes>
 __global__ void
@@ -227,7 +238,7 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 	const int lane = threadIdx.x % Threads;
 	const int set = lane * Kind::sets / Threads;
 	const uint32_t live = hy_spread_live(state);
-	/* of the threads that have a sum, the first goes on with it */
+	/* of the threads that have a sum, the first one continues with it */
 	const bool mine = lane * Kind::sets % Threads == 0 && (live >> set & 1) != 0;
 	int64_t at = blockIdx.x * turn + threadIdx.x / Threads;
 	bool fires = false;
@@ -287,8 +298,8 @@ __launch_bounds__(HY_CUDA_THREADS, Lanes > Threads ? Kind::resident_rows : Kind:
 }
 
 /*
- * hy_spread_long_kernel: a block for each row, or for a part of one.  Thread t < 32 x sets keeps
- * lane t / sets of set t % sets.
+ * hy_spread_long_kernel: pull long rows or a part of one, with a block for each.  Thread t < 32 x
+ * sets keeps lane t / sets of set t % sets.
  */
 template <class Kind>
 __global__ void
@@ -375,7 +386,10 @@ __launch_bounds__(HY_CUDA_THREADS)
 	}
 }
 
-/* hy_spread_seeds_kernel: a thread for each; those that are repeated write the same. */
+/*
+ * hy_spread_seeds_kernel: store the seeds, with one thread for each.  Repeated seeds write the same
+ * value.
+ */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -400,7 +414,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->fires[seed.set] = 1;
 }
 
-/* hy_spread_sum_kernel: some nodes more into the lanes of |y|_1; one block. */
+/* hy_spread_sum_kernel: add some more nodes to the lanes of |y|_1.  One block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -420,7 +434,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->lanes[t] = sum;
 }
 
-/* hy_spread_turn_kernel: between two hops: which sets go on; one block. */
+/* hy_spread_turn_kernel: decide between two hops which sets go on.  One block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
@@ -463,7 +477,10 @@ __launch_bounds__(HY_CUDA_THREADS)
 	control->live = live;
 }
 
-/* hy_spread_down_kernel: out: activation of the first set, of the second ..., then hop of each. */
+/*
+ * hy_spread_down_kernel: arrange the answers in out: the activation of the first set, of the second
+ * and so on, then the hops in the same order.
+ */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)

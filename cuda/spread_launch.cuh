@@ -1,6 +1,6 @@
 /*
  * spread_launch.cuh
- *		The kernels of spread_kernel.cuh on their grids.
+ *		Launches the kernels of spread_kernel.cuh.
  */
 #ifndef HY_CUDA_SPREAD_LAUNCH_CUH
 #define HY_CUDA_SPREAD_LAUNCH_CUH
@@ -8,7 +8,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/spread_kernel.cuh"
 
-/* Enough blocks that every multiprocessor holds all it can; more rows go round in a loop. */
+/* Enough blocks to fill every multiprocessor; further rows are processed in a loop. */
 #define HY_CUDA_SPREAD_BLOCKS 32
 
 static inline dim3
@@ -22,7 +22,7 @@ hy_spread_grid(int64_t blocks, int64_t most)
 	return grid;
 }
 
-/* hy_spread_launch_pull: rows of a hop, for sets that are combined so. */
+/* hy_spread_launch_pull: launch the kernel for rows of a hop, with the Kind's way to combine. */
 template <class Kind>
 static cudaError_t
 hy_spread_launch_pull(const HyCudaSpreadState &state, const HyCudaSpreadStep &step, int64_t most,

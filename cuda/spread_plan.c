@@ -6,26 +6,27 @@
 
 #include <string.h>
 
-/* What an entry costs, in elements of the pace. */
+/* Cost of an entry, in elements of the pace. */
 #define ENTRY_WORK 8
 
 /*
- * A hop of less work is about as long as asking which sets go on; so nobody asks, where there are no
- * more hops than these.
+ * A hop of less work takes about as long as a turn.  If all hops are that short and no more than
+ * TURN_HOPS, there are no turns.
  */
 #define TURN_WORK ((uint64_t) 1 << 22)
 #define TURN_HOPS 32
 
 /*
- * What is read at once of a charge that is not in the cache; and the part of the cache where charges
- * stay while all else passes by: a multiprocessor is near to one half of a large device's.
+ * Bytes read at once for a charge that is not in the cache; and the part of the cache in which
+ * charges stay while other data streams through.  A multiprocessor is close to one half of a large
+ * device's cache.
  */
 #define SECTOR 32
 #define CACHE_SHARE 0.6
 
 /*
- * So much of what the pace does not measure takes half a piece: memory to clear; nodes to be summed
- * and entries of one row, which only 32 lanes add, one after another.
+ * Amounts that take half a piece, for work that the pace does not measure: bytes to clear, nodes to
+ * sum, and entries of one row.  The last two are added by only 32 lanes, each sequentially.
  */
 #define CLEAR_BYTES ((int64_t) 128 * 1024 * 1024)
 #define SUM_NODES ((int64_t) 1 << 22)
@@ -57,9 +58,9 @@ hy_cuda_spread_width(int64_t sets, int32_t widest)
 }
 
 /*
- * Of a hop and a set: its share of the graph, which passes once a group; and the charges, each of which
- * comes once, and once more for every entry that does not find it in the cache.  What is written is
- * the same for all widths.
+ * Counts bytes per hop and set.  The graph is read once per group and shared by its sets.  Each
+ * charge is read once, and once more for every entry that misses the cache.  The bytes written do
+ * not depend on the width.
  */
 int32_t
 hy_cuda_spread_best_width(int64_t sets, int64_t nodes, int64_t rows, int64_t edges, uint64_t cache)
@@ -102,7 +103,7 @@ hy_cuda_spread_node_bytes(bool converging, bool refire)
 void
 hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan)
 {
-	/* where there are no entries no hop does anything */
+	/* without entries no hop has an effect */
 	if (hy_cuda_spread_rows(plan->packed) == 0)
 		plan->hops = 0;
 	plan->turns = plan->hops == -1 || plan->hops > TURN_HOPS || hop_work(plan) > TURN_WORK;
@@ -127,7 +128,7 @@ hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCuda
 			                      plan->nodes * plan->width * (int64_t) plan->node_bytes,
 			                  CLEAR_BYTES, step);
 		case HY_CUDA_STAGE_WIPE:
-			/* the charges of the seeds, of which only rows with entries are written again */
+			/* the charges of the seeds; of these, hops overwrite only rows with entries */
 			step->kind = HY_CUDA_SPREAD_CLEAR;
 			return take_share(plan, room, plan->nodes * plan->width * (int64_t) sizeof(double),
 			                  CLEAR_BYTES, step);
@@ -170,7 +171,7 @@ hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set)
 		go_to(plan, HY_CUDA_STAGE_DOWN);
 }
 
-/* hop_work: of the widest group. */
+/* hop_work: return the work of a hop of the widest group. */
 static uint64_t
 hop_work(const HyCudaSpreadPlan *plan)
 {
@@ -243,7 +244,7 @@ skip_stage(const HyCudaSpreadPlan *plan)
 		case HY_CUDA_STAGE_TURN:
 			return !plan->turns;
 		case HY_CUDA_STAGE_WIPE:
-			/* the third hop reads them again, unless all have been written meanwhile */
+			/* the third hop reads them again, unless the second overwrites all of them */
 			return plan->hop != 1 || plan->hops == 1 || plan->hops == 2 ||
 			       hy_cuda_spread_rows(plan->packed) == plan->nodes;
 		default:
@@ -263,7 +264,7 @@ start_hop(HyCudaSpreadPlan *plan)
 	}
 }
 
-/* take_share: of what takes half a piece where there is so much of it. */
+/* take_share: take a share of work of which half_a_piece units fill half a piece. */
 static bool
 take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, int64_t half_a_piece,
            HyCudaSpreadStep *step)
@@ -282,7 +283,7 @@ take_share(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int64_t all, in
 	return true;
 }
 
-/* take_rows: as many blocks of a list as there is room for. */
+/* take_rows: take as many blocks of a list as there is room for. */
 static bool
 take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCudaSpreadStep *step)
 {
@@ -294,7 +295,10 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	int64_t low = plan->at;
 	int64_t high = blocks;
 
-	/* the last block that ends within what is left; of long rows, before one that is cut */
+	/*
+	 * find the last block that ends within the room; for long rows, stop before a row that must be
+	 * cut
+	 */
 	while (low < high)
 	{
 		int64_t middle = high - (high - low) / 2;
@@ -329,7 +333,7 @@ take_rows(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, int list, HyCuda
 	return true;
 }
 
-/* most_of_a_row: entries of one row that a piece takes. */
+/* most_of_a_row: return the most entries of one row that fit into a piece. */
 static int64_t
 most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
 {
@@ -341,7 +345,7 @@ most_of_a_row(const HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room)
 	return most > 0 ? most : HY_CUDA_SPREAD_WINDOW;
 }
 
-/* row_entries: of the long row that comes next. */
+/* row_entries: return the number of entries of the next long row. */
 static int64_t
 row_entries(const HyCudaSpreadPlan *plan)
 {
@@ -350,7 +354,7 @@ row_entries(const HyCudaSpreadPlan *plan)
 	return (int64_t) (sum[plan->at + 1] - sum[plan->at]) - HY_PACKED_ROW_COST;
 }
 
-/* take_part: some entries of a row that is too long for a piece. */
+/* take_part: take some entries of a row that is too long for one piece. */
 static bool
 take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step)
 {
@@ -375,7 +379,7 @@ take_part(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep
 	return true;
 }
 
-/* take_some: of what is bounded by its own room alone. */
+/* take_some: take work that is limited only by its own room. */
 static bool
 take_some(HyCudaSpreadPlan *plan, int64_t all, int64_t most, HyCudaSpreadStep *step)
 {

@@ -1,9 +1,9 @@
 /*
  * spread_up.c
- *		The graph and the seeds on their way to the device.
+ *		The upload of the graph and the seeds.
  *
- * The graph goes up as packed_graph.h has it lie there, from one end to the other, as much in a piece
- * as there is room for, in one copy.
+ * The graph goes up in the layout of packed_graph.h, from the first byte to the last.  Each piece
+ * copies as much as it has room for, in one copy.
  */
 #include <string.h>
 
@@ -59,8 +59,9 @@ hy_cuda_spread_up(HyDevice *device, HyCudaSlot *slot)
 }
 
 /*
- * empties: whether a piece begins another group in the memory where the answers of the one before still
- * lie: those of a group of one set come down from there, behind its kernels.
+ * empties: return whether a piece starts another group in memory that still holds the answers of
+ * the group before it.  This can happen with groups of one set, whose answers are copied down from
+ * there after the kernels.
  */
 static bool
 empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
@@ -68,7 +69,7 @@ empties(const HyCudaSpreadPiece *piece, const HyCudaSpreadPiece *before)
 	return before->width == 1 && before->steps > 0 && piece->first_set != before->first_set;
 }
 
-/* graph_up: as much of the graph as there is room for; *used bytes of it. */
+/* graph_up: copy up as much of the graph as there is room for. *used is set to its bytes. */
 static HyStatus
 graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 {
@@ -90,7 +91,10 @@ graph_up(HyDevice *device, HyCudaSlot *slot, uint64_t *used)
 	return HY_OK;
 }
 
-/* stage_graph: so many bytes of the layout: of each part what lies there, and zeros between two. */
+/*
+ * stage_graph: stage 'bytes' bytes of the layout, beginning at offset 'from': the data of each
+ * part, and zeros between parts.
+ */
 static void
 stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from, uint64_t bytes,
             char *to)
@@ -129,7 +133,10 @@ stage_graph(const HyPackedGraph *packed, const HySpreadTask *task, uint64_t from
 	}
 }
 
-/* seeds_up: those of the piece's step: of a node's repeated ones each says the sum. */
+/*
+ * seeds_up: copy up the seeds of the piece's step.  If a node occurs several times, each of its
+ * seeds holds the sum.
+ */
 static HyStatus
 seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
 {
@@ -169,7 +176,10 @@ seeds_up(HyDevice *device, HyCudaSlot *slot, uint64_t offset)
 	return HY_OK;
 }
 
-/* sum_seeds: repeated ones in the order given, where the answer will be. */
+/*
+ * sum_seeds: add up repeated seeds in the given order.  The sums are stored in the memory of the
+ * answer.
+ */
 static void
 sum_seeds(const HySpreadTask *task, int32_t set)
 {

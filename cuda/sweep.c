@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-/* One task has at most this many rows: products with a row's bytes stay far below 2^63. */
+/* Most rows of a task: products with the bytes of a row stay far below 2^63. */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Elements of all queries that a row meets, from which on its norm goes up: a quarter of them are the
- * multiplications that it saves, which then take longer than its 4 bytes on the bus.
+ * Elements of all queries together above which norms go up with the rows.  A norm saves a quarter
+ * of the multiplications of its row with the queries.  From this many elements on they take longer
+ * than the transfer of the norm's 4 bytes.
  */
 #define NORMS_PAY 16384
 
@@ -64,12 +65,14 @@ hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch)
 
 		groups = (queries + group - 1) / group;
 	}
-	/* every group of queries needs the rows once more */
+	/* every group of queries needs all rows again */
 	return queries * (uint64_t) work->dims * sizeof(float) +
 	       (work->resident ? 0 : groups * (uint64_t) work->rows * row_bytes);
 }
 
-/* Host memory may lie anyhow, it is packed on its way; a kernel needs its elements aligned. */
+/*
+ * Host memory needs no alignment because it is packed on the way.  Kernels need aligned elements.
+ */
 HyStatus
 hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets)
 {
@@ -216,7 +219,10 @@ hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot)
 	return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
 }
 
-/* needs_norms: one that lies in a block's shared memory as a whole gives its norm there. */
+/*
+ * needs_norms: return whether a kernel computes the queries' norms in advance.  The norm of a
+ * single query that fits into shared memory is computed there.
+ */
 static bool
 needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -226,7 +232,7 @@ needs_norms(const HyDevice *device, const HyCudaSlot *slot)
 	       (slot->chunk.query_count > 1 || sweep->work.dims > HY_CUDA_OWN_NORM);
 }
 
-/* norms_offset: where norms lie behind a piece's rows. */
+/* norms_offset: return the offset of the norms behind a piece's rows, in bytes. */
 static uint64_t
 norms_offset(const HyCudaWork *work, const HyCudaChunk *chunk)
 {
@@ -263,7 +269,10 @@ upload_group(HyDevice *device, HyCudaSlot *slot)
 	return tell_others(device, slot);
 }
 
-/* tell_others: other slots wait for the group's queries, where they will have a piece of it. */
+/*
+ * tell_others: make the other slots wait for the group's queries, if they will have a piece of the
+ * group.
+ */
 static HyStatus
 tell_others(HyDevice *device, const HyCudaSlot *slot)
 {

@@ -1,9 +1,9 @@
 /*
  * sweep.h
- *		Queries that pass over the rows of a matrix: what operations share that compare the two.
+ *		Code shared by the operations that compare queries with the rows of a matrix.
  *
- * Queries go up in groups; rows in the host's memory follow piece by piece, packed on the way into
- * pinned memory, while resident rows are read where they lie.
+ * Queries go up in groups.  Rows in host memory follow piece by piece and are packed into pinned
+ * memory on the way.  Resident rows are read in place.
  */
 #ifndef HY_CUDA_SWEEP_H
 #define HY_CUDA_SWEEP_H
@@ -11,48 +11,54 @@
 #include "cuda/launch.h"
 #include "cuda/pipeline.h"
 
-/* hy_cuda_sweep_caps: what shapes can be swept over; k is the operation's. */
+/* hy_cuda_sweep_caps: return the capabilities for a shape.  The operation sets k. */
 extern HyCaps hy_cuda_sweep_caps(const HyShape *shape);
 
-/* hy_cuda_sweep_work: of a shape whose results take so many bytes (HyCudaWork). */
+/* hy_cuda_sweep_work: return the work of a shape with these bytes of results (see HyCudaWork). */
 extern HyCudaWork hy_cuda_sweep_work(const HyShape *shape, int32_t query_down, int32_t pair_down);
 
-/* hy_cuda_sweep_up_bytes: bytes that queries and rows take on their way up. */
+/* hy_cuda_sweep_up_bytes: return the bytes of queries and rows that go up. */
 extern uint64_t hy_cuda_sweep_up_bytes(const HyCudaWork *work, const HyCudaScratch *scratch);
 
-/* hy_cuda_sweep_check: resident rows lie in a buffer of this device, and aligned. */
+/* hy_cuda_sweep_check: check that resident rows lie in a buffer of this device and are aligned. */
 extern HyStatus hy_cuda_sweep_check(HyDevice *device, const HyMatrix *targets);
 
-/* hy_cuda_sweep_begin: fills in device->task.sweep. */
+/* hy_cuda_sweep_begin: fill in device->task.sweep. */
 extern void hy_cuda_sweep_begin(HyDevice *device, HyMetric metric, const HyMatrix *queries,
                                 const HyMatrix *targets, int32_t query_down, int32_t pair_down);
 
 /*
- * hy_cuda_sweep_take_norms: norms of the rows that the task brings go up with them from now on, where
- * that saves more than it takes; before the first piece.
+ * hy_cuda_sweep_take_norms: from now on, copy the norms that a task brings up with its rows, if
+ * that saves more time than it costs.  Called before the first piece.
  */
 extern void hy_cuda_sweep_take_norms(HyDevice *device);
 
-/* hy_cuda_sweep_next, hy_cuda_sweep_up: what an operation's table needs (pipeline.h). */
+/* hy_cuda_sweep_next, hy_cuda_sweep_up: functions for an operation's table (pipeline.h). */
 extern HyCudaNext hy_cuda_sweep_next(HyDevice *device, HyCudaSlot *slot);
 extern HyStatus hy_cuda_sweep_up(HyDevice *device, HyCudaSlot *slot);
 
 /*
- * hy_cuda_sweep_behind: where behind a group's queries there is room for what goes up with them: in
- * bytes, from the first query on.  It is staged before hy_cuda_sweep_up, and sweep.behind is how much.
+ * hy_cuda_sweep_behind: return the offset, in bytes from the first query, of data that goes up
+ * behind a group's queries.  The caller stages that data before hy_cuda_sweep_up and sets
+ * sweep.behind to its size.
  */
 extern uint64_t hy_cuda_sweep_behind(const HyDevice *device, const HyCudaSlot *slot);
 
-/* hy_cuda_stage_rows: rows first .. first + count - 1 of the host's memory, packed. */
+/* hy_cuda_stage_rows: copy rows first .. first + count - 1 of host memory to a packed array. */
 extern void hy_cuda_stage_rows(const HyMatrix *matrix, int64_t first, int64_t count, char *to);
 
-/* hy_cuda_sweep_rows: the kernel's view of a piece that is up; norms are those that it needs. */
+/*
+ * hy_cuda_sweep_rows: return the kernel's view of a piece that is up, with the norms that the
+ * kernel needs.
+ */
 extern HyCudaRows hy_cuda_sweep_rows(const HyDevice *device, const HyCudaSlot *slot);
 
-/* hy_cuda_sweep_starts_group: whether the slot's piece is the first of its group of queries. */
+/*
+ * hy_cuda_sweep_starts_group: return whether the slot's piece is the first of its group of queries.
+ */
 extern bool hy_cuda_sweep_starts_group(const HyDevice *device, const HyCudaSlot *slot);
 
-/* hy_cuda_sweep_ends_group: whether it is the last. */
+/* hy_cuda_sweep_ends_group: return whether the slot's piece is the last of its group of queries. */
 extern bool hy_cuda_sweep_ends_group(const HyDevice *device, const HyCudaSlot *slot);
 
 #endif

@@ -1,14 +1,16 @@
 /*
  * topk.c
- *		The operation 'topk': the k best of a group of queries stay on the device while all rows pass.
+ *		The operation 'topk': the k best of a group of queries stay on the device while all rows
+ *		pass.
  *
- * The first piece begins without any, every piece brings them up to date, and the last one brings them
- * down.  A piece starts from what the one before it left, so it waits for that; its rows come up
- * meanwhile.  Where there are many queries filter.c takes over when the task starts.
+ * The first piece starts with empty lists, every piece updates them, and after the last piece they
+ * are copied down.  A piece starts from the lists that the earlier one left, so it waits for that
+ * piece.  Its rows are copied up meanwhile.  If there are many queries, filter.c takes over when
+ * the task starts.
  *
- * What one query costs beside its rows is what the host and the device say to each other, so of that
- * there is as little as can be: one copy up, one kernel for each piece, and of the last one the kernel
- * writes into the host's memory.
+ * Apart from its rows, the cost of one query is the communication between host and device.  It is
+ * kept minimal: one copy up, one kernel per piece, and the kernel of the last piece writes directly
+ * to host memory.
  */
 #include "cuda/topk.h"
 
@@ -79,7 +81,7 @@ topk_begin(HyDevice *device)
 	                    0);
 	/* room for a limit */
 	device->task.sweep.work.query_up = sizeof(double);
-	/* where there are no rows, no piece will say so */
+	/* without rows there is no piece that sets the counts */
 	for (q = 0; q < task->queries.rows; q++)
 		task->counts[q] = 0;
 }
@@ -108,7 +110,10 @@ topk_up(HyDevice *device, HyCudaSlot *slot)
 	return status == HY_OK ? hy_cuda_topk_order(device, slot) : status;
 }
 
-/* start_group: behind its queries go their limits, if there are any, and of one query the counter. */
+/*
+ * start_group: stage behind the group's queries their limits, if any, and for a single query the
+ * counter of finished blocks.
+ */
 static void
 start_group(HyDevice *device, const HyCudaSlot *slot)
 {
@@ -181,7 +186,7 @@ topk_launch(HyDevice *device, HyCudaSlot *slot)
 
 	if (slot->chunk.query_count == 1)
 		args.arrived = (unsigned *) (limits != NULL ? behind + sizeof(double) : behind);
-	/* pinned memory has the same address there */
+	/* pinned memory has the same address on the device */
 	if (answers_itself(device, slot))
 		args.answer = slot->pinned_down;
 	return hy_cuda_launch_topk(sweep->metric, sweep->targets.dtype, &args, device->multiprocessors,
@@ -198,7 +203,9 @@ topk_down(HyDevice *device, HyCudaSlot *slot)
 	return HY_OK;
 }
 
-/* answers_itself: whether the slot's kernel writes the k best where the host reads them. */
+/*
+ * answers_itself: return whether the slot's kernel writes the k best to memory that the host reads.
+ */
 static bool
 answers_itself(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -244,7 +251,7 @@ hy_cuda_topk_collect(HyDevice *device, const HyCudaSlot *slot)
 	}
 }
 
-/* limit_of: what a query's rows must not pass. */
+/* limit_of: return the largest distance that a query's rows may have.  NaN means no limit. */
 static double
 limit_of(const HyTopKTask *task, int64_t query)
 {
@@ -253,7 +260,7 @@ limit_of(const HyTopKTask *task, int64_t query)
 	return isnan(limit) ? INFINITY : limit;
 }
 
-/* best_bytes: of the k best of a query. */
+/* best_bytes: return the bytes of the k best of one query. */
 static int32_t
 best_bytes(int32_t k)
 {

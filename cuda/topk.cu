@@ -1,6 +1,6 @@
 /*
  * topk.cu
- *		The device's code: the kernels of topk_kernel.cuh for every metric and element type.
+ *		Device code: the kernels of topk_kernel.cuh for every metric and element type.
  */
 #include "cuda/topk_kernel.cuh"
 #include "cuda/topk_launch.cuh"

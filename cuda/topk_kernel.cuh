@@ -1,23 +1,24 @@
 /*
  * topk_kernel.cuh
- *		The kernels of the operation 'topk': distances that meet the k best so far at once, so that
- *		there is never a matrix of them.
+ *		The kernels of the operation 'topk': distances are compared with the k best so far at
+ *		once, so there is never a matrix of distances.
  *
- * A block passes over its share of the rows, a tile after the other.  A row nearer than the worst of
- * the k best that the block knows goes into a buffer in shared memory; when there are some more than k,
- * the buffer is sorted, all but the k best are dropped, and the last of those is the worst from now
- * on.  After n rows one in n / k gets so far, and most blocks sort two or three times.
+ * A block passes over its share of the rows, tile by tile.  A row that precedes the worst of the
+ * block's k best goes into a buffer in shared memory.  When the buffer holds somewhat more than k
+ * rows it is sorted.  All but the k best are dropped, and the last of these is the new worst.
+ * After n rows one in n / k enters the buffer, and most blocks sort two or three times.
  *
  * Each block leaves its k best as a list in ascending order.  Then the lists are merged into the k
- * best of the pieces before this one, where the next piece's blocks find the worst to begin with: the
- * first of all lists, then the second of all, until no list has any that is near enough, mostly after
- * few.  Of one query the block that is done last does it, for another kernel would begin when that has
- * ended, and the host would have to queue it.  Of several a second kernel does, with a block for each
- * query: the last block would merge those of four queries one after another, and of many queries there
- * are few lists each.
+ * best of the earlier pieces.  From these the blocks of the next piece take their initial worst.
+ * The merge takes the first entries of all lists, then the second entries, until no list has one
+ * that is near enough.  That usually takes few rounds.  For one query the last block to finish
+ * merges.  A second kernel would start only after the first has ended, and the host would have to
+ * queue it.  For several queries a second kernel merges, with a block for each query.  There the
+ * last block would have to merge the lists of four queries one after another; also, with many
+ * queries there are few lists each.
  *
- * Candidates are compared as hy_neighbor_compare does it (best.cuh), so what is found depends neither on
- * the order in which they come nor on how rows are cut into pieces, blocks and tiles.
+ * Candidates are compared as in hy_neighbor_compare (best.cuh).  So the result does not depend on
+ * their order or on how rows are cut into pieces, blocks and tiles.
  */
 #ifndef HY_CUDA_TOPK_KERNEL_CUH
 #define HY_CUDA_TOPK_KERNEL_CUH
@@ -28,9 +29,9 @@
 #define HY_CUDA_MERGED 128 /* entries of lists that a merge offers at a time */
 
 /*
- * hy_tile_rows: rows of a tile; k and a tile have room together, and some of the buffer is left.  Where
- * there are few rows, a tile is what the warps take at once, or some times that, so that all blocks have
- * as many.
+ * hy_tile_rows: return the rows of a tile.  The buffer holds k and a tile, with some room left.  If
+ * there are few rows, a tile is a small multiple of the rows that the warps take at once, so that
+ * all blocks have the same number.
  */
 __device__ __forceinline__ int
 hy_tile_rows(int k, int64_t rows, int turn)
@@ -41,14 +42,14 @@ hy_tile_rows(int k, int64_t rows, int turn)
 	return share < most ? (int) (share + turn - 1) / turn * turn : most;
 }
 
-/* hy_no_limit: infinity, which no distance passes. */
+/* hy_no_limit: return infinity, which no distance exceeds. */
 __device__ __forceinline__ double
 hy_no_limit()
 {
 	return __longlong_as_double(0x7ff0000000000000LL);
 }
 
-/* hy_worst_so_far: what a query's next row has to be before. */
+/* hy_worst_so_far: return the neighbor that the next row of a query must precede. */
 __device__ __forceinline__ HyNeighbor
 hy_worst_so_far(const HyCudaTopK &args, int q)
 {
@@ -62,8 +63,9 @@ hy_worst_so_far(const HyCudaTopK &args, int q)
 }
 
 /*
- * hy_arrives_last: whether all other blocks have come here before; then what they wrote is there to be
- * read.  The whole block comes, and the counter begins anew.
+ * hy_arrives_last: return whether all other blocks have arrived here before.  Then everything that
+ * they wrote is visible.  All threads of the block must call this.  The last block resets the
+ * counter.
  */
 __device__ __forceinline__ bool
 hy_arrives_last(unsigned *arrived)
@@ -81,8 +83,8 @@ hy_arrives_last(unsigned *arrived)
 }
 
 /*
- * hy_merge: the lists of query q into its k best.  The whole block comes; what was in best is of no
- * use any more.
+ * hy_merge: merge the lists of query q into its k best.  All threads of the block must call this.
+ * The contents of *best are overwritten.
  */
 __device__ __forceinline__ void
 hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
@@ -111,7 +113,7 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 		const HyNeighbor *entry = args.lists + (first + i) * list_count;
 		int offered = 0;
 
-		/* two entries a thread are asked for at once, then offered part by part */
+		/* each thread reads two entries at once; they are then offered part by part */
 		for (int start = 0; start < list_count; start += 2 * HY_CUDA_THREADS)
 		{
 			HyNeighbor mine[2];
@@ -141,24 +143,24 @@ hy_merge(const HyCudaTopK &args, int q, int list_count, HyBest *best)
 			}
 		}
 
-		/* What is behind an entry that was too far is farther. */
+		/* Entries behind one that was too far are even farther. */
 		if (!__syncthreads_or(offered))
 			break;
-		/* of the next ones none that only an older worst would let in */
+		/* sort, so that the next entries are compared with the current worst */
 		hy_make_room(best, args.k, HY_CUDA_ROOM - args.k);
 	}
 
 	hy_keep_best(best, args.k);
-	/* where fewer were found, the worst is still that of the beginning */
+	/* if fewer were found, the worst is still the initial one */
 	for (int i = threadIdx.x; i < args.k; i += HY_CUDA_THREADS)
 		answer[i] = i < best->count ? best->found[i] : best->worst;
 }
 
 /*
- * hy_topk_kernel: the k best of a block's rows for each of its queries, into list number blockIdx.x
- * of the query.  Entry i of list l of query q is lists[(q * k + i) * list_count + l]; a list that is
- * short ends in entries that are before nothing.  Of one query they are merged, too, where there is a
- * counter of blocks.
+ * hy_topk_kernel: find the k best of a block's rows for each of its queries and store them as list
+ * number blockIdx.x of the query.  Entry i of list l of query q is lists[(q * k + i) * list_count +
+ * l].  A short list is filled with entries that precede nothing.  For one query the lists are also
+ * merged, if there is a counter of blocks.
  */
 template <class Kind>
 __global__ void
@@ -182,7 +184,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 			best[threadIdx.x].worst = hy_worst_so_far(args, at);
 		else
 		{
-			/* nothing is before it */
+			/* nothing precedes it */
 			best[threadIdx.x].worst.distance = hy_nan();
 			best[threadIdx.x].worst.row = 0;
 		}
@@ -193,7 +195,10 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 
 	const HyCudaRows rows = hy_with_norm<Kind>(args.rows, query);
 
-	/* every warp of the block goes round the same number of times: the barriers need them all */
+	/*
+	 * every warp of the block makes the same number of iterations, because the barriers need all of
+	 * them
+	 */
 	for (int64_t tile = (int64_t) blockIdx.x * tile_rows; tile < rows.rows;
 	     tile += (int64_t) gridDim.x * tile_rows)
 	{
@@ -205,7 +210,7 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 
 			candidate.distance = hy_row_distance<Kind>(rows, first_query, first_row, query);
 			candidate.row = args.first_row + row;
-			/* of the threads that have it, the first offers */
+			/* of the threads that have the distance, the first one offers it */
 			if (lane * Kind::pairs % HY_CUDA_WARP == 0 && row < rows.rows)
 				hy_offer(&best[pair % Kind::queries], candidate);
 		}
@@ -238,8 +243,8 @@ __launch_bounds__(HY_CUDA_THREADS, Kind::resident_blocks) hy_topk_kernel(const H
 }
 
 /*
- * hy_topk_merge_kernel: the lists of query blockIdx.y.  Two blocks, as elsewhere: where no number is
- * said the compiler spills rather than use registers that nobody else needs.
+ * hy_topk_merge_kernel: merge the lists of query blockIdx.y.  The bound of two blocks is as for
+ * other kernels: without it the compiler spills although registers are free.
  */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS, 2) hy_topk_merge_kernel(const HyCudaTopK args, int list_count)

@@ -1,6 +1,6 @@
 /*
  * topk_launch.cuh
- *		The kernels of topk_kernel.cuh on their grids.
+ *		Launches the kernels of topk_kernel.cuh.
  */
 #ifndef HY_CUDA_TOPK_LAUNCH_CUH
 #define HY_CUDA_TOPK_LAUNCH_CUH
@@ -9,9 +9,10 @@
 #include "cuda/topk_kernel.cuh"
 
 /*
- * hy_list_count: blocks for one batch of queries, and so lists of a query: as many as the device
- * holds at a time, since every block begins without knowing a distance; no more than have rows, of
- * which one takes so many at once, nor than there is memory for lists.
+ * hy_list_count: return the number of blocks for a batch of queries, which is the number of lists
+ * per query.  It is as many as the device holds at a time, because every block starts without
+ * knowing a distance.  It is limited by the rows, of which a block takes turn_rows at once, and by
+ * the memory for lists.
  */
 static int64_t
 hy_list_count(const HyCudaTopK *args, int64_t batches, int64_t resident, int64_t turn_rows)
@@ -48,7 +49,7 @@ hy_cuda_launch_topk(HyMetric metric, HyDtype dtype, const HyCudaTopK *args, int 
 			grid.y = (unsigned) batches;
 			return HY_CUDA_LAUNCH((hy_topk_kernel<Kind>), grid, HY_CUDA_THREADS, stream, *args);
 		});
-	/* of one query the last block has merged the lists */
+	/* for one query the last block has merged the lists */
 	if (error != cudaSuccess || (args->rows.query_count == 1 && args->arrived != NULL))
 		return error;
 

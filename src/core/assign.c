@@ -76,7 +76,7 @@ hy_assign(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *group
 	    (assignment.groups == NULL && centroids->rows < FEW_TARGETS))
 		return assign_exactly(&assignment, 0, rows->rows, nearest);
 	if (assignment.groups == NULL && centroids->rows >= MANY_TARGETS &&
-	    hy_prefilter_suits(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
+	    hy_prefilter_pays(HY_METRIC_L2, rows->rows, centroids->rows, rows->dims, 1))
 		return assign_by_filter(&assignment, allocator, nearest);
 	status = begin(&assignment, allocator);
 	for (first = 0; status == HY_OK && first < rows->rows; first += assignment.chunk)

@@ -198,14 +198,14 @@ void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
               float *estimate, float *lower, uint32_t *masks)
 {
-	HyCodeMeeting meeting;
+	HyCodeScorer meeting;
 
-	hy_code_meet(&meeting, query, limits);
-	hy_code_score_met(&meeting, blocks, estimate, lower, masks);
+	hy_code_scorer_init(&meeting, query, limits);
+	hy_code_scorer_run(&meeting, blocks, estimate, lower, masks);
 }
 
 void
-hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimits *limits)
+hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits)
 {
 	meeting->kernels = hy_code_kernels();
 	meeting->tables = query->tables;
@@ -215,8 +215,8 @@ hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimit
 }
 
 void
-hy_code_score_met(const HyCodeMeeting *meeting, const HyCodeBlocks *blocks, float *estimate,
-                  float *lower, uint32_t *masks)
+hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks, float *estimate,
+                   float *lower, uint32_t *masks)
 {
 	int b;
 	int i;

@@ -211,15 +211,15 @@ typedef struct HyCodeEarly
 	HyCodeBounds bounds;
 } HyCodeEarly;
 
-/* HyCodeMeeting: state for scoring one list against one query. */
-typedef struct HyCodeMeeting
+/* HyCodeScorer: state for scoring one list against one query. */
+typedef struct HyCodeScorer
 {
 	const struct HyCodeKernels *kernels;
 	const uint8_t *tables;
 	int count; /* number of tables */
 	HyCodeBounds bounds;
 	HyCodeEarly early;
-} HyCodeMeeting;
+} HyCodeScorer;
 
 /*
  * hy_code_score: compute estimate[i] and lower[i] of all rows, HY_CODE_ROWS per block.  Bit i of
@@ -231,13 +231,13 @@ extern void
 hy_code_score(const HyCodeQuery *query, const HyCodeBlocks *blocks, const HyCodeLimits *limits,
               float *estimate, float *lower, uint32_t *masks);
 
-/* hy_code_meet: prepare hy_code_score for many calls with the same query, limits and level. */
+/* hy_code_scorer_init: prepare hy_code_score for many calls with the same query, limits and level. */
 extern void
-hy_code_meet(HyCodeMeeting *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
+hy_code_scorer_init(HyCodeScorer *meeting, const HyCodeQuery *query, const HyCodeLimits *limits);
 
-/* hy_code_score_met: hy_code_score with a prepared HyCodeMeeting. */
-extern void hy_code_score_met(const HyCodeMeeting *meeting, const HyCodeBlocks *blocks,
-                              float *estimate, float *lower, uint32_t *masks);
+/* hy_code_scorer_run: hy_code_score with a prepared HyCodeScorer. */
+extern void hy_code_scorer_run(const HyCodeScorer *meeting, const HyCodeBlocks *blocks,
+                               float *estimate, float *lower, uint32_t *masks);
 
 /*
  * hy_code_sums, hy_code_bounds: the two halves of hy_code_score, for codes that are not contiguous.

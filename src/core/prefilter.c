@@ -118,7 +118,7 @@ hy_prefilter_allowed(void)
  * k) are.
  */
 bool
-hy_prefilter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
+hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k)
 {
 	double q = (double) queries;
 	double n = (double) targets;
@@ -201,7 +201,7 @@ hy_nearest_search(HyMetric metric, const HyMatrix *queries, const HyMatrix *targ
 	HyStatus status = HY_NOMEM;
 
 	if (allocator != NULL &&
-	    hy_prefilter_suits(metric, queries->rows, targets->rows, targets->dims, k))
+	    hy_prefilter_pays(metric, queries->rows, targets->rows, targets->dims, k))
 		status = hy_prefilter_search(metric, queries, targets, k, limits, allocator, out, counts,
 		                             cancel);
 	if (status == HY_NOMEM)
@@ -468,7 +468,7 @@ propose(Search *search, int panel, int queries, int n)
 		tiles->begin();
 	for (t = 0; t < n; t += width)
 	{
-		HyTileRows rows = {search->factor + t, search->reach + t, search->shift + t};
+		HyTileTargets rows = {search->factor + t, search->reach + t, search->shift + t};
 		uint32_t there = n - t < width ? (UINT32_C(1) << (n - t)) - 1 : UINT32_MAX;
 
 		tiles->dots(left, hy_prefilter_rows_panel(search->target, t), pairs, search->dots);

@@ -42,12 +42,12 @@ extern void hy_prefilter_allow(bool allowed);
 extern bool hy_prefilter_allowed(void);
 
 /*
- * hy_prefilter_suits: whether the prefilter is allowed and saves time.  It does not for L1, for
+ * hy_prefilter_pays: whether the prefilter is allowed and saves time.  It does not for L1, for
  * fewer than about five queries, for few targets (with k = 10 and 16 queries, fewer than 128 to
  * 256), or when k is a large part of the targets.
  */
 extern bool
-hy_prefilter_suits(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
+hy_prefilter_pays(HyMetric metric, int64_t queries, int64_t targets, int32_t dims, int32_t k);
 
 /*
  * hy_prefilter_search: like hy_topk_search, for any shape, but not for L1 (HY_UNSUPPORTED).  limits

@@ -17,7 +17,7 @@
 #define SHORTEST 1e-30f
 #define LONGEST 1e30f
 
-#define REST_MARGIN 1.02f /* above the error of HyTileKernels.quantise beyond SUM_SLACK */
+#define REST_MARGIN 1.02f /* above the error of HyTileKernels.quantize beyond SUM_SLACK */
 #define ADD_STEP 16
 
 static int room_in_panels(int width, int room);
@@ -186,7 +186,7 @@ round_row(HyPrefilterRows *rows, const float *x, int i, int16_t *whole)
 	 * range.
 	 */
 	scale *= 1 + 1e-6;
-	rest = sqrtf(tiles->quantise(x, rows->dims, (float) (1 / scale), (float) scale, whole));
+	rest = sqrtf(tiles->quantize(x, rows->dims, (float) (1 / scale), (float) scale, whole));
 	rest *= REST_MARGIN;
 	if (cosine)
 	{

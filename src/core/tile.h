@@ -28,13 +28,13 @@
 #define HY_TILE_QUERIES 32 /* widest panels of any level */
 #define HY_TILE_TARGETS 32
 
-/* HyTileRows: values of the targets of a panel that `reaching` needs. */
-typedef struct HyTileRows
+/* HyTileTargets: values of the targets of a panel that `reaching` needs. */
+typedef struct HyTileTargets
 {
 	const float *factor; /* f, u and v of prefilter.h, for the targets of one panel */
 	const float *reach;
 	const float *shift;
-} HyTileRows;
+} HyTileTargets;
 
 typedef struct HyTileKernels
 {
@@ -63,7 +63,8 @@ typedef struct HyTileKernels
 	 * query's row of dots.  A level may fuse the operations or not: prefilter.h allows for the
 	 * rounding.
 	 */
-	uint32_t (*reaching)(const float *dots, const HyTileRows *rows, float weight, float threshold);
+	uint32_t (*reaching)(const float *dots, const HyTileTargets *rows, float weight,
+	                     float threshold);
 
 	/* the largest |x[i]|, n >= 1 */
 	float (*largest)(const float *x, int n);
@@ -76,7 +77,7 @@ typedef struct HyTileKernels
 	 * The error of the square root of this sum is below 1e-3 of the root plus 1e-7 of the length of
 	 * x.  No |x[i] * inverse| may exceed largest_element.
 	 */
-	float (*quantise)(const float *x, int n, float inverse, float scale, int16_t *out);
+	float (*quantize)(const float *x, int n, float inverse, float scale, int16_t *out);
 
 	/* hy_tile_pack of `targets` rows, none missing */
 	void (*interleave)(const int16_t *rows, size_t stride, int length, int16_t *panel);

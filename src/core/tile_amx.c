@@ -159,7 +159,7 @@ float_of(uint32_t bits)
  * to nearest even.
  */
 TARGET static float
-quantise(const float *x, int n, float inverse, float scale, int16_t *out)
+quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 {
 	const __m512 by = _mm512_set1_ps(inverse);
 	const __m512 back = _mm512_set1_ps(scale);
@@ -253,7 +253,7 @@ const HyTileKernels hy_tile_amx = {.level = HY_SIMD_AMX,
                                    .dots = dot_products,
                                    .reaching = hy_tile_avx512_reaching,
                                    .largest = hy_tile_avx512_largest,
-                                   .quantise = quantise,
+                                   .quantize = quantize,
                                    .interleave = hy_tile_avx512_interleave};
 
 const HyTileKernels hy_tile_amx_int8 = {.level = HY_SIMD_AMX,
@@ -269,7 +269,7 @@ const HyTileKernels hy_tile_amx_int8 = {.level = HY_SIMD_AMX,
                                         .dots = dot_products_int8,
                                         .reaching = hy_tile_avx512_reaching,
                                         .largest = hy_tile_avx512_largest,
-                                        .quantise = quantise_int8,
+                                        .quantize = quantise_int8,
                                         .interleave = hy_tile_avx512_interleave};
 
 #endif

@@ -71,7 +71,7 @@ dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *o
 }
 
 TARGET static uint32_t
-reaching(const float *dots, const HyTileRows *rows, float weight, float threshold)
+reaching(const float *dots, const HyTileTargets *rows, float weight, float threshold)
 {
 	uint32_t bits = 0;
 	int i;
@@ -109,7 +109,7 @@ largest(const float *x, int n)
 }
 
 TARGET static float
-quantise(const float *x, int n, float inverse, float scale, int16_t *out)
+quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 {
 	const __m256 by = _mm256_set1_ps(inverse);
 	const __m256 back = _mm256_set1_ps(scale);
@@ -208,7 +208,7 @@ const HyTileKernels hy_tile_avx2 = {.level = HY_SIMD_AVX2,
                                     .dots = dot_products,
                                     .reaching = reaching,
                                     .largest = largest,
-                                    .quantise = quantise,
+                                    .quantize = quantize,
                                     .interleave = interleave};
 
 #endif

@@ -94,7 +94,7 @@ DOT_PRODUCTS(dot_products, TARGET, ADD_PLAIN)
 DOT_PRODUCTS(dot_products_vnni, TARGET_VNNI, ADD_VNNI)
 
 TARGET uint32_t
-hy_tile_avx512_reaching(const float *dots, const HyTileRows *rows, float weight, float threshold)
+hy_tile_avx512_reaching(const float *dots, const HyTileTargets *rows, float weight, float threshold)
 {
 	const __m512 by = _mm512_set1_ps(weight);
 	const __m512 least = _mm512_set1_ps(threshold);
@@ -131,7 +131,7 @@ hy_tile_avx512_largest(const float *x, int n)
 }
 
 TARGET static float
-quantise(const float *x, int n, float inverse, float scale, int16_t *out)
+quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 {
 	const __m512 by = _mm512_set1_ps(inverse);
 	const __m512 back = _mm512_set1_ps(scale);
@@ -229,7 +229,7 @@ const HyTileKernels hy_tile_avx512 = {.level = HY_SIMD_AVX512,
                                       .dots = dot_products,
                                       .reaching = hy_tile_avx512_reaching,
                                       .largest = hy_tile_avx512_largest,
-                                      .quantise = quantise,
+                                      .quantize = quantize,
                                       .interleave = hy_tile_avx512_interleave};
 
 const HyTileKernels hy_tile_avx512_vnni = {.level = HY_SIMD_AVX512,
@@ -243,7 +243,7 @@ const HyTileKernels hy_tile_avx512_vnni = {.level = HY_SIMD_AVX512,
                                            .dots = dot_products_vnni,
                                            .reaching = hy_tile_avx512_reaching,
                                            .largest = hy_tile_avx512_largest,
-                                           .quantise = quantise,
+                                           .quantize = quantize,
                                            .interleave = hy_tile_avx512_interleave};
 
 #endif

@@ -10,8 +10,8 @@
 #include "core/tile.h"
 
 /* The members of HyTileKernels with the same names. */
-extern uint32_t
-hy_tile_avx512_reaching(const float *dots, const HyTileRows *rows, float weight, float threshold);
+extern uint32_t hy_tile_avx512_reaching(const float *dots, const HyTileTargets *rows, float weight,
+                                        float threshold);
 extern float hy_tile_avx512_largest(const float *x, int n);
 extern void
 hy_tile_avx512_interleave(const int16_t *rows, size_t stride, int length, int16_t *panel);

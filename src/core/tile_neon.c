@@ -68,7 +68,7 @@ dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *o
 }
 
 static uint32_t
-reaching(const float *dots, const HyTileRows *rows, float weight, float threshold)
+reaching(const float *dots, const HyTileTargets *rows, float weight, float threshold)
 {
 	const uint32_t bit[4] = {1, 2, 4, 8};
 	const uint32x4_t bits = vld1q_u32(bit);
@@ -104,7 +104,7 @@ largest(const float *x, int n)
 }
 
 static float
-quantise(const float *x, int n, float inverse, float scale, int16_t *out)
+quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 {
 	float32x4_t sum0 = vdupq_n_f32(0.0f);
 	float32x4_t sum1 = sum0;
@@ -179,7 +179,7 @@ const HyTileKernels hy_tile_neon = {.level = HY_SIMD_NEON,
                                     .dots = dot_products,
                                     .reaching = reaching,
                                     .largest = largest,
-                                    .quantise = quantise,
+                                    .quantize = quantize,
                                     .interleave = interleave};
 
 #endif

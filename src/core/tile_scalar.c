@@ -34,7 +34,7 @@ dot_products(const int16_t *queries, const int16_t *targets, int pairs, float *o
 }
 
 static uint32_t
-reaching(const float *dots, const HyTileRows *rows, float weight, float threshold)
+reaching(const float *dots, const HyTileTargets *rows, float weight, float threshold)
 {
 	uint32_t bits = 0;
 	int j;
@@ -60,7 +60,7 @@ largest(const float *x, int n)
 }
 
 static float
-quantise(const float *x, int n, float inverse, float scale, int16_t *out)
+quantize(const float *x, int n, float inverse, float scale, int16_t *out)
 {
 	float sum = 0.0f;
 	int i;
@@ -93,5 +93,5 @@ const HyTileKernels hy_tile_scalar = {.level = HY_SIMD_SCALAR,
                                       .dots = dot_products,
                                       .reaching = reaching,
                                       .largest = largest,
-                                      .quantise = quantise,
+                                      .quantize = quantize,
                                       .interleave = interleave};

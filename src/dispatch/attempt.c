@@ -72,7 +72,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	if (!hy_attempt_begin(executor, member, op, run))
 	{
 		if (run->status == HY_PROCESS_LOST)
-			hy_attempt_judge(executor, member, op, run->status);
+			hy_attempt_report(executor, member, op, run->status);
 		return run->status;
 	}
 	/* the device was reopened, so the rows are not there */
@@ -83,7 +83,7 @@ attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *
 	if (resident && run->status == HY_CONTEXT_LOST && hy_member_idle(member))
 		return gone(run);
 	hy_count_attempt(&member->counters[op], run->status);
-	hy_attempt_judge(executor, member, op, run->status);
+	hy_attempt_report(executor, member, op, run->status);
 	return run->status;
 }
 
@@ -131,7 +131,7 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	}
 	hy_count_attempt(&member->counters[op], run->status);
 	if (run->status != HY_PROCESS_LOST)
-		hy_attempt_judge(executor, member, op, run->status);
+		hy_attempt_report(executor, member, op, run->status);
 	return false;
 }
 
@@ -165,7 +165,7 @@ ready(HyExecutor *executor, HyMember *member, HyDeviceRun *run)
 }
 
 void
-hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
+hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status)
 {
 	switch (status)
 	{

@@ -12,7 +12,7 @@
 
 static HyStatus prepare(HyBulk *bulk);
 static void add_lane(HyBulk *bulk, int32_t device);
-static void say_patience(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip);
+static void next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip);
 static void finish(HyBulk *bulk);
 
 HyStatus
@@ -51,7 +51,7 @@ hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 	*may_skip = false;
 	if (bulk->over)
 		return true;
-	progress = hy_bulk_hear(bulk);
+	progress = hy_bulk_poll(bulk);
 	if (!bulk->over && hy_cancelled(cancel))
 		hy_bulk_stop(bulk, HY_CANCELLED);
 	if (!bulk->over && hy_bulk_feed_devices(bulk))
@@ -63,7 +63,7 @@ hy_bulk_step(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 	if (bulk->over)
 		return true;
 	if (!progress)
-		say_patience(bulk, wait_ns, may_skip);
+		next_poll(bulk, wait_ns, may_skip);
 	return false;
 }
 
@@ -142,9 +142,9 @@ hy_bulk_stop(HyBulk *bulk, HyStatus status)
 		HyBulkLane *lane = &bulk->lane[i];
 
 		if (lane->flying > 0)
-			hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+			hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
 		hy_bulk_stop_lane(bulk, lane);
-		hy_bulk_drop_wishes(bulk, lane);
+		hy_bulk_withdraw(bulk, lane);
 	}
 	bulk->report.status = status;
 	bulk->report.finished_ns = hy_bulk_now(bulk);
@@ -175,7 +175,7 @@ prepare(HyBulk *bulk)
 	if (bulk->lanes == 0 && !bulk->plan.with_cpu)
 		return HY_UNSUPPORTED;
 	if (bulk->plan.percent < 0)
-		hy_bulk_keep_who_helps(bulk);
+		hy_bulk_drop_slow_lanes(bulk);
 	else if (bulk->plan.with_cpu)
 		bulk->rows.boundary =
 			(int64_t) ((double) bulk->slicing.extent * bulk->plan.percent / 100 + 0.5);
@@ -213,9 +213,9 @@ add_lane(HyBulk *bulk, int32_t device)
 	hy_bulk_learn_speed(bulk, lane);
 }
 
-/* say_patience: nothing can progress before the first of the pieces in flight has ended. */
+/* next_poll: nothing can progress before the first of the pieces in flight has ended. */
 static void
-say_patience(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
+next_poll(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 {
 	int32_t i;
 
@@ -227,7 +227,7 @@ say_patience(HyBulk *bulk, uint64_t *wait_ns, bool *may_skip)
 
 		if (bulk->piece[i].lane == NULL)
 			continue;
-		ns = hy_flight_patience(bulk->executor, &bulk->piece[i].flight, &skips);
+		ns = hy_flight_poll_delay(bulk->executor, &bulk->piece[i].flight, &skips);
 		if (ns < *wait_ns || (ns == *wait_ns && !skips))
 		{
 			*wait_ns = ns;
@@ -258,7 +258,7 @@ finish(HyBulk *bulk)
 		HyShape shape = hy_shape_slice(&bulk->shape, lane->rows);
 
 		if (i >= 0)
-			hy_bulk_drop_wishes(bulk, lane);
+			hy_bulk_withdraw(bulk, lane);
 		if (lane->rows == 0)
 			continue;
 		if (i >= 0)

@@ -17,7 +17,7 @@
 static void settle(HyBulk *bulk, HyBulkPiece *piece);
 static void piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
 static void piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece);
-static void judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st);
+static void report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st);
 static bool smaller_will_do(HyBulk *bulk, HyBulkLane *lane, const HyBulkPiece *piece);
 static bool reopen(HyBulk *bulk, HyBulkLane *lane);
 static HyBulkLane *land(HyBulk *bulk, HyBulkPiece *piece);
@@ -31,7 +31,7 @@ static void shut_out(HyBulk *bulk, HyBulkLane *lane);
 static HyBulkPiece *free_piece(HyBulk *bulk, HyBulkLane *lane);
 
 bool
-hy_bulk_hear(HyBulk *bulk)
+hy_bulk_poll(HyBulk *bulk)
 {
 	bool heard = false;
 	int32_t i;
@@ -44,7 +44,7 @@ hy_bulk_hear(HyBulk *bulk)
 			continue;
 		if (!hy_flight_over(bulk->executor, &piece->flight))
 		{
-			piece->aloft_ns = hy_bulk_now(bulk) + piece->flight.run.timings.remaining_ns;
+			piece->earliest_end_ns = hy_bulk_now(bulk) + piece->flight.run.timings.remaining_ns;
 			continue;
 		}
 		settle(bulk, piece);
@@ -69,7 +69,7 @@ settle(HyBulk *bulk, HyBulkPiece *piece)
 	}
 	if (st == HY_CANCELLED)
 	{
-		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
 		hy_bulk_stop(bulk, HY_CANCELLED);
 		return;
 	}
@@ -87,12 +87,12 @@ piece_done(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	uint64_t before;
 	int32_t i;
 
-	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_OK);
+	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_OK);
 	/*
 	 * If the end was noticed late, or together with that of the previous piece, its own time is
 	 * unknown.
 	 */
-	if (!run->shared && (double) run->finished_ns - (double) piece->aloft_ns <= LATE * ns)
+	if (!run->shared && (double) run->finished_ns - (double) piece->earliest_end_ns <= LATE * ns)
 		hy_tracker_record(bulk->executor->tracker, &shape, lane->device, (uint64_t) ns);
 	if (!run->shared || lane->row_ns <= 0)
 		hy_bulk_correct_speed(lane, piece->rows.count, ns);
@@ -127,11 +127,11 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 	lane->lost_ns += (double) (hy_bulk_now(bulk) - piece->flight.run.started_ns);
 	if (smaller_will_do(bulk, lane, piece))
 	{
-		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
 		give_back(bulk, piece, false);
 		return;
 	}
-	judge_loss(bulk, lane, st);
+	report_loss(bulk, lane, st);
 	lane->open = st == HY_CONTEXT_LOST && reopen(bulk, lane) && lane->lost_ns <= MOST_LOST_NS;
 	if (!lane->open)
 		note_end(bulk, &piece->flight.run);
@@ -140,11 +140,11 @@ piece_failed(HyBulk *bulk, HyBulkLane *lane, HyBulkPiece *piece)
 }
 
 /*
- * judge_loss: stop all pieces that the loss of a device or of the process affects, before it is
+ * report_loss: stop all pieces that the loss of a device or of the process affects, before it is
  * evaluated.
  */
 static void
-judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
+report_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 {
 	int i;
 
@@ -155,7 +155,7 @@ judge_loss(HyBulk *bulk, HyBulkLane *lane, HyStatus st)
 	}
 	if (st == HY_CONTEXT_LOST || st == HY_DEVICE_GONE)
 		hy_bulk_stop_lane(bulk, lane);
-	hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, st);
+	hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, st);
 	for (i = 0; i < bulk->lanes; i++)
 	{
 		if (bulk->lane[i].member->latched)
@@ -280,7 +280,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	{
 		if (late && !hangs && !shared)
 			hy_tracker_record(executor->tracker, &shape, lane->device, (uint64_t) (ns + remaining));
-		hy_attempt_judge(executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		hy_attempt_report(executor, lane->member, bulk->shape.op, HY_CANCELLED);
 		return;
 	}
 	lane->hung = true;
@@ -290,7 +290,7 @@ hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece)
 	note_failure(bulk, &run);
 	bulk->report.fallback = true;
 	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_TIMEOUT);
-	hy_attempt_judge(executor, lane->member, bulk->shape.op, HY_TIMEOUT);
+	hy_attempt_report(executor, lane->member, bulk->shape.op, HY_TIMEOUT);
 }
 
 void
@@ -306,10 +306,10 @@ hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane)
 }
 
 void
-hy_bulk_drop_wishes(HyBulk *bulk, HyBulkLane *lane)
+hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane)
 {
 	if (lane->begun)
-		hy_attempt_judge(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
+		hy_attempt_report(bulk->executor, lane->member, bulk->shape.op, HY_CANCELLED);
 	lane->begun = false;
 	if (lane->asked)
 		hy_device_leave(bulk->executor, lane->place);
@@ -335,7 +335,7 @@ hy_bulk_feed_devices(HyBulk *bulk)
 				again = launched = true;
 			/* a requested place that is not used blocks other clients */
 			else if (!lane->open || lane->flying >= lane->depth)
-				hy_bulk_drop_wishes(bulk, lane);
+				hy_bulk_withdraw(bulk, lane);
 		}
 	} while (again && !bulk->over);
 	return launched;
@@ -354,7 +354,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	if (rows > 0)
 		rows = hy_bulk_device_rows(bulk, lane, rows, now);
 	if (rows == 0)
-		hy_bulk_drop_wishes(bulk, lane);
+		hy_bulk_withdraw(bulk, lane);
 	if (rows == 0 || (!lane->begun && !begin_lane(bulk, lane)))
 		return false;
 	if (rows > lane->most_rows)
@@ -382,7 +382,7 @@ launch(HyBulk *bulk, HyBulkLane *lane)
 	if (piece->predicted_ns > 0)
 		lane->free_ns += (uint64_t) piece->predicted_ns;
 	hy_flight_start(bulk->executor, lane->member, &piece->task, &piece->flight);
-	piece->aloft_ns = hy_bulk_now(bulk);
+	piece->earliest_end_ns = hy_bulk_now(bulk);
 	if (!piece->flight.flying)
 		settle(bulk, piece);
 	return true;
@@ -408,7 +408,7 @@ begin_lane(HyBulk *bulk, HyBulkLane *lane)
 		run.status = HY_NOMEM;
 	}
 	else if (run.status == HY_PROCESS_LOST)
-		judge_loss(bulk, lane, run.status);
+		report_loss(bulk, lane, run.status);
 	note_failure(bulk, &run);
 	note_end(bulk, &run);
 	lane->open = false;
@@ -449,7 +449,7 @@ shut_out(HyBulk *bulk, HyBulkLane *lane)
 	         lane->asked ? "others had it all the time" : "too many wait for it");
 	hy_count_attempt(&lane->member->counters[bulk->shape.op], HY_BUSY);
 	hy_turn_missed(bulk->executor, lane->member, hy_bulk_now(bulk) - lane->asked_ns);
-	hy_bulk_drop_wishes(bulk, lane);
+	hy_bulk_withdraw(bulk, lane);
 	note_failure(bulk, &run);
 	note_end(bulk, &run);
 	lane->open = false;

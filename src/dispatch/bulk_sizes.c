@@ -68,7 +68,7 @@ hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns)
 }
 
 void
-hy_bulk_keep_who_helps(HyBulk *bulk)
+hy_bulk_drop_slow_lanes(HyBulk *bulk)
 {
 	double rows = (double) bulk->slicing.extent;
 	HyBulkLane *best = NULL;

@@ -57,8 +57,8 @@ typedef struct HyBulkPiece
 	uint64_t bytes;      /* estimated bytes of device memory */
 	HyTask task;
 	HyFlight flight;
-	uint64_t aloft_ns; /* earliest time at which it can have ended */
-	void *memory;      /* memory of output, or NULL */
+	uint64_t earliest_end_ns; /* earliest time at which it can have ended */
+	void *memory;             /* memory of output, or NULL */
 	HySliceOutput output;
 } HyBulkPiece;
 
@@ -109,8 +109,8 @@ extern void hy_bulk_learn_speed(const HyBulk *bulk, HyBulkLane *lane);
 /* hy_bulk_correct_speed: correct the speed after one piece of this many rows took the lane ns. */
 extern void hy_bulk_correct_speed(HyBulkLane *lane, int64_t rows, double ns);
 
-/* hy_bulk_keep_who_helps: if all lanes together are not clearly faster, keep only the best one. */
-extern void hy_bulk_keep_who_helps(HyBulk *bulk);
+/* hy_bulk_drop_slow_lanes: if all lanes together are not clearly faster, keep only the best one. */
+extern void hy_bulk_drop_slow_lanes(HyBulk *bulk);
 
 /*
  * hy_bulk_fit: find how many rows a piece may have so that all pieces in flight fit the open
@@ -146,8 +146,8 @@ hy_bulk_busy_ns(const HyBulkLane *lane, uint64_t now)
 	return lane->free_ns > now ? (double) (lane->free_ns - now) : (double) (now - lane->free_ns);
 }
 
-/* hy_bulk_hear: poll the devices for pieces that have ended; whether any has. */
-extern bool hy_bulk_hear(HyBulk *bulk);
+/* hy_bulk_poll: poll the devices for pieces that have ended; whether any has. */
+extern bool hy_bulk_poll(HyBulk *bulk);
 
 /* hy_bulk_feed_devices: launch pieces on every device that has room; whether one was launched. */
 extern bool hy_bulk_feed_devices(HyBulk *bulk);
@@ -165,8 +165,8 @@ extern void hy_bulk_stop_piece(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_overtake(HyBulk *bulk, HyBulkPiece *piece);
 extern void hy_bulk_stop_lane(HyBulk *bulk, HyBulkLane *lane);
 
-/* hy_bulk_drop_wishes: withdraw the lane's pending requests to the breaker and the queue. */
-extern void hy_bulk_drop_wishes(HyBulk *bulk, HyBulkLane *lane);
+/* hy_bulk_withdraw: withdraw the lane's pending requests to the breaker and the queue. */
+extern void hy_bulk_withdraw(HyBulk *bulk, HyBulkLane *lane);
 
 /* hy_bulk_feed_cpu: compute a piece on the CPU at once; whether there was one. */
 extern bool hy_bulk_feed_cpu(HyBulk *bulk);

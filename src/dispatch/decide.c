@@ -67,7 +67,7 @@ hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *shape, uint64
 	choice->device_ns = -1;
 	choice->instead_ns = -1;
 	choice->split_ns = -1;
-	choice->calm = INT32_MAX;
+	choice->tasks_until_trial = INT32_MAX;
 	choice->holds_ns = UINT64_MAX;
 	choice->reason = HY_REASON_NO_DEVICE;
 	if (config->force_cpu || config->execution == HY_EXECUTION_CPU ||
@@ -489,8 +489,9 @@ weigh(HyExecutor *executor, const HyShape *shape, uint64_t now, uint32_t devices
 	best = &sides[sides[0].ns >= enter * sides[best_device].ns ? best_device : 0];
 	for (other = NULL, i = 0; i < count; i++)
 	{
-		if (&sides[i] != best && hy_calm_of(executor, best, &sides[i]) < choice->calm)
-			choice->calm = hy_calm_of(executor, best, &sides[i]);
+		if (&sides[i] != best &&
+		    hy_tasks_until_trial(executor, best, &sides[i]) < choice->tasks_until_trial)
+			choice->tasks_until_trial = hy_tasks_until_trial(executor, best, &sides[i]);
 		if (&sides[i] != best && !executor->no_trials &&
 		    hy_worth_trying(executor, best, &sides[i]) &&
 		    (other == NULL || sides[i].forecast.unseen > other->forecast.unseen))
@@ -523,7 +524,8 @@ side_of(const HyExecutor *executor, const HyShape *shape, int32_t device)
 static bool
 may_open(const HyMember *member, uint64_t now)
 {
-	return member->rent_ns >= (double) member->info.open_cost_ns && now >= member->open_after_ns;
+	return member->open_credit_ns >= (double) member->info.open_cost_ns &&
+	       now >= member->open_after_ns;
 }
 
 static void

@@ -44,7 +44,7 @@ hy_device_run(HyExecutor *executor, HyMember *member, const HyTask *task, HyDevi
 	while (!hy_flight_over(executor, &flight))
 	{
 		bool may_skip;
-		uint64_t ns = hy_flight_patience(executor, &flight, &may_skip);
+		uint64_t ns = hy_flight_poll_delay(executor, &flight, &may_skip);
 
 		if (ns > 0)
 			hy_wait(executor, ns, may_skip);
@@ -144,7 +144,7 @@ hy_flight_stop(HyExecutor *executor, HyFlight *flight)
 }
 
 uint64_t
-hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip)
+hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip)
 {
 	uint64_t ns = flight->run.timings.remaining_ns;
 	uint64_t passed;

@@ -151,7 +151,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	HyChoice choice;
 	HyStatus st;
 
-	if (executor->jotted > 0)
+	if (executor->uncounted > 0)
 		hy_memo_fold(executor, false);
 	/* The decision is written directly to its final place; a copy costs as much as deciding. */
 	if (executor->config.telemetry)
@@ -160,7 +160,7 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 	st = check(task, &shape);
 	if (st == HY_OK)
 	{
-		hy_gauge_look(executor);
+		hy_gauge_update(executor);
 		hy_decide(executor, task, &shape, start, &choice);
 		/*
 		 * Asking for the process id is a system call, so it is done only before a device is
@@ -190,13 +190,14 @@ decide_and_run(HyExecutor *executor, const HyTask *task, uint64_t start, HyDecis
 		st = run_cpu(executor, task, d, start, &finished);
 		ended_on_cpu(d, st);
 		if (choice.reason == HY_REASON_NOT_OPEN && st == HY_OK)
-			hy_rent_pay(executor, choice.candidate, (double) (finished - start), choice.device_ns);
+			hy_open_credit_add(executor, choice.candidate, (double) (finished - start),
+			                   choice.device_ns);
 	}
 	else
 	{
-		hy_turn_patience(executor, &choice);
+		hy_turn_set_timeout(executor, &choice);
 		st = run_away(executor, task, &choice, d, &finished);
-		executor->patience_ns = 0;
+		executor->turn_timeout_ns = 0;
 	}
 	/* not earlier: a split may turn out to have run on one side only */
 	executor->member[d->device].counters[shape.op].by_reason[d->reason]++;
@@ -288,7 +289,7 @@ hy_decision_describe(const HyChoice *choice, HyDecision *decision)
 	}
 	decision->status = choice->refusal;
 	if (choice->missed != NULL)
-		hy_member_excuse(choice->missed, &decision->failure);
+		hy_member_failure(choice->missed, &decision->failure);
 	if (choice->refusal == HY_OK || choice->missed != NULL)
 		return;
 	/* a known name would have given a reason */
@@ -375,7 +376,7 @@ run_away(HyExecutor *executor, const HyTask *task, const HyChoice *choice, HyDec
 }
 
 void
-hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns)
+hy_open_credit_add(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns)
 {
 	HyMember *member = &executor->member[device];
 	double cost = (double) member->info.open_cost_ns;
@@ -383,7 +384,7 @@ hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_n
 
 	if (!(saved > 0))
 		return;
-	if (member->rent_ns < cost && member->rent_ns + saved >= cost)
+	if (member->open_credit_ns < cost && member->open_credit_ns + saved >= cost)
 		executor->generation++;
-	member->rent_ns += saved;
+	member->open_credit_ns += saved;
 }

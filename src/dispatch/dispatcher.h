@@ -232,10 +232,10 @@ extern void hy_config_default(HyConfig *config);
 extern HyStatus hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend);
 
 /*
- * hy_executor_heed: do not use lost devices of backends that are added from now on, and record
+ * hy_executor_set_losses: do not use lost devices of backends that are added from now on, and record
  * further losses in *losses, which outlives the executor.
  */
-extern void hy_executor_heed(HyExecutor *executor, HyLosses *losses);
+extern void hy_executor_set_losses(HyExecutor *executor, HyLosses *losses);
 
 /*
  * hy_executor_add_missing: list a plug-in that could not be loaded, so that the views can say why.
@@ -259,11 +259,11 @@ extern HyLoad hy_executor_load(const HyExecutor *executor);
 extern void hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat);
 
 /*
- * hy_executor_look_again: probe the devices again, since their memory or cost of opening may have
+ * hy_executor_reprobe: probe the devices again, since their memory or cost of opening may have
  * changed.  Open contexts stay open.  Returns false when a backend has another number of devices
  * now; the caller then needs a new executor.
  */
-extern bool hy_executor_look_again(HyExecutor *executor);
+extern bool hy_executor_reprobe(HyExecutor *executor);
 
 /* hy_executor_close_devices: close every open context; they reopen when needed. */
 extern void hy_executor_close_devices(HyExecutor *executor);

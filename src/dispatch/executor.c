@@ -148,13 +148,13 @@ hy_executor_add_backend(HyExecutor *executor, const HyBackend *backend)
 		if (backend->probe(i, &member->info) != HY_OK)
 			leave_silent(executor, member);
 		check_info(&member->info);
-		hy_member_heed(executor, member);
+		hy_member_apply_losses(executor, member);
 	}
 	return HY_OK;
 }
 
 void
-hy_executor_heed(HyExecutor *executor, HyLosses *losses)
+hy_executor_set_losses(HyExecutor *executor, HyLosses *losses)
 {
 	executor->losses = losses;
 }
@@ -177,7 +177,7 @@ hy_executor_use_queue(HyExecutor *executor, const HyQueueSeat *seat)
 }
 
 bool
-hy_executor_look_again(HyExecutor *executor)
+hy_executor_reprobe(HyExecutor *executor)
 {
 	int32_t i;
 	int32_t j;
@@ -351,7 +351,7 @@ hy_executor_forget(HyExecutor *executor)
 		memset(member->counters, 0, sizeof(member->counters));
 		for (op = 0; op < HY_OP_COUNT; op++)
 			hy_breaker_init(&member->breakers[op]);
-		member->rent_ns = 0;
+		member->open_credit_ns = 0;
 		member->open_after_ns = 0;
 		member->open_wait_ns = 0;
 		member->send_after_ns = 0;

@@ -42,7 +42,7 @@ typedef struct HyMember
 	bool told;                /* the log has the reason */
 
 	/* Ski rental: time the CPU spent on tasks that this device could have run if it were open. */
-	double rent_ns;
+	double open_credit_ns;
 	uint64_t open_after_ns; /* no new attempt to open before this, after a failure */
 	uint64_t open_wait_ns;  /* delay after the last failed open */
 	HyStatus open_status;   /* status of the last open; an identical failure is not logged again */
@@ -116,7 +116,7 @@ struct HyExecutor
 	uint64_t flush_at_ns; /* share.h */
 	uint64_t kept;        /* events since the executor began */
 	uint64_t forgotten;   /* times that history was dropped */
-	int32_t jotted;       /* number of latest events that may include uncounted calls */
+	int32_t uncounted;    /* number of latest events that may include uncounted calls */
 	int32_t until_flush;  /* calls */
 	int32_t events;
 	int32_t next_event;
@@ -146,7 +146,7 @@ struct HyExecutor
 	bool no_trials;
 	bool queued; /* tasks for devices wait for their turn in the queue of seat */
 	/* timeout of the current task's wait for its turn; 0: config.timeout_ns */
-	uint64_t patience_ns;
+	uint64_t turn_timeout_ns;
 	HyQueueSeat seat;
 	HyLosses *losses; /* NULL: losses are not recorded */
 	double spent_ns;  /* total time of all calls */
@@ -182,8 +182,8 @@ struct HyChoice
 	double share;      /* the device's part of a split task, 0 .. 1 */
 	double split_ns;   /* predicted, < 0: unknown, or too long to pay */
 	uint32_t unable;   /* bit d: device d was considered and is not able */
-	int32_t calm;      /* tasks of this kind until a trial may be due */
-	uint64_t holds_ns; /* time until which the breakers leave the decision valid */
+	int32_t tasks_until_trial; /* tasks of this kind until a trial may be due */
+	uint64_t holds_ns;         /* time until which the breakers leave the decision valid */
 	uint64_t bytes_required;
 	uint64_t bytes_available;
 };
@@ -197,12 +197,12 @@ extern void hy_decide(HyExecutor *executor, const HyTask *task, const HyShape *s
 
 /*
  * hy_turn_limit: timeout in ns for the current task's wait for its turn.
- * hy_turn_patience: set that timeout.  Where the dispatcher itself chose the device, it is the
+ * hy_turn_set_timeout: set that timeout.  Where the dispatcher itself chose the device, it is the
  * predicted CPU time, so that a wait in vain at most doubles the time of the call.  Else the task
  * timeout applies.
  */
 extern uint64_t hy_turn_limit(const HyExecutor *executor);
-extern void hy_turn_patience(HyExecutor *executor, const HyChoice *choice);
+extern void hy_turn_set_timeout(HyExecutor *executor, const HyChoice *choice);
 
 /*
  * hy_turn_missed: record that a turn did not come within waited_ns.
@@ -232,10 +232,10 @@ hy_device_asked(const HyConfig *config)
 }
 
 /*
- * hy_gauge_look: update the tasks under way on each device.
+ * hy_gauge_update: update the tasks under way on each device.
  * hy_gauge_queue: the tasks under way on one device now.
  */
-extern void hy_gauge_look(HyExecutor *executor);
+extern void hy_gauge_update(HyExecutor *executor);
 extern HyQueueLoad hy_gauge_queue(const HyExecutor *executor, int32_t device);
 
 /* hy_gauge_less: whether less work is under way on device than on other. */
@@ -298,17 +298,18 @@ extern bool hy_member_idle(const HyMember *member);
 extern void
 hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, const char *what);
 
-/* hy_member_excuse: why the device cannot be used, in the form that an event stores. */
-extern void hy_member_excuse(const HyMember *member, HyFailure *failure);
+/* hy_member_failure: why the device cannot be used, in the form that an event stores. */
+extern void hy_member_failure(const HyMember *member, HyFailure *failure);
 
-/* hy_member_heed: latch a device off that the process lost earlier. */
-extern void hy_member_heed(const HyExecutor *executor, HyMember *member);
+/* hy_member_apply_losses: latch a device off that the process lost earlier. */
+extern void hy_member_apply_losses(const HyExecutor *executor, HyMember *member);
 
 /*
- * hy_rent_pay: add the CPU time of a task to the ski rental of a device that stayed closed.  If the
+ * hy_open_credit_add: add the CPU time of a task to the ski rental of a device that stayed closed.  If the
  * device's time is known (it was open before), only the difference counts as lost.
  */
-extern void hy_rent_pay(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
+extern void
+hy_open_credit_add(HyExecutor *executor, int32_t device, double cpu_ns, double device_ns);
 
 /* HyDeviceRun: one task on one device, from submit to its end. */
 typedef struct HyDeviceRun
@@ -344,10 +345,10 @@ extern void hy_member_forget(HyMember *member);
  * it returns false, *run has the reason, and an attempt that took place was counted and evaluated.
  * The exception is HY_PROCESS_LOST: the caller evaluates it, because only the caller knows which
  * other tasks are in flight and must end first.
- * hy_attempt_judge: report an outcome to the breaker, and latch devices that it shows to be lost.
+ * hy_attempt_report: report an outcome to the breaker, and latch devices that it shows to be lost.
  */
 extern bool hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *run);
-extern void hy_attempt_judge(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
+extern void hy_attempt_report(HyExecutor *executor, HyMember *member, HyOp op, HyStatus status);
 
 /*
  * hy_attempt_run: run a whole task on decision->device, with one retry after a lost context; counts
@@ -398,8 +399,8 @@ extern bool hy_flight_over(HyExecutor *executor, HyFlight *flight);
 /* hy_flight_stop: cancel the flight; its status becomes HY_CANCELLED. */
 extern void hy_flight_stop(HyExecutor *executor, HyFlight *flight);
 
-/* hy_flight_patience: ns during which polling again is useless; 0: poll at once. */
-extern uint64_t hy_flight_patience(HyExecutor *executor, HyFlight *flight, bool *may_skip);
+/* hy_flight_poll_delay: ns during which polling again is useless; 0: poll at once. */
+extern uint64_t hy_flight_poll_delay(HyExecutor *executor, HyFlight *flight, bool *may_skip);
 
 /* hy_wait: skip ns, or sleep for at most ns and at most a millisecond. */
 extern void hy_wait(HyExecutor *executor, uint64_t ns, bool may_skip);

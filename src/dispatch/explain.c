@@ -30,7 +30,7 @@ hy_explain(HyExecutor *executor, const HyShape *shape, HyDecision *decision, HyS
 		return HY_INVALID;
 	hy_executor_foreign(executor);
 	hy_memo_fold(executor, true);
-	hy_gauge_look(executor);
+	hy_gauge_update(executor);
 	memo = hy_memo_like(executor, shape, HY_CLASS_EXACT, now);
 	hy_decide(executor, NULL, shape, now, &choice);
 	hy_decision_describe(&choice, decision);

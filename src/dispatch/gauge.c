@@ -25,7 +25,7 @@ static double in_pieces_ns(const HyExecutor *executor, const HyMember *member, c
                            double whole_ns);
 
 void
-hy_gauge_look(HyExecutor *executor)
+hy_gauge_update(HyExecutor *executor)
 {
 	int32_t d;
 
@@ -56,21 +56,22 @@ hy_turn_limit(const HyExecutor *executor)
 {
 	uint64_t limit = executor->config.timeout_ns > 0 ? executor->config.timeout_ns : UINT64_MAX;
 
-	return executor->patience_ns > 0 && executor->patience_ns < limit ? executor->patience_ns
-	                                                                  : limit;
+	return executor->turn_timeout_ns > 0 && executor->turn_timeout_ns < limit
+	           ? executor->turn_timeout_ns
+	           : limit;
 }
 
 void
-hy_turn_patience(HyExecutor *executor, const HyChoice *choice)
+hy_turn_set_timeout(HyExecutor *executor, const HyChoice *choice)
 {
-	executor->patience_ns = 0;
+	executor->turn_timeout_ns = 0;
 	if (executor->config.execution != HY_EXECUTION_AUTO &&
 	    executor->config.execution != HY_EXECUTION_SPLIT)
 		return;
-	executor->patience_ns = choice->cpu_ns < 0 ? BLIND_PATIENCE_NS
-	                        : choice->cpu_ns > (double) LEAST_PATIENCE_NS
-	                            ? (uint64_t) choice->cpu_ns
-	                            : LEAST_PATIENCE_NS;
+	executor->turn_timeout_ns = choice->cpu_ns < 0 ? BLIND_PATIENCE_NS
+	                            : choice->cpu_ns > (double) LEAST_PATIENCE_NS
+	                                ? (uint64_t) choice->cpu_ns
+	                                : LEAST_PATIENCE_NS;
 }
 
 void

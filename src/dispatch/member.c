@@ -20,7 +20,7 @@ hy_member_open(HyExecutor *executor, HyMember *member, uint64_t now)
 	HyStatus st = open_context(executor, member);
 
 	executor->generation++;
-	member->rent_ns = 0;
+	member->open_credit_ns = 0;
 	member->free_known = false;
 	if (st == HY_OK)
 	{
@@ -71,7 +71,7 @@ hy_member_close(HyExecutor *executor, HyMember *member)
 	}
 	member->device = NULL;
 	member->leftovers = 0;
-	member->rent_ns = 0;
+	member->open_credit_ns = 0;
 	member->free_known = false;
 }
 
@@ -120,14 +120,14 @@ hy_member_latch(HyExecutor *executor, HyMember *member, bool all, bool abandon, 
 }
 
 void
-hy_member_excuse(const HyMember *member, HyFailure *failure)
+hy_member_failure(const HyMember *member, HyFailure *failure)
 {
 	failure->native_code = member->native_code;
 	memcpy(failure->text, member->why, sizeof(failure->text));
 }
 
 void
-hy_member_heed(const HyExecutor *executor, HyMember *member)
+hy_member_apply_losses(const HyExecutor *executor, HyMember *member)
 {
 	const HyLosses *losses = executor->losses;
 	int32_t i;

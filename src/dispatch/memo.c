@@ -49,7 +49,7 @@ hy_memo_keep(HyExecutor *executor, const HyTask *task, const HyShape *shape, con
 	/* The memory budget changes all the time, so such a decision is not kept. */
 	if (choice->device != 0 || choice->reason == HY_REASON_MEMORY ||
 	    choice->reason == HY_REASON_EXPLORATION || choice->refusal != HY_OK || shape->resident ||
-	    choice->calm < 2 || !expect(executor, shape, &low))
+	    choice->tasks_until_trial < 2 || !expect(executor, shape, &low))
 		return;
 	if (choice->holds_ns < expires)
 		expires = choice->holds_ns;
@@ -123,7 +123,7 @@ reach(HyExecutor *executor, const HyTask *task, const HyShape *shape, const HyCh
 	if (targets == shape->targets)
 		return true;
 	other.targets = targets;
-	/* A trial belongs to the kind and not to the size; choice->calm says when it may be due. */
+	/* A trial belongs to the kind and not to the size; choice->tasks_until_trial says when it may be due. */
 	executor->no_trials = true;
 	hy_decide(executor, task, &other, now, &there.choice);
 	executor->no_trials = no_trials;
@@ -191,14 +191,16 @@ line(double low, double high, int64_t steps)
 static int32_t
 calls_left(const HyExecutor *executor, const End *low, const End *high, uint64_t now)
 {
-	int32_t left = low->choice.calm < high->choice.calm ? low->choice.calm : high->choice.calm;
+	int32_t left = low->choice.tasks_until_trial < high->choice.tasks_until_trial
+	                   ? low->choice.tasks_until_trial
+	                   : high->choice.tasks_until_trial;
 	const HyMember *member = &executor->member[high->choice.candidate];
 	double due;
 	double paid;
 
 	if (high->choice.reason != HY_REASON_NOT_OPEN)
 		return left;
-	due = (double) member->info.open_cost_ns - member->rent_ns;
+	due = (double) member->info.open_cost_ns - member->open_credit_ns;
 	paid = high->expected - (high->choice.device_ns >= 0 ? high->choice.device_ns : 0);
 	if (due <= 0)
 		return member->open_after_ns > now ? left : 0;
@@ -255,7 +257,7 @@ hy_memo_note(HyExecutor *executor, HyMemo *memo, int64_t targets, uint64_t start
 		return;
 	}
 	hy_event_step(executor);
-	if (++executor->jotted >= HY_MEMO_CALLS || finished >= executor->fold_at_ns)
+	if (++executor->uncounted >= HY_MEMO_CALLS || finished >= executor->fold_at_ns)
 		hy_memo_fold(executor, false);
 }
 
@@ -265,7 +267,7 @@ hy_memo_fold(HyExecutor *executor, bool all)
 	uint64_t now = executor->settled_ns;
 	int32_t i;
 
-	for (i = executor->jotted; i > 0; i--)
+	for (i = executor->uncounted; i > 0; i--)
 	{
 		int32_t slot = executor->next_event - i;
 		const HyBrief *brief = &executor->briefs[slot < 0 ? slot + HY_EVENT_SLOTS : slot];
@@ -276,9 +278,9 @@ hy_memo_fold(HyExecutor *executor, bool all)
 		count_brief(executor, brief);
 		now = brief->time_ns;
 	}
-	if (executor->jotted > 0)
+	if (executor->uncounted > 0)
 		executor->fold_at_ns = now + HY_MEMO_NS;
-	executor->jotted = 0;
+	executor->uncounted = 0;
 	/* a kind has many memos, and trials become due by the number of tasks of the kind */
 	if (!all && executor->unsettled < HY_MEMO_CALLS && now < executor->settled_ns + HY_MEMO_NS)
 		return;
@@ -315,7 +317,7 @@ hy_memo_forget(HyExecutor *executor)
 {
 	memset(executor->memos, 0, sizeof(executor->memos));
 	memset(executor->briefs, 0, sizeof(executor->briefs));
-	executor->jotted = 0;
+	executor->uncounted = 0;
 	executor->dirty = 0;
 	executor->unsettled = 0;
 }
@@ -340,7 +342,7 @@ hy_brief_expand(const HyExecutor *executor, const HyBrief *brief, HyDecision *de
 	decision->failure.native_code = 0;
 	decision->failure.text[0] = '\0';
 	if (brief->missed != 0)
-		hy_member_excuse(&executor->member[brief->missed], &decision->failure);
+		hy_member_failure(&executor->member[brief->missed], &decision->failure);
 	decision->predicted_cpu_ns = (double) brief->cpu_ns;
 	decision->predicted_device_ns = (double) brief->device_ns;
 	decision->actual_ns = brief->actual_ns;
@@ -371,7 +373,7 @@ count_brief(HyExecutor *executor, const HyBrief *brief)
 	hy_count_call(counters, hy_shape_items(&shape), brief->actual_ns);
 	executor->spent_ns += ns;
 	if (memo->candidate != 0)
-		hy_rent_pay(executor, memo->candidate, ns, (double) brief->device_ns);
+		hy_open_credit_add(executor, memo->candidate, ns, (double) brief->device_ns);
 	if (!memo->dirty)
 	{
 		memo->dirty = true;

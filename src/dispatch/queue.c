@@ -205,7 +205,7 @@ first_of(HyQueue *queue, int32_t device, bool small, uint64_t now)
 		if (place->state != PLACE_WAITS || place->device != device || (place->small != 0) != small)
 			continue;
 		/* now may be slightly behind a stamp from another processor */
-		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_AWAKE_NS)
+		if (now > place->asked_ns && now - place->asked_ns > HY_QUEUE_ASK_TIMEOUT_NS)
 			continue;
 		last = served(queue, place->role);
 		if (best == NULL || last < best_served ||

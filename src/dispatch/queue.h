@@ -16,7 +16,7 @@
  *
  * The queue is one fixed block of plain data without pointers, so it may lie in memory that several
  * processes share; they supply the lock.  Nothing waits inside the queue: a client without a grant
- * asks again.  A place is granted only to a client that asked within the last HY_QUEUE_AWAKE_NS.
+ * asks again.  A place is granted only to a client that asked within the last HY_QUEUE_ASK_TIMEOUT_NS.
  * So a client that sleeps or died delays no other client, and hy_queue_forget frees its places.
  *
  * Clients must therefore agree on the time.  An emulated device shifts the clock of the process
@@ -34,7 +34,7 @@
 #define HY_QUEUE_DEVICES 8
 #define HY_QUEUE_PLACES 256 /* waiting and granted places of all clients on all devices */
 #define HY_QUEUE_ROLES 64
-#define HY_QUEUE_AWAKE_NS UINT64_C(2000000)
+#define HY_QUEUE_ASK_TIMEOUT_NS UINT64_C(2000000)
 /* limit of the predicted time of a whole task that counts as a small call */
 #define HY_QUEUE_SMALL_NS 1e6
 #define HY_QUEUE_RECENT_NS                                                                         \

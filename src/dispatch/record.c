@@ -33,8 +33,8 @@ hy_event_keep(HyExecutor *executor)
 	executor->briefs[executor->next_event].memo = HY_BRIEF_FULL;
 	hy_event_step(executor);
 	/* logged calls are counted later by their number of slots, and this event takes one */
-	if (executor->jotted > 0)
-		executor->jotted++;
+	if (executor->uncounted > 0)
+		executor->uncounted++;
 }
 
 int32_t

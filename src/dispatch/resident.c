@@ -67,7 +67,7 @@ hy_resident_ask(HyExecutor *executor, const HyShape *shape, uint64_t bytes, cons
 	/* nothing is freed or sent while a task that was given up may still read there */
 	if (member->residency == NULL || !hy_member_settle(executor, member))
 		return HY_RESIDENT_NOT;
-	hy_gauge_look(executor);
+	hy_gauge_update(executor);
 	before = member->resident.bytes;
 	resident->unit = hy_residency_ask(member->residency, key, &resident->seen);
 	note_bytes(member, before);
@@ -180,7 +180,7 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	    !point_at(&there, hy_unit_buffer(resident->unit)) || hy_task_check(&there) != HY_OK)
 		return HY_INVALID;
 	shape = hy_task_shape(&there);
-	if (executor->jotted > 0)
+	if (executor->uncounted > 0)
 		hy_memo_fold(executor, false);
 	if (executor->config.telemetry)
 		d = hy_event_slot(executor);
@@ -190,9 +190,9 @@ hy_resident_run(HyExecutor *executor, const HyTask *task, HyResident *resident,
 	d->queue = member->queue.tasks;
 
 	hy_residency_pin(member->residency, resident->unit);
-	hy_turn_patience(executor, &choice);
+	hy_turn_set_timeout(executor, &choice);
 	st = hy_attempt_run(executor, &there, d, &run);
-	executor->patience_ns = 0;
+	executor->turn_timeout_ns = 0;
 	/* the context, and the cache with it, may be closed by now */
 	if (member->residency != NULL)
 	{
@@ -309,7 +309,7 @@ sent(HyExecutor *executor, const HyResident *resident, uint64_t before, const Hy
 	if (st != HY_NOMEM && st != HY_QUOTA && st != HY_UNSUPPORTED)
 	{
 		hy_count_attempt(&member->counters[resident->op], st);
-		hy_attempt_judge(executor, member, resident->op, st);
+		hy_attempt_report(executor, member, resident->op, st);
 	}
 	if (st == HY_CONTEXT_LOST)
 		hy_member_close(executor, member);

@@ -130,7 +130,7 @@ hy_worth_trying(const HyExecutor *executor, const HySide *best, const HySide *ot
 }
 
 int32_t
-hy_calm_of(const HyExecutor *executor, const HySide *best, const HySide *other)
+hy_tasks_until_trial(const HyExecutor *executor, const HySide *best, const HySide *other)
 {
 	double loss = trial_loss(best, other);
 	int64_t left = due_after(best, other) - other->forecast.unseen;

@@ -44,9 +44,10 @@ extern const HySide *hy_untried(const HyExecutor *executor, const HySide *sides,
 extern bool hy_worth_trying(const HyExecutor *executor, const HySide *best, const HySide *other);
 
 /*
- * hy_calm_of: number of tasks after which to check again whether a trial of the side is due and
+ * hy_tasks_until_trial: number of tasks after which to check again whether a trial of the side is due and
  * cheap enough, as long as the predictions stay the same.
  */
-extern int32_t hy_calm_of(const HyExecutor *executor, const HySide *best, const HySide *other);
+extern int32_t
+hy_tasks_until_trial(const HyExecutor *executor, const HySide *best, const HySide *other);
 
 #endif

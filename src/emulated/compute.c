@@ -123,7 +123,7 @@ unpack(const HyBuffer *buffer, const HyPackedGraph *packed, HyCsr *graph)
 }
 
 void
-emulated_scribble(const HyTask *task)
+emulated_fill_with_garbage(const HyTask *task)
 {
 	HyShape shape = hy_task_shape(task);
 	size_t items;

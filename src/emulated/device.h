@@ -93,20 +93,20 @@ emulated_on_host(const HyDevice *device, const HyMatrix *matrix, HyMatrix *host_
 extern void emulated_free_data(HyDevice *device);
 
 /*
- * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_awake marks it
+ * idle.c: see HyBackend.idle. emulated_used marks the context as used now. emulated_check_not_idle marks it
  * as used and returns HY_OK, unless it has closed itself. Then it returns the status with which a
  * task or a copy fails.
  */
 extern bool emulated_idle(const HyDevice *device);
 extern void emulated_used(HyDevice *device);
-extern HyStatus emulated_awake(HyDevice *device);
+extern HyStatus emulated_check_not_idle(HyDevice *device);
 
 /*
  * compute.c: emulated_compute computes the task's outputs; if exact, only by the canonical kernels.
- * emulated_scribble fills them with garbage, as a failed copy back may.
+ * emulated_fill_with_garbage fills them with garbage, as a failed copy back may.
  */
 extern HyStatus emulated_compute(const HyDevice *device, const HyTask *task, bool exact);
-extern void emulated_scribble(const HyTask *task);
+extern void emulated_fill_with_garbage(const HyTask *task);
 
 /*
  * engine.c: see HyBackend. emulated_engine_reset makes the engines of all devices free.
@@ -128,19 +128,19 @@ extern HyStatus emulated_fail(HyFailure *failure, HyStatus status, int32_t code,
 extern HyStatus emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure);
 
 /*
- * emulated_meet: look up the fault that emulated_faults requests for this call of a context or, if
+ * emulated_look_up_fault: look up the fault that emulated_faults requests for this call of a context or, if
  * device is NULL, for opening one. Returns an error if the setting cannot be parsed or something
  * was lost before.
  */
-extern HyStatus emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
-                              uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
+extern HyStatus emulated_look_up_fault(HyDevice *device, int32_t number, FaultPlace call, HyOp op,
+                                       uint64_t bytes, FaultVerdict *fault, HyFailure *failure);
 
 /*
- * emulated_strike: make a fault happen. Marks what it makes unusable as lost, and returns its
+ * emulated_apply_fault: make a fault happen. Marks what it makes unusable as lost, and returns its
  * status.
  */
-extern HyStatus
-emulated_strike(HyDevice *device, int32_t number, const FaultVerdict *fault, HyFailure *failure);
+extern HyStatus emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
+                                     HyFailure *failure);
 
 /* emulated_loss_reset: forget the losses of devices and of the process. */
 extern void emulated_loss_reset(void);

@@ -97,11 +97,11 @@ emulated_open(int32_t number, const HyLimits *limits, HyDevice **opened)
 	emulated_settings(emulated_host, &settings);
 	if (number < 0 || number >= settings.devices || number >= EMULATED_DEVICES)
 		return emulated_fail(&open_failure, HY_INVALID, NATIVE_ARGUMENT, "there is no such device");
-	st = emulated_meet(NULL, number, FAULT_OPEN, HY_OP_DISTANCE, 0, &fault, &open_failure);
+	st = emulated_look_up_fault(NULL, number, FAULT_OPEN, HY_OP_DISTANCE, 0, &fault, &open_failure);
 	if (st != HY_OK)
 		return st;
 	if (fault.kind != FAULT_NONE)
-		return emulated_strike(NULL, number, &fault, &open_failure);
+		return emulated_apply_fault(NULL, number, &fault, &open_failure);
 	device = hy_alloc_zero(emulated_host->allocator, sizeof(HyDevice));
 	if (device == NULL)
 		return emulated_fail(&open_failure, HY_NOMEM, NATIVE_MEMORY, "out of host memory");

@@ -55,16 +55,16 @@ submit(HyDevice *device, const HyTask *task, const EmulatedSettings *settings, u
 	if (!emulated_caps(device, &shape).ok || shape.k > EMULATED_MAX_K)
 		return emulated_fail(&device->failure, HY_UNSUPPORTED, NATIVE_ARGUMENT,
 		                     "not in the capabilities");
-	st = emulated_awake(device);
+	st = emulated_check_not_idle(device);
 	if (st != HY_OK)
 		return st;
 	emulated_task_load(task, &load);
-	st = emulated_meet(device, device->number, FAULT_SUBMIT, task->op, load.device_bytes, &fault,
-	                   &device->failure);
+	st = emulated_look_up_fault(device, device->number, FAULT_SUBMIT, task->op, load.device_bytes,
+	                            &fault, &device->failure);
 	if (st != HY_OK)
 		return st;
 	if (fault.kind == FAULT_STATUS && fault.place == FAULT_SUBMIT)
-		return emulated_strike(device, device->number, &fault, &device->failure);
+		return emulated_apply_fault(device, device->number, &fault, &device->failure);
 	for (slot = device->tickets; slot->state != TICKET_FREE; slot++)
 	{
 		if (slot == &device->tickets[EMULATED_TICKETS - 1])
@@ -140,8 +140,8 @@ end_task(HyDevice *device, Ticket *slot, bool *done, HyTimings *timings)
 	release(device, slot);
 	if (slot->fault.kind == FAULT_STATUS)
 	{
-		emulated_scribble(&slot->task);
-		return emulated_strike(device, device->number, &slot->fault, &device->failure);
+		emulated_fill_with_garbage(&slot->task);
+		return emulated_apply_fault(device, device->number, &slot->fault, &device->failure);
 	}
 	st = emulated_compute(device, &slot->task, slot->exact);
 	if (st != HY_OK)

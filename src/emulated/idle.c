@@ -48,7 +48,7 @@ emulated_used(HyDevice *device)
 }
 
 HyStatus
-emulated_awake(HyDevice *device)
+emulated_check_not_idle(HyDevice *device)
 {
 	if (emulated_idle(device))
 		return emulated_fail(&device->failure, HY_CONTEXT_LOST, NATIVE_ARGUMENT,

@@ -39,8 +39,8 @@ emulated_lost(const HyDevice *device, int32_t number, HyFailure *failure)
 }
 
 HyStatus
-emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op, uint64_t bytes,
-              FaultVerdict *fault, HyFailure *failure)
+emulated_look_up_fault(HyDevice *device, int32_t number, FaultPlace call, HyOp op, uint64_t bytes,
+                       FaultVerdict *fault, HyFailure *failure)
 {
 	emulated_fault(emulated_host, call, op, number, bytes, fault);
 	if (fault->fresh)
@@ -55,7 +55,8 @@ emulated_meet(HyDevice *device, int32_t number, FaultPlace call, HyOp op, uint64
 }
 
 HyStatus
-emulated_strike(HyDevice *device, int32_t number, const FaultVerdict *fault, HyFailure *failure)
+emulated_apply_fault(HyDevice *device, int32_t number, const FaultVerdict *fault,
+                     HyFailure *failure)
 {
 	/* A hang needs a ticket. Opening and uploading have none, and time out. */
 	HyStatus st = fault->kind == FAULT_STATUS ? fault->status : HY_TIMEOUT;

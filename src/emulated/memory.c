@@ -38,7 +38,7 @@ HyStatus
 emulated_buf_alloc(HyDevice *device, uint64_t bytes, HyBuffer **buffer)
 {
 	const HyAllocator *allocator = emulated_host->allocator;
-	HyStatus st = emulated_awake(device);
+	HyStatus st = emulated_check_not_idle(device);
 	HyBuffer *new;
 
 	*buffer = NULL;
@@ -109,12 +109,12 @@ emulated_upload(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void 
 	FaultVerdict fault;
 
 	if (st == HY_OK)
-		st = emulated_meet(device, device->number, FAULT_UPLOAD, HY_OP_DISTANCE, bytes, &fault,
-		                   &device->failure);
+		st = emulated_look_up_fault(device, device->number, FAULT_UPLOAD, HY_OP_DISTANCE, bytes,
+		                            &fault, &device->failure);
 	if (st != HY_OK)
 		return st;
 	if (fault.kind != FAULT_NONE)
-		return emulated_strike(device, device->number, &fault, &device->failure);
+		return emulated_apply_fault(device, device->number, &fault, &device->failure);
 	emulated_settings(emulated_host, &settings);
 	if (bytes > 0)
 		memcpy(buffer->data + offset, data, bytes);
@@ -137,7 +137,7 @@ emulated_download(HyDevice *device, const HyBuffer *buffer, uint64_t offset, voi
 static HyStatus
 reach(HyDevice *device, const HyBuffer *buffer, uint64_t offset, uint64_t bytes)
 {
-	HyStatus st = emulated_awake(device);
+	HyStatus st = emulated_check_not_idle(device);
 
 	if (st == HY_OK)
 		st = emulated_lost(device, device->number, &device->failure);

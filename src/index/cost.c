@@ -75,7 +75,7 @@ hybridcostestimate(PlannerInfo *root, IndexPath *path, double loop_count, Cost *
 	 * hybrid_index_measure() measures another index, queries must use that one.
 	 */
 	if ((path->indexorderbys == NIL && path->indexclauses == NIL) ||
-	    (OidIsValid(hybrid_measured_index) && index->indexoid != hybrid_measured_index))
+	    (OidIsValid(hybrid_index_being_measured) && index->indexoid != hybrid_index_being_measured))
 	{
 		*startup = IMPOSSIBLE;
 		*total = IMPOSSIBLE;

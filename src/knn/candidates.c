@@ -276,7 +276,7 @@ tell_progress(void *arg)
 {
 	Pass *pass = (Pass *) arg;
 
-	hybrid_progress_tell(pass->candidates->progress, hybrid_stores()->share(pass->store));
+	hybrid_progress_update(pass->candidates->progress, hybrid_stores()->share(pass->store));
 }
 
 /*

@@ -64,11 +64,11 @@ static void tell_progress(void *arg);
 void
 hybrid_check_k(int32 k)
 {
-	hybrid_check_k_besides(k, 0);
+	hybrid_check_k_plus(k, 0);
 }
 
 void
-hybrid_check_k_besides(int32 k, int32 besides)
+hybrid_check_k_plus(int32 k, int32 besides)
 {
 	/* A query's heap and its share of a batch's results must fit half of work_mem. */
 	int64 most = (int64) (memory_for_queries() / (2 * sizeof(HyNeighbor)));
@@ -318,5 +318,5 @@ tell_progress(void *arg)
 {
 	HybridTarget *target = (HybridTarget *) arg;
 
-	hybrid_progress_tell(&target->progress, hybrid_rows_share(target->rows));
+	hybrid_progress_update(&target->progress, hybrid_rows_share(target->rows));
 }

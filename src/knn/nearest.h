@@ -30,8 +30,8 @@ typedef struct HybridTargetOptions
 /* hybrid_check_k: raise unless k is at least 1 and the k results of one query fit work_mem. */
 extern void hybrid_check_k(int32 k);
 
-/* hybrid_check_k_besides: do the same for a caller that searches for `besides` more rows than k. */
-extern void hybrid_check_k_besides(int32 k, int32 besides);
+/* hybrid_check_k_plus: do the same for a caller that searches for `besides` more rows than k. */
+extern void hybrid_check_k_plus(int32 k, int32 besides);
 
 /*
  * hybrid_target_open: open the relation and run the filter. Raises as hybrid_rows_open does.

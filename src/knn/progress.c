@@ -30,7 +30,7 @@ hybrid_progress_stretch(HybridProgress *progress, double from, double to)
 }
 
 void
-hybrid_progress_tell(HybridProgress *progress, double share)
+hybrid_progress_update(HybridProgress *progress, double share)
 {
 	uint64 now = now_ns();
 	double passed;

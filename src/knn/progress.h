@@ -25,9 +25,9 @@ extern void hybrid_progress_begin(HybridProgress *progress, const char *what);
 extern void hybrid_progress_stretch(HybridProgress *progress, double from, double to);
 
 /*
- * hybrid_progress_tell: record that share of the current part is done, or that the share is unknown
+ * hybrid_progress_update: record that share of the current part is done, or that the share is unknown
  * (< 0). Reports if it is time.
  */
-extern void hybrid_progress_tell(HybridProgress *progress, double share);
+extern void hybrid_progress_update(HybridProgress *progress, double share);
 
 #endif

@@ -90,7 +90,7 @@ hybrid_executor(void)
 	     configured_simd != hy_kernels()->level || configured_filter != hy_prefilter_allowed()))
 		drop_executor();
 	if (executor != NULL && listed_generation != hybrid_device_generation &&
-	    !hy_executor_look_again(executor))
+	    !hy_executor_reprobe(executor))
 		drop_executor();
 	if (executor == NULL)
 		create_executor();
@@ -208,7 +208,7 @@ create_executor(void)
 	             "start the dispatcher");
 	configured_generation = 0;
 	primed_epoch = 0;
-	hy_executor_heed(executor, &losses);
+	hy_executor_set_losses(executor, &losses);
 	load_plugins(names);
 	pfree(names);
 	if (hybrid_shared_table() != NULL)

@@ -6,8 +6,8 @@
 
 #include "types/call.h"
 
-HybridCall *
-hybrid_call_of(FunctionCallInfo fcinfo)
+HybridCallSite *
+hybrid_call_site(FunctionCallInfo fcinfo)
 {
 	FmgrInfo *function = fcinfo->flinfo;
 
@@ -15,10 +15,10 @@ hybrid_call_of(FunctionCallInfo fcinfo)
 		return NULL;
 	if (function->fn_extra == NULL)
 	{
-		HybridCall *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(HybridCall));
+		HybridCallSite *call = MemoryContextAllocZero(function->fn_mcxt, sizeof(HybridCallSite));
 
 		hybrid_recurring_init(&call->recurring, function);
 		function->fn_extra = call;
 	}
-	return (HybridCall *) function->fn_extra;
+	return (HybridCallSite *) function->fn_extra;
 }

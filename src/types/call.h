@@ -13,16 +13,16 @@
 #include "types/next_row.h"
 #include "types/recurring.h"
 
-typedef struct HybridCall
+typedef struct HybridCallSite
 {
-	HybridNextRow row;
-	HybridRecurring recurring;
-} HybridCall;
+	HybridPrefetch row;
+	HybridRecurringArgument recurring;
+} HybridCallSite;
 
 /*
- * hybrid_call_of: return the state of this call site, or NULL if the function was called without an
+ * hybrid_call_site: return the state of this call site, or NULL if the function was called without an
  * FmgrInfo.
  */
-extern HybridCall *hybrid_call_of(FunctionCallInfo fcinfo);
+extern HybridCallSite *hybrid_call_site(FunctionCallInfo fcinfo);
 
 #endif

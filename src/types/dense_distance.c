@@ -6,7 +6,7 @@
  * results with the same bits (core/distance.h).
  *
  * A query usually computes many pairs in sequence, each of a row and one value that stays the same.
- * A HybridCall keeps state to save time: where the next row is expected, the norm of the value that
+ * A HybridCallSite keeps state to save time: where the next row is expected, the norm of the value that
  * stays the same and, if it is a halfvec, its elements as floats.
  */
 #include "postgres.h"
@@ -34,12 +34,12 @@ typedef enum Measure
 } Measure;
 
 static Datum measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measure);
-static HybridRecurring *
-recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value);
-static double measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype,
-                           const void *b, int dims);
-static double
-cosine_distance(HybridRecurring *known, const float *a, HyDtype dtype, const void *b, int dims);
+static HybridRecurringArgument *
+recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value);
+static double measure_pair(HybridRecurringArgument *known, Measure measure, const float *a,
+                           HyDtype dtype, const void *b, int dims);
+static double cosine_distance(HybridRecurringArgument *known, const float *a, HyDtype dtype,
+                              const void *b, int dims);
 static double spherical_distance(double inner_product);
 
 PG_FUNCTION_INFO_V1(hybrid_vector_l2_distance);
@@ -79,10 +79,10 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	HybridDense *value[2] = {PG_GETARG_HYBRID_DENSE(0), PG_GETARG_HYBRID_DENSE(1)};
 	Size size = VARSIZE(value[0]);
 	Size early = size / 4;
-	HybridCall *call = size >= LEAST_TO_FETCH ? hybrid_call_of(fcinfo) : NULL;
+	HybridCallSite *call = size >= LEAST_TO_FETCH ? hybrid_call_site(fcinfo) : NULL;
 	const HybridDense *a;
 	const HybridDense *b;
-	HybridRecurring *known = NULL;
+	HybridRecurringArgument *known = NULL;
 	double distance;
 	int first = -1;
 
@@ -90,8 +90,8 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	/* a distance does not depend on the order of its arguments */
 	if (call != NULL)
 	{
-		hybrid_expect_rows(&call->row, fcinfo, value[0], value[1]);
-		hybrid_fetch_rows(&call->row, 0, early);
+		hybrid_prefetch_predict(&call->row, fcinfo, value[0], value[1]);
+		hybrid_prefetch(&call->row, 0, early);
 		first = hybrid_recurring_argument(&call->recurring, value[0], value[1]);
 	}
 	a = value[Max(first, 0)];
@@ -112,7 +112,7 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
 	}
 
 	if (call != NULL)
-		hybrid_fetch_rows(&call->row, early, size);
+		hybrid_prefetch(&call->row, early, size);
 	PG_FREE_IF_COPY(value[0], 0);
 	PG_FREE_IF_COPY(value[1], 1);
 	PG_RETURN_FLOAT8(distance);
@@ -124,8 +124,8 @@ measure_args(FunctionCallInfo fcinfo, const HybridDenseType *type, Measure measu
  * is looked up only if it is a constant. Converting halves to floats takes longer than comparing
  * them.
  */
-static HybridRecurring *
-recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDense *value)
+static HybridRecurringArgument *
+recall(HybridRecurringArgument *recurring, const HybridDenseType *type, const HybridDense *value)
 {
 	if (type->dtype == HY_F32)
 		return recurring->constant >= 0 ? recurring : NULL;
@@ -136,8 +136,8 @@ recall(HybridRecurring *recurring, const HybridDenseType *type, const HybridDens
 
 /* measure_pair: known belongs to a, or is NULL. */
 static double
-measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dtype, const void *b,
-             int dims)
+measure_pair(HybridRecurringArgument *known, Measure measure, const float *a, HyDtype dtype,
+             const void *b, int dims)
 {
 	switch (measure)
 	{
@@ -160,7 +160,8 @@ measure_pair(HybridRecurring *known, Measure measure, const float *a, HyDtype dt
 }
 
 static double
-cosine_distance(HybridRecurring *known, const float *a, HyDtype dtype, const void *b, int dims)
+cosine_distance(HybridRecurringArgument *known, const float *a, HyDtype dtype, const void *b,
+                int dims)
 {
 	if (known == NULL)
 		return hy_distance_to(HY_METRIC_COSINE, a, dtype, b, dims);

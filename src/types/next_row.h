@@ -2,8 +2,8 @@
  * next_row.h
  *		Prefetches the next row while a function works on the current one.
  *
- * A function of two values that is called row after row keeps a HybridNextRow for as long as the
- * query runs, and passes the values of each call to hybrid_expect_rows.
+ * A function of two values that is called row after row keeps a HybridPrefetch for as long as the
+ * query runs, and passes the values of each call to hybrid_prefetch_predict.
  */
 #ifndef HYBRID_NEXT_ROW_H
 #define HYBRID_NEXT_ROW_H
@@ -15,19 +15,19 @@
 /* bytes before the value in its row, which are read first */
 #define HYBRID_ROW_HEAD HY_CACHE_LINE
 
-/* HybridNextRow: the predictions for both arguments. All zero before the first call. */
-typedef struct HybridNextRow
+/* HybridPrefetch: the predictions for both arguments. All zero before the first call. */
+typedef struct HybridPrefetch
 {
 	HyLookAhead ahead[2]; /* one for each argument */
 	uintptr_t next[2];    /* address where its next value is expected, or 0 */
-} HybridNextRow;
+} HybridPrefetch;
 
 /*
- * hybrid_expect_rows: record the arguments a and b of this call, after detoasting, and predict the
+ * hybrid_prefetch_predict: record the arguments a and b of this call, after detoasting, and predict the
  * next ones.
  */
 static inline void
-hybrid_expect_rows(HybridNextRow *row, FunctionCallInfo fcinfo, const void *a, const void *b)
+hybrid_prefetch_predict(HybridPrefetch *row, FunctionCallInfo fcinfo, const void *a, const void *b)
 {
 	/* the address of a detoasted copy predicts nothing */
 	row->next[0] = a == PG_GETARG_POINTER(0) ? hy_look_ahead(&row->ahead[0], a) : 0;
@@ -35,11 +35,11 @@ hybrid_expect_rows(HybridNextRow *row, FunctionCallInfo fcinfo, const void *a, c
 }
 
 /*
- * hybrid_fetch_rows: prefetch bytes from .. to - 1 of the expected values. If from is 0, prefetch
+ * hybrid_prefetch: prefetch bytes from .. to - 1 of the expected values. If from is 0, prefetch
  * the bytes before each value, too.
  */
 static inline void
-hybrid_fetch_rows(const HybridNextRow *row, Size from, Size to)
+hybrid_prefetch(const HybridPrefetch *row, Size from, Size to)
 {
 	int i;
 

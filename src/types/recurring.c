@@ -8,10 +8,10 @@
 #include "types/recurring.h"
 
 static int constant_argument(const FmgrInfo *function);
-static void make_room(HybridRecurring *recurring, Size size, int length);
+static void make_room(HybridRecurringArgument *recurring, Size size, int length);
 
 void
-hybrid_recurring_init(HybridRecurring *recurring, const FmgrInfo *function)
+hybrid_recurring_init(HybridRecurringArgument *recurring, const FmgrInfo *function)
 {
 	memset(recurring, 0, sizeof(*recurring));
 	recurring->context = function->fn_mcxt;
@@ -19,7 +19,7 @@ hybrid_recurring_init(HybridRecurring *recurring, const FmgrInfo *function)
 }
 
 int
-hybrid_recurring_argument(HybridRecurring *recurring, const void *a, const void *b)
+hybrid_recurring_argument(HybridRecurringArgument *recurring, const void *a, const void *b)
 {
 	int which = recurring->constant;
 
@@ -33,7 +33,7 @@ hybrid_recurring_argument(HybridRecurring *recurring, const void *a, const void 
 }
 
 bool
-hybrid_recurring_known(HybridRecurring *recurring, const void *value, int length)
+hybrid_recurring_known(HybridRecurringArgument *recurring, const void *value, int length)
 {
 	Size size = VARSIZE(value);
 
@@ -75,7 +75,7 @@ constant_argument(const FmgrInfo *function)
  * leaves nothing that looks known.
  */
 static void
-make_room(HybridRecurring *recurring, Size size, int length)
+make_room(HybridRecurringArgument *recurring, Size size, int length)
 {
 	if (length > recurring->length)
 	{

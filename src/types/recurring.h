@@ -16,8 +16,8 @@
 
 #include "fmgr.h"
 
-/* HybridRecurring: the state of one call site. Lives as long as the call site's FmgrInfo. */
-typedef struct HybridRecurring
+/* HybridRecurringArgument: the state of one call site. Lives as long as the call site's FmgrInfo. */
+typedef struct HybridRecurringArgument
 {
 	MemoryContext context;
 	int constant;         /* number of the argument that is a constant, or -1 */
@@ -28,22 +28,24 @@ typedef struct HybridRecurring
 	int length;  /* number of elements allocated for floats */
 	bool normed; /* whether norm_sq is valid */
 	float norm_sq;
-} HybridRecurring;
+} HybridRecurringArgument;
 
 /* hybrid_recurring_init: initialize the state at the first call of a function. */
-extern void hybrid_recurring_init(HybridRecurring *recurring, const FmgrInfo *function);
+extern void hybrid_recurring_init(HybridRecurringArgument *recurring, const FmgrInfo *function);
 
 /*
  * hybrid_recurring_argument: return which of this call's detoasted arguments may be the recurring
  * one; -1 if neither.
  */
-extern int hybrid_recurring_argument(HybridRecurring *recurring, const void *a, const void *b);
+extern int
+hybrid_recurring_argument(HybridRecurringArgument *recurring, const void *a, const void *b);
 
 /*
  * hybrid_recurring_known: return whether floats and norm_sq belong to this value. If not, the value
  * is copied and becomes the known one. The caller then fills floats, which has room for length
  * elements, and normed is false.
  */
-extern bool hybrid_recurring_known(HybridRecurring *recurring, const void *value, int length);
+extern bool
+hybrid_recurring_known(HybridRecurringArgument *recurring, const void *value, int length);
 
 #endif

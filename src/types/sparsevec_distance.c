@@ -25,9 +25,9 @@ typedef enum Measure
 
 static double measure_args(FunctionCallInfo fcinfo, Measure measure);
 static double
-measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
-static void recall(HybridRecurring *recurring, HybridSparsevec *value);
-static double measure_known(HybridRecurring *known, Measure measure, const HySparse *b);
+measure_with(HybridCallSite *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b);
+static void recall(HybridRecurringArgument *recurring, HybridSparsevec *value);
+static double measure_known(HybridRecurringArgument *known, Measure measure, const HySparse *b);
 static double measure_pair(Measure measure, const HySparse *a, const HySparse *b);
 
 PG_FUNCTION_INFO_V1(hybrid_sparsevec_l2_distance);
@@ -83,18 +83,18 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 	HybridSparsevec *a = PG_GETARG_HYBRID_SPARSEVEC(0);
 	HybridSparsevec *b = PG_GETARG_HYBRID_SPARSEVEC(1);
 	Size size = Max(VARSIZE(a), VARSIZE(b));
-	HybridCall *call = hybrid_call_of(fcinfo);
+	HybridCallSite *call = hybrid_call_site(fcinfo);
 	double result;
 
 	hybrid_sparsevec_check_dims(a, b);
 	if (call != NULL)
 	{
-		hybrid_expect_rows(&call->row, fcinfo, a, b);
-		hybrid_fetch_rows(&call->row, 0, Min(size, EARLY));
+		hybrid_prefetch_predict(&call->row, fcinfo, a, b);
+		hybrid_prefetch(&call->row, 0, Min(size, EARLY));
 	}
 	result = measure_with(call, measure, a, b);
 	if (call != NULL && size > EARLY)
-		hybrid_fetch_rows(&call->row, EARLY, size);
+		hybrid_prefetch(&call->row, EARLY, size);
 	PG_FREE_IF_COPY(a, 0);
 	PG_FREE_IF_COPY(b, 1);
 	return result;
@@ -102,7 +102,7 @@ measure_args(FunctionCallInfo fcinfo, Measure measure)
 
 /* measure_with: a distance does not depend on the order of its arguments. */
 static double
-measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
+measure_with(HybridCallSite *call, Measure measure, HybridSparsevec *a, HybridSparsevec *b)
 {
 	HySparse view[2] = {hybrid_sparsevec_view(a), hybrid_sparsevec_view(b)};
 	int known = call == NULL ? -1 : hybrid_recurring_argument(&call->recurring, a, b);
@@ -114,7 +114,7 @@ measure_with(HybridCall *call, Measure measure, HybridSparsevec *a, HybridSparse
 }
 
 static void
-recall(HybridRecurring *recurring, HybridSparsevec *value)
+recall(HybridRecurringArgument *recurring, HybridSparsevec *value)
 {
 	HySparse view = hybrid_sparsevec_view(value);
 
@@ -124,7 +124,7 @@ recall(HybridRecurring *recurring, HybridSparsevec *value)
 
 /* measure_known: compute the distance between the known value and b, both as dense vectors. */
 static double
-measure_known(HybridRecurring *known, Measure measure, const HySparse *b)
+measure_known(HybridRecurringArgument *known, Measure measure, const HySparse *b)
 {
 	float right[HY_SPARSE_DENSE_DIMS];
 

@@ -1,7 +1,7 @@
 /*
  * assign_filter_test.c
- *		The kernels that filter 'assign', run by fibers, against the CPU's assignment: the same
- *		centroids, whatever the unit cuts off.
+ *		The kernels that filter 'assign', run on fibers, compared with the CPU's assignment: the
+ *		same centroids, whatever the unit truncates.
  */
 #include "forms.h"
 
@@ -24,7 +24,7 @@ typedef struct Case
 	bool unbounded; /* the bound is dropped: a test that nothing is found by luck */
 } Case;
 
-/* Outcome: what came of a case. */
+/* Outcome: the result of a case. */
 typedef struct Outcome
 {
 	int64_t wrong; /* rows that went elsewhere */
@@ -62,7 +62,7 @@ form_vectors(const Case *c, float *rows, float *centroids)
 	}
 }
 
-/* begin: memory as the plan has it, and rounded centroids in it. */
+/* begin: lay out memory as planned and round the centroids into it. */
 static HyCudaAssignFiltered
 begin(const Case *c, const HyCudaAssignPlan *plan, char *memory, const HyCudaAssign *assign,
       cudaStream_t stream)
@@ -102,7 +102,7 @@ begin(const Case *c, const HyCudaAssignPlan *plan, char *memory, const HyCudaAss
 	return args;
 }
 
-/* check_least: no lower bound is above the greatest of the values themselves. */
+/* check_least: check that no lower bound exceeds the greatest actual value. */
 static void
 check_least(const Case *c, const float *rows, const float *centroids,
             const HyCudaAssignFiltered *args, cudaStream_t stream)
@@ -144,7 +144,7 @@ check_least(const Case *c, const float *rows, const float *centroids,
 	free(middle);
 }
 
-/* on_device: the kernels' answer. */
+/* on_device: compute the kernels' answer. */
 static void
 on_device(const Case *c, const float *rows, const float *centroids, int32_t *nearest,
           Outcome *outcome)
@@ -247,7 +247,7 @@ assign(const Case *c)
 	return outcome;
 }
 
-/* finds_all: the CPU's answer. */
+/* finds_all: check that the answer is the CPU's. */
 static Outcome
 finds_all(const Case *c)
 {
@@ -262,7 +262,7 @@ finds_all(const Case *c)
 
 static const Case plain = {.dims = 40, .rows = 100, .centroids = 200};
 
-/* rows and centroids around tiles, dims around steps, lanes and segments */
+/* rows and centroids around the sizes of tiles; dims around those of steps, lanes and segments */
 static void
 boundaries(void)
 {
@@ -295,7 +295,7 @@ boundaries(void)
 	}
 }
 
-/* every kind and form, with a unit that is exact and one that is not; rows that are centroids */
+/* every kind and form, with an exact unit and an inexact one; rows that equal centroids */
 static void
 extremes(void)
 {
@@ -325,7 +325,7 @@ extremes(void)
 	}
 }
 
-/* equal squares go to the lower centroid, in whatever tile or part it is */
+/* equal squares go to the lower centroid, whichever tile or part it is in */
 static void
 ties_go_by_centroid(void)
 {
@@ -340,7 +340,7 @@ ties_go_by_centroid(void)
 	}
 }
 
-/* what is open is not more than a list holds, or the rows meet all centroids */
+/* a row meets all centroids if more are open than a list can hold */
 static void
 lists_overflow(void)
 {
@@ -367,7 +367,7 @@ lists_overflow(void)
 	CHECK(outcome.rest > 20 && outcome.rest < 150);
 }
 
-/* bounded rows, and no centroid with a bound: all of them are open, and no more than there are */
+/* bounded rows without any bounded centroid: all centroids are open */
 static void
 no_centroid_has_a_bound(void)
 {
@@ -419,7 +419,7 @@ random_shapes(void)
 	}
 }
 
-/* without the bound rows go elsewhere: what finds the nearest above is not luck */
+/* without the bound rows get wrong centroids, so the tests above do not pass by luck */
 static void
 without_the_bound_rows_go_elsewhere(void)
 {
@@ -438,7 +438,7 @@ without_the_bound_rows_go_elsewhere(void)
 	(void) finds_all(&c);
 }
 
-/* where vectors differ, little is left open, near the origin and far from it */
+/* few centroids are open if vectors differ, near the origin and far from it */
 static void
 little_is_open(void)
 {

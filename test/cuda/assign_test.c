@@ -1,6 +1,7 @@
 /*
  * assign_test.c
- *		The kernels of 'assign', run by fibers, against the CPU's assignment: the same centroids.
+ *		The kernels of 'assign', run on fibers, compared with the CPU's assignment: the same
+ *		centroids.
  */
 #include "kinds.h"
 
@@ -24,7 +25,7 @@ typedef struct Case
 static int64_t compared;
 static int64_t tied;
 
-/* groups_of: random ones, some empty, of so many centroids. */
+/* groups_of: divide the centroids into random groups, some of them empty. */
 static int32_t *
 groups_of(const Case *c)
 {
@@ -46,7 +47,7 @@ matrix(float *data, int32_t rows, int32_t dims)
 		.dims = dims, .rows = rows, .stride = (size_t) dims * sizeof(float), .data = data};
 }
 
-/* make_groups: what assign.c gives the kernels to sort rows by group. */
+/* make_groups: set up the arrays that assign.c passes to the kernels to sort rows by group. */
 static HyCudaAssignGroups
 make_groups(const Case *c, const float *centers, const int32_t *begin, cudaStream_t stream)
 {
@@ -84,7 +85,7 @@ free_groups(HyCudaAssignGroups *groups)
 	cudaFree(groups->lists);
 }
 
-/* on_device: the kernels' answer. */
+/* on_device: compute the kernels' answer. */
 static void
 on_device(const Case *c, const float *rows, const float *centroids, const float *centers,
           const int32_t *begin, int32_t *nearest)
@@ -189,7 +190,7 @@ run_case(const Case *c)
 static const Case plain = {
 	.dims = 9, .rows = 40, .centroids = 30, .pieces = 1, .multiprocessors = 1, .lists = 8};
 
-/* rows around tiles, centroids around warps, turns and shares */
+/* rows around the sizes of tiles; centroids around those of warps, turns and shares */
 static void
 every_boundary_of_rows_and_centroids(void)
 {
@@ -231,7 +232,7 @@ every_boundary_of_dims(void)
 	}
 }
 
-/* equal distances go to the lower centroid, in whatever block, share or piece it is */
+/* equal distances go to the lower centroid, whichever block, share or piece it is in */
 static void
 ties_go_by_centroid(void)
 {
@@ -261,7 +262,7 @@ ties_go_by_centroid(void)
 	CHECK(tied > 200);
 }
 
-/* infinite sums, subnormal ones, sums whose order shows, rows that are centroids */
+/* infinite and subnormal sums, sums that depend on the order, rows that equal centroids */
 static void
 extremes(void)
 {
@@ -316,7 +317,7 @@ random_shapes(void)
 	}
 }
 
-/* more groups than threads of a block; groups of which most are empty */
+/* more groups than threads in a block; mostly empty groups */
 static void
 many_groups(void)
 {

@@ -1,7 +1,7 @@
 /*
  * errors_test.c
- *		What the dispatcher is told for each of CUDA's numbers, written down a second time by number,
- *		as the documentation of the runtime lists them.
+ *		The status for each of CUDA's error numbers, written down a second time by number, as the
+ *		documentation of the runtime lists them.
  */
 #include "unit.h"
 

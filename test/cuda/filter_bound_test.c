@@ -1,11 +1,11 @@
 /*
  * filter_bound_test.c
- *		The bound of the kernels that filter, run by fibers: it holds whatever rounding takes and the
- *		unit cuts off, and it is not larger than that takes.
+ *		The bound of the kernels that filter, run on fibers: it holds whatever rounding removes
+ *		and the unit truncates, and it is not larger than that requires.
  */
 #include "filter_rig.h"
 
-/* true_threshold: t by the distance of a pair, in the words of filter_launch.h. */
+/* true_threshold: return t for the distance of a pair, in the terms of filter_launch.h. */
 static double
 true_threshold(HyMetric metric, const HyCudaAim *aim, double distance)
 {
@@ -17,8 +17,8 @@ true_threshold(HyMetric metric, const HyCudaAim *aim, double distance)
 }
 
 /*
- * check_bound: every row reaches the threshold of its own distance; returns the largest part of the
- * bound that was needed for that.
+ * check_bound: check that every row reaches the threshold of its own distance.  Returns the largest
+ * part of the bound that was needed for that.
  */
 static double
 check_bound(const Case *c)
@@ -90,7 +90,7 @@ check_bound(const Case *c)
 	return needed;
 }
 
-/* every form, metric and element type, with a unit that is exact and one that is not */
+/* every form, metric and element type, with an exact unit and an inexact one */
 static void
 the_bound_holds(void)
 {
@@ -147,7 +147,7 @@ the_bound_holds_for_every_magnitude(void)
 	}
 }
 
-/* nothing is given away: rounding alone, and the unit alone, need what the bound allows for them */
+/* the bound is tight: rounding alone, and the unit alone, need what the bound allows for them */
 static void
 the_bound_is_needed(void)
 {

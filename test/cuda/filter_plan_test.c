@@ -1,6 +1,6 @@
 /*
  * filter_plan_test.c
- *		Groups and pieces of the filter cover a task once, and fit their memory.
+ *		Groups and pieces of the filter cover a task exactly once and fit into their memory.
  */
 #include "unit.h"
 
@@ -14,7 +14,7 @@ least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* check_parts: they lie behind one another, each as large as what is put there. */
+/* check_parts: check that the parts follow each other and that each is as large as its content. */
 static void
 check_parts(const HyCudaFilterPlan *plan)
 {
@@ -141,7 +141,7 @@ pieces_cover_a_task_once(void)
 	CHECK(planned > 1000);
 }
 
-/* what the sizes were chosen for: one group, few pieces */
+/* the shape for which the sizes were chosen: one group, few pieces */
 static void
 many_queries_are_one_group(void)
 {
@@ -172,7 +172,7 @@ many_queries_are_one_group(void)
 	CHECK(plan.group <= 2048);
 }
 
-/* suits: for cosine. */
+/* suits: return hy_cuda_filter_suits for cosine. */
 static bool
 suits(const HyCudaWork *work, int32_t k, uint64_t least_work)
 {

@@ -1,6 +1,7 @@
 /*
  * filter_round_test.c
- *		What rounding takes away is what the kernel says of it: of rows and queries of every magnitude.
+ *		The rounding error that the kernel reports is the actual one, for rows and queries of
+ *		every magnitude.
  */
 #include "kinds.h"
 
@@ -64,7 +65,7 @@ form_vector(Form form, Kind kind, float *x, int32_t dims)
 	}
 }
 
-/* element: of a rounded row. */
+/* element: return the value of a rounded element. */
 static double
 element(uint16_t bits)
 {
@@ -75,7 +76,10 @@ element(uint16_t bits)
 	return (double) value;
 }
 
-/* check_vector: the length of what is missing in rounded; *whole: of x. */
+/*
+ * check_vector: check the rounded elements.  Returns the length of the rounding error; *whole is
+ * the length of x.
+ */
 static double
 check_vector(const float *x, int32_t dims, const uint16_t *rounded, int32_t padded, double *whole)
 {
@@ -103,7 +107,7 @@ check_vector(const float *x, int32_t dims, const uint16_t *rounded, int32_t padd
 	return sqrt(rest);
 }
 
-/* check_form: the same vectors as queries, and as rows. */
+/* check_form: check the same vectors as queries and as rows. */
 static void
 check_form(Form form, Kind kind, int32_t dims)
 {

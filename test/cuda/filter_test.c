@@ -1,12 +1,15 @@
 /*
  * filter_test.c
- *		The kernels that filter, run by fibers: what they find is what the CPU's search finds.
+ *		The kernels that filter, run on fibers: they find what the CPU's search finds.
  */
 #include "filter_rig.h"
 
 #include "core/topk.h"
 
-/* search: queries that overflowed, and entries that are not the CPU's. */
+/*
+ * search: run a search.  Returns the number of queries that overflowed; *wrong is the number of
+ * entries that differ from the CPU's.
+ */
 static int32_t
 search(const Case *c, int64_t *wrong)
 {
@@ -97,7 +100,7 @@ search(const Case *c, int64_t *wrong)
 	return rig.overflow;
 }
 
-/* finds_all: the CPU's answer; returns how many lists overflowed. */
+/* finds_all: check that the answer is the CPU's.  Returns the number of lists that overflowed. */
 static int32_t
 finds_all(const Case *c)
 {
@@ -112,7 +115,7 @@ finds_all(const Case *c)
 	return overflow;
 }
 
-/* finds_all_by_each: by each metric that is filtered. */
+/* finds_all_by_each: do that for each metric that is filtered. */
 static int32_t
 finds_all_by_each(Case c)
 {
@@ -145,7 +148,7 @@ finds_what_the_cpu_finds(void)
 	}
 }
 
-/* queries and rows around a tile, dims around steps and segments */
+/* queries and rows around the size of a tile; dims around those of steps and segments */
 static void
 boundaries(void)
 {
@@ -173,7 +176,7 @@ boundaries(void)
 	}
 }
 
-/* lists that are far too short: all rows of the piece are looked at */
+/* lists that are far too short: all rows of the piece are compared */
 static void
 lists_overflow(void)
 {
@@ -193,7 +196,10 @@ lists_overflow(void)
 	CHECK(overflow > 2);
 }
 
-/* equal distances, vectors without an angle, lengths of every order, what fp32 cannot bound */
+/*
+ * equal distances, vectors without an angle, lengths of every magnitude, values that fp32 cannot
+ * bound
+ */
 static void
 extremes(void)
 {
@@ -241,7 +247,7 @@ limits_leave_rows_out(void)
 	}
 }
 
-/* without the bound rows are missed: what finds them above is not luck */
+/* without the bound rows are missed, so the tests above do not pass by luck */
 static void
 without_the_bound_rows_are_missed(void)
 {
@@ -265,7 +271,7 @@ without_the_bound_rows_are_missed(void)
 	(void) finds_all_by_each(c);
 }
 
-/* the rows of a thread differ in length: none may be missed for the sake of the others */
+/* the rows of a thread differ in length; none may be missed because of the others */
 static void
 lengths_are_uneven(void)
 {
@@ -281,7 +287,7 @@ lengths_are_uneven(void)
 	(void) finds_all_by_each(c);
 }
 
-/* most of what is proposed is near: neither the list nor the canonical kernels have much to do */
+/* most proposed rows are near, so lists are short and the canonical kernels have little to do */
 static void
 few_are_proposed(void)
 {

@@ -1,12 +1,13 @@
 /*
  * gpucheck.c
- *		hybrid_cuda.so on a real device, through its vtable, against the CPU: the same bits.
+ *		hybrid_cuda.so on a real device, through its vtable, compared with the CPU: the same
+ *		bits.
  *
- *		gpucheck DIRECTORY [DEVICE [small]]
+ *	gpucheck DIRECTORY [DEVICE [small]]
  *
- * 'small' is what is run under a sanitizer, which takes a hundred times as long.
+ * 'small' is for a run under a sanitizer, which takes a hundred times as long.
  *
- * Exit status 0: all tests passed; 1: some did not; 2: there is no GPU here.
+ * Exit status 0: all tests passed; 1: some failed; 2: there is no GPU here.
  */
 #include "gpucheck.h"
 
@@ -56,7 +57,7 @@ draw(Kind kind)
 	return ldexpf(value, (int) unit_random_below(&randomness, 200) - 100);
 }
 
-/* check_topk: the k nearest of the matrices that a distance task was made of. */
+/* check_topk: check the k nearest for the matrices of a distance task. */
 static void
 check_topk(const Shape *s, const HyDistanceTask *d, const void *targets, int32_t k)
 {
@@ -238,7 +239,7 @@ random_shapes(void)
 		           1 + (int64_t) unit_random_below(&randomness, 400), PLAIN);
 }
 
-/* one and several segments, queries and rows that fill no block */
+/* one segment and several; queries and rows that fill no block */
 static void
 small_shapes(void)
 {
@@ -261,7 +262,7 @@ extremes(void)
 		every_kind(dims[i], 3, 200, EXTREME);
 }
 
-/* equal distances go by row, whichever block, tile or piece that is in */
+/* equal distances are ordered by row, whichever block, tile or piece the row is in */
 static void
 ties(void)
 {
@@ -270,7 +271,10 @@ ties(void)
 	every_kind(6, 1, 300000, FEW);
 }
 
-/* rows up to a buffer's end, a tile's, a block's share; queries with a list each and with many */
+/*
+ * rows up to the end of a buffer, of a tile and of a block's share; queries with one list each and
+ * with many
+ */
 static void
 boundaries_of_rows(void)
 {
@@ -284,7 +288,7 @@ boundaries_of_rows(void)
 	}
 }
 
-/* more than one piece up, down, and of queries */
+/* several pieces up, several down, and several groups of queries */
 static void
 large_tasks(void)
 {
@@ -324,7 +328,7 @@ a_cancel_is_honoured(void)
 	every_kind(100, 2, 100, PLAIN);
 }
 
-/* the device's memory is given back: what fits once fits again */
+/* the device's memory is returned: an allocation that fits once fits again */
 static void
 memory_comes_back(void)
 {
@@ -392,7 +396,10 @@ a_fork_is_refused(void)
 	every_kind(65, 2, 50, PLAIN);
 }
 
-/* setting: of the plug-in: under a sanitizer only kernels that are launched are worth loading. */
+/*
+ * setting: return a setting of the plug-in.  Under a sanitizer only kernels that are launched are
+ * worth loading.
+ */
 static const char *
 setting(void *arg, const char *name)
 {

@@ -1,18 +1,18 @@
 /*
  * gpucheck_filter.c
- *		The filters on a real device, of many queries and of many centroids: how exact its matrix unit
- *		is, and the same bits as the CPU.
+ *		The filters on a real device, for many queries and for many centroids: how exact its
+ *		matrix unit is, and the same bits as the CPU.
  *
- *		gpucheck_filter DIRECTORY [DEVICE [small]]
+ *	gpucheck_filter DIRECTORY [DEVICE [small]]
  *
- * What the unit may err by is nowhere documented, and the filter's answers rest on it
- * (cuda/filter_launch.h): so products of every magnitude and sign try to make it err by more.  The
- * kernels are called directly for that, where there is bfloat16; then hybrid_cuda.so is asked through its
- * vtable.
+ * The error of the unit is not documented, and the filter's answers depend on it
+ * (cuda/filter_launch.h).  So products of every magnitude and sign try to exceed the allowed error.
+ * For that the kernels are called directly, if the device has bfloat16.  Then hybrid_cuda.so is
+ * tested through its vtable.
  *
- * 'small' is what is run under a sanitizer.
+ * 'small' is for a run under a sanitizer.
  *
- * Exit status 0: all tests passed; 1: some did not; 2: there is no GPU here.
+ * Exit status 0: all tests passed; 1: some failed; 2: there is no GPU here.
  */
 #include "unit.h"
 
@@ -24,7 +24,7 @@
 #include "cuda/filter_launch.h"
 #include "dispatch/plugin.h"
 
-/* What the unit errs by according to what is known of it, as part of what is allowed. */
+/* The known error of the unit, relative to the allowed one. */
 #define KNOWN 0.5
 
 static const HyBackend *cuda;
@@ -37,7 +37,7 @@ static double widened[UINT16_MAX + 1];
 static int64_t products;
 static int64_t found;
 
-/* How the elements of q and x are drawn: so that the unit has something to cut off. */
+/* How the elements of q and x are drawn, such that the unit has bits to truncate. */
 typedef enum Form
 {
 	EVEN,      /* uniform in -1 .. 1 */
@@ -69,7 +69,7 @@ device_room(size_t bytes)
 	return pointer;
 }
 
-/* a number that both have, of a magnitude around 2^exponent */
+/* coarse: return a number that has few bits and a magnitude around 2^exponent. */
 static float
 coarse(int exponent)
 {
@@ -130,7 +130,7 @@ draw(Form form, float *q, float *x, int32_t dims)
 	}
 }
 
-/* upload, download: all of it, at once. */
+/* upload, download: copy everything at once. */
 static void *
 upload(const void *data, size_t bytes, cudaStream_t stream)
 {
@@ -148,7 +148,7 @@ download(void *data, const void *from, size_t bytes, cudaStream_t stream)
 	check_cuda(cudaStreamSynchronize(stream), "running a kernel");
 }
 
-/* widen: what each 16 bits stand for. */
+/* widen: compute the value of every 16-bit pattern. */
 static void
 widen(void)
 {
@@ -164,7 +164,7 @@ widen(void)
 	}
 }
 
-/* widen_tile: a tile's vectors, and their lengths. */
+/* widen_tile: compute the values and the lengths of a tile's vectors. */
 static void
 widen_tile(const uint16_t *rounded, int32_t padded, double *wide, double *length)
 {
@@ -186,7 +186,10 @@ widen_tile(const uint16_t *rounded, int32_t padded, double *wide, double *length
 	}
 }
 
-/* unit_errs: a tile of queries by a tile of rows; the largest error as a part of what is allowed. */
+/*
+ * unit_errs: multiply a tile of queries by a tile of rows.  Returns the largest error relative to
+ * the allowed one.
+ */
 static double
 unit_errs(Form form, int32_t dims)
 {
@@ -293,7 +296,7 @@ unit_errs(Form form, int32_t dims)
 	return most;
 }
 
-/* dims from one instruction to long sums; the worst of each form is printed */
+/* dims from one instruction to long sums; the worst error of each form is printed */
 static void
 the_unit_keeps_its_bound(void)
 {
@@ -346,7 +349,7 @@ say_failure(HyDevice *of, const char *doing, HyStatus status)
 	          (int) failure.native_code, failure.text);
 }
 
-/* run: to the end; filtered: whether it took memory. */
+/* run: run a task to its end. filtered: whether it took memory. */
 static HyStatus
 run(const HyTask *task, bool *filtered)
 {
@@ -367,7 +370,7 @@ run(const HyTask *task, bool *filtered)
 	return status;
 }
 
-/* nearest: one search, beside the CPU's. */
+/* nearest: compare one search with the CPU's. */
 static void
 nearest(HyMetric metric, HyDtype dtype, int32_t dims, int64_t queries, int64_t rows, int32_t k,
         bool resident)
@@ -483,8 +486,9 @@ stop_requested(void *arg)
 }
 
 /*
- * a cancel ends a long task within 100 ms; under a sanitizer and on the fake device it may take longer; a
- * small task is over on a large device before any time has passed, so it is asked at once
+ * A cancel ends a long task within 100 ms; under a sanitizer and on the fake device it may take
+ * longer.  On a large device a small task ends before any time has passed, so it is canceled at
+ * once.
  */
 static void
 many_queries_are_cancelled(void)

@@ -1,11 +1,11 @@
 /*
  * hog.c
- *		Takes nearly all of a device's memory and keeps it until it is killed: the other process of
- *		test/device.sh.
+ *		Takes nearly all of a device's memory and keeps it until it is killed: the other process
+ *		of test/device.sh.
  *
- *			hog [DEVICE [probe|hold]]
+ *		hog [DEVICE [probe|hold]]
  *
- *		probe: only says whether there is a device; hold: has a context until it is killed, and no memory.
+ *	probe: only reports whether there is a device; hold: holds a context, and no memory, until it is killed.
  */
 #include <stdio.h>
 #include <stdlib.h>

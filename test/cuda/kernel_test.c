@@ -1,9 +1,10 @@
 /*
  * kernel_test.c
- *		The kernels' own source, run by fibers, against the CPU's scalar kernels: the same bits.
+ *		The kernels' own source, run on fibers, compared with the CPU's scalar kernels: the same
+ *		bits.
  *
- * Rows and results lie in allocations of exactly their size, so that reading or writing past an
- * end is seen too.
+ * Rows and results lie in allocations of exactly their size, so that accesses beyond an end are
+ * detected too.
  */
 #include "kinds.h"
 
@@ -121,7 +122,7 @@ run_shape(int32_t dims, int32_t queries, int64_t rows, int64_t gap, Kind kind)
 	}
 }
 
-/* around every boundary of the reduction: warp, step, flush, several flushes */
+/* dims around every boundary of the reduction: warp, step, flush, several flushes */
 static void
 every_boundary_of_dims(void)
 {
@@ -192,7 +193,7 @@ random_shapes(void)
 		          (Kind) unit_random_below(&randomness, KIND_COUNT));
 }
 
-/* every finite half is widened exactly: the distance to 0 in one dimension is its magnitude */
+/* every finite half is widened exactly: in one dimension its distance to 0 is its magnitude */
 static void
 every_half(void)
 {

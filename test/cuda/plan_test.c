@@ -1,6 +1,6 @@
 /*
  * plan_test.c
- *		Pieces cover a task once, fit the scratch, and follow the pace.
+ *		Pieces cover a task exactly once, fit into the scratch, and follow the pace.
  */
 #include "unit.h"
 
@@ -117,7 +117,10 @@ pieces_cover_a_task_once(void)
 	}
 }
 
-/* whatever the device's rate, kernels come to last between a fifth and all of the limit */
+/*
+ * whatever the rate of the device, kernels settle at a time between a fifth of the limit and the
+ * limit
+ */
 static void
 pace_finds_the_rate_of_a_device(void)
 {
@@ -140,7 +143,10 @@ pace_finds_the_rate_of_a_device(void)
 	}
 }
 
-/* a million resident rows: how many pieces the first task has on a fast device, and the next one */
+/*
+ * a million resident rows on a fast device: the number of pieces of the first task and of the next
+ * one
+ */
 static void
 one_query_becomes_one_piece(void)
 {

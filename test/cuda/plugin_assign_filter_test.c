@@ -1,13 +1,13 @@
 /*
  * plugin_assign_filter_test.c
- *		'assign' to many centroids through the vtable, on the fake device: it is filtered where it should
- *		be, and the answers are the CPU's whatever the filter does.
+ *		'assign' to many centroids through the vtable, on the fake device: it is filtered when it
+ *		should be, and the answers are the CPU's whatever the filter does.
  */
 #include "assigned.h"
 
 static UnitRandom randomness = {97};
 
-/* the least work that is filtered, as the device is told */
+/* the setting of the least work that is filtered */
 static const char *filter_least = "1";
 
 static const char *
@@ -26,7 +26,10 @@ job_make(AssignJob *job, int32_t dims, int64_t rows, int32_t centroids, VectorKi
 	assign_job(job, &randomness, sizes, kind);
 }
 
-/* filtered: runs it; only a filter takes more memory than centroids need. */
+/*
+ * filtered: run a job and return whether it was filtered.  Only a filter takes more memory than
+ * centroids need.
+ */
 static bool
 filtered(HyDevice *device, AssignJob *job)
 {
@@ -37,7 +40,7 @@ filtered(HyDevice *device, AssignJob *job)
 	return trial_counted(device, &trial) > bytes + bytes / 8 + 1024;
 }
 
-/* finds_all: on a device of its own; whether it was filtered. */
+/* finds_all: check a job on a new device.  Returns whether it was filtered. */
 static bool
 finds_all(uint64_t limit, AssignJob *job)
 {
@@ -49,7 +52,7 @@ finds_all(uint64_t limit, AssignJob *job)
 	return was_filtered;
 }
 
-/* every_kind: on the device as it is set. */
+/* every_kind: run every kind of job with the current settings of the device. */
 static void
 every_kind(void)
 {
@@ -91,7 +94,7 @@ pieces(void)
 	}
 }
 
-/* a pace so slow that a tile of rows meets centroids part by part, or that it does so at first */
+/* a pace so slow that a tile of rows meets the centroids in parts, always or only at first */
 static void
 parts_of_centroids(void)
 {
@@ -118,7 +121,7 @@ parts_of_centroids(void)
 	}
 }
 
-/* where there is no memory, or no unit, or too little to do, the canonical kernel answers */
+/* the canonical kernel answers if there is no memory, no unit, or too little work */
 static void
 others_go_the_canonical_way(void)
 {
@@ -160,7 +163,7 @@ others_go_the_canonical_way(void)
 	close_one(device);
 }
 
-/* groups say which centroids a row meets: that is not for the filter */
+/* groups determine which centroids a row meets, so they are not filtered */
 static void
 groups_are_not_filtered(void)
 {
@@ -181,7 +184,7 @@ groups_are_not_filtered(void)
 	close_one(device);
 }
 
-/* all is open: the first piece tells, and then the filter is left alone */
+/* all centroids are open: the first piece shows it, and then the filter is no longer used */
 static void
 useless_filters_are_given_up(void)
 {
@@ -204,7 +207,7 @@ useless_filters_are_given_up(void)
 	CHECK(kernels[1] < kernels[0] * 2 / 3);
 }
 
-/* other tasks before and after it, whose memory is the same */
+/* other tasks run before and after it in the same memory */
 static void
 tasks_take_turns(void)
 {
@@ -254,7 +257,7 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
-/* whichever call fails: a status, nothing left behind, and the next task is right */
+/* whichever call fails, there is a status, nothing is left behind, and the next task is right */
 static void
 each_call_may_fail(void)
 {

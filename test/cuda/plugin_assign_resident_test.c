@@ -1,13 +1,13 @@
 /*
  * plugin_assign_resident_test.c
- *		'assign' of rows that lie on the device already, through the vtable, on the fake device: the CPU's
- *		answers, and nothing goes up but centroids.
+ *		'assign' of resident rows through the vtable, on the fake device: the CPU's answers, and
+ *		only centroids go up.
  */
 #include "assigned.h"
 
 static UnitRandom randomness = {61};
 
-/* the least work that is filtered, as the device is told; NULL: what it takes by itself */
+/* the setting of the least work that is filtered; NULL: the default */
 static const char *filter_least;
 
 static const char *
@@ -17,7 +17,9 @@ setting(void *arg, const char *name)
 	return strcmp(name, "cuda_filter_least") == 0 ? filter_least : NULL;
 }
 
-/* resident: the job's rows go to a buffer, behind so many bytes, and nobody has them on the host. */
+/*
+ * resident: move the job's rows to a buffer, at an offset in bytes, and remove them from the host.
+ */
 static HyBuffer *
 resident(HyDevice *device, AssignJob *job, uint64_t offset)
 {
@@ -45,7 +47,7 @@ caps_and_estimates(void)
 	CHECK_INT(estimate.bytes_down, 1000 * 8);
 }
 
-/* finds_all: of a job on a device of its own, at an offset. */
+/* finds_all: check a job on a new device, with rows at an offset. */
 static void
 finds_all(AssignSizes sizes, VectorKind kind, uint64_t offset, uint64_t pace)
 {
@@ -74,7 +76,7 @@ finds_all(AssignSizes sizes, VectorKind kind, uint64_t offset, uint64_t pace)
 	close_one(device);
 }
 
-/* filtered and not, with groups and without, packed and apart, wherever they begin */
+/* filtered and not, with groups and without, packed and with gaps, at any offset */
 static void
 rows_where_they_lie(void)
 {
@@ -109,7 +111,10 @@ rows_where_they_lie(void)
 	filter_least = NULL;
 }
 
-/* kernels_of: of the job, on a device that takes all of it at once. */
+/*
+ * kernels_of: return the number of kernels of a job on a device whose pace allows everything at
+ * once.
+ */
 static int
 kernels_of(HyDevice *device, AssignJob *job)
 {
@@ -123,7 +128,7 @@ kernels_of(HyDevice *device, AssignJob *job)
 	return hy_fake_kernels() - kernels;
 }
 
-/* what bounds rows on their way up does not bound those that need none */
+/* the limit for rows on their way up does not apply to resident rows */
 static void
 pieces_go_by_the_pace(void)
 {
@@ -151,7 +156,7 @@ pieces_go_by_the_pace(void)
 	}
 }
 
-/* the filter's memory is for as many rows as there are, and its pieces for as many as there is memory for */
+/* the filter's memory fits the number of rows, and its pieces fit the memory */
 static void
 filtered_pieces(void)
 {
@@ -302,8 +307,8 @@ a_cancel_stops_between_pieces(void)
 }
 
 /*
- * whichever call of a task fails: a status, the rows are still there, and the next task is right; on a
- * late device one in ten does
+ * Whichever call of a task fails, there is a status, the rows are still there, and the next task is
+ * right.  On a late device one call in ten is tried.
  */
 static void
 each_call_may_fail(void)

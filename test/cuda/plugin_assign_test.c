@@ -16,7 +16,7 @@ job_make(AssignJob *job, int32_t dims, int64_t rows, int32_t centroids, int32_t 
 	assign_job(job, &randomness, sizes, VECTORS_FEW);
 }
 
-/* finds_all: the CPU's answer, and nothing is left of the task. */
+/* finds_all: check that the answer is the CPU's and that nothing is left of the task. */
 static void
 finds_all(HyDevice *device, AssignJob *job)
 {
@@ -53,7 +53,7 @@ caps_and_estimates(void)
 	CHECK(!cuda->caps(NULL, &shape).ok);
 }
 
-/* with and without groups; what the estimate says of bytes is what a task then reports */
+/* with and without groups; the bytes of the estimate are those that the task then reports */
 static void
 rows_anywhere(void)
 {
@@ -86,7 +86,7 @@ rows_anywhere(void)
 	close_one(device);
 }
 
-/* groups that are as many as a row meets, or none that has a centroid among those it meets */
+/* as many groups as a row meets; met groups without any centroid */
 static void
 groups_of_every_kind(void)
 {
@@ -152,7 +152,7 @@ many_pieces(void)
 	}
 }
 
-/* rows that meet more than the pace allows meet it part by part */
+/* rows that meet more centroids than the pace allows meet them in parts */
 static void
 parts_of_centroids(void)
 {
@@ -205,7 +205,7 @@ little_memory(void)
 	close_one(device);
 }
 
-/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+/* earlier contents of the memory, perhaps of another role's task, never appear in an answer */
 static void
 no_task_reads_what_another_left(void)
 {

@@ -1,7 +1,7 @@
 /*
  * plugin_distance_test.c
- *		'distance' through the vtable, on the fake device: answers, pieces, buffers, limits, cancel,
- *		failures.
+ *		'distance' through the vtable, on the fake device: answers, pieces, buffers, limits,
+ *		cancel, failures.
  */
 #include "distances.h"
 
@@ -47,7 +47,7 @@ caps_and_estimates(void)
 	CHECK(cuda->caps(NULL, &shape).ok);
 }
 
-/* what the estimate says of bytes is what a task then reports */
+/* the bytes of the estimate are those that the task then reports */
 static void
 distances_from_host_memory(void)
 {
@@ -124,7 +124,10 @@ many_pieces(void)
 	close_one(device);
 }
 
-/* norms that come with the rows, here larger than theirs, are those of the answer, as on the CPU */
+/*
+ * the answer uses the norms that come with the rows, here larger than the actual ones, as on the
+ * CPU
+ */
 static void
 given_norms_are_used(void)
 {
@@ -159,7 +162,10 @@ kernels_keep_to_the_pace(void)
 	distance_free(&job);
 }
 
-/* of several kinds, in pieces, over other bytes than zero; beside rows in the host's memory a copy more */
+/*
+ * several kinds, in pieces, in scratch filled with other bytes than zero; rows in host memory take
+ * one more copy
+ */
 static void
 one_query(void)
 {
@@ -324,7 +330,7 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
-/* whichever call fails, of a life from open to close: a status, and nothing left behind */
+/* whichever call between open and close fails, there is a status, and nothing is left behind */
 static void
 each_call_may_fail(void)
 {

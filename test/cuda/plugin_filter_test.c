@@ -1,13 +1,13 @@
 /*
  * plugin_filter_test.c
- *		'topk' for many queries through the vtable, on the fake device: it is filtered where it should
- *		be, and the answers are the CPU's whatever the filter does.
+ *		'topk' for many queries through the vtable, on the fake device: it is filtered when it
+ *		should be, and the answers are the CPU's whatever the filter does.
  */
 #include "nearest.h"
 
 static UnitRandom randomness = {31};
 
-/* the least work that is filtered, as the device is told */
+/* the setting of the least work that is filtered */
 static const char *filter_least = "1";
 
 static const char *
@@ -24,7 +24,9 @@ job_make(NearestJob *job, HyMetric metric, HyDtype dtype, int32_t dims, int64_t 
 	nearest_job(job, &randomness, metric, dtype, dims, queries, rows, k, 0, kind);
 }
 
-/* filtered: runs it; only a filter takes more memory than what is there. */
+/*
+ * filtered: run a job and return whether it was filtered.  Only a filter takes additional memory.
+ */
 static bool
 filtered(HyDevice *device, NearestJob *job)
 {
@@ -33,7 +35,7 @@ filtered(HyDevice *device, NearestJob *job)
 	return trial_counted(device, &trial) > 0;
 }
 
-/* finds_all: on a device of its own; whether it was filtered. */
+/* finds_all: check a job on a new device.  Returns whether it was filtered. */
 static bool
 finds_all(uint64_t limit, NearestJob *job, bool resident)
 {
@@ -48,7 +50,7 @@ finds_all(uint64_t limit, NearestJob *job, bool resident)
 	return was_filtered;
 }
 
-/* every_kind: filtered, but for L1, or none of them. */
+/* every_kind: check that all kinds but L1 are filtered, or that none is. */
 static void
 every_kind(bool is_filtered)
 {
@@ -89,7 +91,7 @@ no_kind_is_filtered_without_bfloat16(void)
 	every_kind(false);
 }
 
-/* so little memory that queries go in groups, and rows in many pieces */
+/* so little memory that queries go in groups and rows in many pieces */
 static void
 groups_and_pieces(void)
 {
@@ -108,7 +110,7 @@ groups_and_pieces(void)
 	}
 }
 
-/* where there is no memory, or no unit, or too little to do, the kernels of topk.c answer */
+/* the kernels of topk.c answer if there is no memory, no unit, or too little work */
 static void
 others_go_the_canonical_way(void)
 {
@@ -145,7 +147,7 @@ others_go_the_canonical_way(void)
 	close_one(device);
 }
 
-/* every row is a candidate: lists overflow, and then the filter is left alone */
+/* every row is a candidate: lists overflow, and then the filter is no longer used */
 static void
 useless_filters_are_given_up(void)
 {
@@ -169,8 +171,8 @@ useless_filters_are_given_up(void)
 }
 
 /*
- * A few queries whose lists overflow in every piece are no reason to give the filter up, however late
- * and in whatever order the host hears of the pieces.
+ * If only a few queries overflow in every piece, the filter stays in use, however late and in
+ * whatever order the host learns of the pieces.
  */
 static void
 few_overflows_are_none_too_many(void)
@@ -241,7 +243,7 @@ rows_beyond_a_limit_are_left_out(void)
 	CHECK(finds_all(0, &job, false));
 }
 
-/* other tasks before and after it, whose scratch is the same */
+/* other tasks run before and after it in the same scratch */
 static void
 tasks_take_turns(void)
 {
@@ -259,7 +261,7 @@ tasks_take_turns(void)
 	close_one(device);
 }
 
-/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+/* earlier contents of the memory, perhaps of another role's task, never appear in an answer */
 static void
 no_task_reads_what_another_left(void)
 {
@@ -285,7 +287,7 @@ no_task_reads_what_another_left(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* on a device where the canonical beginning is within the pace from the first, and the filter is not */
+/* a device on which the canonical start fits the pace at once and the filter does not */
 static void
 kernels_keep_to_the_pace(void)
 {
@@ -328,7 +330,7 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
-/* whichever call fails: a status, nothing left behind, and the next task is right */
+/* whichever call fails, there is a status, nothing is left behind, and the next task is right */
 static void
 each_call_may_fail(void)
 {

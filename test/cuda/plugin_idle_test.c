@@ -1,8 +1,8 @@
 /*
  * plugin_idle_test.c
- *		The thread that closes what nobody uses, on the fake device: when it does, what is left, and that
- *		it touches nothing of the host's.  Also built with the thread sanitizer, without kernels, whose
- *		fibers that does not understand.
+ *		The thread that closes an unused context, on the fake device: when it does so, what
+ *		remains, and that it touches nothing of the host.  Also built with the thread sanitizer,
+ *		then without kernels, because that sanitizer does not support their fibers.
  */
 #include "plugged.h"
 
@@ -70,7 +70,7 @@ open_with(const char *timeout, uint64_t *place)
 	return device;
 }
 
-/* wait_idle: until it has closed itself; at most half a minute. */
+/* wait_idle: wait until the device has closed itself, for at most half a minute. */
 static void
 wait_idle(const HyDevice *device)
 {
@@ -81,7 +81,7 @@ wait_idle(const HyDevice *device)
 	CHECK(cuda->idle(device));
 }
 
-/* closed: nothing is left of it, but what the host holds. */
+/* check_closed: check that only the host's data about the device is left. */
 static void
 check_closed(void)
 {
@@ -280,7 +280,10 @@ a_task_holds_it(void)
 	close_one(device);
 }
 
-/* of pieces from which nothing comes down, and which end with their kernels, it waits for these */
+/*
+ * the thread waits for the kernels of canceled pieces that download nothing and end with their
+ * kernels
+ */
 static void
 a_cancelled_query_holds_it(void)
 {
@@ -347,7 +350,7 @@ signals_are_the_hosts(void)
 	check_closed();
 }
 
-/* however short the timeout, who opens it finds it open */
+/* however short the timeout, the caller that opens a device finds it open */
 static void
 the_first_use_has_its_time(void)
 {
@@ -368,7 +371,10 @@ the_first_use_has_its_time(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* whatever comes first, the host's thread or the timer's: never an error but that it is closed */
+/*
+ * whichever comes first, the host's thread or the timer's, the only error is that the context is
+ * closed
+ */
 static void
 races(void)
 {
@@ -411,7 +417,7 @@ races(void)
 	printf("# closed in the middle: %d of %d\n", closed, i);
 }
 
-/* a handler that comes back in, as one that ends the process does, must not wait for itself */
+/* a handler that re-enters the plug-in, as when the process ends, must not wait for itself */
 static void
 coming_back_in(void)
 {
@@ -485,7 +491,7 @@ child_without_the_thread(void)
 	CHECK_INT(hy_fake_calls(), 0);
 }
 
-/* a child has neither the thread nor, perhaps, ever the lock */
+/* a forked child has no timer thread, and perhaps can never get the lock */
 static void
 a_fork_has_no_thread(void)
 {

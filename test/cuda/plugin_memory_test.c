@@ -1,7 +1,7 @@
 /*
  * plugin_memory_test.c
- *		The device's memory, through the vtable, on the fake device: what stays for the next task, what
- *		goes back and when, and that nobody reads what another left.
+ *		The device's memory, through the vtable, on the fake device: what stays for the next
+ *		task, what is released and when, and that no one reads what another user left.
  */
 #include "plugged.h"
 
@@ -17,7 +17,7 @@ static UnitRandom randomness = {5};
 #define QUERIES 6
 #define K 7
 
-/* Vectors of one role, with what both operations over them should answer. */
+/* Vectors of one role, with the expected answers of both operations on them. */
 typedef struct Vectors
 {
 	float rows[ROWS * DIMS];
@@ -45,7 +45,9 @@ matrix_of(const float *data, int64_t rows)
 		.dims = DIMS, .rows = rows, .stride = DIMS * sizeof(float), .data = (const char *) data};
 }
 
-/* vectors_run: both operations, on rows of the host or in buffer, against the CPU. */
+/*
+ * vectors_run: run both operations, on rows in host memory or in buffer, and compare with the CPU.
+ */
 static void
 vectors_run(HyDevice *device, Vectors *v, HyBuffer *buffer)
 {
@@ -101,7 +103,7 @@ free_bytes(HyDevice *device)
 	return bytes;
 }
 
-/* is_zero: every byte of a buffer. */
+/* is_zero: return whether every byte of a buffer is zero. */
 static bool
 is_zero(HyDevice *device, HyBuffer *buffer, size_t bytes)
 {
@@ -147,7 +149,7 @@ memory_stays_for_the_next_task(void)
 	close_one(device);
 }
 
-/* in use the pool never holds half of the payload beyond it, whatever came before */
+/* while blocks are in use, the memory beyond the payload is always less than half of the payload */
 static void
 waste_is_bounded(void)
 {
@@ -205,7 +207,7 @@ waste_is_bounded(void)
 	close_one(device);
 }
 
-/* tasks that need none leave it to the next that does, for a while */
+/* tasks that take no memory leave it to the next one that does, for a while */
 static void
 what_nobody_uses_goes_back(void)
 {
@@ -257,7 +259,7 @@ short_memory_frees_what_is_kept(void)
 	close_one(device);
 }
 
-/* the fake knows what it is given back, or this test would be none */
+/* the fake device inspects returned memory; without that, the tests here would prove nothing */
 static void
 the_fake_sees_what_is_left_in_memory(void)
 {
@@ -365,8 +367,8 @@ a_buffer_is_freed_under_a_task(void)
 }
 
 /*
- * The scratch is not wiped between tasks: whatever lies there, of another role's task perhaps, the
- * answers are the same, so none of it can be read out.
+ * The scratch is not zeroed between tasks.  Whatever it holds, perhaps of another role's task, the
+ * answers are the same, so none of it can be read.
  */
 static void
 no_task_reads_what_another_left(void)
@@ -402,7 +404,7 @@ no_task_reads_what_another_left(void)
 	}
 }
 
-/* a block that cannot be cleared is nobody's until it can */
+/* a block that cannot be zeroed is not given out until it can be */
 static void
 clearing_may_fail(void)
 {

@@ -1,7 +1,8 @@
 /*
  * plugin_packed_test.c
- *		'spread' over a graph that lies on the fake device, or that the task has packed: what goes up, what
- *		is refused, what is left.  That all kinds of graphs have the CPU's bits plugin_spread_test shows.
+ *		'spread' over a graph that is resident on the fake device or that the task has packed:
+ *		what goes up, what is refused, what remains. plugin_spread_test shows that all kinds of
+ *		graphs have the CPU's bits.
  */
 #include "graph_trial.h"
 
@@ -15,7 +16,7 @@ check_job(const void *of)
 	graph_job_check(of, "packed");
 }
 
-/* expect: what the CPU says of the job's parameters as they are now. */
+/* expect: compute the CPU's answer for the job's current parameters. */
 static void
 expect(GraphJob *job)
 {
@@ -26,7 +27,7 @@ expect(GraphJob *job)
 	          HY_OK);
 }
 
-/* counted: the bytes that went up and down. */
+/* counted: check the bytes that went up and down. */
 static void
 counted(HyDevice *device, const GraphJob *job, int64_t up)
 {
@@ -43,7 +44,7 @@ counted(HyDevice *device, const GraphJob *job, int64_t up)
 	CHECK(timings.total_ns > 0);
 }
 
-/* the reported bytes are those that went: of a graph that lies there, seeds */
+/* the reported bytes are those copied: for a resident graph only the seeds go up */
 static void
 bytes_are_counted(void)
 {
@@ -70,7 +71,7 @@ bytes_are_counted(void)
 	close_one(device);
 }
 
-/* a call of a session's size is one kernel for its seeds and one for each list and hop, no more */
+/* a call of a session's size launches one kernel for its seeds and one for each list and hop */
 static void
 small_tasks_take_few_kernels(void)
 {
@@ -101,7 +102,7 @@ small_tasks_take_few_kernels(void)
 	close_one(device);
 }
 
-/* whatever is asked of it, in whatever order, and beside tasks that bring theirs along */
+/* tasks with various parameters in any order, among tasks that bring their own graphs */
 static void
 one_graph_many_tasks(void)
 {
@@ -141,7 +142,7 @@ one_graph_many_tasks(void)
 	close_one(device);
 }
 
-/* a graph that lies there takes memory for a group's state alone, and the estimate knows */
+/* a task over a resident graph takes memory only for a group's state, and the estimate says so */
 static void
 memory_is_the_state_alone(void)
 {
@@ -191,7 +192,7 @@ refused(HyDevice *device, GraphJob *job, const char *why)
 	CHECK_INT(device->used, used);
 }
 
-/* what would make a device read where nothing is */
+/* buffers that would make a device read outside them */
 static void
 wrong_buffers_are_refused(void)
 {
@@ -253,7 +254,9 @@ wrong_buffers_are_refused(void)
 	close_one(device);
 }
 
-/* whichever call of CUDA fails: a status, and the graph still lies there for the next task */
+/*
+ * whichever call of CUDA fails, there is a status, and the graph is still there for the next task
+ */
 static void
 each_call_may_fail(void)
 {

@@ -1,9 +1,9 @@
 /*
  * plugin_process_test.c
- *		The plug-in in a process, on the fake device: its entry, what it says without a context, who may
- *		open a device; errors that are for good, forks, signals.
+ *		The plug-in in a process, on the fake device: its entry, its answers without a context,
+ *		who may open a device, permanent errors, forks and signals.
  *
- * An error that is for good latches the process, so those tests run in a child each.
+ * A permanent error affects the whole process, so each of those tests runs in a child.
  */
 #include "distances.h"
 
@@ -84,7 +84,7 @@ absence_is_no_failure(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* Who has installed a driver means to use a card. */
+/* An installed driver means that a card is to be used. */
 static void
 a_driver_that_does_not_serve_is_a_failure(void)
 {
@@ -142,7 +142,7 @@ open_twice_is_busy(void)
 	CHECK_INT(hy_fake_resets(), 1);
 }
 
-/* in_child: runs a test where it may spoil the process. */
+/* in_child: run a test in a child process, because it may affect the whole process. */
 static void
 in_child(void (*function)(void))
 {
@@ -245,7 +245,7 @@ a_fork_is_refused(void)
 	close_one(inherited);
 }
 
-/* same_mask: the thread's is this one, signal for signal. */
+/* same_mask: return whether the thread's signal mask equals this one. */
 static bool
 same_mask(const sigset_t *before)
 {
@@ -261,7 +261,10 @@ same_mask(const sigset_t *before)
 	return true;
 }
 
-/* started: so many calls since the reset that start a driver's threads, all of them with signals blocked */
+/*
+ * started: check that at least this many calls since the reset could start driver threads, all with
+ * signals blocked.
+ */
 static void
 started(int least)
 {
@@ -271,7 +274,7 @@ started(int least)
 	CHECK_MSG(unmasked == NULL, "a thread of %s could be given a signal", unmasked);
 }
 
-/* the driver's threads get no signal of PostgreSQL's, and the backend gets its own again */
+/* the driver's threads get no signal of PostgreSQL, and the backend's own mask is restored */
 static void
 signals_are_blocked_where_threads_start(void)
 {

@@ -1,7 +1,7 @@
 /*
  * plugin_score_test.c
- *		'score_codes' through the vtable, on the fake device, against core/score.c: the same rows, the
- *		same bits; pieces, groups of queries, limits, cancel, failures.
+ *		'score_codes' through the vtable, on the fake device, compared with core/score.c: the
+ *		same rows, the same bits; pieces, groups of queries, limits, cancel, failures.
  */
 #include "plugged.h"
 
@@ -23,7 +23,7 @@ trial_of(ScoreJob *job)
 	               {job->counts, (size_t) job->task.u.score.queries.count * sizeof(int32_t)}}};
 }
 
-/* run_shape: a random task of these sizes. */
+/* run_shape: run a random task of these sizes. */
 static void
 run_shape(HyDevice *device, int32_t padded, int32_t blocks, int32_t lists, int32_t queries,
           int32_t k, ScoreKind kind)
@@ -69,7 +69,7 @@ caps_and_estimates(void)
 	CHECK(!cuda->caps(NULL, &shape).ok);
 }
 
-/* what the estimate says of bytes is what a task then reports, where there is one list */
+/* with one list, the bytes of the estimate are those that the task then reports */
 static void
 bytes_are_counted(void)
 {
@@ -171,7 +171,7 @@ random_shapes(void)
 	close_one(device);
 }
 
-/* whatever the memory held before, of another role's task perhaps: none of it is in an answer */
+/* earlier contents of the memory, perhaps of another role's task, never appear in an answer */
 static void
 no_task_reads_what_another_left(void)
 {

@@ -1,8 +1,8 @@
 /*
  * plugin_second_device_test.c
- *		The plug-in on the second of two devices, while another library of the process makes the first
- *		one the current one whenever it likes; and the thread that closes what nobody uses, for which
- *		the first is the current one to begin with.
+ *		The plug-in on the second of two devices, while another library in the process keeps
+ *		making the first one current.  Also the thread that closes an unused context, for which
+ *		the first device is current initially.
  */
 #include "plugged.h"
 
@@ -36,14 +36,14 @@ open_second(const char *timeout)
 	return device;
 }
 
-/* other_library: does what it does between any two calls of ours. */
+/* other_library: act as the other library, between any two calls of ours. */
 static void
 other_library(void)
 {
 	CHECK_INT(cudaSetDevice(0), cudaSuccess);
 }
 
-/* nearest: of resident rows, each of which is its own nearest. */
+/* nearest: search resident rows, each of which is its own nearest. */
 static void
 nearest(HyDevice *device)
 {

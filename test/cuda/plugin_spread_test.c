@@ -1,7 +1,7 @@
 /*
  * plugin_spread_test.c
- *		'spread' through the vtable, on the fake device, against core/spread.c: the same bits; pieces,
- *		limits, cancel, failures.
+ *		'spread' through the vtable, on the fake device, compared with core/spread.c: the same
+ *		bits; pieces, limits, cancel, failures.
  */
 #include "graph_trial.h"
 
@@ -13,7 +13,7 @@
 static UnitRandom randomness = {77};
 static int64_t compared;
 
-/* set_pace: how much work a piece may take: small ones cut a task into many. */
+/* set_pace: set the work that a piece may take; a small value cuts a task into many pieces. */
 static void
 set_pace(HyDevice *device, uint64_t work)
 {
@@ -27,7 +27,10 @@ check_job(const void *of)
 	compared += ((const GraphJob *) of)->values;
 }
 
-/* run_job: the CPU's answer, and nothing is left of the task; so where the graph lies on the device. */
+/*
+ * run_job: check that the answer is the CPU's and that nothing is left of the task, then the same
+ * with the graph on the device.
+ */
 static void
 run_job(HyDevice *device, GraphJob *job)
 {
@@ -62,7 +65,7 @@ small_graphs(void)
 	close_one(device);
 }
 
-/* rows of every length around where the kernels change */
+/* rows of every length around the lengths at which the kernel changes */
 static void
 rows_of_every_length(void)
 {
@@ -111,7 +114,7 @@ rows_of_every_length(void)
 	close_one(device);
 }
 
-/* with caches of every size, and so groups of every width */
+/* caches of every size, and so groups of every width */
 static void
 power_laws_and_many_sets(void)
 {
@@ -141,7 +144,10 @@ power_laws_and_many_sets(void)
 	hy_fake.cache = 50 << 20;
 }
 
-/* groups of one: the next begins in the memory from which the answers come down; in whichever slots */
+/*
+ * groups of one set: the next group starts in the memory from which the answers are copied, in any
+ * slots
+ */
 static void
 groups_of_one(void)
 {
@@ -166,7 +172,7 @@ groups_of_one(void)
 	hy_fake.cache = 50 << 20;
 }
 
-/* a row of 100,000, whole and cut, alone and for several sets */
+/* a row of 100,000 entries, whole and cut, for one set and for several */
 static void
 one_very_long_row(void)
 {
@@ -199,7 +205,7 @@ one_very_long_row(void)
 	close_one(device);
 }
 
-/* what overflows shows as infinity or NaN, as on the CPU; and ends */
+/* an overflow appears as infinity or NaN, as on the CPU, and the task ends */
 static void
 overflow(void)
 {
@@ -226,7 +232,7 @@ overflow(void)
 	close_one(device);
 }
 
-/* some sets end before others, and 2^31 hops take no longer than those that do something */
+/* some sets end before others, and 2^31 hops take no longer than the hops that have an effect */
 static void
 hops_end_when_nothing_fires(void)
 {
@@ -282,7 +288,10 @@ empty_tasks(void)
 	close_one(device);
 }
 
-/* the CPU's answer to what makes no sense; and what would make a device read where nothing is */
+/*
+ * the CPU's status for invalid parameters, and refusal of graphs that would make a device read
+ * outside a buffer
+ */
 static void
 nonsense_is_refused(void)
 {
@@ -326,7 +335,10 @@ nonsense_is_refused(void)
 	close_one(device);
 }
 
-/* a graph larger than the scratch: up, seeds and answers go in many pieces, on a small budget */
+/*
+ * a graph larger than the scratch: the graph, seeds and answers go in many pieces, on a small
+ * budget
+ */
 static void
 little_memory(void)
 {
@@ -475,7 +487,10 @@ a_cancel_stops_between_pieces(void)
 	graph_job_free(&job);
 }
 
-/* whichever call of CUDA fails: a status, nothing left behind, and the next task is right */
+/*
+ * whichever call of CUDA fails, there is a status, nothing is left behind, and the next task is
+ * right
+ */
 static void
 each_call_may_fail(void)
 {
@@ -527,7 +542,7 @@ each_call_may_fail(void)
 	close_one(device);
 }
 
-/* a child gives back what the host holds of its parent's task, and calls nothing of CUDA */
+/* a child frees the host memory of its parent's task and calls nothing of CUDA */
 static void
 a_fork_forgets_the_task(void)
 {

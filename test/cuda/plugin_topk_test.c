@@ -52,7 +52,7 @@ caps_and_estimates(void)
 	close_one(device);
 }
 
-/* as on the CPU: of several queries no norm of a row is found that the task brings */
+/* as on the CPU: with several queries the norms that the task brings are used, not computed */
 static void
 given_norms_are_used(void)
 {
@@ -84,7 +84,7 @@ given_norms_are_used(void)
 	close_one(device);
 }
 
-/* every kind; what the estimate says of bytes is what a task then reports */
+/* every kind; the bytes of the estimate are those that the task then reports */
 static void
 nearest_of_rows_anywhere(void)
 {
@@ -182,7 +182,10 @@ many_pieces(void)
 	}
 }
 
-/* of one query, every kind, in one piece and in several, over other bytes than zero */
+/*
+ * one query of every kind, in one piece and in several, in scratch filled with other bytes than
+ * zero
+ */
 static void
 one_query(void)
 {
@@ -225,9 +228,10 @@ one_query(void)
 }
 
 /*
- * What a query of resident rows waits for, beside the rows: the device is chosen, a copy up, a kernel
- * between two events; chosen again, asked, and asked how long it took.  More than one query have a
- * kernel more, a copy down and its event; norms of several, or long, queries are a kernel more.
+ * The calls that one query over resident rows waits for, apart from reading the rows.  At submit:
+ * select the device, a copy up, a kernel between two events.  At the last poll: select the device,
+ * query the event, read the time.  Several queries take one more kernel, a copy down and its event.
+ * Norms of several or of long queries take one more kernel.
  */
 static void
 few_calls_for_one_query(void)
@@ -294,7 +298,7 @@ rows_beyond_a_limit_are_left_out(void)
 	close_one(device);
 }
 
-/* other operations between, whose scratch is the same */
+/* other operations run in between, in the same scratch */
 static void
 operations_take_turns(void)
 {
@@ -344,7 +348,7 @@ a_cancel_stops_between_pieces(void)
 	close_one(device);
 }
 
-/* the counter of one query is clean for the next one, whenever the first was stopped */
+/* the counter of one query is reset for the next one, whenever the first was stopped */
 static void
 a_cancelled_query_leaves_no_trace(void)
 {
@@ -364,7 +368,7 @@ a_cancelled_query_leaves_no_trace(void)
 	close_one(device);
 }
 
-/* The first tasks of a context are no slower than others: all that they need has been loaded. */
+/* The first tasks of a context are as fast as later ones, because all kernels have been loaded. */
 static void
 first_tasks_are_not_taken_for_slow_ones(void)
 {

@@ -1,6 +1,7 @@
 /*
  * pool_test.c
- *		Random sequences of taking and giving: the bound holds, and nothing is lost or had twice.
+ *		Random sequences of taking and returning blocks: the bound holds, and no block is lost or
+ *		used twice.
  */
 #include "unit.h"
 
@@ -10,7 +11,7 @@
 
 static UnitRandom randomness = {23};
 
-/* held_in: what the list says, against the sums. */
+/* check_sums: compare the sums of the pool with its list. */
 static void
 check_sums(const HyCudaPool *pool)
 {

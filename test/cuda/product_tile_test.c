@@ -1,15 +1,15 @@
 /*
  * product_tile_test.c
- *		Tiles of products, run by fibers: each query meets each row once, whatever the number of tiles
- *		on either side, and over dims of fewer stages than are on their way at once, and more.
+ *		Tiles of products, run on fibers: each query meets each row once, for any number of tiles
+ *		on either side, and for dims of fewer and of more stages than are in flight.
  *
- * Elements are small whole numbers, so that every product is exact and the order does not matter.
+ * Elements are small integers, so every product is exact and the order does not matter.
  */
 #include "kinds.h"
 
 static int64_t compared;
 
-/* draw_rounded: element i of a vector, and its bits. */
+/* draw_rounded: draw an element of a vector.  Returns its value; *bits are its bits. */
 static float
 draw_rounded(uint16_t *bits)
 {
@@ -21,7 +21,7 @@ draw_rounded(uint16_t *bits)
 	return value;
 }
 
-/* vectors: `count` of them, room for whole tiles; what is missing is 0. */
+/* vectors: make count vectors, with room for whole tiles; the rest is 0. */
 static uint16_t *
 vectors(int64_t count, int32_t padded, float *values)
 {
@@ -127,7 +127,7 @@ every_query_meets_every_row(void)
 	check_products(1100, 520, 32);
 }
 
-/* what a card of 8.6 has of shared memory is enough; a context that is new is asked anew */
+/* the shared memory of a card of 8.6 suffices, and it is requested again in a new context */
 static void
 shared_memory_is_asked_for(void)
 {

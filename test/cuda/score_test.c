@@ -1,7 +1,7 @@
 /*
  * score_test.c
- *		The kernels of 'score_codes', run by fibers, against the CPU's scoring: the same rows, the same
- *		bits, whatever room lists have, on however many multiprocessors.
+ *		The kernels of 'score_codes', run on fibers, compared with the CPU's scoring: the same
+ *		rows, the same bits, whatever the room of lists and the number of multiprocessors.
  */
 #include "kinds.h"
 
@@ -23,7 +23,7 @@ typedef struct Case
 
 static int64_t compared;
 
-/* key_of: what a row that is expected is on the device. */
+/* key_of: return the key of an expected row on the device. */
 static uint64_t
 key_of(const HyNeighbor *row)
 {
@@ -37,7 +37,7 @@ key_of(const HyNeighbor *row)
 	return (uint64_t) bits << 32 | (uint64_t) row->row << 1 | zero;
 }
 
-/* queries_up: tables and what else is known of the queries. */
+/* queries_up: copy up the tables and the other data of the queries. */
 static void
 queries_up(HyCudaScore *args, const ScoreJob *job, cudaStream_t stream)
 {
@@ -55,7 +55,7 @@ queries_up(HyCudaScore *args, const ScoreJob *job, cudaStream_t stream)
 	free(known);
 }
 
-/* piece: blocks first .. first + count - 1 meet the queries. */
+/* piece: score blocks first .. first + count - 1 for the queries. */
 static void
 piece(const Case *c, HyCudaScore args, const ScoreJob *job, int32_t first, int32_t count,
       cudaStream_t stream)
@@ -180,7 +180,10 @@ static const Case plain = {.padded = 64,
                            .multiprocessors = 1,
                            .room = 4096};
 
-/* blocks around warps, turns and steps; queries around batches; k around the buffer's parts */
+/*
+ * blocks around the sizes of warps, turns and steps; queries around that of batches; k around the
+ * parts of the buffer
+ */
 static void
 every_boundary(void)
 {
@@ -206,7 +209,10 @@ every_boundary(void)
 	}
 }
 
-/* equal bounds go by row, in whatever piece, step or list; zeros of both signs are equal */
+/*
+ * equal bounds are ordered by row, whichever piece, step or list the row is in; zeros of both signs
+ * are equal
+ */
 static void
 ties_go_by_row(void)
 {
@@ -229,7 +235,7 @@ ties_go_by_row(void)
 	}
 }
 
-/* bounds that are infinite, or no numbers */
+/* bounds that are infinite or NaN */
 static void
 extremes(void)
 {
@@ -247,7 +253,7 @@ extremes(void)
 	}
 }
 
-/* tables that come into shared memory as one, and in parts */
+/* tables that are loaded into shared memory at once, and in parts */
 static void
 every_width(void)
 {

@@ -1,6 +1,7 @@
 /*
  * spread_plan_test.c
- *		The steps of 'spread' cover a graph and its sets once a hop, in order, and fit their room.
+ *		The steps of 'spread' cover a graph and its sets once per hop, in order, and fit their
+ *		room.
  */
 #include "unit.h"
 
@@ -8,7 +9,10 @@
 
 static UnitRandom randomness = {9};
 
-/* rows of a graph whose entries all come from the first node: the plan looks at lengths alone */
+/*
+ * make_rows: make a graph whose entries all come from the first node, because the plan uses only
+ * lengths.
+ */
 static HyCsr
 make_rows(int64_t nodes, int64_t longest)
 {
@@ -31,7 +35,7 @@ make_rows(int64_t nodes, int64_t longest)
 	return graph;
 }
 
-/* Seen: how far a walk over the steps has come, and what it did in the hop. */
+/* Seen: progress of a walk over the steps, and what it did in the current hop. */
 typedef struct Seen
 {
 	int64_t done[HY_PACKED_LISTS];
@@ -45,7 +49,7 @@ typedef struct Seen
 	uint32_t turns;
 } Seen;
 
-/* end_hop: all lists were gone over, and nodes summed where that is asked for. */
+/* end_hop: check that all lists were processed, and nodes summed if required. */
 static void
 end_hop(const HyCudaSpreadPlan *plan, uint32_t hop, Seen *seen)
 {
@@ -234,7 +238,7 @@ steps_cover_all_once(void)
 	CHECK(with[false] > 50 && with[true] > 50);
 }
 
-/* where hops may end early, are many or are long, the device is asked */
+/* there are turns if hops may end early, are many or are long */
 static void
 who_asks_between_hops(void)
 {
@@ -264,7 +268,10 @@ who_asks_between_hops(void)
 	free(large.column);
 }
 
-/* charges that stay in the cache are worth that the graph passes more often */
+/*
+ * narrower groups are better if their charges stay in the cache, although the graph is read more
+ * often
+ */
 static void
 groups_are_as_wide_as_the_cache_allows(void)
 {
@@ -297,7 +304,7 @@ groups_are_as_wide_as_the_cache_allows(void)
 	}
 }
 
-/* after the last hop, or of another group, there is nothing to be stopped */
+/* after the last hop, or for another group, quiet has no effect */
 static void
 quiet_ends_the_hops_of_its_group(void)
 {

@@ -1,17 +1,17 @@
 /*
  * stub_driver.c
- *		A libcuda.so.1 that fails as the environment says: what the runtime inside hybrid_cuda.so
- *		meets on machines whose driver is broken, old, or has no device.
+ *		A libcuda.so.1 that fails as the environment says.  It shows how the runtime inside
+ *		hybrid_cuda.so behaves on machines whose driver is broken, old, or has no device.
  *
- *		STUB_INIT		what cuInit returns (0)
- *		STUB_VERSION	the version it claims (13000)
- *		STUB_FAILS		a function that fails after cuInit has not
- *		STUB_RETURNS	what that one returns
+ *		STUB_INIT		status returned by cuInit (0)
+ *		STUB_VERSION	driver version reported (13000)
+ *		STUB_FAILS		a function that fails after cuInit has succeeded
+ *		STUB_RETURNS	status returned by that function
  *
- * It has one device, and answers what the runtime asks for until it has counted and looked at that.
- * There is no more to be had of a stub: then the runtime makes sure that the driver is NVIDIA's, and
- * counting fails because it is not (103).  How contexts, memory and kernels fail is for the fake
- * runtime (fake.h).  Functions are found by cuGetProcAddress, so no list of all of them is needed.
+ * It has one device and answers the runtime's calls until devices have been counted and inspected.
+ * A stub cannot do more: then the runtime checks that the driver is NVIDIA's, and counting fails
+ * because it is not (103).  Failures of contexts, memory and kernels are left to the fake runtime
+ * (fake.h).  Functions are found by cuGetProcAddress, so no list of all of them is needed.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ extern int cuGetExportTable(const void **table, const void *id);
 extern int cuGetProcAddress_v2(const char *name, void **function, int version,
                                unsigned long long flags, int *found);
 
-/* A table of functions that have no names begins with its size. */
+/* A table of unnamed functions, which begins with its size. */
 typedef struct Table
 {
 	size_t size;
@@ -42,7 +42,7 @@ from_environment(const char *name, int otherwise)
 	return value != NULL ? atoi(value) : otherwise;
 }
 
-/* result_of: 0, unless it is this function that fails. */
+/* result_of: return 0, or the configured status if this function is to fail. */
 static int
 result_of(const char *function)
 {
@@ -136,7 +136,7 @@ nothing(void **room, size_t *size)
 	return 0;
 }
 
-/* some_room: what functions of the table of hooks are asked for. */
+/* some_room: the function in the table of hooks; returns some memory. */
 static int
 some_room(void **room, size_t *size)
 {

@@ -1,6 +1,7 @@
 /*
  * topk_test.c
- *		The kernels of 'topk', run by fibers, against the CPU's search: the same rows, the same bits.
+ *		The kernels of 'topk', run on fibers, compared with the CPU's search: the same rows, the
+ *		same bits.
  */
 #include "kinds.h"
 
@@ -42,7 +43,7 @@ by_rank(const void *a, const void *b)
 	return x->distance < y->distance ? -x->order : x->order;
 }
 
-/* rearrange: rows by ascending or descending distance to the first query. */
+/* rearrange: order the rows by ascending or descending distance to the first query. */
 static void
 rearrange(const Case *c, const float *query, char *targets, size_t row_bytes)
 {
@@ -66,7 +67,9 @@ rearrange(const Case *c, const float *query, char *targets, size_t row_bytes)
 	free(copy);
 }
 
-/* begin_best: what no row is before; expected is cut off at the limits it then has. */
+/*
+ * begin_best: make empty lists.  If the case has a limit, the expected rows beyond it are dropped.
+ */
 static void
 begin_best(const Case *c, HyNeighbor *best, double *limits, const HyNeighbor *expected,
            int32_t *counts)
@@ -121,7 +124,8 @@ check_best(const Case *c, const HyNeighbor *best, const HyNeighbor *expected, co
 }
 
 /*
- * Device: a case's memory there, and how its kernels are asked: as topk.c does it, or as others do.
+ * Device: the device memory of a case, and how its kernels are called: as topk.c does, or as other
+ * code does.
  */
 typedef struct Device
 {
@@ -165,7 +169,7 @@ device_begin(Device *device, const Case *c, const HyNeighbor *best, const double
 	          cudaSuccess);
 }
 
-/* device_end: the answers; the counter is as it was. */
+/* device_end: fetch the answers and check that the counter has been reset. */
 static void
 device_end(Device *device, HyNeighbor *best, size_t best_bytes)
 {
@@ -266,7 +270,7 @@ run_case(const Case *c)
 	free(counts);
 }
 
-/* every metric and element type of one case */
+/* run_all: run every metric and element type of one case. */
 static void
 run_all(Case c)
 {
@@ -287,7 +291,7 @@ run_all(Case c)
 static const Case plain = {
 	.dims = 9, .queries = 1, .rows = 300, .k = 10, .pieces = 1, .multiprocessors = 1, .lists = 40};
 
-/* rows around warps, turns, tiles and buffers; k around every limit of theirs */
+/* rows around the sizes of warps, turns, tiles and buffers; k around all of its limits */
 static void
 every_boundary_of_rows_and_k(void)
 {
@@ -314,7 +318,7 @@ every_boundary_of_rows_and_k(void)
 	}
 }
 
-/* distances that are equal, in one block and over several, in one piece and over several */
+/* equal distances, in one block and across several, in one piece and across several */
 static void
 ties_go_by_row(void)
 {
@@ -342,7 +346,9 @@ ties_go_by_row(void)
 	}
 }
 
-/* each row nearer than all before it, or the nearest first: the most and the least that is kept */
+/*
+ * each row nearer than all before it, or the nearest first: the most and the fewest rows that enter
+ */
 static void
 rows_in_order(void)
 {
@@ -390,7 +396,7 @@ rows_beyond_a_limit_are_left_out(void)
 	}
 }
 
-/* sums that overflow to infinities and NaN, subnormal ones, vectors without an angle */
+/* sums that overflow to infinities and NaN, subnormal sums, vectors without an angle */
 static void
 extremes(void)
 {
@@ -439,7 +445,7 @@ random_shapes(void)
 	}
 }
 
-/* more lists than a merge reads at a time, short ones among them */
+/* more lists than a merge reads at a time, some of them short */
 static void
 many_lists(void)
 {

@@ -1,11 +1,11 @@
 /*
  * binary_fuzz.c
- *		Any bytes as the elements of a vector, a halfvec or a sparsevec in the binary format: no
- *		crash, no access beyond the end, the bytes again when they are written, and the same verdict
- *		as a plain reader.
+ *		Arbitrary bytes as the elements of a vector, a halfvec or a sparsevec in the binary
+ *		format: no crash, no access beyond the end, the same bytes when written again, and the
+ *		same verdict as a plain reader.
  *
- * The first byte of the input chooses the type; of a sparsevec the next four are the dimensions,
- * and of the rest the first half are indices and the second half values.
+ * The first byte of the input chooses the type.  For a sparsevec the next four are the dimensions;
+ * the first half of the rest are indices, and the second half values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,10 @@ big_endian(const unsigned char *bytes, size_t width)
 	return value;
 }
 
-/* decode: n elements at the exact size, so that the sanitizer sees a byte too far. */
+/*
+ * decode: decode n elements from a buffer of the exact size, so that the sanitizer detects a read
+ * beyond it.
+ */
 static void *
 decode(const unsigned char *bytes, size_t width, int32_t n)
 {
@@ -53,7 +56,10 @@ decode(const unsigned char *bytes, size_t width, int32_t n)
 	return elements;
 }
 
-/* check_numbers: each element is what its bytes say, and the first that is no number is found. */
+/*
+ * check_numbers: check that each element equals its bytes, and that the first one that is not a
+ * finite number is found.
+ */
 static void
 check_numbers(HyDtype dtype, const unsigned char *bytes, const void *elements, int32_t n)
 {

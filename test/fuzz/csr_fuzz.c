@@ -1,10 +1,10 @@
 /*
  * csr_fuzz.c
- *		Any edges: a graph that holds them and nothing else, or the right refusal; and spreading over
- *		it has the same bits whether hops may be sparse or not.
+ *		Arbitrary edges: either a graph that contains exactly them, or the right refusal.
+ *		Spreading over the graph has the same bits whether or not hops may be sparse.
  *
- * Four bytes of parameters, then ten bytes an edge: source, target (24 bits each), weight (any
- * 32 bits).
+ * Four bytes of parameters, then ten bytes per edge: source, target (24 bits each), weight (any 32
+ * bits).
  */
 #include <math.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ require(int condition)
 		abort();
 }
 
-/* id_of: 24 bits as an id: near 0, near either end of int64, or in between. */
+/* id_of: convert 24 bits to an id: near 0, near either end of int64, or in between. */
 static int64_t
 id_of(const unsigned char *data)
 {
@@ -55,7 +55,10 @@ compare_weights(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* cell: the weight from source to target, by looking at every edge; false: there is none. */
+/*
+ * cell: find the weight from source to target by examining every edge.  Returns false if there is
+ * none.
+ */
 static bool
 cell(const HyEdge *edges, int64_t count, HyDirection direction, int64_t source, int64_t target,
      float *weight)
@@ -80,7 +83,7 @@ cell(const HyEdge *edges, int64_t count, HyDirection direction, int64_t source, 
 	return n > 0;
 }
 
-/* check_rows: every entry is a cell, and every edge has its entry. */
+/* check_rows: check that every entry is a cell, and that every edge has its entry. */
 static void
 check_rows(const HyCsr *csr, const HyEdge *edges, int64_t count, HyDirection direction)
 {

@@ -1,9 +1,9 @@
 /*
  * sparse_text_fuzz.c
- *		Any text: no crash, no write beyond the end, and the same verdict and the same elements as
- *		a plain reader made of strtol and strtof.
+ *		Arbitrary text: no crash, no write beyond the end, and the same verdict and elements as a
+ *		plain reader made of strtol and strtof.
  *
- * The first byte of the input chooses how many elements there may be, the rest is the text.
+ * The first byte of the input chooses the maximum number of elements, and the rest is the text.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +30,7 @@ skip(const char *p)
 	return p + strspn(p, " \t\n\v\f\r");
 }
 
-/* insert: keeps out in ascending order. */
+/* insert: insert an element; out stays in ascending order. */
 static void
 insert(HySparseElement *out, int32_t n, int32_t index, float value)
 {
@@ -48,7 +48,7 @@ clamp(long value, long least)
 	return (int32_t) (value < least ? least : value > INT32_MAX ? INT32_MAX : value);
 }
 
-/* reference: the grammar of sparse_text.h, written down once more. */
+/* reference: the grammar of sparse_text.h, written down a second time. */
 static HyTextError
 reference(const char *text, HySparseElement *out, int32_t max, int32_t *count, int32_t *dims)
 {
@@ -100,7 +100,10 @@ reference(const char *text, HySparseElement *out, int32_t max, int32_t *count, i
 	return *skip(end) == '\0' ? HY_TEXT_OK : HY_TEXT_JUNK;
 }
 
-/* Two of the same index are refused later: their order is nobody's business. */
+/*
+ * same_elements: compare the elements.  Elements with the same index are refused later, so their
+ * order does not matter.
+ */
 static int
 same_elements(const HySparseElement *a, const HySparseElement *b, int32_t n)
 {

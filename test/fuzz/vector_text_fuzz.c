@@ -1,9 +1,9 @@
 /*
  * vector_text_fuzz.c
- *		Any text, as a vector and as a halfvec: no crash, no write beyond max_dims, and the same
- *		verdict and the same bits as a plain reader made of strtof.
+ *		Arbitrary text, as a vector and as a halfvec: no crash, no write beyond max_dims, and the
+ *		same verdict and bits as a plain reader made of strtof.
  *
- * The first byte of the input chooses the element type and max_dims, the rest is the text.
+ * The first byte of the input chooses the element type and max_dims, and the rest is the text.
  */
 #include <errno.h>
 #include <math.h>
@@ -30,7 +30,7 @@ skip(const char *p)
 	return p + strspn(p, " \t\n\v\f\r");
 }
 
-/* reference: the grammar of vector_text.h, written down once more. */
+/* reference: the grammar of vector_text.h, written down a second time. */
 static HyTextError
 reference(const char *text, HyDtype dtype, float *out, int32_t max_dims, int32_t *dims)
 {

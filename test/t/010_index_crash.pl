@@ -1,5 +1,5 @@
-# A hybrid index after a crash in the middle of inserts and vacuums: recovery leaves it whole, with
-# every committed row in it, and usable.
+# A hybrid index after a crash in the middle of inserts and vacuums: recovery leaves it intact and usable, with
+# every committed row in it.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -63,7 +63,7 @@ sub fill
 	return;
 }
 
-# restored DATABASE SCHEMA RESTORE: the fingerprint of a fresh database after RESTORE ran on it
+# restored DATABASE SCHEMA RESTORE: return the fingerprint of a new database after RESTORE has run on it
 sub restored
 {
 	my ($database, $schema, @restore) = @_;

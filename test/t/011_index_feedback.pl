@@ -1,5 +1,5 @@
-# A scan on a standby that says what it reads (hot_standby_feedback), by a slot or without one: the primary
-# does not take the pages of lists that it splits meanwhile.  One that does not say so is told.
+# A scan on a standby that reports its snapshot (hot_standby_feedback), with a slot or without: the primary does
+# not reuse the pages of lists that it splits meanwhile.  Without the report the scan gets an error.
 use strict;
 use warnings;
 use FindBin;
@@ -29,8 +29,9 @@ $standby->start;
 my $senders = 'SELECT count(backend_xmin) FROM pg_stat_replication';
 my $slots = 'SELECT count(xmin) FROM pg_replication_slots';
 
-# scan_beside_splits WHAT, FEEDBACK, SLOT, SAYS: a cursor on the standby to its end, lists being split after its first
-# rows; SAYS finds who says on the primary that it reads.  Returns what it said and found.
+# scan_beside_splits WHAT, FEEDBACK, SLOT, SAYS: read a cursor on the standby to its end, while lists are split
+# after its first rows.  SAYS is the query that sees the report on the primary.  Returns the number of rows and
+# the errors.
 sub scan_beside_splits
 {
 	my ($what, $feedback, $slot, $says) = @_;

@@ -1,6 +1,6 @@
-# A hybrid index on a standby: the same answers as on the primary, also while rows come and go and
-# lists are split, and WAL that replays to the same pages: record by record
-# (wal_consistency_checking), and in the files at the end.
+# A hybrid index on a standby: the same answers as on the primary, also while rows are added and removed and lists
+# are split.  WAL replays to the same pages: checked record by record (wal_consistency_checking), and in the files
+# at the end.
 use strict;
 use warnings;
 use FindBin;

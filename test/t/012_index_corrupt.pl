@@ -1,4 +1,4 @@
-# Damaged pages of a hybrid index: an error that says what and where, never a crash.
+# Damaged pages of a hybrid index: an error that names the damage and its place, never a crash.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -84,7 +84,7 @@ my ($wide_vectors) = blocks('wide', 'VECTORS');
 my ($centre) = blocks('item', 'CENTRE');
 my ($wide_leaf) = blocks('wide', 'LIST');
 
-# Each damage is done to a copy of its own, so that many can be looked at between two starts.
+# Each damage is done to a copy of its own, so that many can be examined between two starts.
 sub with_damage
 {
 	my ($table, $copy, @patches) = @_;
@@ -96,7 +96,7 @@ sub with_damage
 	return;
 }
 
-# what a statement says: 'answer', the SQLSTATE, or undef when it took the server down
+# outcome STATEMENT: return 'answer', the SQLSTATE, or undef if it took the server down
 sub outcome
 {
 	my ($statement) = @_;

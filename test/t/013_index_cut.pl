@@ -1,6 +1,6 @@
-# Recovery that ends after any record of the log, as after a crash at that moment: in the middle of an
-# entry, of a split, of the first root's, of a vacuum.  The index is whole each time, every row of the
-# table is found in it, and it takes rows again.
+# Recovery that ends after an arbitrary WAL record, as after a crash at that moment: in the middle of an entry, of
+# a split, of the first root's split, of a vacuum.  Each time the index is intact, returns every row of the table,
+# and accepts rows again.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -79,7 +79,8 @@ my @of_wide = grep { $_->{index} eq 'wide' } @records;
 is(scalar(@of_wide), 20, 'an entry comes in ten records');
 note(scalar(@records), ' records: ', join(' ', map { substr($_->{index}, 0, 1) . $_->{pages} } @records));
 
-# that the index is whole and has what the table has; NULL is a row of the table that was not found
+# whole SERVER, WHEN: check that the index is intact and has the rows of the table; NULL is a row of the table
+# that was not found
 sub whole
 {
 	my ($at, $when) = @_;

@@ -1,4 +1,5 @@
-# A hybrid index after a crash at a chosen record: VACUUM finds what nobody names, and it is used again.
+# A hybrid index after a crash at a chosen record: VACUUM finds the pages that nothing refers to, and they are
+# used again.
 use strict;
 use warnings;
 use PostgreSQL::Test::Utils;
@@ -25,7 +26,7 @@ $node->safe_psql('postgres', q{
 	VACUUM wide;
 });
 
-# pages INDEX SERVER: how many it uses, and how many its file has
+# pages INDEX SERVER: return the number of pages in use and the number of pages of the file
 sub pages
 {
 	my ($index, $server) = @_;
@@ -34,7 +35,7 @@ sub pages
 		"SELECT pages - free_pages, pages FROM hybrid_index_stats('$index')");
 }
 
-# What was lost is found, and written to before the file grows.
+# found_again: check that VACUUM finds the lost pages, and that they are used before the file grows
 sub found_again
 {
 	my ($server, $index, $table, $where, $insert) = @_;

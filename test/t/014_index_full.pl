@@ -1,6 +1,6 @@
-# No room on the disk for another page of a hybrid index, while it is built, takes rows, splits lists
-# and is vacuumed: an error, and the index stays whole.  A limit on the size of files stands for the
-# disk: the server gets the same answer from it when it adds a page.
+# The disk is full when a hybrid index is built, takes rows, splits lists or is vacuumed: an error, and the index
+# stays intact.  A limit on the size of files stands for the disk: the server gets the same error when it adds a
+# page.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 });
 my $large = 'USING hybrid (((v || v || v)::vector(1500))) WITH (storage = float32, list_size = 32)';
 
-# limit MEGABYTES: for sessions to come; 0: none
+# limit MEGABYTES: limit the file size for later sessions; 0: no limit
 sub limit
 {
 	my ($megabytes) = @_;
@@ -53,7 +53,7 @@ for my $memory ('4MB', '256MB')
 $node->safe_psql('postgres', "CREATE INDEX item_v ON item $large");
 is($node->safe_psql('postgres', q{SELECT hybrid_index_check('item_v')}), '900', 'with room it is built');
 
-# that the index is whole, whatever room it lost, and has the rows of the table
+# whole WHEN: check that the index is intact, whatever space was lost, and has the rows of the table
 sub whole
 {
 	my ($when) = @_;

@@ -1,5 +1,5 @@
-# Tables that are hard on a tree of lists: one vector repeated, zeroes, a row, none, one dimension and
-# 16,000, lengths far apart; built with little memory, and grown from nothing.
+# Tables that are difficult for a tree of lists: one vector repeated, zeros, one row, no row, one dimension and
+# 16,000, very different lengths; built with little memory, and grown from an empty index.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -16,8 +16,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION hybrid');
 
 my %operator = (l2 => '<->', ip => '<#>', cosine => '<=>', l1 => '<+>');
 
-# holds TABLE, METRIC, QUERY, NAME [, ENTRIES]: the index is whole, has every row once when all lists are
-# looked into, and gives the distances of a sort
+# holds TABLE, METRIC, QUERY, NAME [, ENTRIES]: check that the index is intact, returns every row exactly once
+# when all lists are examined, and gives the distances of a sort
 sub holds
 {
 	my ($table, $metric, $query, $name, $entries) = @_;

@@ -1,4 +1,4 @@
-# CREATE INDEX with workers, with little memory, on a device, beside writers: the same index each time.
+# CREATE INDEX with workers, with little memory, on a device, with concurrent writers: the same index each time.
 use strict;
 use warnings;
 
@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(0, pg_relation_size(i) / 8192 - 1) n $$;
 });
 
-# build SETTINGS: an index built with these; what was said, and its bytes but for the LSNs
+# build SETTINGS: build an index with these settings.  Returns the messages, and its bytes without the LSNs
 sub build
 {
 	my ($settings, $how) = @_;

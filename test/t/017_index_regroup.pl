@@ -1,4 +1,4 @@
-# VACUUM gives an index that has grown another tree: beside those who write and read, and after a crash.
+# VACUUM gives an index that has grown a new tree: with concurrent readers and writers, and after a crash.
 use strict;
 use warnings;
 use IPC::Run;

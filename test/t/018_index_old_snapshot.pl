@@ -1,8 +1,8 @@
-# old_snapshot_threshold: a search with an old snapshot says so where an index has lost rows since, and never
-# silently returns fewer of them.
+# old_snapshot_threshold: a search with an old snapshot fails if an index has lost rows since, and never silently
+# returns fewer rows.
 #
-# Pages do not say which rows they have lost.  So here they are rows that no snapshot sees any more, which needs
-# no minutes to pass.
+# Pages do not record which rows they have lost.  So the lost rows here are rows that no snapshot sees any more;
+# this needs no minutes to pass.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -49,7 +49,7 @@ session_on($node);
 
 my %how = ('by codes' => 0.9, 'by all vectors' => 1);
 
-# nearest TABLE, RECALL: how many rows are found near the cluster
+# nearest TABLE, RECALL: return a query for the number of rows found near the cluster
 sub nearest
 {
 	my ($table, $recall) = @_;
@@ -58,7 +58,7 @@ sub nearest
 		SELECT count(*) FROM (SELECT id FROM $table ORDER BY v <-> (SELECT v FROM source WHERE i = 803) LIMIT 50) s";
 }
 
-# filtered: of rows whose vectors are not read until they are known to meet a condition
+# filtered: the same for rows whose vectors are read only after they are known to meet a condition
 sub filtered
 {
 	return "SELECT count(*) FROM (SELECT id FROM pruned WHERE id % 16 = 3 ORDER BY v <-> (SELECT v FROM source WHERE i = 803) LIMIT 50) s";

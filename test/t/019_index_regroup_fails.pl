@@ -1,4 +1,4 @@
-# VACUUM that cannot give an index another tree: it fails half way, or there is not enough memory for it.
+# VACUUM cannot give an index a new tree: it fails half way, or there is not enough memory for it.
 use strict;
 use warnings;
 use IPC::Run;
@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q{
 });
 session_on($node);
 
-# vacuum [SETTINGS]: what it says
+# vacuum [SETTINGS]: run VACUUM and return its messages
 sub vacuum
 {
 	my ($settings) = @_;
@@ -107,7 +107,8 @@ for (1 .. 300)
 	select undef, undef, undef, 0.2;
 }
 ok($warned, 'autovacuum goes by its own memory');
-# and so does what it measures: codes come in many lots; a build has more memory
+# lots: return the number of batches of codes.  In autovacuum, measuring uses autovacuum_work_mem, too, so codes
+# come in many batches; a build has more memory
 sub lots
 {
 	return $node->safe_psql('postgres', q{SELECT coalesce(sum(calls), 0)::bigint FROM hybrid_stats WHERE operation = 'score_codes' AND scope = 'cluster'});

@@ -1,4 +1,4 @@
-# A cancel, or a timeout of the statement, ends every long call promptly and leaves nothing behind.
+# A cancel or a statement timeout ends every long call promptly and leaves nothing behind.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
-# Long calls of hybrid_knn, hybrid_knn_join and hybrid_knn_graph: they say how far they are, a cancel
-# ends them at once in whatever they are doing, and memory that runs out ends them without a trace.
+# Long calls of hybrid_knn, hybrid_knn_join and hybrid_knn_graph: they report their progress, a cancel ends them
+# promptly whatever they are doing, and running out of memory ends them without a trace.
 use strict;
 use warnings;
 
@@ -37,7 +37,7 @@ my $device = q{SET hybrid.plugins = 'hybrid_emulated'; SET hybrid.execution = gp
 	SET hybrid.gpu_min_batch = 0; SET hybrid.emulated_launch_us = 2000000; SET hybrid.batch_max = 100;
 	SET hybrid.batch_wait = 0; };
 
-# the seconds and the shares that a call told
+# told FUNCTION, SQL: return the seconds and the shares that a call reported
 sub told
 {
 	my ($function, $sql) = @_;

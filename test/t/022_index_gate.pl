@@ -1,5 +1,5 @@
-# VACUUM gives an index another tree beside those who add rows: an autovacuum that keeps them waiting for longer
-# than deadlock_timeout is cancelled, and must come to its end all the same.
+# VACUUM gives an index a new tree while rows are added.  An autovacuum that makes inserts wait for longer than
+# deadlock_timeout is canceled, and must still finish in the end.
 use strict;
 use warnings;
 use IPC::Run;
@@ -53,7 +53,7 @@ $node->safe_psql('postgres', qq{
 	END \$\$;
 });
 
-# start: an index that grew from nothing, and clients that add rows to it, each its own
+# start: make an index that grew from an empty one, and clients that each add rows of their own
 my @clients;
 sub start
 {
@@ -85,7 +85,7 @@ sub stop
 	return;
 }
 
-# all_there: each row of the table is found by the index, once
+# all_there WHEN: check that the index returns each row of the table exactly once
 sub all_there
 {
 	my ($when) = @_;
@@ -99,7 +99,8 @@ sub all_there
 	return;
 }
 
-# regrouped LOG: how many lists there are then, and how many rows came meanwhile; (0, 0): it has not been done
+# regrouped LOG: return the number of lists after regrouping and the number of rows added meanwhile; (0, 0): it
+# was not done
 sub regrouped
 {
 	my ($log) = @_;
@@ -113,7 +114,7 @@ sub regrouped
 start();
 my ($slow, $slower, $vacuum) = (session(), session(), session());
 my $waits = "SELECT %s FROM pg_locks WHERE relation = 'item_v'::regclass AND page::bigint & 4294967295 = $gate AND NOT granted";
-# begin SESSION, SQL: which waits
+# begin SESSION, SQL: start a statement that will wait
 sub begin
 {
 	my ($session, $sql) = @_;

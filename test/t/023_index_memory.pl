@@ -1,6 +1,6 @@
-# CREATE INDEX where shared memory runs out, at whatever step and in whatever process: it goes on without,
-# and the index has the same bytes.  A limit on the size of files stands for a full /dev/shm: the server
-# gets an error from it, too, when it makes a segment longer.
+# CREATE INDEX when shared memory runs out, at any step and in any process: it continues without shared memory,
+# and the index has the same bytes.  A limit on the size of files stands for a full /dev/shm: the server gets an
+# error from it, too, when it extends a segment.
 use strict;
 use warnings;
 
@@ -60,7 +60,7 @@ my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 
 sub workers { return split /\n/, $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'parallel worker'}); }
 
-# limit BYTES, PID ...: of files that they write
+# limit BYTES, PID ...: limit the size of files that these processes write
 sub limit
 {
 	my ($bytes, @pids) = @_;
@@ -72,7 +72,7 @@ sub limit
 sub hold { append_to_file($node->data_dir . "/hold_$_", "\n") for @_; return; }
 sub release { unlink map { $node->data_dir . "/hold_$_" } @_; return; }
 
-# heard SESSION, WHAT: until it has been told that
+# heard SESSION, WHAT: wait until the session has received this message
 sub heard
 {
 	my ($session, $what) = @_;
@@ -88,7 +88,7 @@ sub heard
 	return;
 }
 
-# begin TABLE, WORKERS: a session that will build an index when it is told to; its process
+# begin TABLE, WORKERS: return a session that will build an index later, and its process
 sub begin
 {
 	my ($table, $workers) = @_;

@@ -1,5 +1,5 @@
-# VACUUM has taken the names of the leaves and waits at one of them while others are split: the entries of removed rows
-# are in lists then that it knows nothing of, two for each that it knew, and it finds them there.
+# VACUUM has listed the leaves and waits at one of them while others are split.  The entries of removed rows are
+# then in lists that it does not know, two for each known one, and it finds them there.
 use strict;
 use warnings;
 use FindBin;
@@ -30,7 +30,7 @@ $node->safe_psql('postgres', qq{
 my $lists = $node->safe_psql('postgres', q{SELECT lists FROM hybrid_index_stats('item_v')});
 cmp_ok($lists, '>=', $clusters, 'leaves');
 
-# vacuum: begins one; returns the block of the leaf that it comes to wait at
+# vacuum SESSION: start VACUUM and return the block of the leaf at which it waits
 sub vacuum
 {
 	my ($session) = @_;

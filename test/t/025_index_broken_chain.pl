@@ -1,5 +1,5 @@
-# A version that an old snapshot sees and a new index does not have: the index says so (indcheckxmin), also where it was not
-# the leader of the build who came to it.
+# A row version that an old snapshot sees and a new index lacks: the index is marked (indcheckxmin), also if a
+# worker of the build and not the leader found it.
 use strict;
 use warnings;
 use FindBin;
@@ -33,7 +33,7 @@ ask($old, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 ask($builder, 'SET client_min_messages = debug1; SET min_parallel_table_scan_size = 0');
 ask($builder, q{SELECT set_config('test.leader', pg_backend_pid()::text, false)});
 
-# build MEMORY: an index; whether it has to be checked
+# build MEMORY: build an index and return indcheckxmin
 sub build
 {
 	my ($memory) = @_;

@@ -1,5 +1,6 @@
-# VACUUM finds the pages that nobody needs: those that a split had taken for a list, and did not come to write, since it was
-# cancelled or the server died.  And only those: not what is written, named, or filled while it is at it.
+# VACUUM finds pages without use: those that a split had taken for a list but did not write, because it was
+# canceled or the server died.  It takes only those, and no page that is written, referred to, or filled
+# meanwhile.
 use strict;
 use warnings;
 use FindBin;
@@ -37,7 +38,7 @@ sub size
 	return $node->safe_psql('postgres', q{SELECT pg_relation_size('item_v') / 8192});
 }
 
-# waits LOCKTYPE [INDEX [HOW MANY]]: that so many sessions wait for such a lock of the index
+# waits LOCKTYPE [INDEX [COUNT]]: wait until this many sessions wait for such a lock of the index
 sub waits
 {
 	my ($type, $index, $count) = @_;
@@ -46,7 +47,7 @@ sub waits
 		WHERE relation = '%s'::regclass AND locktype = '%s' AND NOT granted}, $count // 1, $index // 'item_v', $type));
 }
 
-# whole TABLE, WHEN: its index has an entry for each row, and no page is lost
+# whole TABLE, WHEN: check that the table's index has an entry for each row, and that no page is lost
 sub whole
 {
 	my ($table, $when) = @_;
@@ -56,7 +57,7 @@ sub whole
 	return;
 }
 
-# vacuum TABLE: begins one
+# vacuum TABLE: start VACUUM in a new session
 sub vacuum
 {
 	my ($table) = @_;
@@ -67,7 +68,7 @@ sub vacuum
 	return $session;
 }
 
-# vacuumed SESSION, WHEN: it ends
+# vacuumed SESSION, WHEN: wait for its end
 sub vacuumed
 {
 	my ($session, $when) = @_;
@@ -78,7 +79,7 @@ sub vacuumed
 	return;
 }
 
-# cancel WHAT: the session that is at it
+# cancel WHAT: cancel the session that runs this statement
 sub cancel
 {
 	my ($what) = @_;
@@ -87,7 +88,8 @@ sub cancel
 	return;
 }
 
-# taken ID, END: a row calls for a split, whose second list has pages and waits for one more; END is what becomes of it
+# taken ID, END: insert a row that causes a split, whose second list has pages and waits for one more.  END tells
+# how the split is ended
 sub taken
 {
 	my ($id, $end) = @_;

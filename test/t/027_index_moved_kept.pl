@@ -1,5 +1,6 @@
-# VACUUM reads the whole file and finds each list that was moved.  It leaves those that an older snapshot may come to: a
-# cursor that has read their names, and not yet them, finds there what it was told, and each row that it sees.
+# VACUUM reads the whole file and finds each list that was moved.  It keeps those that an older snapshot may still
+# visit: a cursor that has read their block numbers, but not yet the lists, finds its lists there with every row
+# that it sees.
 use strict;
 use warnings;
 use FindBin;

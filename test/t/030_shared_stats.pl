@@ -1,4 +1,4 @@
-# The dispatcher's memory in shared memory: what all sessions did adds up, whoever dies; who may see
+# The dispatcher's data in shared memory: the counts of all sessions add up, whichever session dies; who may see
 # what, and whose turn it is.
 use strict;
 use warnings;
@@ -37,7 +37,7 @@ sub reset_all { return $node->safe_psql('postgres', 'SELECT hybrid_reset_stats()
 
 session_on($node);
 
-# eventually SQL, EXPECTED: what a process that ends leaves may take a moment
+# eventually SQL, EXPECTED, NAME: poll, because the data of a process that ends may take a moment to arrive
 sub eventually
 {
 	my ($sql, $expected, $name) = @_;
@@ -211,7 +211,8 @@ ask($_, "$slow; SET hybrid.gpu_timeout = '1h'") for @clients;
 my $doomed = ask($clients[0], 'SELECT pg_backend_pid()');
 ask($clients[0], 'SELECT calls(20, 100); SET hybrid.emulated_launch_us = 1000000000');
 my $load = $device . 'SET hybrid.gpu_queue_depth = 1; SELECT queue, queue_us > 0, load = queue FROM hybrid_devices WHERE device = 1';
-# start CLIENT, EXPECTED, NAME: it asks for 200 turns, and a fourth session sees it in the queue
+# start CLIENT, EXPECTED, NAME: let the client request 200 turns, and check that a fourth session sees it in the
+# queue
 sub start
 {
 	my ($client, $expected, $name) = @_;
@@ -235,7 +236,8 @@ is($node->safe_psql('postgres', q{SELECT max(queue) BETWEEN 1 AND 2 FROM hybrid_
 # ---- turns go by role: as it is at each statement, whoever logged in and whatever was called before ----
 $node->safe_psql('postgres', 'CREATE ROLE tenant; GRANT SET ON PARAMETER hybrid.gpu_queue_depth TO tenant; GRANT SELECT ON ALL TABLES IN SCHEMA public TO tenant');
 
-# others_calls STATEMENT: how many calls four sessions of one role finish while a fifth, after STATEMENT, has 100
+# others_calls STATEMENT: return how many calls four sessions of one role finish while a fifth, after STATEMENT,
+# finishes 100
 sub others_calls
 {
 	my ($statement) = @_;

@@ -1,4 +1,4 @@
-# Every setting takes effect at the session's next statement, whatever has been done and opened before.
+# Every setting takes effect at the session's next statement, whatever was done and opened before.
 use strict;
 use warnings;
 
@@ -34,7 +34,7 @@ my %walked;
 
 sub reset_all { return $node->safe_psql('postgres', 'SELECT hybrid_reset_stats()') }
 
-# set NAME, VALUE: in the session; the name counts as walked
+# set NAME, VALUE: set it in the session and record that the setting was tested
 sub set
 {
 	my ($name, $value) = @_;
@@ -44,7 +44,7 @@ sub set
 	return;
 }
 
-# last_event COLUMNS: of the session's last decision
+# last_event COLUMNS: return columns of the session's last decision
 sub last_event
 {
 	my ($columns) = @_;
@@ -52,7 +52,7 @@ sub last_event
 	return ask($s, "SELECT $columns FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1");
 }
 
-# decided ITEMS: of a batch of so many
+# decided ITEMS: return the decision for a batch of this many items
 sub decided
 {
 	my ($items) = @_;
@@ -61,8 +61,8 @@ sub decided
 	return last_event('strategy, backend, reason');
 }
 
-# least ITEMS [, BELOW]: what such a batch takes, in microseconds: the least of five, or of up to twenty
-# until one takes less than BELOW.  Made-up time is about the same each time, but for a warm-up, and a busy
+# least ITEMS [, BELOW]: return the microseconds that such a batch takes: the least of five, or of up to twenty
+# until one takes less than BELOW.  Simulated time is about the same each time, except for a warm-up, and a busy
 # machine can only add to it.
 sub least
 {
@@ -79,7 +79,7 @@ sub least
 	return $least;
 }
 
-# fresh: another session, which has opened nothing
+# fresh: switch to a new session, which has opened nothing
 sub fresh
 {
 	finish($s);
@@ -320,8 +320,9 @@ eval { finish($other) }; # its pipe may be broken
 # ---- batches that are gathered ----
 fresh();
 
-# flushed TABLE [, EXPECTED]: what ended the batches of a search there.  Batches wait for longer where one
-# was seen to take long, and on a busy machine one may: of up to five searches that which is as expected
+# flushed TABLE [, EXPECTED]: return the causes that ended the batches of a search there.  Batches wait longer
+# after one that took long, which can happen on a busy machine.  So up to five searches are tried until one is as
+# expected
 sub flushed
 {
 	my ($table, $expected) = @_;
@@ -375,7 +376,8 @@ ask($s, q{CREATE TABLE place AS SELECT i, (SELECT array_agg(sin(i * (k * k + 0.7
 ask($s, 'CREATE INDEX ON place USING hybrid (v)');
 my $from = ask($s, 'SELECT v FROM place WHERE i = 77');
 
-# looked_at SETTINGS [, WHERE]: lists and rows that a scan for ten rows looks at, and how many it returns
+# looked_at SETTINGS [, WHERE]: return the lists and rows that a scan for ten rows examines, and how many it
+# returns
 sub looked_at
 {
 	my ($settings, $where) = @_;

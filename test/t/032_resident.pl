@@ -1,5 +1,5 @@
-# Vectors of an index that stay on a device: what is found there, what is sent again, what gives way,
-# and that the answers are those of the CPU, whatever happens to the index or the device.
+# Vectors of an index that stay on a device: which are found there, which are sent again, which are evicted, and
+# that the answers are the CPU's, whatever happens to the index or the device.
 use strict;
 use warnings;
 
@@ -42,7 +42,7 @@ session_on($node);
 my $s = session();
 ask($s, 'SET hybrid.execution = gpu');
 
-# resident SESSION: bytes, units, hits, misses, evictions
+# resident SESSION: return bytes, units, hits, misses, evictions
 sub resident
 {
 	my ($session) = @_;
@@ -53,10 +53,10 @@ sub resident
 	return \%row;
 }
 
-# sent SESSION: bytes that this session has sent for searches
+# sent SESSION: return the bytes that this session has sent for searches
 sub sent { return ask($_[0], q{SELECT sum(bytes_up) FROM hybrid_stats WHERE operation = 'topk' AND device > 0}) || 0 }
 
-# same SESSION, TABLE, METRIC, NAME: the device's answer is the CPU's
+# same SESSION, TABLE, METRIC, NAME: check that the device's answer is the CPU's
 sub same
 {
 	my ($session, $table, $metric, $name) = @_;

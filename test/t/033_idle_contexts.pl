@@ -1,5 +1,5 @@
-# Contexts on a device that have a thread of their own in the session's process: the whole CUDA plug-in on
-# the fake device (test/cuda/fake.h), in a real backend, with PostgreSQL's signals, exits and shared memory.
+# Contexts on a device that have a thread of their own in the session's process: the whole CUDA plug-in on the
+# fake device (test/cuda/fake.h), in a real backend, with PostgreSQL's signals, exits and shared memory.
 use strict;
 use warnings;
 
@@ -36,7 +36,7 @@ my $state = q{SELECT state FROM hybrid_devices WHERE backend = 'cuda'};
 my $contexts = q{SELECT contexts FROM hybrid_devices WHERE backend = 'cuda'};
 my $last = q{SELECT backend, fallback, status FROM hybrid_events WHERE pid = pg_backend_pid() ORDER BY at DESC LIMIT 1};
 
-# eventually SQL, EXPECTED: asked in sessions of their own, which open nothing
+# eventually SQL, EXPECTED, NAME: poll in new sessions, which open nothing
 sub eventually
 {
 	my ($sql, $expected, $name) = @_;
@@ -51,7 +51,7 @@ sub eventually
 	return is($is, $expected, $name);
 }
 
-# threads PID: of each thread of the process the signals that it blocks, the first thread's first
+# threads PID: return the blocked signals of each thread of the process, the first thread's first
 sub threads
 {
 	my ($pid) = @_;

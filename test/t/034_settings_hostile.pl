@@ -1,5 +1,5 @@
-# Settings in the hands of somebody who means no good: values that cannot be, both ends of every range, changes
-# in the middle of a statement, and those who must not set them.
+# Settings used by an attacker: impossible values, both ends of every range, changes in the middle of a statement,
+# and users who must not set them.
 use strict;
 use warnings;
 
@@ -43,7 +43,7 @@ session_on($node);
 # what loads the library, for anybody
 my $load = q{DO $$ BEGIN PERFORM '[1]'::vector; END $$;};
 
-# told SQL [, USER]: what a session of its own that has loaded the library prints, and what it is told
+# told SQL [, USER]: return the output and the messages of a new session that has loaded the library
 sub told
 {
 	my ($sql, $user) = @_;

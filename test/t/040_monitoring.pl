@@ -1,5 +1,5 @@
-# The queries in the documentation and for the exporter work, for whom they are meant; the board asks for
-# what the exporter gives.
+# The queries in the documentation and those of the exporter work for the users they are meant for; the dashboard
+# uses only metrics that the exporter provides.
 use strict;
 use warnings;
 
@@ -53,7 +53,7 @@ SET hybrid.max_scan_tuples = 1;
 SELECT count(*) FROM (SELECT item.v FROM item, (SELECT 1 OFFSET 0) one ORDER BY v <-> '[1,1]' LIMIT 1000000) AS s;
 SQL
 
-# watch_devices QUERY: it raises no alarm where there is no card, and does for a plug-in that does not work
+# watch_devices QUERY: check that it raises no alarm if there is no card, and does if a plug-in does not work
 sub watch_devices
 {
 	my $query = shift;

@@ -1,4 +1,4 @@
-# What an operator of a broken set-up sees is what docs/troubleshooting.md explains.
+# The messages that an operator of a broken installation sees are explained in docs/troubleshooting.md.
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION hybrid');
 
-# explained TEXT: the line of the guide that a text is found by; the longest
+# explained TEXT: return the longest line of the guide that the text contains
 sub explained
 {
 	my ($text) = @_;
@@ -26,7 +26,7 @@ sub explained
 	return $lines[0];
 }
 
-# detail PLUGIN: what hybrid_devices says of one
+# detail PLUGIN: return the detail of a plug-in in hybrid_devices
 sub detail
 {
 	my ($plugin) = @_;
@@ -51,7 +51,8 @@ my ($table) = $guide =~ /^## No device\n(.*?)^## /ms;
 my %no_device = map { $_ => join '.+', map { quotemeta } split /\b[XNM]\b/, $_, -1 }
 	map { /`([^`]+)`/g } map { /^\| ([^|]*) \|/ ? $1 : () } split /\n/, $table;
 
-# in_table TEXT: the longest of them that a text has; what is short is in too many
+# in_table TEXT: return the longest entry of that table that the text contains.  Short entries are skipped,
+# because too many texts contain them
 sub in_table
 {
 	my ($text) = @_;
@@ -97,7 +98,7 @@ my @drivers = (
 	[ 103, 'integrity checks failed' ]);
 my $stub = "$FindBin::RealBin/libcuda.so.1";
 
-# with_driver DIRECTORY, VARIABLES ...: the server begins anew, where the driver is found there
+# with_driver DIRECTORY, VARIABLES ...: restart the server with the driver in this directory
 sub with_driver
 {
 	my ($directory, %variables) = @_;
@@ -108,7 +109,7 @@ sub with_driver
 	return;
 }
 
-# answered: what hybrid_events has of 20 batches; what was decided once is remembered for the next
+# answered: return the events of 20 batches; a decision is remembered for later batches
 sub answered
 {
 	return $node->safe_psql('postgres', qq{
@@ -147,7 +148,8 @@ SKIP:
 	$node->restart;
 }
 
-# failing WORD: what a query that forces the device is told, with each way it can fail; and what hybrid_events has of it
+# failing FAULTS: return the SQLSTATE, the output with the status in hybrid_events, and the messages of a query that
+# forces a failing device
 sub failing
 {
 	my ($faults) = @_;
@@ -175,7 +177,7 @@ for my $word (sort keys %codes)
 	like($err, qr/HINT:  \S.*\. Set "hybrid.execution" to "auto" to let the CPU answer\.\n/, 'and what to do');
 }
 
-# forced SETTINGS [, QUERY]: what a query is told that a device was forced for, as one text
+# forced SETTINGS [, QUERY]: return the messages of a query for which a device is forced, as one text
 sub forced
 {
 	my ($settings, $query) = @_;

@@ -1,4 +1,4 @@
-# A machine without a card: only hybrid_devices says that there is none, until somebody asks for one.
+# A machine without a card: only hybrid_devices reports that there is none, until a device is requested.
 use strict;
 use warnings;
 
@@ -17,7 +17,8 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX ON item USING hybrid (v vector_l2_ops);
 	ANALYZE item});
 
-# session SETTINGS, QUERY: what a session says, after batches of each kind and often enough to be decided by memory
+# session SETTINGS, QUERY: return the output of a session after batches of each kind, enough of them that
+# decisions are remembered
 sub session
 {
 	my ($settings, $query) = @_;
@@ -51,7 +52,7 @@ sub said
 my $events = 'SELECT DISTINCT backend, reason, fallback, status, native_code, error FROM hybrid_events';
 my $devices = q{SELECT state, detail FROM hybrid_devices WHERE backend <> 'cpu'};
 
-# quiet NAME, SETTINGS: two sessions that say nothing of a device, and what hybrid_devices says
+# quiet NAME, SETTINGS: check that two sessions report nothing about a device except in hybrid_devices
 sub quiet
 {
 	my ($name, $settings) = @_;
@@ -79,7 +80,8 @@ sub quiet
 	return;
 }
 
-# asked NAME, SETTINGS, NUMBER, LINE: who asks for a device is told, in events, by errors and once a session in the log
+# asked NAME, SETTINGS, NUMBER, LINE: check that a user who requests a device is told: in events, by errors, and
+# once per session in the log
 sub asked
 {
 	my ($name, $settings, $number, $line) = @_;

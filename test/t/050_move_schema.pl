@@ -1,4 +1,4 @@
-# The extension moved to another schema, or its schema renamed: every function and view works as before.
+# The extension is moved to another schema, or its schema is renamed: every function and view works as before.
 use strict;
 use warnings;
 

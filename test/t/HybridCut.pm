@@ -1,7 +1,6 @@
-# A server that is cut off in the middle of what it does to an index.
+# A server that is cut off in the middle of a change to an index.
 #
-# Recovery from a backup ends after a record of one statement's, as it would have if the server had lost
-# the rest.
+# Recovery from a backup ends after one of the records of a statement, as if the server had lost the rest.
 package HybridCut;
 
 use strict;
@@ -13,7 +12,7 @@ use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(node_to_cut records cut lost kinds);
 
-# node_to_cut NAME [CONFIGURATION]: a server, started, whose WAL stays and has no page images
+# node_to_cut NAME [, CONFIGURATION]: start a server whose WAL is kept and has no page images
 sub node_to_cut
 {
 	my ($name, $more) = @_;
@@ -32,8 +31,8 @@ full_page_writes = off
 	return $node;
 }
 
-# records NODE, INDEX, WHAT: a backup from before WHAT, SQL or a sub, is done, and its records that are about the
-# index: where each ends, and the blocks it changes
+# records NODE, INDEX, WHAT: make a backup, run WHAT, which is SQL or a sub, and return the backup's name and the
+# WAL records about the index: where each ends, and the blocks it changes
 my $backups = 0;
 sub records
 {
@@ -57,7 +56,7 @@ sub records
 	return ($name, grep { @{ $_->{blocks} } } @records);
 }
 
-# cut NODE, BACKUP, LSN: a server that has recovered from there up to a record and with it
+# cut NODE, BACKUP, LSN: return a server that has recovered from the backup up to and including a record
 my $cuts = 0;
 sub cut
 {
@@ -74,7 +73,7 @@ recovery_target_action = 'promote'");
 	return $server;
 }
 
-# lost SERVER, INDEX: how many pages the check notices
+# lost SERVER, INDEX: return the number of unreferenced pages that the check reports
 sub lost
 {
 	my ($server, $index) = @_;
@@ -85,7 +84,8 @@ sub lost
 	return $err =~ /has (\d+) unreferenced pages/ ? $1 : 0;
 }
 
-# kinds NODE, INDEX [, FIRST, PAGES]: how many pages of each kind there are on disk: of all, or from block FIRST on of so many
+# kinds NODE, INDEX [, FIRST, PAGES]: return the number of pages of each kind on disk, of the whole file or of
+# PAGES pages from block FIRST on
 my %kind = (LIST => 3, VECTORS => 5, FREE => 7, TAKEN => 8);    # as index/page/page.h has them
 sub kinds
 {

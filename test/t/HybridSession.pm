@@ -1,4 +1,4 @@
-# Sessions that stay: psql behind pipes.
+# Persistent sessions: psql connected by pipes.
 package HybridSession;
 
 use strict;
@@ -12,14 +12,14 @@ our @EXPORT = qw(session_on session ask finish);
 
 my $node;
 
-# session_on NODE: where those that follow connect to
+# session_on NODE: set the server for later sessions
 sub session_on
 {
 	($node) = @_;
 	return;
 }
 
-# session [USER]: a new one; kept alive by whoever holds it
+# session [USER]: start a session, which lasts as long as its value is kept
 sub session
 {
 	my ($user) = @_;
@@ -32,7 +32,7 @@ sub session
 	return $session;
 }
 
-# ask SESSION, SQL: the answer, waited for
+# ask SESSION, SQL: run SQL, wait for the answer and return it
 sub ask
 {
 	my ($session, $sql) = @_;

@@ -1,6 +1,6 @@
 /*
  * accumulator_test.c
- *		When a batch is full, with time that stands still: each cause by itself, and their order.
+ *		When a batch is full, on a clock that stands still: each cause alone, and their order.
  */
 #include "dispatch/accumulator.h"
 
@@ -78,7 +78,7 @@ a_batch_goes_when_its_oldest_item_has_waited(void)
 	stage_end();
 }
 
-/* Fast items are not asked the time one by one; slow ones are. */
+/* The clock is not read for every item if items are fast; it is if they are slow. */
 static void
 the_clock_is_looked_at_as_often_as_need_be(void)
 {
@@ -117,7 +117,10 @@ the_clock_is_looked_at_as_often_as_need_be(void)
 	stage_end();
 }
 
-/* What a statement of the rows' source changes holds from the next batch on, wherever it lives. */
+/*
+ * If a statement in the rows' source changes the settings, they apply from the next batch on, in
+ * any executor.
+ */
 static void
 a_batch_needs_no_executor_between_its_ends(void)
 {
@@ -214,7 +217,10 @@ the_end_is_counted_where_there_is_a_batch(void)
 	stage_end();
 }
 
-/* rows: so many rows through the accumulator, each batch dispatched; the ns they took. */
+/*
+ * rows: pass this many rows through the accumulator and dispatch each batch.  Returns the ns they
+ * took.
+ */
 static uint64_t
 rows(int64_t count)
 {
@@ -239,8 +245,8 @@ rows(int64_t count)
 }
 
 /*
- * Batches are dispatched for real, and the device becomes cheaper by size: 20 us and 1 ns an item
- * against the CPU's 100 ns.  The size found serves as well as any fixed one.
+ * Batches are actually dispatched, and the device becomes cheaper with size: 20 us plus 1 ns per
+ * item, compared with the CPU's 100 ns per item.  The size found is as good as any fixed one.
  */
 static void
 the_size_found_is_as_good_as_the_best_fixed_one(void)
@@ -336,7 +342,7 @@ kinds_learn_apart(void)
 	stage_end();
 }
 
-/* first_size: of a batch of which nothing was measured, by what is predicted alone. */
+/* first_size: return the size of a first batch, chosen from predictions alone. */
 static int64_t
 first_size(void)
 {
@@ -349,7 +355,10 @@ first_size(void)
 	return batch.size;
 }
 
-/* The CPU gains nothing by size, the device all it can: the size tells whose forecast was asked for. */
+/*
+ * The CPU gains nothing from size, and the device gains as much as possible.  So the size shows
+ * which side's forecast was used.
+ */
 static void
 sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
 {
@@ -398,7 +407,7 @@ sizes_are_forecast_for_the_side_that_is_able_and_wanted(void)
 	stage_end();
 }
 
-/* While the dispatcher explores, the size is that for the side which it would take otherwise. */
+/* While the dispatcher explores, the size is that for the side which it would otherwise take. */
 static void
 sizes_are_those_of_the_side_taken_without_exploring(void)
 {
@@ -409,7 +418,7 @@ sizes_are_those_of_the_side_taken_without_exploring(void)
 	stage_end();
 }
 
-/* The CPU gains nothing by size and is the better side, but both at once are better than it. */
+/* The CPU gains nothing from size and is the better side, but both together are better still. */
 static void
 sizes_are_those_of_a_split(void)
 {

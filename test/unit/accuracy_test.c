@@ -1,12 +1,13 @@
 /*
  * accuracy_test.c
- *		The promise to users: a distance is within 1e-6 of the sum of its terms' magnitudes of the
- *		exact value, at any number of dimensions, at each level and of each element type.
+ *		The accuracy that users are promised: a distance is within 1e-6 of the sum of its terms'
+ *		magnitudes from the exact value, for any number of dimensions, every level and every
+ *		element type.
  *
- * Exact means long double sums of the stored elements, whose error is a millionth of what is
- * allowed.  Of a root, and of a quotient of roots, the terms are those under them: the bound that
- * follows for the Euclidean distance d is 1e-6 d, and for the cosine c of vectors a and b it is 1e-6
- * (sum |a_i b_i| / (|a| |b|) + |c|).
+ * Exact means long double sums of the stored elements, whose error is a millionth of the allowed
+ * error.  For a root, and for a quotient of roots, the terms are those under the roots.  The
+ * resulting bound for the Euclidean distance d is 1e-6 d.  For the cosine c of vectors a and b it
+ * is 1e-6 (sum |a_i b_i| / (|a| |b|) + |c|).
  */
 #include "unit.h"
 
@@ -92,7 +93,7 @@ check(const char *what, double actual, long double exact, long double allowed)
 	          actual, exact, error, allowed);
 }
 
-/* check_dims: every distance of the first dims elements, at the level in use. */
+/* check_dims: check every distance of the first dims elements, at the current level. */
 static void
 check_dims(const char *where, HyDtype dtype, int dims)
 {
@@ -177,7 +178,7 @@ test_accuracy(void)
 	CHECK_MSG(worst > 0.05, "the worst error is %g of what is allowed", worst);
 }
 
-/* Sparse vectors of a billion dimensions, of which a few thousand are there. */
+/* Sparse vectors of a billion dimensions with a few thousand elements. */
 static void
 test_accuracy_of_sparse(void)
 {
@@ -234,7 +235,7 @@ test_accuracy_of_sparse(void)
 	hy_kernels_force(hy_simd_best());
 }
 
-/* Without the fp64 twins some constant would miss: the tests above have teeth. */
+/* Without the fp64 twins some case would fail, so the tests above are strict enough. */
 static void
 test_twins_are_needed(void)
 {

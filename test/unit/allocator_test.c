@@ -1,6 +1,6 @@
 /*
  * allocator_test.c
- *		Sizes, overflow, and that failure is a NULL.
+ *		Sizes, overflow, and that failure returns NULL.
  */
 #include "unit.h"
 

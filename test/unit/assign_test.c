@@ -1,6 +1,7 @@
 /*
  * assign_test.c
- *		The nearest centroids: those that comparing with each one finds, by whatever level and layout.
+ *		The nearest centroids are those found by comparing with each one, at every level and in
+ *		every layout.
  */
 #include "unit.h"
 
@@ -30,7 +31,7 @@ some(UnitRandom *random, int64_t rows, int dims, float offset)
 	return values;
 }
 
-/* expected: by the canonical distances of all, one after the other. */
+/* expected: find the nearest centroid by the canonical distances of all, one after another. */
 static int32_t
 expected(const HyMatrix *rows, int64_t row, const HyMatrix *centroids, const HyGroups *groups)
 {
@@ -78,7 +79,7 @@ differences(const HyMatrix *rows, const HyMatrix *centroids, const HyGroups *gro
 	return wrong;
 }
 
-/* groups_of: centroids divided at random places; some groups have none. */
+/* groups_of: divide the centroids at random places; some groups are empty. */
 static void
 groups_of(UnitRandom *random, const Shape *shape, const float *values, int32_t *begin,
           HyGroups *groups)
@@ -163,7 +164,7 @@ test_those_of_the_nearest_groups(void)
 	}
 }
 
-/* Centroids that only the last bits tell apart, and rows that are centroids. */
+/* Centroids that differ only in the last bits, and rows that equal centroids. */
 static void
 check_nearly_equal(int centroids)
 {
@@ -197,7 +198,7 @@ check_nearly_equal(int centroids)
 	free(values);
 }
 
-/* What integers say nothing of: zeros, and lengths at the ends of the range. */
+/* Cases that integers do not cover: zeros, and lengths at the ends of the range. */
 static void
 check_extremes(int centroids)
 {
@@ -224,7 +225,7 @@ check_extremes(int centroids)
 	free(values);
 }
 
-/* Few centroids meet tiles of fp32, many integers. */
+/* Few centroids use tiles of fp32; many use tiles of integers. */
 static void
 test_nearly_equal(void)
 {
@@ -319,7 +320,7 @@ test_memory_and_cancel(void)
 	free(values);
 }
 
-/* Where rounded rows are not to be believed, nothing is rounded; the answer is the same. */
+/* With the filter off nothing is rounded, and the answer is the same. */
 static void
 test_without_the_filter(void)
 {
@@ -337,7 +338,10 @@ test_without_the_filter(void)
 	free(values);
 }
 
-/* Where fewer groups than are asked for have a distance, a row meets these only; where none has, none. */
+/*
+ * If fewer groups than requested have a distance, a row meets only these; if none has, it meets
+ * none.
+ */
 static void
 test_groups_without_a_distance(void)
 {

@@ -1,6 +1,6 @@
 /*
  * attempt_test.c
- *		What failures make of a device: breaker, latch, another context, another try.
+ *		The consequences of a device's failures: breaker, loss, another context, another attempt.
  */
 #include "dispatch_stage.h"
 
@@ -106,7 +106,7 @@ test_out_of_memory_is_not_tried_again_at_once(void)
 	stage_end();
 }
 
-/* a probe that says nothing of the device leaves the way open for the next */
+/* a probe that reveals nothing about the device allows the next task to probe */
 static void
 test_probe_that_runs_out_of_memory(void)
 {
@@ -132,7 +132,7 @@ test_probe_that_runs_out_of_memory(void)
 	stage_end();
 }
 
-/* events are written in place, over what was there 257 calls ago */
+/* events are written in place, over those of 257 calls ago */
 static void
 test_an_error_is_not_shown_again(void)
 {
@@ -216,7 +216,7 @@ test_process_lost_for_life(void)
 	stage_end();
 }
 
-/* a_lost_device_stays_lost_in_the_next_executor: what the process lost, no restart gives back */
+/* a device that is lost to the process stays lost after a restart of the executor */
 static void
 test_a_lost_device_stays_lost_in_the_next_executor(void)
 {
@@ -233,7 +233,7 @@ test_a_lost_device_stays_lost_in_the_next_executor(void)
 
 		memset(&losses, 0, sizeof(losses));
 		stage_begin(0);
-		hy_executor_heed(stage.executor, &losses);
+		hy_executor_set_losses(stage.executor, &losses);
 		stage.devices = 2;
 		CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
 		stage.config.execution = HY_EXECUTION_PREFER_GPU;
@@ -248,7 +248,7 @@ test_a_lost_device_stays_lost_in_the_next_executor(void)
 			hy_executor_create(&stage.memory.allocator, &stage.clock.clock, NULL, &stage.executor),
 			HY_OK);
 		hy_executor_destroy(first);
-		hy_executor_heed(stage.executor, &losses);
+		hy_executor_set_losses(stage.executor, &losses);
 		/* one device more than before: of a lost process it is lost as well */
 		stage.devices = 3;
 		CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
@@ -262,7 +262,7 @@ test_a_lost_device_stays_lost_in_the_next_executor(void)
 	}
 }
 
-/* where_there_is_no_room_for_a_loss_one_stands_for_all: of the backend, rather than none */
+/* if there is no room to record a loss, one entry stands for all devices of the backend */
 static void
 test_where_there_is_no_room_for_a_loss_one_stands_for_all(void)
 {
@@ -278,7 +278,7 @@ test_where_there_is_no_room_for_a_loss_one_stands_for_all(void)
 		losses.loss[i].number = 100 + i;
 	}
 	stage_begin(0);
-	hy_executor_heed(stage.executor, &losses);
+	hy_executor_set_losses(stage.executor, &losses);
 	stage.devices = 1;
 	CHECK_INT(hy_executor_add_backend(stage.executor, &stage_backend), HY_OK);
 	stage.config.execution = HY_EXECUTION_PREFER_GPU;
@@ -356,7 +356,10 @@ test_open_that_fails(void)
 	stage_end();
 }
 
-/* A device that others hold says so at every try; the log says it once, and again after it was open. */
+/*
+ * A device that others hold refuses every open; the log reports it once, and again after the device
+ * has been open.
+ */
 static void
 test_open_that_fails_is_logged_once(void)
 {
@@ -407,7 +410,7 @@ test_new_memory_limit_reopens(void)
 	CHECK_INT(stage.closes, 2);
 }
 
-/* What was behind tasks of others says nothing of the device. */
+/* A time that includes waiting for other tasks reveals nothing about the device. */
 static void
 test_a_time_that_was_shared_is_not_learned(void)
 {
@@ -440,7 +443,10 @@ test_a_time_that_was_shared_is_not_learned(void)
 	stage_end();
 }
 
-/* Whose breaker opens at the loss of a context gets no other, and is said to have lost it. */
+/*
+ * If the loss of a context opens the breaker, the device gets no other context, and the loss is the
+ * reported cause.
+ */
 static void
 test_a_lost_context_that_opens_the_breaker(void)
 {
@@ -462,7 +468,9 @@ test_a_lost_context_that_opens_the_breaker(void)
 	stage_end();
 }
 
-/* Nobody cancelled it, whatever an opening says: that is the device's failure, not the caller's wish. */
+/*
+ * An open that reports a cancel without one is a failure of the device, not the caller's request.
+ */
 static void
 test_an_opening_that_says_it_was_cancelled(void)
 {

@@ -1,6 +1,6 @@
 /*
  * audit_test.c
- *		The audit finds what is routed wrong, and after a short life little is.
+ *		The audit finds wrong routes, and after a short time there are few.
  */
 #include "dispatch/audit.h"
 
@@ -43,7 +43,7 @@ end(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* live: so many mixed calls, none of more than 2 * 10^6 products or 2 * 10^5 edges. */
+/* live: run this many mixed calls, none of more than 2 * 10^6 products or 2 * 10^5 edges. */
 static void
 live(int calls, uint64_t seed)
 {
@@ -193,7 +193,7 @@ twice(const HyDevice *device, const HyShape *shape)
 	return estimate;
 }
 
-/* Of several devices the fastest counts, wherever it stands. */
+/* Among several devices the fastest counts, whatever its position. */
 static void
 test_the_fastest_of_several(void)
 {

@@ -121,7 +121,7 @@ test_spread(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* A graph that lies in a buffer has no gain on the host, nor rows. */
+/* A graph in a buffer has neither gain nor rows on the host. */
 static void
 test_resident_spread(void)
 {

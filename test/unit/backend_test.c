@@ -1,6 +1,6 @@
 /*
  * backend_test.c
- *		What can be said of a task without running it.
+ *		Properties of a task that are known without running it.
  */
 #include "dispatch/backend.h"
 #include "score_stage.h"
@@ -116,7 +116,7 @@ test_names(void)
 	CHECK_STR(hy_op_name((HyOp) -1), "unknown");
 }
 
-/* refused: the task that a statement made of a good one is HY_INVALID. */
+/* refused: check that a statement makes a valid task HY_INVALID. */
 #define refused(make, statement)                                                                   \
 	do                                                                                             \
 	{                                                                                              \

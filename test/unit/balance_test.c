@@ -1,6 +1,7 @@
 /*
  * balance_test.c
- *		Shares of a bulk job: all that take part end together, and nobody does who would be late.
+ *		Shares of a bulk job: all participants end together, and one that would be late does not
+ *		take part.
  */
 #include "dispatch/balance.h"
 #include "unit.h"

@@ -1,20 +1,20 @@
 /*
  * batch_size_test.c
- *		The size that a batch is given: from cold, on laws of several forms, within its limits.
+ *		The size of a batch: from a cold start, for laws of several forms, within its limits.
  */
 #include "dispatch/batch_size.h"
 #include "unit.h"
 
 typedef double (*Law)(double items);
 
-/* A launch that only large batches make up for. */
+/* A launch cost that only large batches amortize. */
 static double
 launch(double n)
 {
 	return 20000 + 3 * n;
 }
 
-/* Nothing to win by size. */
+/* The size makes no difference. */
 static double
 flat(double n)
 {
@@ -35,7 +35,7 @@ waves(double n)
 	return 5000 + 9000 * ceil(n / 3000);
 }
 
-/* The CPU until a device can be had, which is worth it from 8,192 on. */
+/* The CPU until a device is worth using, which is from 8,192 items on. */
 static double
 two_sides(double n)
 {
@@ -49,7 +49,7 @@ forecast_two_sides(void *arg, int64_t n)
 	return two_sides((double) n) * 1.2;
 }
 
-/* feed: so many items in batches of the sizes chosen; the ns an item took. */
+/* feed: process this many items in batches of the chosen sizes.  Returns the ns per item. */
 static double
 feed(HyBatchSize *size, Law law, int64_t most, uint64_t items, double noise,
      HyBatchForecast forecast, void *arg)
@@ -73,7 +73,7 @@ feed(HyBatchSize *size, Law law, int64_t most, uint64_t items, double noise,
 	return spent / (double) fed;
 }
 
-/* best_rate: ns an item at the best power of two in [64, most]. */
+/* best_rate: return the ns per item at the best power of two in [64, most]. */
 static double
 best_rate(Law law, int64_t most)
 {
@@ -224,7 +224,7 @@ the_first_batch_of_a_size_is_a_warm_up(void)
 	CHECK_NEAR(size.item_ns[10], 1.0, 1e-9);
 }
 
-/* A batch that took a hundred times as long counts as one and a half times the mean. */
+/* A batch that takes a hundred times as long counts as one and a half times the mean. */
 static void
 what_took_far_too_long_is_clipped(void)
 {

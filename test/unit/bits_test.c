@@ -1,6 +1,6 @@
 /*
  * bits_test.c
- *		Every level of bit kernels against counting one bit after the other.
+ *		Every level of bit kernels compared with counting bit by bit.
  */
 #include "unit.h"
 
@@ -49,7 +49,7 @@ fill(UnitRandom *random, Filling filling)
 	}
 }
 
-/* count: [0] differing, [1] set in both, [2] set in either. */
+/* count: [0] bits that differ, [1] bits set in both, [2] bits set in either. */
 static void
 count(const uint8_t *a, const uint8_t *b, size_t bytes, uint64_t counts[3])
 {
@@ -128,7 +128,7 @@ test_unaligned(void)
 	}
 }
 
-/* Each bit counts, and once. */
+/* Each bit counts exactly once. */
 static void
 test_every_bit(void)
 {
@@ -166,7 +166,7 @@ test_reads_within_bounds(void)
 	}
 }
 
-/* Registers of counts do not overflow over a long string. */
+/* Registers of counts do not overflow for a long string. */
 static void
 test_long_string(void)
 {
@@ -212,7 +212,7 @@ test_distances(void)
 	CHECK_SAME_F64(hy_hamming(a, b, 0), 0.0);
 }
 
-/* hybrid.simd chooses these too. */
+/* hybrid.simd selects these kernels too. */
 static void
 test_follows_the_level_in_use(void)
 {

@@ -1,6 +1,6 @@
 /*
  * breaker_test.c
- *		Every transition of the circuit breaker, in given time.
+ *		Every transition of the circuit breaker, at given times.
  */
 #include "dispatch/breaker.h"
 #include "unit.h"
@@ -78,7 +78,7 @@ test_window_forgets(void)
 	CHECK_INT(b.count, HY_BREAKER_WINDOW);
 }
 
-/* successes leave the window too */
+/* successes leave the window, too */
 static void
 test_window_forgets_successes(void)
 {
@@ -138,7 +138,7 @@ test_open_to_half_open_to_closed(void)
 	CHECK_INT(b.state, HY_BREAKER_CLOSED);
 }
 
-/* three in a row close it, not three in all */
+/* three consecutive successes close it, not three in total */
 static void
 test_successes_before_it_reopened_do_not_count(void)
 {

@@ -1,8 +1,8 @@
 /*
  * budget_test.c
- *		Rule 7: how much of a device's memory a task may take, alone and beside other processes.
+ *		Rule 7: the device memory that a task may take, alone and beside other processes.
  *
- * Each party stands for a process of its own; stage.executor is the one whose turn it is.
+ * Each party stands for a process; stage.executor is the party whose turn it is.
  */
 #include "dispatch_stage.h"
 
@@ -23,7 +23,10 @@ origin_of(void *arg, HyOrigin *origin, int64_t *wall_us)
 	*wall_us = 0;
 }
 
-/* begin: four executors of one device with memory bytes, all free; shared: they have a table. */
+/*
+ * begin: create four executors of one device with 'memory' bytes, all free. shared: they have a
+ * table.
+ */
 static void
 begin(uint64_t memory, bool shared)
 {
@@ -70,7 +73,7 @@ budget(int i)
 	return hy_member_budget(parties[i], &parties[i]->member[1], stage.clock.time);
 }
 
-/* dispatch: rows items by party i. */
+/* dispatch: dispatch rows items by party i. */
 static HyDecision
 dispatch(int i, int64_t rows)
 {
@@ -166,7 +169,7 @@ test_memory_that_nobody_knows(void)
 	end();
 }
 
-/* What is changed between two looks counts from the second on, whether or not the context is open. */
+/* A change of free memory takes effect at the next look, whether or not the context is open. */
 static void
 test_memory_that_changes(void)
 {
@@ -174,20 +177,20 @@ test_memory_that_changes(void)
 	CHECK_INT(budget(0), 8 * GB);
 	stage.free_bytes = 5 * GB;
 	CHECK_INT(budget(0), 8 * GB);
-	CHECK(hy_executor_look_again(parties[0]));
+	CHECK(hy_executor_reprobe(parties[0]));
 	CHECK_INT(budget(0), 4 * GB);
 	dispatch(0, 100);
 	CHECK_INT(budget(0), 4 * GB);
 	parties[0]->member[1].cap_bytes = 1000; /* something was too much for it */
 	CHECK_INT(budget(0), 1000);
 	stage.free_bytes = 20 * GB;
-	CHECK(hy_executor_look_again(parties[0]));
+	CHECK(hy_executor_reprobe(parties[0]));
 	CHECK_INT(budget(0), 16 * GB);
 	CHECK_INT(dispatch(0, 100).device, 1);
 	stage.devices = 2;
-	CHECK(!hy_executor_look_again(parties[0]));
+	CHECK(!hy_executor_reprobe(parties[0]));
 	stage.devices = 1;
-	CHECK(hy_executor_look_again(parties[0]));
+	CHECK(hy_executor_reprobe(parties[0]));
 	end();
 }
 
@@ -209,7 +212,7 @@ test_a_context_that_is_granted(void)
 	end();
 }
 
-/* A full table has no number for the device, so nobody counts its contexts. */
+/* A full table has no number for the device, so its contexts are not counted. */
 static void
 test_device_without_a_slot(void)
 {
@@ -220,7 +223,7 @@ test_device_without_a_slot(void)
 	end();
 }
 
-/* Tasks of 8,000 bytes on a quota of 8,000: whole, then in pieces, then not at all. */
+/* Tasks of 8,000 bytes with a quota of 8,000: whole, then in pieces, then not at all. */
 static void
 test_smaller_shares_make_more_pieces(void)
 {
@@ -250,7 +253,7 @@ test_smaller_shares_make_more_pieces(void)
 
 static int64_t most_before, most_beside, most_after;
 
-/* sharing_submit: another process has a context between the 10th piece and the 30th. */
+/* sharing_submit: another process has a context from the 10th piece to the 30th. */
 static HyStatus
 sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {
@@ -269,7 +272,7 @@ sharing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return stage_submit(device, task, ticket);
 }
 
-/* what_is_left: free is what nothing in flight holds. */
+/* what_is_left: free memory is that which no piece in flight holds. */
 static HyStatus
 what_is_left(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
@@ -287,8 +290,8 @@ what_is_left(HyDevice *device, uint64_t *free_bytes, uint64_t *total_bytes)
 }
 
 /*
- * A bulk job follows: its next piece is within the share that there is then.  What the job itself
- * holds on the device does not count against it when it asks anew.
+ * A bulk job adapts: its next piece fits the current share.  The memory that the job itself holds
+ * on the device does not count against it at the next look.
  */
 static void
 test_share_changes_while_a_job_runs(void)
@@ -313,7 +316,10 @@ test_share_changes_while_a_job_runs(void)
 	end();
 }
 
-/* However small the cap gets, it comes back in steps of what was wanted; an old cap's are forgotten. */
+/*
+ * However small the cap becomes, it recovers in steps of the size that was refused; the steps of an
+ * earlier cap are forgotten.
+ */
 static void
 test_steps_of_a_cap(void)
 {
@@ -346,7 +352,7 @@ test_steps_of_a_cap(void)
 	end();
 }
 
-/* refuse: a quota of 12,800 bytes, and all of it was too much just now: half of it is left. */
+/* refuse: a quota of 12,800 bytes of which all were refused; half of it is left. */
 static void
 refuse(void)
 {
@@ -357,7 +363,7 @@ refuse(void)
 	CHECK_INT(budget(0), 6400);
 }
 
-/* Each task near the cap that fits raises it; one far from it says nothing. */
+/* A task near the cap that fits raises it; a task far below it does not. */
 static void
 test_what_fits_raises_the_cap(void)
 {
@@ -412,7 +418,10 @@ crowded_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return sharing_submit(device, task, ticket);
 }
 
-/* The memory is looked at again with it, not what it was a moment ago. */
+/*
+ * The free memory is read again together with the number of contexts, not taken from an earlier
+ * look.
+ */
 static void
 test_memory_goes_with_a_context(void)
 {

@@ -1,6 +1,7 @@
 /*
  * bulk_cpu_test.c
- *		The CPU beside devices: its fixed part, and what it takes back from who is late.
+ *		The CPU beside devices: its fixed part, and the rows that it takes back from a late
+ *		device.
  */
 #include "bulk_stage.h"
 
@@ -23,7 +24,7 @@ test_fixed_percentage(void)
 	}
 }
 
-/* What a device found too much at once is still its part, not the CPU's. */
+/* Rows that were too many for a device at once are still its part, not the CPU's. */
 static void
 test_fixed_percentage_of_a_device_short_of_memory(void)
 {
@@ -89,7 +90,10 @@ test_how_long_the_cpu_is_deaf(void)
 	stage_end();
 }
 
-/* Nor are they ever shorter, however soon a device will have done: but the last one. */
+/*
+ * The CPU's pieces never become shorter, however soon a device will be done, except for the last
+ * one.
+ */
 static void
 test_the_least_that_the_cpu_does_at_a_time(void)
 {

@@ -1,6 +1,7 @@
 /*
  * bulk_devices_test.c
- *		Pieces on devices that fail: no failure costs more than its piece, nor ever the answer.
+ *		Pieces on devices that fail: a failure costs no more than its piece, and never the
+ *		answer.
  */
 #include "bulk_stage.h"
 
@@ -81,7 +82,7 @@ test_a_failure_costs_its_piece(void)
 	}
 }
 
-/* The time until the right answer, beyond what the CPU needs for what it has to redo. */
+/* The time until the right answer, less the time that the CPU needs to redo pieces. */
 static void
 test_a_failure_costs_little_time(void)
 {
@@ -195,7 +196,7 @@ test_lost_contexts(void)
 	stage_end();
 }
 
-/* Who did not listen when the pieces ended does not know what each of them took. */
+/* If the ends of pieces were not observed in time, the time of each one is unknown. */
 static void
 test_pieces_heard_of_at_once_are_not_believed(void)
 {
@@ -229,7 +230,7 @@ test_pieces_heard_of_at_once_are_not_believed(void)
 	stage_end();
 }
 
-/* Who listens knows, also where the pieces follow each other without a pause. */
+/* If they were, it is known, even if the pieces follow each other without a pause. */
 static void
 test_pieces_heard_of_in_time_are_believed(void)
 {
@@ -248,7 +249,7 @@ test_pieces_heard_of_in_time_are_believed(void)
 	stage_end();
 }
 
-/* The CPU beside it takes the rows of a device that hangs; that it hung counts all the same. */
+/* The CPU takes over the rows of a device that hangs; the hang still counts as a failure. */
 static void
 test_a_hang_beside_the_cpu_is_a_failure(void)
 {
@@ -285,7 +286,10 @@ test_a_hang_beside_the_cpu_is_a_failure(void)
 	stage_end();
 }
 
-/* One that is merely much slower than it was is found to be, and not called a failure for long. */
+/*
+ * A device that is merely much slower than before is recognized as such, and is not reported as
+ * failing for long.
+ */
 static void
 test_a_device_that_got_slower_is_believed_to_be(void)
 {
@@ -358,7 +362,7 @@ close_of_an_idle_device(HyDevice *device)
 	stage_close(device);
 }
 
-/* The second device takes the first along as it is opened, with pieces in flight there. */
+/* Opening the second device also loses the first, which has pieces in flight. */
 static void
 test_an_opening_that_loses_the_process(void)
 {
@@ -379,7 +383,10 @@ test_an_opening_that_loses_the_process(void)
 	stage_end();
 }
 
-/* A context is opened again once, though the device did well in between and is still trusted. */
+/*
+ * A context is opened again once, although the device has succeeded in between and is still
+ * trusted.
+ */
 static void
 test_a_context_is_opened_again_once(void)
 {
@@ -398,7 +405,7 @@ test_a_context_is_opened_again_once(void)
 	stage_end();
 }
 
-/* Where that loss opens the breaker there is no other try, and the loss is what comes back. */
+/* If that loss opens the breaker, there is no other attempt, and the loss is returned. */
 static void
 test_a_loss_that_opens_the_breaker_is_the_end(void)
 {
@@ -407,7 +414,7 @@ test_a_loss_that_opens_the_breaker_is_the_end(void)
 	stage_begin(1);
 	stage_teach(stage.executor, 1);
 	for (i = 0; i < 2; i++)
-		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+		hy_attempt_report(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
 	stage.script[0] = HY_CONTEXT_LOST;
 	bulk(1000, (HyBulkPlan){2, false, false, -1});
 	CHECK_INT(report.status, HY_CONTEXT_LOST);
@@ -416,7 +423,7 @@ test_a_loss_that_opens_the_breaker_is_the_end(void)
 	stage_end();
 }
 
-/* A loss that has cost more than 3 ms is not made again. */
+/* A device whose loss has cost more than 3 ms gets no other attempt. */
 static void
 test_who_has_lost_too_much_has_no_further_try(void)
 {
@@ -453,7 +460,10 @@ submit_with_room_for_one(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return stage_submit(device, task, ticket);
 }
 
-/* A device with no room beside what it is at gets one piece after the other, and is asked no more. */
+/*
+ * A device without room for a second piece gets one piece after another, and the second request is
+ * not repeated.
+ */
 static void
 test_pieces_that_are_in_each_others_way(void)
 {
@@ -479,7 +489,7 @@ test_pieces_that_are_in_each_others_way(void)
 	}
 }
 
-/* A breaker that is not closed lets one piece through at a time; three that end well close it. */
+/* A breaker that is not closed admits one piece at a time; three that succeed close it. */
 static void
 test_one_probe_at_a_time(void)
 {
@@ -491,7 +501,7 @@ test_one_probe_at_a_time(void)
 	stage_teach(stage.executor, 1);
 	breaker = &stage.executor->member[1].breakers[HY_OP_DISTANCE];
 	for (i = 0; i < 3; i++)
-		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+		hy_attempt_report(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
 	CHECK_INT(breaker->state, HY_BREAKER_OPEN);
 	stage.clock.time += HY_BREAKER_FIRST_NS;
 	bulk(200000, (HyBulkPlan){2, false, true, -1});

@@ -1,6 +1,6 @@
 /*
  * bulk_queue_test.c
- *		A bulk job among others that use its device: it waits for its turn, and not for ever.
+ *		A bulk job among other users of its device: it waits for its turn, but not forever.
  */
 #include "bulk_stage.h"
 
@@ -8,7 +8,7 @@ static HyQueue queue;
 static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
 static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
 
-/* A lane that others never let through is given up after as long as a whole task would wait. */
+/* A lane that never gets its turn is given up after as long as a whole task would wait. */
 static void
 test_a_job_does_not_wait_for_ever_for_its_turn(void)
 {
@@ -59,7 +59,10 @@ test_a_job_does_not_wait_for_ever_for_its_turn(void)
 	}
 }
 
-/* What a job has asked for and will not use, since its device has failed, is free for others. */
+/*
+ * Places in the queue that a job has requested but will not use, because its device has failed, are
+ * free for others.
+ */
 static void
 test_a_closed_lane_keeps_no_place(void)
 {
@@ -101,7 +104,7 @@ test_a_closed_lane_keeps_no_place(void)
 	stage_end();
 }
 
-/* A job that only waits for its turn hears a cancel as well. */
+/* A job that only waits for its turn also notices a cancel. */
 static void
 test_cancel_while_waiting_for_a_turn(void)
 {
@@ -128,7 +131,7 @@ test_cancel_while_waiting_for_a_turn(void)
 	stage_end();
 }
 
-/* Beside another bulk job a piece lasts 2 ms, so that whoever comes next waits no longer than that. */
+/* Beside another bulk job a piece lasts 2 ms, so that the next client waits no longer than that. */
 static void
 test_pieces_beside_another_bulk_job(void)
 {
@@ -150,7 +153,10 @@ test_pieces_beside_another_bulk_job(void)
 	stage_end();
 }
 
-/* How late a piece is that the CPU takes back says nothing of a device that others use as well. */
+/*
+ * The delay of a piece that the CPU takes back reveals nothing about a device that others use as
+ * well.
+ */
 static void
 test_a_piece_that_was_late_beside_others_is_not_learned(void)
 {

@@ -1,7 +1,7 @@
 /*
  * bulk_rows_test.c
- *		The rows that nobody works at: who may take which, from where, and that none is ever lost or
- *		given out twice.
+ *		The rows that no one works on yet: who may take which ones and from where, and that none
+ *		is lost or given out twice.
  */
 #include "dispatch/bulk_rows.h"
 
@@ -132,7 +132,7 @@ test_no_room_to_remember(void)
 	CHECK_INT(rows.ranges, HY_ROW_RANGES);
 }
 
-/* Whoever takes and fails, every row is somebody's exactly once. */
+/* Whoever takes rows and fails, every row is held exactly once. */
 static void
 test_no_row_is_lost(void)
 {

@@ -1,7 +1,7 @@
 /*
  * bulk_sizes_test.c
- *		How much each lane of a bulk job takes: no pair of speeds, known or not, may lose much against
- *		the better side alone, and pieces fit the memory there is.
+ *		The amount that each lane of a bulk job takes: no pair of speeds, known or not, may lose
+ *		much compared with the better side alone, and pieces fit into the available memory.
  */
 #include "bulk_stage.h"
 
@@ -41,7 +41,7 @@ test_split_of_any_two_sides(void)
 	}
 }
 
-/* With no history each side shows first what it can, on a part of the work. */
+/* Without history each side first shows its speed on a part of the work. */
 static void
 test_split_of_unknown_sides(void)
 {

@@ -1,7 +1,8 @@
 /*
  * bulk_test.c
- *		Large tasks in pieces on scripted devices and a CPU of set speed: who does what, in how much
- *		time, and that a job that is stopped, or goes wrong anywhere, leaves nothing behind.
+ *		Large tasks in pieces on scripted devices and a CPU of given speed: which side does which
+ *		part, the time it takes, and that a job that is stopped or fails anywhere leaves nothing
+ *		behind.
  */
 #include "core/topk.h"
 #include "bulk_stage.h"
@@ -121,7 +122,10 @@ test_short_of_memory(void)
 	}
 }
 
-/* Without memory for a second piece's answers the device has one at a time, and nobody asks for more. */
+/*
+ * Without memory for the answers of a second piece, the device has one piece at a time, and no more
+ * is requested.
+ */
 static void
 test_memory_for_one_piece(void)
 {
@@ -161,7 +165,7 @@ test_memory_for_one_piece(void)
 	stage_end();
 }
 
-/* Whatever goes wrong, the answer is the CPU's. */
+/* Whatever fails, the answer is the CPU's. */
 static void
 test_random_failures_never_cost_an_answer(void)
 {
@@ -220,7 +224,7 @@ poll_that_moves_bytes(HyDevice *device, HyTicket ticket, bool *done, HyTimings *
 	return st;
 }
 
-/* What each side did is in its books: bytes and pieces of the device, and the CPU's part in history. */
+/* The record of each side is kept: the device's bytes and pieces, and the CPU's part in history. */
 static void
 test_the_books_of_a_split(void)
 {
@@ -248,7 +252,7 @@ test_the_books_of_a_split(void)
 	stage_end();
 }
 
-/* A probe that is cut off has said nothing, and the next task may be one. */
+/* A probe that is cut off gives no result, and the next task may be the probe. */
 static void
 test_a_probe_that_is_cut_off_is_given_back(void)
 {
@@ -265,7 +269,7 @@ test_a_probe_that_is_cut_off_is_given_back(void)
 	stage_teach(stage.executor, 1);
 	breaker = stage_breaker();
 	for (i = 0; i < 3; i++)
-		hy_attempt_judge(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
+		hy_attempt_report(stage.executor, &stage.executor->member[1], HY_OP_DISTANCE, HY_TRANSIENT);
 	stage.clock.time += HY_BREAKER_FIRST_NS;
 	hy_executor_configure(stage.executor, &stage.config);
 	task = stage_task(100000);

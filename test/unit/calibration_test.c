@@ -1,6 +1,7 @@
 /*
  * calibration_test.c
- *		Priors: measured within bounds, kept as numbers, and of use to who knows nothing yet.
+ *		Priors: measured within bounds, stored as numbers, and useful to a tracker without
+ *		history.
  */
 #include "dispatch/calibration.h"
 
@@ -118,8 +119,8 @@ test_priors_route_the_first_tasks(void)
 }
 
 /*
- * The CPU of the test takes three times as long an element beyond 24 MB.  A law of a few terms does
- * not know it, and a session of nothing but small tasks must not make it forget.
+ * The CPU of the test takes three times as long per element beyond 24 MB.  A law of a few terms
+ * does not describe this, and a session of only small tasks must not make the tracker forget it.
  */
 static void
 test_small_tasks_do_not_unlearn_where_caches_end(void)
@@ -152,7 +153,7 @@ test_small_tasks_do_not_unlearn_where_caches_end(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* What a session saw itself counts; what it did not see, the prior tells, also without its law. */
+/* The session's own observations count; for other sizes the prior is used, even without its law. */
 static void
 test_sizes_that_were_not_seen_are_taken(void)
 {
@@ -205,8 +206,8 @@ test_time_is_bounded(void)
 }
 
 /*
- * A device on which a launch takes 20 ms has time for a few sizes only: its laws are those of the
- * device all the same, or there is none.
+ * On a device whose launch takes 20 ms there is time for only a few sizes.  Either its laws
+ * describe the device correctly, or there are none.
  */
 static void
 test_a_slow_device_gets_no_guess(void)
@@ -245,7 +246,10 @@ test_a_slow_device_gets_no_guess(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* What a device has no room for is not tried there; what is smaller is, the largest first or not. */
+/*
+ * A size that does not fit into a device is not tried there; smaller ones are, whether or not the
+ * largest comes first.
+ */
 static void
 test_a_device_with_little_memory(void)
 {
@@ -274,7 +278,7 @@ test_a_device_with_little_memory(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* A calibration takes the place of an earlier one, law and sizes, where nothing was seen since. */
+/* A calibration replaces an earlier one, law and sizes, if nothing was observed since. */
 static void
 test_a_second_calibration(void)
 {
@@ -427,7 +431,7 @@ submit_of_three_speeds(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return st;
 }
 
-/* Of three runs that take 1, 2 and 3 times as long the mean is kept. */
+/* Of three runs that take 1, 2 and 3 times as long, the mean is kept. */
 static void
 test_a_size_is_the_mean_of_its_runs(void)
 {
@@ -462,7 +466,10 @@ submit_that_fails(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return HY_TRANSIENT;
 }
 
-/* A device that has failed is left alone for the rest of it, and one that waits after a failure too. */
+/*
+ * A device that has failed is skipped for the rest of the calibration, and so is one that waits
+ * after a failure.
+ */
 static void
 test_a_device_that_failed_is_left_alone(void)
 {

@@ -1,7 +1,7 @@
 /*
  * codes_early_test.c
- *		Codes: blocks that are given up by their first tables have no row that is near, as seldom as a normal law
- *		has it.
+ *		Codes: blocks that are given up after their first tables contain a near row as rarely as
+ *		a normal law says.
  */
 #include "unit.h"
 
@@ -12,7 +12,10 @@
 #define ROWS HY_CODE_ROWS
 #define BLOCKS 24
 
-/* Blocks: rows around a centroid, and a query some way off, both far from the root, which is the origin. */
+/*
+ * Blocks: rows around a centroid, and a query at some distance, both far from the root, which is
+ * the origin.
+ */
 typedef struct Blocks
 {
 	int dims;
@@ -69,7 +72,10 @@ fill(Blocks *blocks, int dims, uint64_t seed)
 	hy_rotation_free(&blocks->rotation);
 }
 
-/* score: a block, by all tables or, with `early` deviations allowed to the first of them, by those. */
+/*
+ * score: score a block by all tables or, if early > 0, by the first tables with this many
+ * deviations allowed to them.
+ */
 static uint32_t
 score(const Blocks *blocks, int block, float threshold, float early, float *estimate, float *lower)
 {
@@ -85,7 +91,10 @@ score(const Blocks *blocks, int block, float threshold, float early, float *esti
 	return mask;
 }
 
-/* By the threshold of its nearest row a block is wanted: it is given up as seldom as its deviations say. */
+/*
+ * With the distance of its nearest row as the threshold, a block is given up as rarely as its
+ * deviations say.
+ */
 static void
 test_near_rows_are_kept(void)
 {
@@ -132,7 +141,10 @@ test_near_rows_are_kept(void)
 	}
 }
 
-/* A block far from the threshold is given up, where there are tables enough to tell; its mask is 0 either way. */
+/*
+ * A block far from the threshold is given up, if it has enough tables to decide; its mask is 0
+ * either way.
+ */
 static void
 test_far_blocks_are_given_up(void)
 {
@@ -160,7 +172,7 @@ test_far_blocks_are_given_up(void)
 	}
 }
 
-/* A query that nothing is known of gives nothing up. */
+/* For a query with a NaN or infinite element nothing is given up. */
 static void
 test_no_query(void)
 {

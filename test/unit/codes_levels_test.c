@@ -1,6 +1,6 @@
 /*
  * codes_levels_test.c
- *		Codes: the layout that an index stores, and the same bits on every level.
+ *		Codes: the layout that an index stores, and the same bits at every level.
  */
 #include "unit.h"
 
@@ -56,8 +56,8 @@ test_put_and_get(void)
 }
 
 /*
- * check_score: a block is given up when its first tables say that none of its rows is near, and otherwise
- * has the bounds of all tables; alike on every level.
+ * check_score: check that a block is given up if its first tables show that none of its rows is
+ * near, and otherwise has the bounds of all tables.  The same at every level.
  */
 static void
 check_score(const HyCodeKernels *kernels, UnitRandom *random, int count, const uint8_t *tables,
@@ -104,7 +104,7 @@ check_score(const HyCodeKernels *kernels, UnitRandom *random, int count, const u
 	CHECK_MSG(given_up <= 2 && (given_up > 0 || count == 16), "%d of 8 are given up", given_up);
 }
 
-/* check_level: all that a level computes has the bits of plain C, on these numbers. */
+/* check_level: check that all results of a level have the bits of plain C, for these numbers. */
 static void
 check_level(const HyCodeKernels *kernels, UnitRandom *random, int padded, int kind)
 {

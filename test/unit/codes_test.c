@@ -1,6 +1,6 @@
 /*
  * codes_test.c
- *		Codes: estimates are right in the mean, and bounds hold as often as they say.
+ *		Codes: estimates are unbiased, and bounds hold as often as they state.
  */
 #include "unit.h"
 
@@ -11,7 +11,7 @@
 #define MOST 2048 /* dims */
 #define ROWS HY_CODE_ROWS
 
-/* Space: a root, a rotation, one list and a query there, which is 1.5 widths away. */
+/* Space: a root, a rotation, a list, and a query at a distance of 1.5 widths. */
 typedef struct Space
 {
 	HyMetric metric;
@@ -113,8 +113,8 @@ space_limits(const Space *space, float eps, float threshold)
 }
 
 /*
- * Over rows, lists and rotations: the mean of (estimate - distance) / deviation is 0, its square at
- * most about 1, and it passes e deviations as seldom as a normal law does.
+ * Over rows, lists and rotations: the mean of (estimate - distance) / deviation is 0, the mean of
+ * its square is at most about 1, and it exceeds e deviations as rarely as for a normal law.
  */
 static void
 test_estimates_and_bounds(void)
@@ -196,9 +196,9 @@ test_estimates_and_bounds(void)
 }
 
 /*
- * Lists far from the root and ever narrower, so that what the tables lose is first little and then
- * most of the error: as measured when the tables were made, and the bounds are broken as often as
- * a normal law has it, no more and not much less.
+ * Lists far from the root that become narrower, so that the error of the tables is first small and
+ * then most of the error.  It is as measured when the tables were made.  The bounds are violated
+ * about as often as a normal law says, not more often and not much less.
  */
 static void
 test_what_tables_lose(void)
@@ -280,7 +280,7 @@ test_what_tables_lose(void)
 	}
 }
 
-/* The factors, straight from their definition. */
+/* The factors, computed directly from their definition. */
 static void
 test_factors(void)
 {
@@ -327,7 +327,7 @@ test_factors(void)
 	}
 }
 
-/* A row that is its centroid, and rows and queries that fp32 cannot hold. */
+/* A row that equals its centroid, and rows and queries that fp32 cannot represent. */
 static void
 test_extremes(void)
 {
@@ -411,7 +411,7 @@ test_extremes(void)
 	CHECK(isinf(space.prepared.slack) && space.prepared.scale == 0);
 }
 
-/* The tables of plain C, by their definition; and what they add up to, by fp64. */
+/* The tables of plain C compared with their definition, and their sums compared with fp64. */
 static void
 test_tables(void)
 {
@@ -448,7 +448,10 @@ test_tables(void)
 	}
 }
 
-/* Several blocks in one call, and blocks that come in pieces, are the same as one after the other. */
+/*
+ * Several blocks in one call, and blocks that come in pieces, give the same as one block after
+ * another.
+ */
 static void
 test_many_blocks_and_pieces(void)
 {

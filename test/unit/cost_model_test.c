@@ -1,6 +1,6 @@
 /*
  * cost_model_test.c
- *		The regression: does it find the law, does it stay sane where there is none.
+ *		The regression: whether it finds the law, and whether it stays sane if there is none.
  */
 #include "dispatch/cost_model.h"
 #include "unit.h"
@@ -55,7 +55,7 @@ test_terms(void)
 	CHECK(hy_cost_terms(&shape, true).work == 0);
 }
 
-/* noise: 1 +- share, evenly. */
+/* noise: return a factor evenly distributed in 1 +- share. */
 static double
 noise(UnitRandom *random, double share)
 {
@@ -189,7 +189,7 @@ test_never_negative(void)
 	}
 }
 
-/* The best of the non-negative fits is found: no small step from it that stays feasible is better. */
+/* The best non-negative fit is found: no small feasible step away from it is better. */
 static double
 square_error(const HyCostTerms *t, const double *ns, int n, HyCoefficients c)
 {
@@ -496,7 +496,10 @@ test_break_even(void)
 	CHECK_INT(hy_cost_break_even(at_least, NULL, INT64_MAX), INT64_MAX / 3);
 }
 
-/* A CPU whose results cost as much as 100 of their dims, and a device of which a row is the least. */
+/*
+ * A CPU whose results cost as much as 100 of their dims, and a device that takes at least the time
+ * of one row.
+ */
 static void
 test_finds_what_more_cores_do_not_shorten(void)
 {

@@ -1,6 +1,6 @@
 /*
  * cpu_features_test.c
- *		The levels that are offered agree with what the compiler's own detection says.
+ *		The available levels agree with the compiler's own detection.
  */
 #define _DEFAULT_SOURCE
 #include "unit.h"
@@ -27,7 +27,10 @@ test_names(void)
 
 #if defined(__x86_64__)
 
-/* tiles_of_linux: whether /proc says that there are tiles, and the kernel that this process has them. */
+/*
+ * tiles_of_linux: return whether /proc reports tiles and the kernel permits this process to use
+ * them.
+ */
 static bool
 tiles_of_linux(void)
 {

@@ -1,6 +1,7 @@
 /*
  * csr_test.c
- *		Graphs against a naive build, and what must happen when memory or patience runs out.
+ *		Graphs compared with a naive build, and the behavior when memory runs out or the call is
+ *		canceled.
  */
 #include "unit.h"
 
@@ -16,7 +17,7 @@ typedef struct Entry
 	float weight;
 } Entry;
 
-/* ByteCounter: an allocator that knows the most bytes it ever held. */
+/* ByteCounter: an allocator that records the most bytes it ever held. */
 typedef struct ByteCounter
 {
 	HyAllocator allocator;
@@ -133,7 +134,10 @@ compare_entries(const void *a, const void *b)
 	return left->weight < right->weight ? -1 : left->weight > right->weight;
 }
 
-/* check_graph: csr holds exactly what the edges say, found by sorting, looking up and adding. */
+/*
+ * check_graph: check that csr holds exactly the graph of the edges, found by sorting, looking up
+ * and adding.
+ */
 static void
 check_graph(const HyEdge *edges, int64_t count, HyDirection direction, const HyCsr *csr)
 {
@@ -262,7 +266,7 @@ test_random_graphs(void)
 	}
 }
 
-/* Runs of thousands of parallel edges, with weights that need all digits sorted. */
+/* Runs of thousands of parallel edges, with weights for which all digits must be sorted. */
 static void
 test_many_parallel_edges(void)
 {
@@ -330,8 +334,8 @@ test_order_does_not_matter(void)
 }
 
 /*
- * 1 + 2^-24 lies half-way between two floats.  Many tiny weights push it over when they are added
- * up first, and are lost one by one when they come after it.
+ * 1 + 2^-24 lies half-way between two floats.  Many tiny weights exceed that if they are added
+ * first, and are lost one by one if they are added after it.
  */
 static void
 test_parallel_weights_ascend(void)

@@ -1,6 +1,6 @@
 /*
  * decide_test.c
- *		Each rule of the decision with its reason, and the one before it that goes first.
+ *		Each rule of the decision with its reason, and the rule that precedes it.
  */
 #include "dispatch_stage.h"
 
@@ -261,11 +261,13 @@ test_rent_is_what_would_have_been_saved(void)
 	stage_teach_one(1024, 102400, 92400); /* 10 us a call: a hundred calls, not ten */
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
-	CHECK_NEAR(stage.executor->member[1].rent_ns, 10000, 10);
+	CHECK_NEAR(stage.executor->member[1].open_credit_ns, 10000, 10);
 	stage_end();
 }
 
-/* Of several that are closed the rent is paid to the one that is best, as far as is known. */
+/*
+ * Of several closed devices the open cost is saved up for the one that is best, as far as is known.
+ */
 static void
 test_rent_goes_to_the_best(void)
 {
@@ -287,15 +289,15 @@ test_rent_goes_to_the_best(void)
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
 	CHECK_NEAR(decision.predicted_device_ns, 42400, 100);
-	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
-	CHECK(stage.executor->member[1].rent_ns == 0);
+	CHECK_NEAR(stage.executor->member[2].open_credit_ns, 60000, 100);
+	CHECK(stage.executor->member[1].open_credit_ns == 0);
 	for (i = 0; i < 20; i++)
 		hy_tracker_record(stage.executor->tracker, &shape, 1, 22400);
 	hy_generation_check(stage.executor);
 	CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_NEAR(decision.predicted_device_ns, 22400, 100);
-	CHECK_NEAR(stage.executor->member[1].rent_ns, 80000, 100);
-	CHECK_NEAR(stage.executor->member[2].rent_ns, 60000, 100);
+	CHECK_NEAR(stage.executor->member[1].open_credit_ns, 80000, 100);
+	CHECK_NEAR(stage.executor->member[2].open_credit_ns, 60000, 100);
 	stage_end();
 }
 
@@ -514,7 +516,10 @@ caps_of_nothing(const HyDevice *device, const HyShape *shape)
 	return (HyCaps){.ok = false};
 }
 
-/* Who prefers the device is sent away after a turn that never came; but only to a CPU that can. */
+/*
+ * After a missed turn a user who prefers the device is sent to the CPU, but only if the CPU can run
+ * the task.
+ */
 static void
 test_a_missed_turn_needs_a_cpu_to_go_to(void)
 {
@@ -529,7 +534,7 @@ test_a_missed_turn_needs_a_cpu_to_go_to(void)
 	stage_end();
 }
 
-/* A split does not open a device whose rent is not paid. */
+/* A split does not open a device whose open cost has not been paid. */
 static void
 test_a_split_opens_nothing(void)
 {
@@ -544,7 +549,7 @@ test_a_split_opens_nothing(void)
 	CHECK_INT(choice.reason, HY_REASON_NOT_OPEN);
 	CHECK_INT(choice.candidate, 1);
 	CHECK(!choice.split);
-	stage.executor->member[1].rent_ns = 1e9;
+	stage.executor->member[1].open_credit_ns = 1e9;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);
 	stage.config.execution = HY_EXECUTION_GPU;
 	CHECK_INT(stage_dispatch(1024, NULL), HY_OK);

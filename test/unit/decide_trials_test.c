@@ -1,10 +1,10 @@
 /*
  * decide_trials_test.c
- *		Rule 9 of the decision: which side is tried, when it is due, and what that may cost.
+ *		Rule 9 of the decision: which side is tried, when a trial is due, and what it may cost.
  */
 #include "dispatch_stage.h"
 
-/* run_many: calls of rows items; how many of them explored. */
+/* run_many: run calls of rows items each.  Returns how many of them explored. */
 static int
 run_many(int calls, int64_t rows)
 {
@@ -232,7 +232,7 @@ test_a_trial_is_foretold(void)
 	HyTask task;
 	HyShape shape;
 
-	/* calm says for how many tasks of the kind the decision needs no second look */
+	/* tasks_until_trial says for how many tasks of the kind the decision needs no second look */
 	stage_begin(1);
 	stage.cpu_item_ns = 10;
 	run_many(40, 1024);
@@ -241,7 +241,7 @@ test_a_trial_is_foretold(void)
 	hy_memo_fold(stage.executor, true);
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
 	CHECK_INT(choice.device, 0);
-	CHECK(choice.calm >= 1 && choice.calm <= 256);
+	CHECK(choice.tasks_until_trial >= 1 && choice.tasks_until_trial <= 256);
 	CHECK(choice.holds_ns == UINT64_MAX);
 	stage.executor->no_trials = true;
 	hy_decide(stage.executor, &task, &shape, stage.clock.time, &choice);
@@ -249,7 +249,9 @@ test_a_trial_is_foretold(void)
 	stage_end();
 }
 
-/* A device that like kinds of task call slow is not tried first on a task of seconds. */
+/*
+ * A device that is slow for similar kinds of task is not first tried on a task of several seconds.
+ */
 static void
 test_a_first_try_is_no_leap(void)
 {
@@ -284,7 +286,7 @@ test_a_first_try_is_no_leap(void)
 	stage_end();
 }
 
-/* ran: so many tasks of rows items took so long each on a device. */
+/* ran: record that tasks of rows items took this long each on a device. */
 static void
 ran(int64_t rows, int32_t device, uint64_t ns, int times)
 {
@@ -296,11 +298,14 @@ ran(int64_t rows, int32_t device, uint64_t ns, int times)
 		hy_tracker_record(stage.executor->tracker, &shape, device, ns);
 }
 
-/* trial_after: how many tasks of rows items the CPU gets until the device is tried; -1: all. */
+/*
+ * trial_after: return the number of tasks of rows items that the CPU gets until the device is
+ * tried; -1: all.
+ */
 static int
 trial_after(int64_t rows, uint64_t cpu_ns)
 {
-	int32_t foretold = stage_chosen(rows).calm;
+	int32_t foretold = stage_chosen(rows).tasks_until_trial;
 	int n;
 
 	for (n = 0; n < 1000; n++)
@@ -320,7 +325,7 @@ trial_after(int64_t rows, uint64_t cpu_ns)
 	return -1;
 }
 
-/* The less is known of a side, and the closer the two are, the sooner it has its turn. */
+/* The less is known of a side, and the closer the two are, the sooner it is tried. */
 static void
 test_how_soon_a_trial_is_due(void)
 {
@@ -385,7 +390,7 @@ test_how_soon_a_trial_is_due(void)
 	stage_end();
 }
 
-/* stale: both sides well known, and the device not heard of for long. */
+/* stale: both sides are well known, but the device was not observed for long. */
 static void
 stale(uint64_t cpu_ns, uint64_t device_ns)
 {
@@ -396,12 +401,12 @@ stale(uint64_t cpu_ns, uint64_t device_ns)
 	stage.executor->spent_ns = 1e15;
 }
 
-/* Rule 9: within four times either way, and 1% of the time spent. */
+/* Rule 9: within a factor of four either way, and 1% of the time spent. */
 static void
 test_what_a_trial_may_cost(void)
 {
 	HyChoice choice;
-	int32_t calm;
+	int32_t tasks_until_trial;
 
 	stale(10000, 39000);
 	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
@@ -435,16 +440,16 @@ test_what_a_trial_may_cost(void)
 
 	/* nothing is foretold where the two are too far apart */
 	stale(10000, 41000);
-	CHECK_INT(stage_chosen(1024).calm, INT32_MAX);
+	CHECK_INT(stage_chosen(1024).tasks_until_trial, INT32_MAX);
 	stage_end();
 	/* and where one is only too dear for now, it is as many calls as pay for it */
 	stale(10000, 20000);
 	stage.executor->spent_ns = 0;
 	stage.executor->regret_ns = 1e6;
-	calm = stage_chosen(1024).calm;
-	stage.executor->spent_ns = 10000.0 * 1.01 * calm;
+	tasks_until_trial = stage_chosen(1024).tasks_until_trial;
+	stage.executor->spent_ns = 10000.0 * 1.01 * tasks_until_trial;
 	stage_expect(stage_decided(1024), 1, HY_REASON_EXPLORATION);
-	stage.executor->spent_ns = 10000.0 * 0.99 * calm;
+	stage.executor->spent_ns = 10000.0 * 0.99 * tasks_until_trial;
 	stage_expect(stage_decided(1024), 0, HY_REASON_COST);
 	stage_end();
 
@@ -463,7 +468,10 @@ test_what_a_trial_may_cost(void)
 	stage_end();
 }
 
-/* What a device that saw only smaller tasks may take lies in the middle, as a ratio, of two guesses. */
+/*
+ * For a device that has run only smaller tasks, the predicted time is the geometric mean of two
+ * estimates.
+ */
 static void
 test_a_trial_beyond_what_was_seen(void)
 {
@@ -495,7 +503,9 @@ test_a_trial_beyond_what_was_seen(void)
 	}
 }
 
-/* like: the CPU takes 100 ns an item, and the device, of another metric, times as much. */
+/*
+ * like: the CPU takes 100 ns per item, and the device, for another metric, this many times as much.
+ */
 static void
 like(double times)
 {
@@ -518,7 +528,10 @@ like(double times)
 	}
 }
 
-/* A first try may lose 20 ms, or 1% of the time spent if that is more; but not take 16 times as long. */
+/*
+ * A first trial may lose 20 ms, or 1% of the time spent if that is more, but must not take 16 times
+ * as long.
+ */
 static void
 test_what_a_first_try_may_cost(void)
 {

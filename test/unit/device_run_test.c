@@ -1,6 +1,6 @@
 /*
  * device_run_test.c
- *		Waiting for a device: in small steps, until it is done, cancelled, or given up.
+ *		Waiting for a device: in small steps, until it is done, canceled, or given up.
  */
 #include "dispatch_stage.h"
 
@@ -131,7 +131,7 @@ test_device_that_hears_late(void)
 	CHECK_INT(stage.closes, 1);
 }
 
-/* Several tasks at once, while the caller does something else. */
+/* Several tasks at once, while the caller does other work. */
 static void
 test_flights(void)
 {
@@ -161,7 +161,7 @@ test_flights(void)
 	}
 	for (i = 0; i < 3; i++)
 		CHECK(!hy_flight_over(stage.executor, &flight[i]));
-	CHECK_INT(hy_flight_patience(stage.executor, &flight[0], &may_skip), 20064);
+	CHECK_INT(hy_flight_poll_delay(stage.executor, &flight[0], &may_skip), 20064);
 	CHECK(!may_skip);
 	CHECK_INT(stage.clock.time, start); /* nobody has waited yet */
 	stage.clock.time += 20063;
@@ -193,7 +193,7 @@ test_steps_grow_to_a_millisecond(void)
 	stage_end();
 }
 
-/* What feeds a device is asking it: one that goes on in pieces must not wait for the next of them. */
+/* Polling feeds a device: a device that makes progress in pieces must not wait for the next one. */
 static void
 test_pieces_are_not_kept_waiting(void)
 {
@@ -223,7 +223,7 @@ test_pieces_are_not_kept_waiting(void)
 	}
 }
 
-/* Nor is a core spent on one whose pieces last, or that moves no more. */
+/* But no core is spent on a device whose pieces take long, or that makes no more progress. */
 static void
 test_long_pieces_are_slept_through(void)
 {
@@ -248,7 +248,7 @@ poll_that_never_ends(HyDevice *device, HyTicket ticket, bool *done, HyTimings *t
 	return st;
 }
 
-/* One that claims to move on for ever has no more time than others. */
+/* A device that claims endless progress gets no more time than others. */
 static void
 test_timeout_of_what_seems_to_move(void)
 {
@@ -313,7 +313,7 @@ stage_liar(HyBackend *liar)
 	memset(&lie_timings, 0, sizeof(lie_timings));
 }
 
-/* who asked reads rows by the numbers in an answer */
+/* the caller reads rows by the numbers in an answer */
 static void
 test_answer_that_names_no_row(void)
 {
@@ -396,7 +396,7 @@ test_timings_that_cannot_be(void)
 
 static HyStatus dies_of_it;
 
-/* It never ends, and says when it is told to stop what that has done to it. */
+/* The device never finishes.  When canceled, it reports the failure that the cancel caused. */
 static HyStatus
 poll_that_dies_of_a_cancel(HyDevice *device, HyTicket ticket, bool *done, HyTimings *timings)
 {
@@ -405,7 +405,7 @@ poll_that_dies_of_a_cancel(HyDevice *device, HyTicket ticket, bool *done, HyTimi
 	return st == HY_CANCELLED ? dies_of_it : st;
 }
 
-/* What a cancel does to a device is worth more than a timeout, and less than the user's cancel. */
+/* A failure caused by a cancel takes precedence over a timeout, and the user's cancel over both. */
 static void
 test_device_that_dies_of_a_cancel(void)
 {

@@ -1,6 +1,6 @@
 /*
  * dispatcher_test.c
- *		hy_dispatch: what each failure of a device leads to, and what is counted.
+ *		hy_dispatch: the consequence of each failure of a device, and what is counted.
  */
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -238,7 +238,7 @@ test_short_of_memory_at_every_step(void)
 	}
 }
 
-/* A job in pieces for which there is no memory, where the user insists on the device. */
+/* A job in pieces for which host memory runs out, for a user who insists on the device. */
 static void
 test_no_memory_for_pieces_that_must_be(void)
 {
@@ -278,7 +278,10 @@ refusing_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return stage_cpu_submit(device, task, ticket);
 }
 
-/* The device fails at a piece, then the CPU at another: it is one call that fell back, and failed. */
+/*
+ * The device fails at one piece, then the CPU at another: this is one call that fell back and
+ * failed.
+ */
 static void
 test_a_job_falls_back_once(void)
 {
@@ -480,7 +483,7 @@ test_random_failures_never_cost_an_answer(void)
 	stage_end();
 }
 
-/* known: both sides of a kind, the device not heard of for so many calls. */
+/* known: both sides of a kind are known, but the device was not observed for this many calls. */
 static void
 known(int64_t rows, uint64_t cpu_ns, uint64_t device_ns, int unseen)
 {
@@ -492,7 +495,10 @@ known(int64_t rows, uint64_t cpu_ns, uint64_t device_ns, int unseen)
 		hy_tracker_record(stage.executor->tracker, &shape, 0, cpu_ns);
 }
 
-/* A trial that won has lost nothing, and pays for no other: what was lost before stays lost. */
+/*
+ * A trial that was faster has lost nothing, but does not compensate for another: earlier losses
+ * remain.
+ */
 static void
 test_a_trial_that_won_gives_no_credit(void)
 {
@@ -517,7 +523,7 @@ test_a_trial_that_won_gives_no_credit(void)
 	stage_end();
 }
 
-/* A call that was cancelled ran nowhere: the next one has no route to stay on. */
+/* A canceled call ran nowhere, so the next one has no route to stay on. */
 static void
 test_a_call_that_failed_is_no_route(void)
 {
@@ -536,7 +542,10 @@ test_a_call_that_failed_is_no_route(void)
 	stage_end();
 }
 
-/* How long a task waits for its turn goes by that task; whoever comes next has the whole time. */
+/*
+ * The time that a task waits for its turn depends on that task; the next task has the full time
+ * again.
+ */
 static void
 test_patience_ends_with_the_call(void)
 {

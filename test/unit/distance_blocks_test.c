@@ -1,7 +1,7 @@
 /*
  * distance_blocks_test.c
- *		Matrices of distances: every pair equals hy_distance, whatever the blocks; shapes that
- *		contradict are refused; a cancel is noticed in time.
+ *		Matrices of distances: every pair equals hy_distance, whatever the blocks; contradictory
+ *		shapes are refused; a cancel is noticed in time.
  */
 #include "unit.h"
 
@@ -15,7 +15,7 @@ matrix(HyDtype dtype, int dims, int64_t rows, size_t stride, const void *data)
 	return m;
 }
 
-/* random_floats: every 13th row is zero. */
+/* random_floats: make random rows, of which every 13th is zero. */
 static float *
 random_floats(UnitRandom *random, int64_t rows, int columns)
 {
@@ -104,7 +104,7 @@ test_all_pairs(void)
 	}
 }
 
-/* Norms that are given are believed: otherwise they would be of no use. */
+/* Given norms are used without a check; otherwise they would save nothing. */
 static void
 test_given_norms_are_used(void)
 {

@@ -1,7 +1,7 @@
 /*
  * distance_test.c
- *		Every level of kernels against a plain restatement of the canonical reduction, bit by bit,
- *		and the reduction against long double.
+ *		Every level of kernels compared with a plain restatement of the canonical reduction, bit
+ *		by bit, and the reduction compared with long double.
  */
 #include "unit.h"
 
@@ -66,7 +66,7 @@ draw(UnitRandom *random, Filling filling, int i)
 	}
 }
 
-/* fill: left, right and right_half; the halves are of the same kind where binary16 has such. */
+/* fill: draw left, right and right_half; the halves are of the same kind if binary16 has it. */
 static void
 fill(UnitRandom *random, Filling filling, int n)
 {
@@ -96,7 +96,7 @@ fill_all(UnitRandom *random, Filling filling)
 	fill(random, filling, MAX_DIMS + SLACK);
 }
 
-/* The head comment of distance.h, word for word; 'n' is the norm of b. */
+/* canonical: the head comment of distance.h, word for word; 'n' is the norm of b. */
 static float
 canonical(char op, const float *a, HyDtype dtype, const void *b, int dims)
 {
@@ -162,7 +162,7 @@ check_sum(const char *what, const HyKernels *kernels, Filling filling, HyDtype d
 	          dims, (double) actual, (double) expected);
 }
 
-/* All sums of one pair at every level. */
+/* check_pair: check all sums of one pair at every level. */
 static void
 check_pair(Filling filling, HyDtype dtype, const float *a, const void *b, int dims)
 {
@@ -270,7 +270,7 @@ test_reads_within_bounds(void)
 	}
 }
 
-/* What lies behind the last element must not matter, were it NaN. */
+/* Data behind the last element must not matter, even NaN. */
 static void
 test_ignores_what_follows(void)
 {
@@ -321,7 +321,7 @@ test_zero_sums_are_positive(void)
 	}
 }
 
-/* Also when every lane rounds to -0, as negative products too small for fp32 do. */
+/* Also if every lane rounds to -0, as negative products too small for fp32 do. */
 static void
 test_vanishing_sums_are_positive(void)
 {
@@ -350,8 +350,8 @@ test_vanishing_sums_are_positive(void)
 }
 
 /*
- * Products that put the exact sum beside the middle between two floats by less than a double can
- * tell: a multiply-add made of doubles must not round twice.
+ * Products for which the exact sum differs from the middle between two floats by less than a double
+ * can represent: a multiply-add made of doubles must not round twice.
  */
 static void
 test_rounds_once(void)
@@ -472,7 +472,9 @@ test_cosine_from_sums(void)
 	CHECK_NEAR(hy_cosine_from_sums(1e-30f, 1e-30f, 4e-30f), 0.5, 1e-7);
 }
 
-/* One rounding to fp32 ends each sum: what leaves its range is an infinity, or NaN. */
+/*
+ * Each sum ends with one rounding to fp32: a value outside its range becomes an infinity, or NaN.
+ */
 static void
 test_out_of_range_sums(void)
 {

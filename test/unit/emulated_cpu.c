@@ -1,6 +1,6 @@
 /*
  * emulated_cpu.c
- *		In the place of cpu_features.c: a processor that has all there is for x86-64.
+ *		Replaces cpu_features.c: a processor that has all features of x86-64.
  *
  * For programs whose AVX-512 and matrix unit are emulated (other_machines.sh).
  */

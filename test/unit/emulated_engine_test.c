@@ -1,6 +1,6 @@
 /*
  * emulated_engine_test.c
- *		Tasks on the emulated device: the right bits, in made-up time only, one after the other.
+ *		Tasks on the emulated device: the right bits, in simulated time only, one after another.
  */
 #include "emulated_stage.h"
 
@@ -66,7 +66,7 @@ test_waiting(void)
 	device_of->close(device);
 }
 
-/* Ticking: a clock that moves on by a microsecond whenever somebody looks. */
+/* Ticking: a clock that advances by a microsecond whenever it is read. */
 typedef struct Ticking
 {
 	HyClock clock;

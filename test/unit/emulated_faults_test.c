@@ -1,6 +1,6 @@
 /*
  * emulated_faults_test.c
- *		Every failure on demand, and what it takes along.
+ *		Every failure on demand, and what is lost with it.
  */
 #include "emulated_stage.h"
 

@@ -1,6 +1,6 @@
 /*
  * emulated_memory_test.c
- *		The emulated device's memory: buffers, limits, and that nothing in it is handed on.
+ *		The emulated device's memory: buffers, limits, and that its contents are never passed on.
  */
 #include "emulated_stage.h"
 
@@ -57,7 +57,7 @@ test_buffers(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* rows to be assigned may lie on the device as well: then centroids travel, and nothing else up */
+/* rows to be assigned may be resident as well: then only centroids go up */
 static void
 test_rows_to_assign(void)
 {
@@ -103,7 +103,7 @@ test_rows_to_assign(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* Recycler: an allocator that hands out what was given back last, as it was left. */
+/* Recycler: an allocator that hands out the block returned last, with its old contents. */
 typedef struct Recycler
 {
 	HyAllocator allocator;
@@ -154,8 +154,8 @@ recycler_free(void *arg, void *pointer)
 }
 
 /*
- * What one role left in device memory is not there for the next one: neither in a new buffer of the
- * same context, as a session has after SET ROLE, nor in one of another.
+ * Data that one role left in device memory is not visible to the next role: neither in a new buffer
+ * of the same context, as in a session after SET ROLE, nor in one of another context.
  */
 static void
 test_nothing_is_handed_on(void)

@@ -1,10 +1,10 @@
 /*
  * emulated_model_test.c
- *		How long the emulated device claims to take.
+ *		The time that the emulated device claims to take.
  */
 #include "emulated_stage.h"
 
-/* time_of: of the n-th run of rows items. */
+/* time_of: return the time of the n-th run of rows items. */
 static uint64_t
 time_of(int64_t rows, int n)
 {

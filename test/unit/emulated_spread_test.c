@@ -1,6 +1,6 @@
 /*
  * emulated_spread_test.c
- *		Spreading on the emulated device over a graph that lies there: nothing else is read.
+ *		Spreading on the emulated device over a resident graph: nothing else is read.
  */
 #include "emulated_stage.h"
 
@@ -20,7 +20,7 @@ static const int64_t start[SETS + 1] = {0, 1, 3, 3};
 static const uint32_t node[] = {0, 1, 0};
 static const double value[] = {1, 0.5, 2};
 
-/* spread_task: over the graph of the host, whose answer is the one wanted. */
+/* spread_task: make a task over the host's graph, whose answer is the expected one. */
 static HyTask
 spread_task(void)
 {
@@ -127,7 +127,7 @@ test_same_bits(void)
 	}
 }
 
-/* Until convergence, where the host has no sums to ask whether that ends. */
+/* Until convergence, when the host has no weights with which to check that hops end. */
 static void
 test_until_convergence_by_numbers(void)
 {

@@ -1,13 +1,13 @@
 /*
  * emulated_test.c
- *		The emulated device as the dispatcher meets it.
+ *		The emulated device as the dispatcher sees it.
  */
 #include "core/topk.h"
 #include "dispatch/dispatcher.h"
 #include "emulated_stage.h"
 #include "score_stage.h"
 
-/* Contexts of a device that does not hear are left behind on purpose; this keeps them in sight. */
+/* Contexts of a hanging device are leaked on purpose; these pointers keep them reachable. */
 static void *left_behind[4];
 static int left;
 
@@ -58,7 +58,7 @@ test_devices_and_caps(void)
 	CHECK_INT(device_of->estimate(NULL, &shape).device_bytes, 8 * 4 + 80 * 4 + 80);
 }
 
-/* Every operation, each fault, through the dispatcher: always the CPU's answer. */
+/* Every operation with each fault through the dispatcher: always the CPU's answer. */
 static void
 test_under_the_dispatcher(void)
 {
@@ -189,9 +189,8 @@ test_under_the_dispatcher(void)
 }
 
 /*
- * A join of 20,000 rows kept its user waiting for half a minute: the device was played by the
- * canonical kernels alone, at a tenth of the CPU's speed.  That the filter was taken shows in the
- * memory that it takes.
+ * A join of 20,000 rows once took half a minute, because the device was emulated by the canonical
+ * kernels alone, at a tenth of the CPU's speed.  The memory taken shows that the filter was used.
  */
 static void
 test_many_queries_go_by_the_filter(void)

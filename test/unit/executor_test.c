@@ -1,7 +1,7 @@
 /*
  * executor_test.c
- *		The table of devices: what is left out of a full one, when it must be made anew, and what is
- *		kept of a device that there is not.
+ *		The table of devices: which devices a full table omits, when it must be rebuilt, and what
+ *		is kept for a missing device.
  */
 #include "dispatch_stage.h"
 
@@ -22,27 +22,30 @@ test_too_many_devices(void)
 	stage_end();
 }
 
-/* Where the table of devices is full one more changes nothing; one that has left always does. */
+/*
+ * When the table of devices is full, an additional device changes nothing; a missing one always
+ * does.
+ */
 static void
 test_a_full_table_is_looked_at_again(void)
 {
 	stage_begin(HY_MAX_DEVICES - 1);
 	CHECK_INT(hy_executor_devices(stage.executor), HY_MAX_DEVICES);
-	CHECK(hy_executor_look_again(stage.executor));
+	CHECK(hy_executor_reprobe(stage.executor));
 	stage.devices = HY_MAX_DEVICES;
-	CHECK(hy_executor_look_again(stage.executor));
+	CHECK(hy_executor_reprobe(stage.executor));
 	stage.devices = HY_MAX_DEVICES - 2;
-	CHECK(!hy_executor_look_again(stage.executor));
+	CHECK(!hy_executor_reprobe(stage.executor));
 	stage_end();
 	/* with room for it, it is a reason to begin anew */
 	stage_begin(HY_MAX_DEVICES - 2);
-	CHECK(hy_executor_look_again(stage.executor));
+	CHECK(hy_executor_reprobe(stage.executor));
 	stage.devices = HY_MAX_DEVICES - 1;
-	CHECK(!hy_executor_look_again(stage.executor));
+	CHECK(!hy_executor_reprobe(stage.executor));
 	stage_end();
 }
 
-/* A backend whose devices cannot be counted, or do not answer: what it says, and its number for it. */
+/* A backend whose devices cannot be counted or do not answer, with its error number and text. */
 static struct
 {
 	HyStatus count;
@@ -89,7 +92,10 @@ add_broken(HyStatus count, HyStatus probe, int32_t devices, int32_t native_code,
 	return hy_executor_add_backend(stage.executor, &backend);
 }
 
-/* excused: rows items are answered by the CPU, and the call and its event say why by no device. */
+/*
+ * excused: check that the CPU answers rows items, and that the call and its event say why no device
+ * did.
+ */
 static void
 excused(int64_t rows, int32_t native_code, const char *text)
 {
@@ -106,7 +112,10 @@ excused(int64_t rows, int32_t native_code, const char *text)
 	CHECK_STR(event->failure.text, text);
 }
 
-/* What a driver says while devices are counted is with each task that the CPU answers for want of one. */
+/*
+ * The driver's error from counting devices is attached to each task that the CPU runs for lack of a
+ * device.
+ */
 static void
 test_a_count_that_fails_keeps_its_number(void)
 {
@@ -162,7 +171,7 @@ test_a_count_that_fails_keeps_its_number(void)
 	}
 }
 
-/* excused_each_time: the same of many calls, as it is decided and as a memo of that has it. */
+/* excused_each_time: the same for many calls, decided anew and by memo. */
 static void
 excused_each_time(int32_t native_code, const char *text)
 {
@@ -172,7 +181,7 @@ excused_each_time(int32_t native_code, const char *text)
 		excused(200, native_code, text);
 }
 
-/* Where nothing is there, and nothing is broken, only who asks for a device is told. */
+/* Without a card and without a fault, only a user who requests a device is told. */
 static void
 test_a_machine_without_a_card(void)
 {
@@ -215,7 +224,7 @@ test_a_machine_without_a_card(void)
 	stage_end();
 }
 
-/* What a driver said of its devices is not why the CPU failed, be it decided anew or by a memo. */
+/* The driver's error is not the reason for a failure of the CPU, decided anew or by memo. */
 static void
 test_a_cancel_on_the_cpu_has_no_number(void)
 {
@@ -240,7 +249,7 @@ test_a_cancel_on_the_cpu_has_no_number(void)
 	}
 }
 
-/* A plug-in that is not there is no failure of a device: the view of devices has why. */
+/* A missing plug-in is not a failure of a device; the view of devices gives the reason. */
 static void
 test_a_missing_plug_in_has_no_number(void)
 {
@@ -274,7 +283,7 @@ test_a_missing_plug_in_has_no_number(void)
 	stage_end();
 }
 
-/* A device that is counted and does not answer is left alone, with what its driver said of it. */
+/* A device that is counted but does not answer is left unused, with its driver's error. */
 static void
 test_a_device_that_does_not_answer(void)
 {

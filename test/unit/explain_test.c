@@ -1,6 +1,6 @@
 /*
  * explain_test.c
- *		Looking at what would be decided, and at what is known, changes nothing and says it all.
+ *		Showing what would be decided, and what is known, changes nothing and is complete.
  */
 #include "dispatch/explain.h"
 
@@ -32,7 +32,7 @@ test_without_history(void)
 	stage_end();
 }
 
-/* A side that is not there is told of only where it was asked for. */
+/* A missing side is reported only if it was requested. */
 static void
 test_without_a_device(void)
 {
@@ -84,7 +84,9 @@ test_is_what_happens_then(void)
 	stage_end();
 }
 
-/* What a prediction rests on: tasks like this one, or how many doublings away they were. */
+/*
+ * The basis of a prediction: tasks like this one, or the number of doublings to the nearest ones.
+ */
 static void
 test_how_far_it_is_from_what_was_seen(void)
 {
@@ -114,7 +116,7 @@ test_how_far_it_is_from_what_was_seen(void)
 	stage_end();
 }
 
-/* what_is_split_is_explained_as_split: as it is done, not as if it went to one side */
+/* a task that would be split is explained as split, not as if it went to one side */
 static void
 test_what_is_split_is_explained_as_split(void)
 {
@@ -201,7 +203,7 @@ test_refusals_and_nonsense(void)
 	stage_end();
 }
 
-/* batches_that_nobody_can_hold: refused; what is merely large is weighed as anything else */
+/* batches that cannot exist are refused; merely large ones are estimated like any other */
 static void
 test_batches_that_nobody_can_hold(void)
 {

@@ -1,9 +1,9 @@
 /*
  * fault_matrix_test.c
- *		Every failure of a device, under every wish of the user's: the answer is the CPU's to the bit, or
- *		a refusal that was asked for.  One kind after the other, records and counters say what the table
- *		says, and the device is used again when the fault has ended; all of them at every place on every
- *		kind of device, the books balance.
+ *		Every failure of a device, in every mode of execution: the answer is the CPU's to the
+ *		bit, or a refusal that the user requested.  With one kind of fault at a time, records and
+ *		counters are as the table says, and the device is used again when the fault has ended.
+ *		With all faults at every place on every kind of device, the totals agree.
  */
 #define _XOPEN_SOURCE 700
 
@@ -13,7 +13,7 @@
 #include "dispatch/plugin.h"
 #include "dispatch/words.h"
 
-/* Tally: what a number of calls of one operation came to. */
+/* Tally: the results of a number of calls of one operation. */
 typedef struct Tally
 {
 	HyCounters before; /* the device's */
@@ -83,7 +83,10 @@ refusal_of(HyReason reason)
 	                                      : HY_UNSUPPORTED;
 }
 
-/* expect: the records and the counters say what the row says, and nothing else moved. */
+/*
+ * expect: check that the records and the counters are as the row says, and that nothing else
+ * changed.
+ */
 static void
 expect(const Row *row, const Outcome *outcome, HyReason then, bool must, const Tally *tally)
 {
@@ -117,7 +120,7 @@ expect(const Row *row, const Outcome *outcome, HyReason then, bool must, const T
 	CHECK(tally->longest_ns <= TIMEOUT_NS + 5000000 + CPU_ITEM_NS * (uint64_t) (QUERIES * ROWS));
 }
 
-/* recovers: the fault is over and the back-off too. */
+/* recovers: check the device after the fault and its back-off have ended. */
 static void
 recovers(const Row *row, bool tripped, HyExecutor *executor, HyOp op)
 {
@@ -153,7 +156,7 @@ recovers(const Row *row, bool tripped, HyExecutor *executor, HyOp op)
 	CHECK_INT(member->breakers[op].opened, tripped);
 }
 
-/* warm_up: both sides know the operation. */
+/* warm_up: make both sides known for the operation. */
 static void
 warm_up(HyExecutor *executor, HyOp op)
 {
@@ -251,7 +254,7 @@ static const HyExecution executions[] = {
 
 static int64_t reasons_seen[HY_REASON_COUNT];
 
-/* Books: what the decisions said, to be compared with what was counted. */
+/* Books: totals of the decisions, to be compared with the counters. */
 typedef struct Books
 {
 	int64_t answered[HY_OP_COUNT];
@@ -322,7 +325,7 @@ check_call(HyExecutor *executor, HyExecution execution, HyOp op, Books *books)
 		CHECK(decision.device == 0 && decision.reason == HY_REASON_USER);
 }
 
-/* combination: a few calls of each operation on a new executor. */
+/* combination: run a few calls of each operation on a new executor. */
 static void
 combination(HyExecution execution, const char *text)
 {
@@ -420,7 +423,7 @@ devices_that_hang_or_are_too_small(void)
 	CHECK(blocks.next == &blocks);
 }
 
-/* without_a_device: the plug-in could not be had, for this reason. */
+/* without_a_device: check an executor whose plug-in could not be loaded for this reason. */
 static void
 without_a_device(HyExecution execution, const char *why)
 {
@@ -453,7 +456,7 @@ without_a_device(HyExecution execution, const char *why)
 	hy_executor_destroy(executor);
 }
 
-/* library: name.so, a backend without devices but with this ABI. */
+/* library: build name.so, a backend without devices that has this ABI. */
 static void
 library(const char *directory, const char *name, int abi)
 {
@@ -471,7 +474,7 @@ library(const char *directory, const char *name, int abi)
 	CHECK_INT(system(command), 0);
 }
 
-/* A file that is not there and one of another interface; once it is mended the next session has it. */
+/* A missing file and one with another interface; once it is repaired the next session uses it. */
 static void
 plugins_that_cannot_be_had(void)
 {
@@ -507,7 +510,7 @@ plugins_that_cannot_be_had(void)
 	CHECK_INT(memory.outstanding, 0);
 }
 
-/* The dispatcher gives such a device up and leaves its context where it is. */
+/* The dispatcher gives up a hanging device and leaks its context. */
 static void
 devices_that_do_not_hear(void)
 {

@@ -1,7 +1,7 @@
 /*
  * gauge_test.c
- *		The load enters the estimate: what others have under way on a device, what memory they leave,
- *		and how many processes want the CPU.
+ *		The load is part of the estimate: tasks of others on a device, the memory that they
+ *		leave, and the number of processes that want the CPU.
  *
  * Others are clients of the same queue, as other processes are in a server.
  */
@@ -11,7 +11,7 @@ static HyQueue queue;
 static const HyQueueSeat mine = {.queue = &queue, .client = 1, .role = 1};
 static const HyQueueSeat other = {.queue = &queue, .client = 2, .role = 2};
 
-/* begin: so many devices behind a queue, all open. */
+/* begin: set up this many devices behind a queue, all open. */
 static void
 begin(int32_t devices)
 {
@@ -32,7 +32,7 @@ begin(int32_t devices)
 	stage.config.execution = HY_EXECUTION_AUTO;
 }
 
-/* ask: another client has a task of so many ns on the device. */
+/* ask: another client has a task of this many ns on the device. */
 static int32_t
 ask(int32_t device, double ns)
 {
@@ -51,7 +51,9 @@ state_of(int32_t device)
 	return state;
 }
 
-/* 1,024 items take the CPU 100 us and the device 30: worth waiting 60 for, not 80. */
+/*
+ * 1,024 items take the CPU 100 us and the device 30: waiting 60 is worthwhile, waiting 80 is not.
+ */
 static void
 test_deeper_queue_moves_a_task_to_the_cpu(void)
 {
@@ -87,7 +89,7 @@ test_deeper_queue_moves_a_task_to_the_cpu(void)
 	stage_end();
 }
 
-/* The length counts where nobody knows how long the tasks of others take. */
+/* The length of the queue counts if the times of other tasks are unknown. */
 static void
 test_unknown_tasks_count_as_long_as_ones_own(void)
 {
@@ -151,7 +153,7 @@ test_least_in_flight(void)
 	stage_end();
 }
 
-/* Without others a process still has what it gave up and what has not ended. */
+/* Without others a process still counts tasks that it gave up and that have not ended. */
 static void
 test_queue_of_one_process(void)
 {
@@ -176,8 +178,8 @@ test_queue_of_one_process(void)
 }
 
 /*
- * The less memory there is, the more pieces a task is cut into, and each has to be started: 10,000
- * items take the CPU 1,000 us, the device 20 for the start and 10 for the work.
+ * The less memory there is, the more pieces a task is cut into, and each must be started. 10,000
+ * items take the CPU 1,000 us, and the device 20 for the start and 10 for the work.
  */
 static void
 test_memory_in_use_moves_a_task_to_the_cpu(void)
@@ -241,7 +243,7 @@ test_load(void)
 	stage_end();
 }
 
-/* taken: a device whose places others hold, of a session that queues. */
+/* taken: a device whose places others hold, in a session that queues. */
 static int32_t held[2];
 
 static void
@@ -269,7 +271,7 @@ taken_end(void)
 	hy_queue_leave(&other, held[1]);
 }
 
-/* Others hang on the device: who only meant well by going there loses little, and not each time. */
+/* Others block the device: a session that only prefers it loses little, and not every time. */
 static void
 test_a_taken_device_costs_auto_little(void)
 {
@@ -336,7 +338,9 @@ test_a_taken_device_is_not_preferred_again_at_once(void)
 	stage_end();
 }
 
-/* A task that was given up and has not ended may take as long as it likes: another device is better. */
+/*
+ * A task that was given up and has not ended may take arbitrarily long: another device is better.
+ */
 static void
 test_what_was_given_up_is_of_unknown_length(void)
 {

@@ -1,6 +1,6 @@
 /*
  * half_test.c
- *		Binary16 to binary32 and back, against the definition and against the hardware.
+ *		Binary16 to binary32 and back, compared with the definition and with the hardware.
  */
 #include "unit.h"
 
@@ -129,7 +129,7 @@ test_widen_as_hardware(void)
 		CHECK_INT(bits_of(hy_half_to_float((uint16_t) i)), bits_of(hardware_widen((uint16_t) i)));
 }
 
-/* Around every half, and around the middle of every two neighbours: there lies all rounding. */
+/* Values around every half, and around the middle between neighbors, where rounding changes. */
 static void
 test_narrow_at_the_edges(void)
 {
@@ -216,7 +216,7 @@ test_widen_arrays(void)
 	}
 }
 
-/* Every half, what lies in the middle of two and beside it, and any bits at all. */
+/* Every half, the middle between two and values beside it, and arbitrary bits. */
 static void
 test_narrow_arrays(void)
 {

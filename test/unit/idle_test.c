@@ -1,7 +1,7 @@
 /*
  * idle_test.c
- *		Contexts that close themselves, of the emulated device, on made-up time: the device's own side,
- *		and how the dispatcher and the table that counts contexts learn of it.
+ *		Contexts of the emulated device that close themselves, in simulated time: the device's
+ *		own side, and how the dispatcher and the table that counts contexts learn of it.
  */
 #include "emulated_stage.h"
 
@@ -43,7 +43,7 @@ origin_of(void *arg, HyOrigin *who, int64_t *wall_us)
 	*wall_us = 0;
 }
 
-/* two executors that share a table, with the emulated device and the CPU */
+/* begin_parties: set up two executors that share a table, with the emulated device and the CPU. */
 static void
 begin_parties(const char *timeout, int32_t most)
 {
@@ -239,7 +239,10 @@ test_the_next_task_opens_it_again(void)
 	end_parties();
 }
 
-/* its place is another's as soon as it has closed itself, though its own process does nothing */
+/*
+ * its place is free for another as soon as it has closed itself, even if its own process does
+ * nothing
+ */
 static void
 test_its_place_is_free(void)
 {
@@ -264,7 +267,7 @@ test_its_place_is_free(void)
 	end_parties();
 }
 
-/* between the question whether it is open and the task */
+/* late_submit: the context closes between the check that it is open and the task. */
 static HyStatus
 late_submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 {

@@ -1,10 +1,10 @@
 /*
  * kmeans_split_test.c
- *		Rows split in two: halves that are balanced, by what is nearer, of equal rows too.
+ *		Rows split in two: balanced halves by the nearer centroid, also for equal rows.
  */
 #include "kmeans_stage.h"
 
-/* check_split: the shares, and centroids that are the means of their sides or where the last ones led. */
+/* check_split: check that both shares are large enough.  Returns the rows of the second side. */
 static int64_t
 check_split(const HyMatrix *rows, double share, uint64_t seed, float *centroids, uint8_t *side)
 {

@@ -19,7 +19,10 @@ clustering(const HyMatrix *rows, int32_t k, uint64_t seed)
 	return task;
 }
 
-/* gathered: rows around `places` random places, of unequal numbers: row i at the root of i % places^2. */
+/*
+ * gathered: make rows around this many random places, of unequal numbers.  Row i is at place sqrt(i
+ * % places^2).
+ */
 static float *
 gathered(UnitRandom *random, int64_t rows, int dims, int places, float spread, int *place)
 {
@@ -62,7 +65,7 @@ inertia(const float *values, int64_t rows, int dims, const float *centroids, con
 	return sum;
 }
 
-/* What every answer must keep to. */
+/* check_answer: check the properties of every answer. */
 static void
 check_answer(const HyMatrix *rows, int32_t k, const float *centroids, const int32_t *nearest,
              const int64_t *counts, int32_t found)
@@ -142,7 +145,7 @@ test_finds_what_is_there(void)
 	CHECK_MSG(whole >= seeds - 3, "%d of %d", whole, seeds);
 }
 
-/* Iterations help, and many of them end where a row more or less changes nothing. */
+/* Iterations improve the result, and with many of them moving a row changes almost nothing. */
 static void
 test_iterations_make_it_better(void)
 {
@@ -436,7 +439,7 @@ test_memory_and_cancel(void)
 	free(values);
 }
 
-/* The same bits in whatever order, in parts or not, on every level; and hardly another sum. */
+/* The same bits in any order, in parts or not, at every level; and nearly the exact sum. */
 static void
 test_sums_on_a_grid(void)
 {

@@ -1,6 +1,7 @@
 /*
  * lazy_heap_test.c
- *		The least of many, most of which are never taken: the same as of a sort, whatever was added meanwhile.
+ *		The least of many items, most of which are never taken: the same as by a sort, whatever
+ *		was added meanwhile.
  */
 #include "core/lazy_heap.h"
 #include "unit.h"
@@ -19,7 +20,7 @@ next_random(void)
 	return state >> 8;
 }
 
-/* Of as many values as are asked for, so that there are ties; and the ends of the range. */
+/* random_key: return one of this many values, so that there are ties, or an end of the range. */
 static float
 random_key(uint32_t values)
 {
@@ -34,7 +35,7 @@ random_key(uint32_t values)
 	}
 }
 
-/* check_least: of those that are there. */
+/* check_least: check the least of the items that are present. */
 static void
 check_least(const HyLazyHeap *order, int added)
 {
@@ -51,7 +52,7 @@ check_least(const HyLazyHeap *order, int added)
 	CHECK(hy_lazy_least(order) == least);
 }
 
-/* take_one: is there, and nothing that is there is less. */
+/* take_one: check that the item taken is present and that no present item is less. */
 static void
 take_one(HyLazyHeap *order, int added)
 {
@@ -67,7 +68,10 @@ take_one(HyLazyHeap *order, int added)
 		CHECK(!there[i] || !(keys[i] < taken.key));
 }
 
-/* walk: some come, some are taken, by so many in ten; in the end all have been, once each. */
+/*
+ * walk: add items and take some, until each has been taken exactly once. coming: number of steps in
+ * ten that add an item.
+ */
 static void
 walk(int round, int most, uint32_t values, uint32_t coming)
 {
@@ -111,7 +115,7 @@ test_takes_the_least_of_what_is_there(void)
 	walk(3, MOST, 2, 10);
 }
 
-/* As a search does: each lot that comes is nearer than the one before it, and few of it are taken. */
+/* As in a search: each batch is nearer than the one before, and few of its items are taken. */
 static void
 test_a_crowd_leaves_the_heap(void)
 {
@@ -138,7 +142,7 @@ test_a_crowd_leaves_the_heap(void)
 	CHECK_INT(order.count, 20 * 245);
 }
 
-/* One key only, by the thousand: whoever comes is written down once, and not looked at again and again. */
+/* Thousands of items with one key: each is stored once and not examined again and again. */
 static void
 test_equal_keys_do_not_crowd(void)
 {

@@ -1,6 +1,6 @@
 /*
  * look_ahead_test.c
- *		What is expected after patterns as scans leave them, and after none.
+ *		Predictions for address patterns as scans leave them, and for none.
  */
 #include "unit.h"
 
@@ -9,7 +9,7 @@
 #define PAGE 8192
 #define ROWS 1000
 
-/* Walk: how many values were expected right and wrong, after the first tenth of them. */
+/* Walk: the number of right and wrong predictions, after the first tenth of the values. */
 typedef struct Walk
 {
 	HyLookAhead ahead;
@@ -32,7 +32,7 @@ visit(Walk *walk, uintptr_t at)
 	walk->expected = hy_look_ahead(&walk->ahead, (const void *) at);
 }
 
-/* walk_pages: rows of one size lie from each page's end downwards; the pages as page_at says. */
+/* walk_pages: visit rows of one size from each page's end downwards; page_at gives the pages. */
 static void
 walk_pages(Walk *walk, int rows_a_page, uintptr_t (*page_at)(int number))
 {
@@ -79,7 +79,7 @@ test_pages_in_order(void)
 	}
 }
 
-/* Where pages lie anywhere, the rows of one page are still known: all but the first of each. */
+/* If pages are anywhere, the rows of a page are still predicted, except the first of each. */
 static void
 test_pages_anywhere(void)
 {
@@ -96,7 +96,7 @@ test_pages_anywhere(void)
 	}
 }
 
-/* A gap after each tenth page, as where another table's pages lie between. */
+/* A gap after every tenth page, as when another table's pages lie between. */
 static void
 test_gaps(void)
 {
@@ -107,7 +107,7 @@ test_gaps(void)
 	CHECK_MSG(walk.wrong <= ROWS / 20, "%d wrong", walk.wrong);
 }
 
-/* Rows of all sizes, one below the other: at most a few places recur by chance. */
+/* Rows of all sizes, one below the other: at most a few addresses recur by chance. */
 static void
 test_sizes_that_vary(void)
 {
@@ -123,7 +123,7 @@ test_sizes_that_vary(void)
 	CHECK_MSG(walk.right + walk.wrong <= ROWS / 100, "%d expected", walk.right + walk.wrong);
 }
 
-/* One row a page and no order: nothing is expected, so nothing is fetched in vain. */
+/* One row per page in no order: nothing is predicted, so nothing is fetched in vain. */
 static void
 test_no_pattern(void)
 {
@@ -134,7 +134,7 @@ test_no_pattern(void)
 	CHECK_INT(walk.wrong, 0);
 }
 
-/* A new scan, of other rows, is learnt as the first one was. */
+/* A new scan of other rows is learned like the first one. */
 static void
 test_another_pattern(void)
 {
@@ -161,7 +161,7 @@ test_value_that_stays(void)
 	CHECK(hy_look_ahead(&ahead, (const void *) ((uintptr_t) 21 * PAGE)) == (uintptr_t) 22 * PAGE);
 }
 
-/* Fetching touches nothing: not what is nobody's, nor what may not be read. */
+/* Fetching is harmless at unmapped and unreadable addresses. */
 static void
 test_fetch_of_nothing(void)
 {

@@ -1,7 +1,7 @@
 /*
  * memo_count_test.c
- *		Calls that were only jotted down: nothing goes uncounted, and events, history and rent have it all
- *		in time.
+ *		Calls by memo: nothing goes uncounted, and events, history and the open cost paid include
+ *		all of it in time.
  */
 #include "memo_stage.h"
 
@@ -46,7 +46,10 @@ test_nothing_goes_uncounted(void)
 	stage_end();
 }
 
-/* The ring's slots are used again: what a call in pieces left there is not a memo's. */
+/*
+ * The ring's slots are reused: fields that a call in pieces left there do not belong to a call by
+ * memo.
+ */
 static void
 test_a_call_by_memo_is_in_one_piece(void)
 {
@@ -111,7 +114,9 @@ test_events_are_whole(void)
 	stage_end();
 }
 
-/* History hears of calls by memo every HY_MEMO_CALLS, and what it makes of them ends the memo. */
+/*
+ * History learns of calls by memo every HY_MEMO_CALLS, and a change that they cause ends the memo.
+ */
 static void
 test_history_hears_in_time(void)
 {
@@ -131,7 +136,10 @@ test_history_hears_in_time(void)
 	stage_end();
 }
 
-/* A closed device is opened by what many sizes have paid, no later than by what one has. */
+/*
+ * Calls of many sizes together pay for opening a closed device, no later than calls of one size
+ * would.
+ */
 static void
 test_the_rent_of_changing_sizes(void)
 {
@@ -151,10 +159,10 @@ test_the_rent_of_changing_sizes(void)
 		if (decision.device != 0)
 			break;
 		CHECK_INT(decision.reason, HY_REASON_NOT_OPEN);
-		memos += stage.executor->jotted > 0;
+		memos += stage.executor->uncounted > 0;
 		paid += 100 * rows;
-		/* what is still jotted down comes on top */
-		CHECK(stage.executor->member[1].rent_ns <= (double) paid);
+		/* calls that are not counted yet come on top */
+		CHECK(stage.executor->member[1].open_credit_ns <= (double) paid);
 	}
 	CHECK_INT(decision.device, 1);
 	CHECK(memos > i / 2);
@@ -175,7 +183,7 @@ test_the_rent_of_changing_sizes(void)
 	stage_end();
 }
 
-/* Another reason in the place of one for which rent was paid pays none. */
+/* After another reason replaces the one for which open cost was paid, nothing more is paid. */
 static void
 test_no_rent_for_another_reason(void)
 {
@@ -190,7 +198,7 @@ test_no_rent_for_another_reason(void)
 	stage_expect(decision, 0, HY_REASON_NOT_OPEN);
 	CHECK(!long_way(100));
 	hy_memo_fold(stage.executor, true);
-	paid = stage.executor->member[1].rent_ns;
+	paid = stage.executor->member[1].open_credit_ns;
 	CHECK_NEAR(paid, 70000, 1);
 	stage.config.min_batch[HY_OP_DISTANCE] = 200;
 	for (i = 0; i < 6; i++)
@@ -198,11 +206,14 @@ test_no_rent_for_another_reason(void)
 	stage_expect(decision, 0, HY_REASON_BELOW_MIN);
 	CHECK(!long_way(100));
 	hy_memo_fold(stage.executor, true);
-	CHECK_NEAR(stage.executor->member[1].rent_ns, paid, 1e-6);
+	CHECK_NEAR(stage.executor->member[1].open_credit_ns, paid, 1e-6);
 	stage_end();
 }
 
-/* One call in ten that is far off counts as half as much again, or 100 ns more where that is finer. */
+/*
+ * One call in ten that is far off counts as 1.5 times the mean, or as 100 ns above the mean if that
+ * is more.
+ */
 static void
 test_far_off_calls_are_clipped(void)
 {

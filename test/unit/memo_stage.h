@@ -15,14 +15,14 @@ settled(int64_t rows)
 
 	for (i = 0; i < 6; i++)
 		CHECK_INT(stage_dispatch(rows, NULL), HY_OK);
-	CHECK(stage.executor->jotted > 0);
+	CHECK(stage.executor->uncounted > 0);
 }
 
 /* long_way: whether the next call is decided anew. */
 static bool
 long_way(int64_t rows)
 {
-	int32_t jotted = stage.executor->jotted;
+	int32_t uncounted = stage.executor->uncounted;
 	uint64_t kept = stage.executor->kept;
 
 	CHECK_INT(stage_dispatch(rows, NULL), HY_OK);
@@ -30,7 +30,7 @@ long_way(int64_t rows)
 	return stage.executor
 	               ->briefs[(stage.executor->next_event + HY_EVENT_SLOTS - 1) % HY_EVENT_SLOTS]
 	               .memo == HY_BRIEF_FULL &&
-	       stage.executor->jotted <= jotted + 1;
+	       stage.executor->uncounted <= uncounted + 1;
 }
 
 /* known: the CPU takes 10 us and the device, that is open, so much; a memo is there. */

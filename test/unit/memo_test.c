@@ -1,6 +1,6 @@
 /*
  * memo_test.c
- *		Decisions that hold for a while: for which tasks, and what they must not outlive.
+ *		Decisions that are kept for a while: for which tasks, and which changes end them.
  */
 #include "memo_stage.h"
 
@@ -34,7 +34,7 @@ test_like_shapes_only(void)
 	stage_end();
 }
 
-/* A minimum in the middle of a half power of two, and a device that overtakes there. */
+/* A minimum in the middle of half a power of two, and a device that becomes faster there. */
 static void
 test_no_further_than_the_decision_holds(void)
 {
@@ -111,7 +111,9 @@ test_changing_sizes_are_told_apart(void)
 	stage_end();
 }
 
-/* Memos of many sizes of a kind do not each wait for as many calls as one of them may. */
+/*
+ * Memos of many sizes of one kind do not each delay a trial by as many calls as a single memo may.
+ */
 static void
 test_a_trial_waits_for_no_memo_of_its_kind(void)
 {
@@ -166,7 +168,9 @@ test_no_longer_than_100_ms(void)
 	stage_end();
 }
 
-/* What an open breaker was the reason for ends with it: the probe goes at the very moment. */
+/*
+ * A decision made because of an open breaker ends with it: the probe is sent at that very moment.
+ */
 static void
 test_a_breaker_that_may_be_tried(void)
 {
@@ -211,7 +215,7 @@ test_a_breaker_that_may_be_tried(void)
 	stage_end();
 }
 
-/* An open that failed is tried again when its time has come, not a memo's life later. */
+/* An open that failed is repeated when it is due, not a memo's lifetime later. */
 static void
 test_a_device_that_may_be_opened_again(void)
 {
@@ -239,7 +243,10 @@ test_a_device_that_may_be_opened_again(void)
 	stage_end();
 }
 
-/* moved: the CPU takes times as long, a hundred times over; by how much that moves what is expected. */
+/*
+ * moved: record a hundred times that the CPU takes this many times as long.  Returns the factor by
+ * which the prediction changes.
+ */
 static double
 moved(double times)
 {
@@ -252,7 +259,7 @@ moved(double times)
 	return hy_tracker_predict(stage.executor->tracker, &shape, 0) / before;
 }
 
-/* Where the device is twice as far off a memo ends with leaps of history only, not with each move. */
+/* If the device is further off, a memo ends only with leaps of history, not with every move. */
 static void
 test_what_moves_a_memo(void)
 {
@@ -326,7 +333,7 @@ test_what_history_says_anew(void)
 		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);
 	CHECK_INT(decision.device, 0);
 	CHECK_INT(decision.reason, HY_REASON_COST);
-	CHECK(stage.executor->jotted > 0);
+	CHECK(stage.executor->uncounted > 0);
 	stage.cpu_item_ns = 100;
 	for (i = 0; i < 3000 && decision.device == 0; i++)
 		CHECK_INT(stage_dispatch(1024, &decision), HY_OK);

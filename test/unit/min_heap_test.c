@@ -1,6 +1,7 @@
 /*
  * min_heap_test.c
- *		The least of many, one after another: the same as of a sort, whatever was added meanwhile.
+ *		The least of many items, one after another: the same as by a sort, whatever was added
+ *		meanwhile.
  */
 #include "core/min_heap.h"
 #include "unit.h"
@@ -16,7 +17,7 @@ next_random(void)
 	return state >> 8;
 }
 
-/* Few values, so that there are ties; and the ends of the range. */
+/* random_key: return one of a few values, so that there are ties, or an end of the range. */
 static float
 random_key(void)
 {
@@ -41,7 +42,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A heap made of any number of items gives them all, once, in the order of a sort. */
+/* A heap made of any number of items returns each of them once, in the order of a sort. */
 static void
 test_gives_all_in_order(void)
 {
@@ -78,7 +79,7 @@ test_gives_all_in_order(void)
 	}
 }
 
-/* Items that come while others are taken: what is taken is the least of those that are there. */
+/* Items are added while others are taken: the item taken is the least of those present. */
 static void
 test_takes_the_least_of_what_is_there(void)
 {
@@ -117,7 +118,7 @@ test_takes_the_least_of_what_is_there(void)
 	}
 }
 
-/* The order of equal keys follows from the order in which they came, on every machine. */
+/* The order of equal keys follows from the order in which they were added, on every machine. */
 static void
 test_ties_are_the_same_everywhere(void)
 {

@@ -1,15 +1,16 @@
 /*
  * modes_test.c
- *		Every value of hybrid.execution against every state of a device: which side runs the task, the
- *		reason that is given, and what is refused.
+ *		Every value of hybrid.execution with every state of a device: the side that runs the
+ *		task, the reason given, and the refusals.
  *
- * 10,000 items take the CPU 1,000 us and the device 30, so that left alone the dispatcher takes it.
+ * 10,000 items take the CPU 1,000 us and the device 30, so by default the dispatcher takes the
+ * device.
  */
 #include "dispatch_stage.h"
 
 #define ITEMS 10000
 
-/* State: what is the matter with the device. */
+/* State: the condition of the device. */
 typedef enum State
 {
 	ABLE = 0,
@@ -28,7 +29,7 @@ static const char *const state_names[STATES] = {"able",          "without a plug
                                                 "unsupported",   "below the minimum", "unreliable",
                                                 "out of memory", "little memory"};
 
-/* Mode: a value of hybrid.execution, and what it makes of a device that is not able. */
+/* Mode: a value of hybrid.execution, and its effect if the device is not available. */
 typedef struct Mode
 {
 	const char *name;
@@ -86,7 +87,7 @@ put_in(State state)
 	}
 }
 
-/* begin: a device that is open and known to be faster. */
+/* begin: set up a device that is open and known to be faster. */
 static void
 begin(void)
 {
@@ -172,7 +173,7 @@ every_mode_in_every_state(void)
 	}
 }
 
-/* force_cpu goes before everything. */
+/* force_cpu overrides everything. */
 static void
 force_cpu_in_every_mode(void)
 {
@@ -203,7 +204,7 @@ no_caps(const HyDevice *device, const HyShape *shape)
 	return (HyCaps){.ok = false, .reason = "it was told not to"};
 }
 
-/* prefer_cpu takes the other side where the CPU is the one that is not able. */
+/* prefer_cpu takes the other side if the CPU is not able. */
 static void
 prefer_cpu_where_the_cpu_is_not_able(void)
 {
@@ -217,7 +218,10 @@ prefer_cpu_where_the_cpu_is_not_able(void)
 	stage_end();
 }
 
-/* Asked for by name or as gpu, a context opens at once; auto waits until it pays. */
+/*
+ * If the device is requested by name or as gpu, a context is opened at once; auto waits until it
+ * pays.
+ */
 static void
 a_device_that_is_not_open_yet(void)
 {
@@ -243,7 +247,7 @@ a_device_that_is_not_open_yet(void)
 	}
 }
 
-/* Who insists on a device and has left it out is told that. */
+/* A user who insists on a device but has excluded it is told so. */
 static void
 a_device_that_is_left_out(void)
 {

@@ -1,12 +1,12 @@
 /*
  * network_test.c
- *		Bytes change their order and nothing else; what is not a number is found.
+ *		Bytes change their order and nothing else; a number that is not finite is found.
  */
 #include "unit.h"
 
 #include "core/network.h"
 
-/* Every byte goes where it belongs, and none beside it, at any alignment. */
+/* Every byte goes to its place and no other, at any alignment. */
 static void
 test_order(void)
 {

@@ -1,12 +1,15 @@
 /*
  * number_text_test.c
- *		Every number is read as strtof reads it, and what it refuses is told apart.
+ *		Every number is read as strtof reads it, and refusals are distinguished.
  */
 #include "unit.h"
 
 #include "core/number_text.h"
 
-/* check_number: as strtof, to the bit, whatever follows: something else each time. */
+/*
+ * check_number: check that the number is read as by strtof, to the bit, with different text after
+ * it each time.
+ */
 static void
 check_number(const char *number)
 {
@@ -92,7 +95,10 @@ test_random_digits_as_strtof(void)
 	}
 }
 
-/* What programs print that compute in double precision: 16 or more digits, zeros after the point. */
+/*
+ * The output of programs that compute in double precision: 16 or more digits, zeros after the
+ * point.
+ */
 static void
 test_random_doubles_as_strtof(void)
 {
@@ -113,8 +119,8 @@ test_random_doubles_as_strtof(void)
 }
 
 /*
- * Where double rounding would bite: decimals of 15 digits at and around the middle between two
- * floats.
+ * Cases in which double rounding would matter: decimals of 15 digits at and around the middle
+ * between two floats.
  */
 static void
 test_middles_as_strtof(void)

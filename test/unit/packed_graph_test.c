@@ -1,6 +1,6 @@
 /*
  * packed_graph_test.c
- *		How a graph lies in one stretch of memory: every row once, in its list, in order.
+ *		The layout of a graph in one block of memory: every row once, in its list, in order.
  */
 #include "spread_stage.h"
 
@@ -10,7 +10,7 @@ static const int64_t sizes[][2] = {{1, 0}, {1, 3}, {5, 4}, {40, 400}, {300, 9000
 
 #define SIZES ((int) (sizeof(sizes) / sizeof(sizes[0])))
 
-/* check_lists: against the rows one by one. */
+/* check_lists: compare the lists with the rows one by one. */
 static void
 check_lists(const HyCsr *graph, const HyPackedGraph *packed)
 {
@@ -73,7 +73,7 @@ test_lists(void)
 	}
 }
 
-/* Parts follow one another, aligned, and hold what they are said to. */
+/* Parts follow one another, aligned, and hold the expected data. */
 static void
 test_layout(void)
 {
@@ -114,7 +114,7 @@ test_layout(void)
 	}
 }
 
-/* A graph that leads anywhere else is none. */
+/* A graph with an edge to a missing node is refused. */
 static void
 test_unsound(void)
 {
@@ -177,7 +177,7 @@ test_no_memory_no_patience(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* What it takes of the host is no more than was said. */
+/* The host memory used does not exceed the estimate. */
 static void
 test_bytes(void)
 {

@@ -1,12 +1,13 @@
 /*
  * pieces_test.c
- *		When hy_dispatch cuts a task, over whom, and what the decision and the counters say of it.
+ *		When hy_dispatch cuts a task, over which sides, and what the decision and the counters
+ *		report.
  */
 #include "dispatch_stage.h"
 
 static HyDecision decision;
 
-/* begin: devices that are open and known, as is the CPU. */
+/* begin: set up devices that are open and known, as is the CPU. */
 static void
 begin(int32_t devices, double device_item_ns)
 {
@@ -98,7 +99,9 @@ test_split_asked_for(void)
 	stage_end();
 }
 
-/* A small task takes longer on both sides than on the better one, which has it whole then. */
+/*
+ * A small task would take longer on both sides than on the better one, which then gets all of it.
+ */
 static void
 test_split_asked_for_of_small_tasks(void)
 {
@@ -131,7 +134,7 @@ test_split_asked_for_of_small_tasks(void)
 	}
 }
 
-/* A device that cannot even be opened has finished nothing: the call is the CPU's. */
+/* A device that cannot be opened has finished nothing: the call is the CPU's. */
 static void
 test_a_split_without_its_device_is_the_cpus(void)
 {
@@ -150,7 +153,9 @@ test_a_split_without_its_device_is_the_cpus(void)
 	stage_end();
 }
 
-/* Without history the split is the trial: no call goes to one side alone before it is known. */
+/*
+ * Without history the split is the trial: no call goes to one side alone before that side is known.
+ */
 static void
 test_split_asked_for_without_history(void)
 {
@@ -182,7 +187,10 @@ test_split_asked_for_without_history(void)
 	stage_end();
 }
 
-/* Where one side does it all in the end, or it cannot be cut, the event does not say split. */
+/*
+ * If one side does all of the work in the end, or the task cannot be cut, the event does not say
+ * split.
+ */
 static void
 test_split_that_is_none(void)
 {
@@ -236,7 +244,10 @@ test_split_that_is_none(void)
 	}
 }
 
-/* A job that is cancelled, wherever that is heard, is one call that was cancelled, as a whole task is. */
+/*
+ * A job that is canceled, on whichever side that is noticed, is one canceled call, as a whole task
+ * is.
+ */
 static void
 test_a_cancelled_job_says_so(void)
 {
@@ -275,7 +286,10 @@ test_all_devices_on_a_large_task(void)
 	stage_end();
 }
 
-/* It is cut over all from half a millisecond on; below, starting the others costs too much of it. */
+/*
+ * A task is cut over all devices from half a millisecond on; below that, starting the others costs
+ * too much.
+ */
 static void
 test_how_large_is_large(void)
 {
@@ -290,7 +304,7 @@ test_how_large_is_large(void)
 	stage_end();
 }
 
-/* Another device is opened for a task where that takes at most half as long as the task. */
+/* Another device is opened for a task if that takes at most half as long as the task. */
 static void
 test_opening_another_for_a_large_task(void)
 {
@@ -366,7 +380,7 @@ test_long_ones_are_cut_for_failures(void)
 	stage_end();
 }
 
-/* Small calls go where others have least in flight. */
+/* Small calls go to the device on which others have least in flight. */
 static void
 test_least_work_in_flight(void)
 {
@@ -407,7 +421,7 @@ test_least_work_in_flight(void)
 	stage_end();
 }
 
-/* In auto a split has to win a tenth, and a task to last a millisecond on the better side. */
+/* In auto a split must save a tenth, and the task must take a millisecond on the better side. */
 static void
 test_what_a_split_has_to_win_in_auto(void)
 {

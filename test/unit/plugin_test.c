@@ -1,6 +1,6 @@
 /*
  * plugin_test.c
- *		Each way in which a shared library can fail to be a backend, as a sentence.
+ *		Each way in which a shared library can fail to be a backend, reported as a sentence.
  *
  * The libraries are compiled here, into a directory of the test's own.
  */
@@ -40,7 +40,7 @@ write_file(const char *name, const char *text)
 	}
 }
 
-/* build: a library name.so from C source, with the compiler that is there. */
+/* build: build a library name.so from C source, with an available compiler. */
 static void
 build(const char *name, const char *source)
 {
@@ -110,7 +110,7 @@ test_missing(void)
 	CHECK_STR(why, "absent.so is not installed");
 }
 
-/* dlopen would wait until somebody writes there */
+/* dlopen would wait for a writer */
 static void
 test_a_pipe(void)
 {

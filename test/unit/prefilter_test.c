@@ -1,6 +1,6 @@
 /*
- * filter_test.c
- *		The filtered search against the exact pass: the same bits, whatever the vectors.
+ * prefilter_test.c
+ *		The filtered search compared with the exact pass: the same bits, whatever the vectors.
  */
 #include "unit.h"
 
@@ -41,7 +41,7 @@ typedef struct Stage
 	HyMatrix targets;
 } Stage;
 
-/* element: one of a filling. */
+/* element: return an element of a filling. */
 static float
 element(UnitRandom *random, Filling filling)
 {
@@ -129,7 +129,9 @@ free_stage(Stage *stage)
 	free(stage->half);
 }
 
-/* check_search: limits NULL, or such that an answer may lack what is beyond them. */
+/*
+ * check_search: compare the results. limits: NULL, or limits beyond which results may be missing.
+ */
 static void
 check_search(HyMetric metric, const Stage *stage, int32_t k, const double *limits)
 {
@@ -211,7 +213,7 @@ test_same_as_the_exact_pass(void)
 	hy_tile_kernels_force(NULL);
 }
 
-/* Queries beyond what is rounded at a time, long vectors, norms that the caller knows. */
+/* More queries than are rounded at a time, long vectors, norms that the caller knows. */
 static void
 test_several_groups(void)
 {
@@ -248,9 +250,9 @@ test_several_groups(void)
 }
 
 /*
- * Rows whose elements are rounded all down, in the direction of the query: there the bound is as far
- * from the product as it can be, and a bound of nine tenths of it loses the nearest row to one that
- * is rounded up.
+ * Rows whose elements are all rounded down, in the direction of the query.  There the product is as
+ * far from the exact one as the bound allows.  A bound of nine tenths of it would lose the nearest
+ * row to one that is rounded up.
  */
 static void
 test_rows_at_the_bound(void)
@@ -313,7 +315,7 @@ test_rows_at_the_bound(void)
 	hy_tile_kernels_force(NULL);
 }
 
-/* Products that overflow make -infinity the k-th distance: of equal ones the first rows count. */
+/* Products that overflow make the k-th distance -infinity: of equal rows the first ones count. */
 static void
 test_rows_that_are_infinitely_near(void)
 {
@@ -338,7 +340,7 @@ test_rows_that_are_infinitely_near(void)
 	free_stage(&stage);
 }
 
-/* cpu_seconds: of one search, by the filter or not; the best of some. */
+/* cpu_seconds: return the time of one search, with the filter or without; the best of some runs. */
 static double
 cpu_seconds(const Stage *stage, bool filter)
 {
@@ -371,8 +373,9 @@ cpu_seconds(const Stage *stage, bool filter)
 }
 
 /*
- * Where all rows are alike, all of them are candidates: that must not take more than a few times
- * what the exact pass does.  (It was a hundred times, a list being searched for each of its members.)
+ * If all rows are equal, all of them are candidates: that must take no more than a few times as
+ * long as the exact pass. (It once took a hundred times as long, because a list was searched for
+ * each of its members.)
  */
 static void
 test_equal_rows_are_not_dear(void)
@@ -444,44 +447,47 @@ test_memory_and_cancel(void)
 	free_stage(&stage);
 }
 
-/* Where each way was measured to be a good part faster than the other (bench/filter.sh). */
+/*
+ * Shapes for which each way was measured to be considerably faster than the other
+ * (bench/filter.sh).
+ */
 static void
 test_it_suits_where_it_was_measured_to(void)
 {
 	int64_t n;
 
-	CHECK(hy_prefilter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_L1, 1000, 10000, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 1000, 10000, 768, 9000));
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 1000, 10000, 7, 10));
+	CHECK(hy_prefilter_pays(HY_METRIC_L2, 1000, 10000, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L1, 1000, 10000, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 1000, 10000, 768, 9000));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 1000, 10000, 7, 10));
 	hy_prefilter_allow(false);
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 1000, 10000, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 1000, 10000, 768, 10));
 	hy_prefilter_allow(true);
 
 	/* few queries do not pay for the rounding of the targets, of however many */
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 1, 10000000, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_COSINE, 4, 10000000, 768, 10));
-	CHECK(hy_prefilter_suits(HY_METRIC_IP, 8, 4096, 768, 10));
-	CHECK(hy_prefilter_suits(HY_METRIC_L2, 12, 4096, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 1, 10000000, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_COSINE, 4, 10000000, 768, 10));
+	CHECK(hy_prefilter_pays(HY_METRIC_IP, 8, 4096, 768, 10));
+	CHECK(hy_prefilter_pays(HY_METRIC_L2, 12, 4096, 768, 10));
 	/* nor do few targets, among which most are candidates */
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 16, 64, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 16, 128, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_IP, 64, 64, 768, 10));
-	CHECK(hy_prefilter_suits(HY_METRIC_IP, 24, 64, 768, 1));
-	CHECK(hy_prefilter_suits(HY_METRIC_L2, 16, 512, 768, 10));
-	CHECK(!hy_prefilter_suits(HY_METRIC_IP, 64, 256, 768, 100));
-	CHECK(!hy_prefilter_suits(HY_METRIC_IP, 16, 512, 768, 100));
-	CHECK(hy_prefilter_suits(HY_METRIC_IP, 16, 4096, 768, 100));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 16, 64, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 16, 128, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_IP, 64, 64, 768, 10));
+	CHECK(hy_prefilter_pays(HY_METRIC_IP, 24, 64, 768, 1));
+	CHECK(hy_prefilter_pays(HY_METRIC_L2, 16, 512, 768, 10));
+	CHECK(!hy_prefilter_pays(HY_METRIC_IP, 64, 256, 768, 100));
+	CHECK(!hy_prefilter_pays(HY_METRIC_IP, 16, 512, 768, 100));
+	CHECK(hy_prefilter_pays(HY_METRIC_IP, 16, 4096, 768, 100));
 	/* what suits some suits more */
 	for (n = 1; n < 20000; n = n * 3 / 2 + 1)
 	{
-		CHECK(!hy_prefilter_suits(HY_METRIC_L2, 16, n, 768, 10) ||
-		      hy_prefilter_suits(HY_METRIC_L2, 16, n * 2, 768, 10));
-		CHECK(!hy_prefilter_suits(HY_METRIC_L2, n, 300, 768, 10) ||
-		      hy_prefilter_suits(HY_METRIC_L2, n * 2, 300, 768, 10));
+		CHECK(!hy_prefilter_pays(HY_METRIC_L2, 16, n, 768, 10) ||
+		      hy_prefilter_pays(HY_METRIC_L2, 16, n * 2, 768, 10));
+		CHECK(!hy_prefilter_pays(HY_METRIC_L2, n, 300, 768, 10) ||
+		      hy_prefilter_pays(HY_METRIC_L2, n * 2, 300, 768, 10));
 	}
-	CHECK(!hy_prefilter_suits(HY_METRIC_L2, 0, 0, 768, 10));
-	CHECK(hy_prefilter_suits(HY_METRIC_L2, INT64_C(1) << 40, INT64_C(1) << 40, 16000, INT32_MAX));
+	CHECK(!hy_prefilter_pays(HY_METRIC_L2, 0, 0, 768, 10));
+	CHECK(hy_prefilter_pays(HY_METRIC_L2, INT64_C(1) << 40, INT64_C(1) << 40, 16000, INT32_MAX));
 }
 
 static void

@@ -1,6 +1,7 @@
 /*
  * queue_test.c
- *		Whose turn it is: by sort, by role, by order; and nine clients of one device in made-up time.
+ *		Whose turn it is: by sort, by role, by order; and nine clients of one device in simulated
+ *		time.
  */
 #include "dispatch/bulk.h"
 #include "dispatch_stage.h"
@@ -150,14 +151,14 @@ test_who_sleeps_keeps_nobody_waiting(void)
 	hy_queue_leave(&b, p[1]);
 	p[1] = hy_queue_ask(&b, 1, 1, false, 500);
 	/* it is a's turn, but a has not looked for so long that it will not */
-	CHECK(hy_queue_granted(&b, p[1], 1, 500 + HY_QUEUE_AWAKE_NS));
+	CHECK(hy_queue_granted(&b, p[1], 1, 500 + HY_QUEUE_ASK_TIMEOUT_NS));
 	hy_queue_leave(&b, p[1]);
-	CHECK(hy_queue_granted(&a, p[0], 1, 600 + HY_QUEUE_AWAKE_NS));
+	CHECK(hy_queue_granted(&a, p[0], 1, 600 + HY_QUEUE_ASK_TIMEOUT_NS));
 	/* and one that died while it had a place */
-	p[1] = hy_queue_ask(&b, 1, 1, false, 700 + HY_QUEUE_AWAKE_NS);
-	CHECK(!hy_queue_granted(&b, p[1], 1, 700 + HY_QUEUE_AWAKE_NS));
+	p[1] = hy_queue_ask(&b, 1, 1, false, 700 + HY_QUEUE_ASK_TIMEOUT_NS);
+	CHECK(!hy_queue_granted(&b, p[1], 1, 700 + HY_QUEUE_ASK_TIMEOUT_NS));
 	hy_queue_forget(&b, 1);
-	CHECK(hy_queue_granted(&b, p[1], 1, 700 + HY_QUEUE_AWAKE_NS));
+	CHECK(hy_queue_granted(&b, p[1], 1, 700 + HY_QUEUE_ASK_TIMEOUT_NS));
 }
 
 static void
@@ -186,7 +187,7 @@ test_full(void)
 	}
 }
 
-/* Whatever clients do, there are never more in flight than places, and what is counted is true. */
+/* Whatever clients do, there are never more in flight than places, and the counts are right. */
 static void
 test_random_clients(void)
 {
@@ -229,7 +230,7 @@ test_random_clients(void)
 	CHECK(queue.role[0].used);
 }
 
-/* Client: an executor of its own that does one job after the other on the one device. */
+/* Client: an executor of its own that runs one job after another on the one device. */
 typedef struct Client
 {
 	HyExecutor *executor;
@@ -267,7 +268,10 @@ client_begin(Client *client, int number, int64_t rows, bool queued, int32_t role
 	client->done = 0;
 }
 
-/* client_step: as far as it comes; the ns until something happens that it waits for. */
+/*
+ * client_step: advance as far as possible.  Returns the ns until the next event that the client
+ * waits for.
+ */
 static uint64_t
 client_step(Client *client, bool *progress)
 {
@@ -308,7 +312,10 @@ ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* run_clients: the p99 of small calls beside so many bulk clients; their throughput in *rows_ns. */
+/*
+ * run_clients: return the p99 of small calls beside this many bulk clients; *rows_ns is their
+ * throughput.
+ */
 static double
 run_clients(int bulk_clients, bool queued, bool one_role, double *rows_ns)
 {
@@ -383,7 +390,10 @@ test_small_calls_beside_bulk(void)
 	CHECK_MSG(without > 20 * alone, "p99 %.0f us without a queue", without / 1e3);
 }
 
-/* An emulated device has put one process's clock far ahead: the others do not seem asleep to it. */
+/*
+ * The emulated device has set one process's clock far ahead; to it the others do not appear to be
+ * dead.
+ */
 static void
 test_clients_whose_clocks_differ(void)
 {
@@ -433,7 +443,7 @@ test_clients_whose_clocks_differ(void)
 	stage_end();
 }
 
-/* Two clients that count their devices differently mean the same one. */
+/* Two clients that number their devices differently mean the same one. */
 static void
 test_numbers_of_devices(void)
 {
@@ -456,7 +466,9 @@ test_numbers_of_devices(void)
 	hy_queue_leave(&b, second);
 }
 
-/* Of more roles than are remembered, the one that was served longest ago is as good as never served. */
+/*
+ * If there are more roles than are remembered, the one served longest ago counts as never served.
+ */
 static void
 test_the_role_served_longest_ago_gives_way(void)
 {

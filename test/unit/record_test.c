@@ -1,6 +1,6 @@
 /*
  * record_test.c
- *		What an executor remembers: bounded, and right.
+ *		The records of an executor: bounded, and right.
  */
 #include "dispatch_stage.h"
 
@@ -137,7 +137,7 @@ submit_that_fails_at_times(HyDevice *device, const HyTask *task, HyTicket *ticke
 	return ++cpu_calls % 10 == 0 ? HY_NOMEM : stage_cpu_submit(device, task, ticket);
 }
 
-/* A call that fails among those that were only jotted down is one of them, and none is lost. */
+/* A call that fails among calls by memo is counted with them, and none is lost. */
 static void
 test_a_failure_among_calls_of_a_memo(void)
 {
@@ -150,7 +150,7 @@ test_a_failure_among_calls_of_a_memo(void)
 	cpu_calls = 0;
 	for (i = 0; i < 100; i++)
 		done += stage_dispatch(1024, NULL) == HY_OK;
-	CHECK(stage.executor->jotted > 0);
+	CHECK(stage.executor->uncounted > 0);
 	CHECK_INT(done, 90);
 	CHECK_INT(stage_counters(0)->calls, 90);
 	CHECK_INT(stage_counters(0)->by_status[HY_NOMEM], 10);

@@ -1,6 +1,7 @@
 /*
  * residency_test.c
- *		Units of rows that stay on a device: what is kept, what gives way, and what a failure leaves.
+ *		Units of rows that stay on a device: which are kept, which are evicted, and what a
+ *		failure leaves.
  */
 #include "dispatch/residency.h"
 #include "unit.h"
@@ -119,7 +120,7 @@ keep(uint64_t place, uint64_t version, uint64_t seen, uint64_t bytes, uint64_t l
 	return hy_residency_keep(residency, &key, seen, &rows, limit, unit);
 }
 
-/* ask: the unit of this place and version, whose content is what it should be, or NULL. */
+/* ask: return the unit of this place and version, after checking its content, or NULL. */
 static HyUnit *
 ask(uint64_t place, uint64_t version, uint64_t *seen)
 {
@@ -192,7 +193,9 @@ test_versions(void)
 	end();
 }
 
-/* cycle: each of `count` places once, sent where it may be; how many were there. */
+/*
+ * cycle: use each of count places once, sending units if allowed.  Returns how many were resident.
+ */
 static int
 cycle(int count, uint64_t limit)
 {
@@ -212,7 +215,7 @@ cycle(int count, uint64_t limit)
 	return found;
 }
 
-/* What is larger than the room is there in part, however often it is gone through. */
+/* A set larger than the room is resident in part, however often it is cycled through. */
 static void
 test_cycle(void)
 {
@@ -273,7 +276,7 @@ test_pinned(void)
 	end();
 }
 
-/* Of those that nobody will ask for the latest is the first to give way, also to one seen long ago. */
+/* Of the forgotten units the latest is evicted first, also for a unit that was seen long ago. */
 static void
 test_forgotten(void)
 {
@@ -314,7 +317,10 @@ test_forgotten(void)
 	end();
 }
 
-/* A unit that is sent step by step is nobody's until it is whole, and gives way when its sender has left. */
+/*
+ * A unit that is sent step by step is not used until it is complete, and is evicted when its sender
+ * has left.
+ */
 static void
 test_step_by_step(void)
 {
@@ -401,7 +407,10 @@ no_pieces_left(void *arg)
 	return pieces >= pieces_left;
 }
 
-/* What is large goes in pieces, between which a cancel is seen; nothing stays then, and nothing was refused. */
+/*
+ * A large unit is sent in pieces, and a cancel is noticed between them.  Then nothing stays, and
+ * nothing counts as refused.
+ */
 static void
 test_cancelled(void)
 {
@@ -436,7 +445,7 @@ test_cancelled(void)
 	free(data);
 }
 
-/* Units that nobody will ask for do not pile up where there is room for all of them. */
+/* Forgotten units do not accumulate, even if there is room for all of them. */
 static void
 test_forgotten_pile_up(void)
 {

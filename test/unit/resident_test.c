@@ -1,8 +1,9 @@
 /*
  * resident_test.c
- *		Tasks over rows that stay on a device: when they are sent and used, and what a failure leaves.
+ *		Tasks over rows that stay on a device: when the rows are sent and used, and what a
+ *		failure leaves.
  *
- * The scripted device with buffers in the host's memory, whose tasks read them.
+ * The scripted device has buffers in host memory, and its tasks read them.
  */
 #include "dispatch_stage.h"
 
@@ -61,7 +62,10 @@ fill_buffer(HyDevice *device, HyBuffer *buffer, uint64_t offset, const void *dat
 	return HY_OK;
 }
 
-/* The context closes itself before the look of that number, from 0, or the task; it answers none then.  < 0: never. */
+/*
+ * The context closes itself at the check with this number, counted from 0.  A submit counts as a
+ * check and is then refused. < 0: never.
+ */
 static int closes_at;
 static int looks;
 static bool asleep;
@@ -75,7 +79,7 @@ is_idle(const HyDevice *device)
 	return asleep;
 }
 
-/* A closed context takes its buffers along. */
+/* A closed context loses its buffers. */
 static void
 close_device(HyDevice *device)
 {
@@ -103,7 +107,10 @@ submit(HyDevice *device, const HyTask *task, HyTicket *ticket)
 	return stage_submit(device, &there, ticket);
 }
 
-/* begin_as: an open device; what it takes with a unit, and the CPU in its place, is known unless 0. */
+/*
+ * begin_as: set up an open device.  The times of it with a unit, and of the CPU without, are known
+ * unless 0.
+ */
 static void
 begin_as(uint64_t cpu_ns, uint64_t device_ns)
 {
@@ -171,7 +178,7 @@ keep(HyResident *resident)
 	return hy_resident_keep(stage.executor, &rows, resident);
 }
 
-/* run: with rows that only the device has. */
+/* run: run a task with rows that only the device has. */
 static HyStatus
 run(HyResident *resident, HyDecision *decision)
 {
@@ -185,7 +192,7 @@ run(HyResident *resident, HyDecision *decision)
 	return st;
 }
 
-/* settle: a unit that is there. */
+/* settle: make a unit resident. */
 static void
 settle(HyResident *resident)
 {
@@ -228,7 +235,7 @@ test_sent_and_found(void)
 	CHECK_INT(held, 0);
 }
 
-/* Nothing is asked of a device that is closed, or that the user does not want. */
+/* Nothing is requested from a device that is closed or that the user excludes. */
 static void
 test_when_it_is_possible(void)
 {
@@ -274,7 +281,10 @@ test_when_it_is_possible(void)
 	stage_end();
 }
 
-/* What the CPU does sooner is not sent, and what is there is left alone, but for a trial. */
+/*
+ * Rows for which the CPU is faster are not sent, and resident ones are not used, except for a
+ * trial.
+ */
 static void
 test_the_cpu_is_faster(void)
 {
@@ -305,7 +315,7 @@ test_the_cpu_is_faster(void)
 	stage_end();
 }
 
-/* With nothing known of units, one that is wanted is the trial. */
+/* If nothing is known about units, a wanted one is the trial. */
 static void
 test_without_history(void)
 {
@@ -334,7 +344,9 @@ test_without_history(void)
 	stage_end();
 }
 
-/* Units take half of the budget, tasks have the rest, and what is too much by now gives way. */
+/*
+ * Units take half of the budget and tasks have the rest; units beyond the current half are evicted.
+ */
 static void
 test_memory(void)
 {
@@ -396,7 +408,9 @@ test_what_cannot_be_sent(void)
 	}
 }
 
-/* A task that fails is the caller's again; a context that is lost takes all along, and is not retried. */
+/*
+ * A task that fails is returned to the caller; a lost context loses all units and is not retried.
+ */
 static void
 test_failing_tasks(void)
 {
@@ -442,7 +456,10 @@ test_failing_tasks(void)
 	}
 }
 
-/* A task that was cancelled may read its rows still: they stay, and nobody asks, until it has ended. */
+/*
+ * A task that was canceled may still read its rows: they stay, and the device is not asked, until
+ * it has ended.
+ */
 static void
 test_cancelled(void)
 {
@@ -472,8 +489,9 @@ test_cancelled(void)
 }
 
 /*
- * A context that closes itself at any moment takes all along: the caller reads the rows, nothing is sent to
- * where they are not, nobody has failed, and the next task opens the device again.
+ * A context that closes itself at any moment loses all units.  Then the caller reads the rows,
+ * nothing is sent for rows that are not there, nothing counts as a failure, and the next task opens
+ * the device again.
  */
 static void
 test_closes_itself(void)
@@ -518,7 +536,7 @@ test_closes_itself(void)
 	CHECK(at > 3);
 }
 
-/* What nobody will ask for is there until somebody wants its room, and then goes before all others. */
+/* A forgotten unit stays until its room is needed, and is then evicted before all others. */
 static void
 test_forgotten(void)
 {
@@ -547,7 +565,7 @@ test_forgotten(void)
 	CHECK_INT(held, 0);
 }
 
-/* Who forgets what failed forgets that a unit could not be sent, too. */
+/* A reset of failures also resets the record that a unit could not be sent. */
 static void
 test_reset_sends_again(void)
 {
@@ -569,7 +587,7 @@ test_reset_sends_again(void)
 	stage_end();
 }
 
-/* One that has closed itself has nothing, and is sent nothing. */
+/* A device that has closed itself holds nothing and is sent nothing. */
 static void
 test_asks_nobody_who_sleeps(void)
 {
@@ -598,7 +616,10 @@ at_once(void *arg)
 	return true;
 }
 
-/* A cancel while a unit is sent says nothing of the device, unless nobody has asked for it. */
+/*
+ * A cancel while a unit is sent is not a failure of the device, but a reported cancel that no one
+ * requested is.
+ */
 static void
 test_cancelled_while_sent(void)
 {
@@ -621,7 +642,10 @@ test_cancelled_while_sent(void)
 	stage_end();
 }
 
-/* A context that closes itself between two steps takes what was sent along, and no step touches it after that. */
+/*
+ * A context that closes itself between two steps loses the rows that were sent, and no later step
+ * touches it.
+ */
 static void
 test_closes_itself_while_sent(void)
 {
@@ -654,7 +678,10 @@ test_closes_itself_while_sent(void)
 	}
 }
 
-/* room: of the device's only one for units; what a unit takes then. */
+/*
+ * unit_bytes_with: return the bytes of a unit if only this much room of the device is left for
+ * units.
+ */
 static uint64_t
 unit_bytes_with(uint64_t room)
 {
@@ -666,7 +693,7 @@ unit_bytes_with(uint64_t room)
 	return hy_resident_unit_bytes(stage.executor);
 }
 
-/* Units are a part of the room, and of the same size while it does not change much. */
+/* The size of a unit depends on the room, and stays the same while the room changes little. */
 static void
 test_unit_bytes(void)
 {

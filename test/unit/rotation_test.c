@@ -1,7 +1,7 @@
 /*
  * rotation_test.c
- *		Rotations keep lengths and angles, make anything look Gaussian, and have the same bits
- *		everywhere.
+ *		Rotations preserve lengths and angles, make any vector look Gaussian, and have the same
+ *		bits everywhere.
  */
 #include "unit.h"
 
@@ -78,7 +78,10 @@ test_keeps_lengths_and_angles(void)
 	}
 }
 
-/* moments: of a rotated vector of length 1, times the root of its dims: 0, 1, 0, 3 when Gaussian. */
+/*
+ * moments: compute the moments of a rotated vector of length 1, times the root of its dims: 0, 1,
+ * 0, 3 if Gaussian.
+ */
 static void
 moments(const float *v, int count, double out[4])
 {
@@ -99,8 +102,8 @@ moments(const float *v, int count, double out[4])
 }
 
 /*
- * The hardest inputs: of one dimension only, all equal, alternating.  Over several seeds the moments
- * are those of a normal law, each single coordinate is spread evenly, and none is far out.
+ * The hardest inputs: a single dimension, all equal, alternating.  Over several seeds the moments
+ * are those of a normal law, every coordinate is spread evenly, and none is far out.
  */
 static void
 test_anything_becomes_gaussian(void)
@@ -173,7 +176,7 @@ test_anything_becomes_gaussian(void)
 	}
 }
 
-/* dims_of: vectors that have as many padded dimensions. */
+/* dims_of: return a number of dims that is padded to this number. */
 static int
 dims_of(int padded)
 {
@@ -181,8 +184,9 @@ dims_of(int padded)
 }
 
 /*
- * What a coordinate gets of each other's square, in the mean over all signs: the transform spreads a
- * part evenly, a butterfly averages two.  Nearly the same for all, whatever the size.
+ * The share of each coordinate's square that another coordinate gets, averaged over all signs: the
+ * transform spreads a part evenly, a butterfly averages two.  It is nearly the same for all,
+ * whatever the size.
  */
 static void
 test_all_is_mixed(void)
@@ -265,7 +269,7 @@ test_same_bits_on_every_level(void)
 	}
 }
 
-/* Indexes hold what was rotated: a change of one bit here makes those that exist useless. */
+/* Indexes store rotated vectors: a change of one bit here makes existing indexes useless. */
 static void
 test_never_changes(void)
 {

@@ -1,7 +1,7 @@
 /*
  * score_test.c
- *		Each query keeps the rows with the least bounds, as if each row were scored alone and all were
- *		sorted, on every level.
+ *		Each query keeps the rows with the least bounds, as if every row were scored alone and
+ *		all were sorted, at every level.
  */
 #include "core/score.h"
 
@@ -22,7 +22,10 @@ compare(const void *a, const void *b)
 	return hy_neighbor_compare(a, b);
 }
 
-/* expect: all live rows of a query in order, each by its block alone, in plain C; how many. */
+/*
+ * expect: score all live rows of a query by their block alone, in plain C, and sort them.  Returns
+ * their number.
+ */
 static int
 expect(const ScoreStage *from, int query, HyNeighbor *all)
 {
@@ -66,7 +69,7 @@ expect(const ScoreStage *from, int query, HyNeighbor *all)
 	return count;
 }
 
-/* differences: of what is found from what is expected. */
+/* differences: return the number of results that differ from the expected ones. */
 static int
 differences(const ScoreStage *from, int32_t k)
 {
@@ -148,7 +151,7 @@ test_few_rows(void)
 	CHECK_INT(hy_score(&stage.rows, &stage.queries, 1, NULL, NULL, NULL), HY_OK);
 }
 
-/* What is not a number, and what is beyond all numbers, comes first; its row is the lower of equals. */
+/* NaN and -infinity come first, and of equal bounds the lower row. */
 static void
 test_nothing_is_lost(void)
 {
@@ -182,7 +185,7 @@ test_nothing_is_lost(void)
 	CHECK(i < 3);
 }
 
-/* refused: what a statement made of good arguments is HY_INVALID. */
+/* refused: check that a statement makes valid arguments HY_INVALID. */
 #define refused(statement)                                                                         \
 	do                                                                                             \
 	{                                                                                              \

@@ -1,18 +1,17 @@
 /*
  * seeds_test.c
- *		A namesake for each test in the documents this project started from.
+ *		A test of the same name for each test in the documents this project started from.
  *
- * They describe one idea in other languages; where ours does something else on purpose, the test
- * says so.
+ * They describe one idea in other languages.  Where ours differs on purpose, the test says so.
  */
 #include "dispatch_stage.h"
 
 #include "dispatch/words.h"
 
 /*
- * 32 items stay on the CPU, 1,024 go to the device if there is one.  Theirs has the GPU at hand;
- * here a context costs something to open, so the second half holds once it is open (ski rental
- * opens it); and it needs no history, which theirs, read to the letter, did.
+ * 32 items stay on the CPU, and 1,024 go to the device if there is one.  Theirs assumes that the
+ * GPU is ready.  Here a context has an open cost, so the second half holds once it is open (ski
+ * rental opens it).  It also needs no history, which theirs, read to the letter, did.
  */
 static void
 test_dispatch_decision_logic(void)
@@ -43,8 +42,9 @@ test_dispatch_decision_logic(void)
 }
 
 /*
- * The device runs out of memory, the CPU gives all 1,000 answers, and the failure is counted.  Out
- * of memory is counted but held against nobody: the breaker is for devices that do not work.
+ * The device runs out of memory, the CPU returns all 1,000 answers, and the failure is counted.
+ * Running out of memory is counted but does not affect the breaker, which is for devices that do
+ * not work.
  */
 static void
 test_gpu_failure_fallback(void)
@@ -66,9 +66,9 @@ test_gpu_failure_fallback(void)
 }
 
 /*
- * 100 us against 20 us is a speedup of 5, and the success rate is 1 while nothing failed.  Theirs
- * keeps one mean for an operation; here it is a regression for a kind of task with means of its
- * sizes, since a mean over all batch sizes compares nothing.
+ * 100 us against 20 us is a speedup of 5, and the success rate is 1 while nothing has failed.
+ * Theirs keeps one mean per operation.  Here it is a regression per kind of task with means per
+ * size, because a mean over all batch sizes compares nothing.
  */
 static void
 test_performance_tracking(void)
@@ -100,8 +100,8 @@ test_performance_tracking(void)
 }
 
 /*
- * 1,000 cosine distances in 768 dims through the dispatcher are those of the direct call: not to
- * within 1e-6 as theirs, but the same bits, on either side.
+ * 1,000 cosine distances in 768 dims through the dispatcher equal those of the direct call: not
+ * within 1e-6 as in theirs, but with the same bits, on either side.
  */
 static void
 test_api_compatibility(void)
@@ -136,7 +136,7 @@ test_api_compatibility(void)
 	stage_end();
 }
 
-/* What there is: cores, instruction set, and whether a device is there. */
+/* The hardware: cores, instruction set, and whether there is a device. */
 static void
 test_hardware_detection(void)
 {
@@ -155,7 +155,7 @@ test_hardware_detection(void)
 	stage_end();
 }
 
-/* A workload is known by its task: items and bytes follow from it, nobody has to estimate them. */
+/* A workload is known from its task: items and bytes follow from it, and need not be estimated. */
 static void
 test_workload_profile(void)
 {
@@ -192,8 +192,8 @@ test_cpu_only_execution(void)
 }
 
 /*
- * The device fails, the CPU answers.  With execution = gpu theirs falls back as well; here who
- * forces a device is told that it failed (prefer_gpu is the one that falls back).
+ * The device fails and the CPU answers.  With execution = gpu theirs falls back as well.  Here a
+ * user who forces a device is told that it failed (prefer_gpu is the mode that falls back).
  */
 static void
 test_gpu_fallback_to_cpu(void)
@@ -213,7 +213,9 @@ test_gpu_fallback_to_cpu(void)
 	stage_end();
 }
 
-/* Small to the CPU, large to the device: by history, once each side was seen. */
+/*
+ * Small tasks to the CPU, large ones to the device: by history, once each side has been observed.
+ */
 static void
 test_strategy_auto_selection(void)
 {
@@ -232,7 +234,10 @@ test_strategy_auto_selection(void)
 	stage_end();
 }
 
-/* GpuPreferred, CpuPreferred, Automatic, BackendOnly('cpu'): here they are not only made, they act. */
+/*
+ * GpuPreferred, CpuPreferred, Automatic, BackendOnly('cpu'): here they are not only constructed but
+ * have an effect.
+ */
 static void
 test_execution_strategy_variants(void)
 {
@@ -283,7 +288,7 @@ test_scheduler_creation(void)
 	stage_end();
 }
 
-/* One execution, one event; theirs grows without end, ours is a ring. */
+/* One event per execution; theirs grows without bound, ours is a ring. */
 static void
 test_telemetry_tracking(void)
 {

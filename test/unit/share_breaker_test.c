@@ -108,7 +108,7 @@ test_successes_count(void)
 	end();
 }
 
-/* member, op: of party i, its device. */
+/* member_of: return the device of party i. */
 static HyMember *
 member_of(int i)
 {
@@ -128,7 +128,7 @@ record(int i, bool success)
 	                       success);
 }
 
-/* half_open: the first party opens the breaker, and a second later its probe is out. */
+/* half_open: the first party opens the breaker, and a second later its probe is in flight. */
 static void
 half_open(void)
 {
@@ -142,7 +142,10 @@ half_open(void)
 	CHECK_INT(shared_state(), HY_BREAKER_HALF_OPEN);
 }
 
-/* Somebody else's probe is believed in for 100 ms: then the table is asked again, not after a minute. */
+/*
+ * Another party's probe is awaited for 100 ms; then the table is read again, not only after a
+ * minute.
+ */
 static void
 test_the_probe_of_another_is_asked_for_again(void)
 {
@@ -179,7 +182,10 @@ test_the_probe_of_another_is_asked_for_again(void)
 	}
 }
 
-/* What went well before a breaker opened is no probe, whether it is flushed or judged with a failure. */
+/*
+ * Successes from before a breaker opened are not probes, whether they are flushed or judged with a
+ * failure.
+ */
 static void
 test_successes_from_before_are_no_probes(void)
 {
@@ -211,7 +217,7 @@ test_successes_from_before_are_no_probes(void)
 	end();
 }
 
-/* A success is told once. */
+/* A success is reported once. */
 static void
 test_successes_are_flushed_once(void)
 {

@@ -1,6 +1,6 @@
 /*
  * share_test.c
- *		Executors that share a table: what they count adds up, and what one learns the others know.
+ *		Executors that share a table: their counts add up, and what one learns the others know.
  */
 #include "share_stage.h"
 
@@ -98,7 +98,7 @@ test_when_it_flushes(void)
 	end();
 }
 
-/* A process that ends has told all. */
+/* A process that ends has reported everything. */
 static void
 test_destroy_flushes(void)
 {
@@ -116,7 +116,10 @@ test_destroy_flushes(void)
 	free(table);
 }
 
-/* The call that ran a gathered batch was due to tell the table; what ended the batch is told as well. */
+/*
+ * The call that ran a gathered batch was due to report to the table; the cause that ended the batch
+ * is reported as well.
+ */
 static void
 test_flush_causes_after_a_flush(void)
 {
@@ -186,7 +189,7 @@ test_events_of_others(void)
 	end();
 }
 
-/* Who comes later starts from what is there, by its own clock. */
+/* A newcomer starts from the table's contents, by its own clock. */
 static void
 test_newcomer(void)
 {
@@ -224,7 +227,10 @@ test_newcomer(void)
 	end();
 }
 
-/* What two learned of the same kind of task is one sum, and a newcomer predicts by it. */
+/*
+ * The observations of two executors for the same kind of task are summed, and a newcomer predicts
+ * from the sum.
+ */
 static void
 test_models_add_up(void)
 {
@@ -431,7 +437,7 @@ test_full_table(void)
 	free(table);
 }
 
-/* Unshared: a flush is nothing, and calls do not look for a table. */
+/* Unshared: a flush has no effect, and calls do not look for a table. */
 static void
 test_alone(void)
 {

@@ -1,7 +1,7 @@
 /*
  * shared_cell_test.c
- *		What readers of the table of several processes see while it is written, by threads, and by
- *		processes that die at any moment.
+ *		What readers of the shared table see while threads write it, and while processes that may
+ *		die at any moment write it.
  */
 #include "shared_table_stage.h"
 
@@ -18,7 +18,7 @@
 #endif
 #endif
 
-/* write_some: one round of a writer, all of it checkable. */
+/* write_some: do one round of a writer, all of it verifiable. */
 static void
 write_some(uint64_t round)
 {
@@ -38,7 +38,7 @@ write_some(uint64_t round)
 	hy_table_end(table, &lock);
 }
 
-/* read_some: whether all that a reader sees is whole. */
+/* read_some: return whether everything that a reader sees is consistent. */
 static bool
 read_some(void)
 {
@@ -87,7 +87,7 @@ reader_thread(void *arg)
 	return NULL;
 }
 
-/* Under the thread sanitizer this shows that nothing is read or written without order. */
+/* Under the thread sanitizer this shows that there are no unordered reads or writes. */
 static void
 test_threads_hammer(void)
 {
@@ -119,7 +119,7 @@ test_threads_hammer(void)
 
 #ifndef UNDER_TSAN
 
-/* Writers in processes of their own, killed at any moment, and a reader who never sees it. */
+/* Writers in processes of their own are killed at any moment, and a reader never notices it. */
 static void
 test_killed_writers(void)
 {
@@ -175,7 +175,10 @@ test_killed_writers(void)
 	arena_end();
 }
 
-/* fenced: runs write in a process that dies when it touches the table at or beyond offset. */
+/*
+ * fenced: run write in a process that dies when it touches the table at or beyond offset.  Returns
+ * whether it did.
+ */
 static bool
 fenced(void (*write)(void), size_t offset)
 {
@@ -214,7 +217,10 @@ write_reset(void)
 	hy_table_end(table, &lock);
 }
 
-/* Dying in the middle of an event or a reset, at a place that is chosen: the next one mends it. */
+/*
+ * A writer dies in the middle of an event or a reset, at a chosen place: the next writer repairs
+ * it.
+ */
 static void
 test_half_written(void)
 {

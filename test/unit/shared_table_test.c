@@ -1,6 +1,6 @@
 /*
  * shared_table_test.c
- *		The table of several processes: sums, sets, rings.
+ *		The table shared by several processes: sums, sets, rings.
  */
 #include "shared_table_stage.h"
 
@@ -205,7 +205,7 @@ test_reset(void)
 	arena_end();
 }
 
-/* A table for nothing but counters is a table. */
+/* A table with room only for counters is valid. */
 static void
 test_no_room(void)
 {

@@ -1,11 +1,11 @@
 /*
  * sizes_test.c
- *		Means of size classes, and what they say of others.
+ *		Means of size classes, and what they imply for other sizes.
  */
 #include "dispatch/sizes.h"
 #include "unit.h"
 
-/* a line that the classes are compared with: 1 ns a unit of work */
+/* the line with which the classes are compared: 1 ns per unit of work */
 static const HyCoefficients fit = {.work_ns = 1};
 
 static HyShape
@@ -14,7 +14,10 @@ shape_of(int64_t queries, int64_t targets, int32_t k)
 	return (HyShape){.op = HY_OP_TOPK, .dims = 1, .queries = queries, .targets = targets, .k = k};
 }
 
-/* observe: count tasks of so many targets that took times as long as the line says. */
+/*
+ * observe: record count tasks of this many targets that took this many times as long as the line
+ * says.
+ */
 static void
 observe(HySizes *sizes, int64_t targets, double times, int32_t count, uint64_t now)
 {
@@ -74,7 +77,7 @@ test_between_and_beyond(void)
 	CHECK(correction(&sizes, 10) < 2 && correction(&sizes, 10) > 1.2);
 }
 
-/* A class counts for its observations, those beside it together for half of one. */
+/* A class counts with its observations; its neighbors together count as half of one. */
 static void
 test_own_observations_against_the_neighbours(void)
 {
@@ -89,7 +92,10 @@ test_own_observations_against_the_neighbours(void)
 	CHECK(correction(&sizes, 2000) > 3.2);
 }
 
-/* What is left of a correction beyond the sizes seen: nearly all next to them, half after 7 doublings. */
+/*
+ * The part of a correction that is left beyond the sizes seen: nearly all next to them, half after
+ * 7 doublings.
+ */
 static void
 test_how_a_correction_fades(void)
 {
@@ -120,7 +126,10 @@ test_how_a_correction_fades(void)
 	}
 }
 
-/* Where transfers and merging differ, one says nothing of the other. */
+/*
+ * Sizes whose transfers or merging differ, by a factor of four in queries or k, reveal nothing
+ * about each other.
+ */
 static void
 test_each_fourfold_is_a_manner(void)
 {
@@ -188,7 +197,7 @@ test_least_recently_used_gives_way(void)
 	CHECK(hy_sizes_find(&sizes, &second, 2) == NULL);
 }
 
-/* Whatever was measured, a prediction stays a number. */
+/* Whatever was measured, a prediction is a finite number. */
 static void
 test_nonsense(void)
 {

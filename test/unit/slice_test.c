@@ -1,6 +1,7 @@
 /*
  * slice_test.c
- *		Cutting a task anyhow, and computing the slices in any order, changes no bit of the answer.
+ *		Cutting a task in any way, and computing the slices in any order, changes no bit of the
+ *		answer.
  */
 #include "core/distance.h"
 #include "core/topk.h"
@@ -19,7 +20,10 @@ static float vectors[(QUERIES + TARGETS) * (DIMS + 3)];
 static float norms[TARGETS];
 static UnitRandom random_ = {2024};
 
-/* matrices: with a gap between rows; every fifth target is its neighbour again, for ties. */
+/*
+ * matrices: make matrices with a gap between rows; every fifth target repeats its neighbor, for
+ * ties.
+ */
 static void
 matrices(int64_t query_rows, int64_t target_rows, HyMatrix *queries, HyMatrix *targets)
 {
@@ -52,8 +56,8 @@ run(const HyTask *task)
 }
 
 /*
- * run_in_slices: cuts of random length, run in random order; some are run twice, the first time
- * leaving garbage, as a device that fails does.
+ * run_in_slices: make cuts of random length and run them in random order.  Some are run twice, the
+ * first time leaving garbage, as a failing device does.
  */
 static void
 run_in_slices(const HyTask *task, bool by_targets, bool merges)
@@ -143,7 +147,7 @@ test_distance(void)
 	}
 }
 
-/* Rows are cut, never centroids; their groups are everybody's. */
+/* Rows are cut, but never centroids; all slices share the groups. */
 static void
 test_assign(void)
 {
@@ -248,7 +252,7 @@ test_topk(void)
 	}
 }
 
-/* Between blocks, wherever lists begin, whatever blocks count; or between queries. */
+/* Cuts between blocks, wherever lists begin and whichever blocks count; or between queries. */
 static void
 test_score_codes(void)
 {

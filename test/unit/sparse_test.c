@@ -1,6 +1,6 @@
 /*
  * sparse_test.c
- *		A sparse vector's distances are the dense one's, bit by bit, at every level.
+ *		A sparse vector's distances equal the dense one's, bit by bit, at every level.
  */
 #include "unit.h"
 
@@ -51,7 +51,9 @@ draw(UnitRandom *random, Filling filling)
 	return x;
 }
 
-/* fill: about share of all elements, in clumps or evenly, and the same as a dense vector. */
+/*
+ * fill: draw about this share of all elements, in clumps or evenly, and the same as a dense vector.
+ */
 static void
 fill(UnitRandom *random, Filling filling, int32_t dims, double share, Stored *stored, float *dense)
 {
@@ -142,7 +144,9 @@ test_bits_of_the_dense(void)
 	}
 }
 
-/* With itself, and with a neighbour in a few elements: sums of zeros, exact matches. */
+/*
+ * A vector with itself, and with one that differs in a few elements: sums of zeros, exact matches.
+ */
 static void
 test_equal_and_nearly_equal(void)
 {
@@ -166,8 +170,8 @@ test_equal_and_nearly_equal(void)
 }
 
 /*
- * Blocks of 1,024 elements that are skipped do not matter, those that are not do: the same elements
- * farther apart by whole blocks give the same bits, up to the most dimensions.
+ * Skipped blocks of 1,024 elements do not matter, and others do: the same elements moved apart by
+ * whole blocks give the same bits, up to the most dimensions.
  */
 static void
 test_a_billion_dims(void)
@@ -199,8 +203,8 @@ test_a_billion_dims(void)
 }
 
 /*
- * The fold points count: a lane that holds 1 and gets 2^-24 twice stays 1 within a block, and not
- * when a block ends in between.
+ * The fold points matter: a lane that holds 1 and gets 2^-24 twice stays 1 within a block, but not
+ * if a block ends in between.
  */
 static void
 test_fold_points(void)

@@ -1,6 +1,6 @@
 /*
  * sparse_text_test.c
- *		The grammar, the refusals, zeros left out, order made.
+ *		The grammar, the refusals, omitted zeros, sorting.
  */
 #include "unit.h"
 
@@ -142,7 +142,7 @@ test_ends_of_the_range(void)
 	check_ends("00000000000000000000000000001", 0, "0000000000000000000000001", 1);
 }
 
-/* Any order in, ascending order out, with what belongs to each index. */
+/* Any order in, ascending order out, with the value of each index. */
 static void
 test_order(void)
 {

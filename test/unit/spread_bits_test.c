@@ -1,7 +1,7 @@
 /*
  * spread_bits_test.c
- *		Activation spreading against two restatements of its definition: one that adds in the
- *		promised order and must agree to the bit, one that multiplies plain matrices.
+ *		Activation spreading compared with two restatements of its definition: one adds in the
+ *		promised order and must agree to the bit, the other multiplies plain matrices.
  */
 #include "spread_stage.h"
 
@@ -53,7 +53,7 @@ norm_of(const double *y, int64_t nodes)
 	return fold_of(lane);
 }
 
-/* restate: the definition of spread.h, all rows, all lanes, nothing clever. */
+/* restate: the definition of spread.h, with all rows and all lanes and without optimizations. */
 static void
 restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, const double *value,
         int64_t seeds, double *a, int32_t *hop)
@@ -127,7 +127,10 @@ restate(const HyCsr *graph, const HySpreadParams *params, const uint32_t *seed, 
 	free(fired);
 }
 
-/* agree: spreads from sets of random seeds, with and without sparse hops, and restates each. */
+/*
+ * agree: spread from sets of random seeds, with and without sparse hops, and compare each with its
+ * restatement.
+ */
 static void
 agree(const HyCsr *graph, const HySpreadParams *params, UnitRandom *random, int32_t sets)
 {
@@ -272,7 +275,10 @@ test_both_kernels(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* Against a full matrix, summed in plain order: the sparse machinery must not lose or double. */
+/*
+ * Compared with a full matrix, summed in plain order: sparse hops must neither lose nor double an
+ * entry.
+ */
 static void
 test_against_matrices(void)
 {

@@ -1,12 +1,13 @@
 /*
  * spread_test.c
- *		Activation spreading by hand: its parameters, when it ends, what it refuses, what it leaves behind.
+ *		Activation spreading checked by hand: its parameters, when it ends, what it refuses, what
+ *		it leaves behind.
  */
 #include "spread_stage.h"
 
 /*
- * 1 -> 2 (weight 1), 1 -> 3 (weight 3), 2 -> 3, 3 -> 1 (2 and then 2, parallel); by hand, with
- * decay 1/2.
+ * triangle: 1 -> 2 (weight 1), 1 -> 3 (weight 3), 2 -> 3, 3 -> 1 (2 and then 2, parallel); computed
+ * by hand, with decay 1/2.
  */
 static HyCsr
 triangle(HyDirection direction)
@@ -116,7 +117,10 @@ test_convergence(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* 0.85 of the smallest number above 0 is that number again: only the second rule ends this. */
+/*
+ * 0.85 times the smallest number above 0 rounds to that number again: only the second rule ends
+ * this.
+ */
 static void
 test_convergence_lost_in_rounding(void)
 {
@@ -139,7 +143,7 @@ test_convergence_lost_in_rounding(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* One set, asked alone, has the bits it has among others. */
+/* One set alone has the same bits as among others. */
 static void
 test_sets_do_not_mix(void)
 {
@@ -228,7 +232,7 @@ test_bad_input(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* What overflows shows as infinity or NaN in the answer, on both paths, and ends. */
+/* An overflow appears as infinity or NaN in the answer, on both paths, and the call ends. */
 static void
 test_overflow(void)
 {
@@ -285,7 +289,7 @@ test_allocator_fails(void)
 	hy_csr_free(&graph, &hy_malloc_allocator);
 }
 
-/* A chain: each hop reaches one row, so that sparse hops need few polls and dense ones many. */
+/* A chain: each hop reaches one row, so sparse hops need few polls and dense ones many. */
 static void
 test_cancel_and_sparse_hops(void)
 {

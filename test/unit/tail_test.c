@@ -1,6 +1,7 @@
 /*
  * tail_test.c
- *		The tail of known distributions from a sample; what is expected below a limit, against a plain loop.
+ *		The tail of known distributions from a sample, and the number expected below a limit
+ *		compared with a plain loop.
  */
 #include "unit.h"
 
@@ -16,7 +17,7 @@
 
 static float sample[MOST];
 
-/* CHECK_FACTOR: a number above 0 is another one, up to a factor. */
+/* CHECK_FACTOR: check that two positive numbers are equal up to a factor. */
 #define CHECK_FACTOR(actual, expected, factor)                                                     \
 	check_factor(__LINE__, #actual, (actual), (expected), (factor))
 
@@ -28,7 +29,7 @@ check_factor(int line, const char *what, double actual, double expected, double 
 		          expected, factor);
 }
 
-/* CHECK_CLOSE: up to a relative error. */
+/* CHECK_CLOSE: check equality up to a relative error. */
 #define CHECK_CLOSE(actual, expected, error)                                                       \
 	CHECK_NEAR((actual), (expected), (error) *fabs((double) (expected)))
 
@@ -41,7 +42,10 @@ check_sane(const HyTail *tail)
 	CHECK(isfinite(tail->far_steepness) && tail->far_steepness > 0);
 }
 
-/* normal_beyond: the share of a normal distribution that lies more than z deviations above its mean. */
+/*
+ * normal_beyond: return the share of a normal distribution that lies more than z deviations above
+ * its mean.
+ */
 static double
 normal_beyond(double z)
 {
@@ -75,7 +79,10 @@ add_noise(UnitRandom *random, int count, double deviation)
 		sample[i] += (float) (deviation * unit_random_gaussian(random));
 }
 
-/* The tail is heavier than that of a normal distribution, and is not far from it up to 2.5 deviations. */
+/*
+ * The fitted tail is heavier than that of a normal distribution, and close to it up to 2.5
+ * deviations.
+ */
 static void
 test_normal_sample(void)
 {
@@ -99,7 +106,7 @@ test_normal_sample(void)
 	}
 }
 
-/* An exponential tail is found as it is, also far beyond the sample. */
+/* An exponential tail is found exactly, also far beyond the sample. */
 static void
 test_exponential_sample(void)
 {
@@ -129,7 +136,7 @@ test_exponential_sample(void)
 	}
 }
 
-/* What is added to a sample, and said to be, leaves its tail; what is not said does not. */
+/* Noise that is added to a sample and declared does not change its tail; undeclared noise does. */
 static void
 test_noise_is_taken_out(void)
 {
@@ -166,7 +173,7 @@ test_noise_is_taken_out(void)
 	}
 }
 
-/* Without a sample: a normal distribution of the variance that is expected, whatever the noise would be. */
+/* Without a sample: a normal distribution of the expected variance, whatever the noise is. */
 static void
 test_no_sample(void)
 {
@@ -250,7 +257,9 @@ test_equal_numbers(void)
 	}
 }
 
-/* Numbers that are little but noise: the rest is as wide as the prior says, and not narrower by chance. */
+/*
+ * Numbers that are mostly noise: the rest is as wide as the prior says, and not narrower by chance.
+ */
 static void
 test_mostly_noise(void)
 {
@@ -287,7 +296,7 @@ test_mostly_noise(void)
 	CHECK_FACTOR(tail.steepness, prior.steepness, 1.25);
 }
 
-/* The prior counts as HY_TAIL_PRIOR numbers do. */
+/* The prior counts as much as HY_TAIL_PRIOR numbers. */
 static void
 test_prior_counts_as_numbers(void)
 {
@@ -317,7 +326,9 @@ test_prior_counts_as_numbers(void)
 	}
 }
 
-/* A peak that is alone is not all that is known of peaks: two of a normal distribution complete it. */
+/*
+ * A single peak is not all the evidence about peaks: two peaks of a normal distribution are added.
+ */
 static void
 test_few_peaks(void)
 {
@@ -377,7 +388,7 @@ test_unit_of_numbers(void)
 	}
 }
 
-/* Wherever a number is, it counts, and as much as anywhere else. */
+/* Every number counts, and equally, wherever it is in the sample. */
 static void
 test_place_in_sample(void)
 {
@@ -444,7 +455,10 @@ test_at_ends(void)
 	CHECK(hy_tail_at(&steepest, 1) <= NOTHING && hy_tail_at(&steepest, INFINITY) <= NOTHING);
 }
 
-/* Against exp(), above 1e-30 and below; and never more the farther out, in steps of a thousandth. */
+/*
+ * Compared with exp(), above 1e-30 and below; and never increasing outward, in steps of a
+ * thousandth.
+ */
 static void
 test_at_is_exp(void)
 {
@@ -477,7 +491,7 @@ test_at_is_exp(void)
 	}
 }
 
-/* Groups: of exactly the size that is needed, for the sanitizers. */
+/* Groups: arrays of exactly the required size, for the sanitizers. */
 typedef struct Groups
 {
 	float *all[4]; /* middle, inverse, doubt, size */
@@ -518,14 +532,14 @@ groups_free(Groups *made)
 	free(made->keys);
 }
 
-/* distance_of: from the limit to the middle of a group, in widths. */
+/* distance_of: return the distance from the limit to the middle of a group, in widths. */
 static float
 distance_of(const HyTailGroups *groups, int i, float limit)
 {
 	return (groups->middle[i] - limit) * groups->inverse[i];
 }
 
-/* expected_of: what a group has below the limit. */
+/* expected_of: return the number that a group is expected to have below the limit. */
 static double
 expected_of(const HyTail *tail, const HyTailGroups *groups, int i, float limit)
 {
@@ -565,7 +579,9 @@ test_beyond_is_the_sum(void)
 	}
 }
 
-/* The sum is made in lanes, and then of these in their order; and is of what hy_tail_at says. */
+/*
+ * The sum is computed in lanes, which are then added in order; the terms are those of hy_tail_at.
+ */
 static void
 test_beyond_in_lanes(void)
 {
@@ -592,7 +608,7 @@ test_beyond_in_lanes(void)
 	}
 }
 
-/* Wherever a group is, it counts. */
+/* Every group counts, wherever it is. */
 static void
 test_each_group_counts(void)
 {
@@ -615,7 +631,7 @@ test_each_group_counts(void)
 	groups_free(&made);
 }
 
-/* Groups that are not there, and those of which all is below the limit. */
+/* Missing groups, and groups that are entirely below the limit. */
 static void
 test_infinite_middles(void)
 {
@@ -647,7 +663,9 @@ test_infinite_middles(void)
 	groups_free(&made);
 }
 
-/* Doubt lowers what is expected by what it adds on average, up to that of doubt = 1 / steepness. */
+/*
+ * Doubt lowers the expected number by its average effect, at most by that of doubt = 1 / steepness.
+ */
 static void
 test_doubt(void)
 {
@@ -699,7 +717,7 @@ test_no_groups(void)
 	CHECK(key == 7);
 }
 
-/* check_levels: whatever the level, the same bits of this sample and these groups. */
+/* check_levels: check that every level gives the same bits for this sample and these groups. */
 static void
 check_levels(const float *numbers, int count, float noise, Groups *made, float limit)
 {

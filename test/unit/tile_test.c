@@ -1,6 +1,6 @@
 /*
  * tile_test.c
- *		Every available table of tiles against plain arithmetic.
+ *		Every available table of tiles compared with plain arithmetic.
  */
 #include "unit.h"
 
@@ -31,7 +31,10 @@ from_bfloat16(int16_t unit)
 	return x;
 }
 
-/* To nearest even by comparison with both neighbours; what the unit takes for 0 is 0. */
+/*
+ * to_bfloat16: round to nearest even by comparison with both neighbors; values that the unit treats
+ * as 0 become 0.
+ */
 static int16_t
 to_bfloat16(float x)
 {
@@ -49,7 +52,7 @@ to_bfloat16(float x)
 	                                                                      : 0;
 }
 
-/* element: the number that row i of these holds at e. */
+/* element: return the number that row i holds at position e. */
 static double
 element(const HyTileKernels *tiles, const int16_t *rows, int length, int i, int e)
 {
@@ -61,8 +64,8 @@ element(const HyTileKernels *tiles, const int16_t *rows, int length, int i, int 
 }
 
 /*
- * fill: rows of `length` units, as long as tile.h allows, now and then with the largest elements
- * there are.  Whether all sums of products of such rows are exact.
+ * fill: make rows of length units, the longest that tile.h allows, sometimes with the largest
+ * elements.  Returns whether all sums of products of such rows are exact.
  */
 static bool
 fill(const HyTileKernels *tiles, UnitRandom *random, int16_t *rows, int count, int length, int kind)
@@ -174,8 +177,8 @@ test_products(void)
 }
 
 /*
- * The longest vectors there are, of elements whose sums round the same way each time; and of sums
- * that are not exact, some are far enough off that what allows for it is needed.
+ * The longest vectors, with elements whose sums are always rounded in the same direction.  Of
+ * inexact sums some are far enough off that the error allowance is needed.
  */
 static void
 test_long_products(void)
@@ -284,7 +287,7 @@ test_reaching(void)
 	float factor[HY_TILE_TARGETS];
 	float reach[HY_TILE_TARGETS];
 	float shift[HY_TILE_TARGETS];
-	HyTileRows rows = {factor, reach, shift};
+	HyTileTargets rows = {factor, reach, shift};
 	UnitRandom random = {53};
 	const HyTileKernels *tiles;
 	int repeat;
@@ -361,7 +364,7 @@ test_rounding(void)
 			}
 			CHECK_SAME_F32(tiles->largest(x, length), largest);
 			memset(whole, 0x55, sizeof(whole));
-			said = tiles->quantise(x, length, inverse, scale, whole);
+			said = tiles->quantize(x, length, inverse, scale, whole);
 			for (i = 0; i < length; i++)
 			{
 				double got = element(tiles, whole, 0, 0, i);
@@ -381,7 +384,7 @@ test_rounding(void)
 	}
 }
 
-/* A level's table is among all of them, and a forced one goes before. */
+/* The table of a level is one of all tables, and a forced one takes precedence. */
 static void
 test_choice(void)
 {

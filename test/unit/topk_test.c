@@ -1,6 +1,6 @@
 /*
  * topk_test.c
- *		The bounded heap and the search against qsort.
+ *		The bounded heap and the search compared with qsort.
  */
 #include "unit.h"
 
@@ -13,7 +13,9 @@ compare(const void *a, const void *b)
 	return hy_neighbor_compare(a, b);
 }
 
-/* expected_best: the first k of all candidates without NaN, sorted; returns how many. */
+/*
+ * expected_best: sort the candidates without NaN and keep the first k.  Returns how many there are.
+ */
 static int32_t
 expected_best(const double *distances, int64_t n, int32_t k, HyNeighbor *best)
 {

@@ -1,7 +1,7 @@
 /*
  * tracker_forecast_test.c
- *		What is expected by what was seen: the regressions behind the dispatcher's predictions, of sizes and
- *		kinds that are new, too.
+ *		Forecasts from observations: the regressions behind the dispatcher's predictions, also
+ *		for new sizes and kinds.
  */
 #include "tracker_stage.h"
 
@@ -64,7 +64,7 @@ test_other_sizes_by_the_regression(void)
 	hy_tracker_destroy(t);
 }
 
-/* stairs: a law that no regression over work and bytes has: steps of 4,096 items. */
+/* stairs: a law that no regression on work and bytes can represent: steps of 4,096 items. */
 static double
 stairs(int64_t items)
 {
@@ -143,8 +143,8 @@ test_break_even_and_rows(void)
 }
 
 /*
- * The least that a device was ever seen to take says what a launch is: the shorter that is, the more
- * of what small tasks of another operation take grows with them.
+ * The shortest time that a device ever took is its launch cost.  The shorter that is, the more of
+ * the time of small tasks of another operation grows with their size.
  */
 static void
 test_the_least_is_the_launch(void)
@@ -174,7 +174,7 @@ test_the_least_is_the_launch(void)
 	CHECK_MSG(large_ns[1] > 1.3 * large_ns[0], "%g and %g", large_ns[1], large_ns[0]);
 }
 
-/* One time of a size may be a fluke: only two say what the least is that a device ever takes. */
+/* A single time for a size may be an outlier: only two determine the shortest time of a device. */
 static void
 test_the_least_that_a_device_takes(void)
 {
@@ -190,7 +190,10 @@ test_the_least_that_a_device_takes(void)
 	hy_tracker_destroy(t);
 }
 
-/* Where little was seen of a kind, what other kinds take is heard of at once; else with its next time. */
+/*
+ * If little was observed of a kind, observations of other kinds take effect at once; otherwise with
+ * its own next observation.
+ */
 static void
 test_other_kinds_are_heard_of(void)
 {

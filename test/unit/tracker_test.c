@@ -1,6 +1,7 @@
 /*
  * tracker_test.c
- *		What is remembered of tasks: means over a window, kinds and sizes of them, what was learned elsewhere.
+ *		The records of tasks: means over a window, kinds and sizes of tasks, and imported
+ *		records.
  */
 #include "dispatch/sizes.h"
 #include "tracker_stage.h"
@@ -267,7 +268,10 @@ test_generation(void)
 	hy_tracker_destroy(t);
 }
 
-/* What is far from deciding need not look at every move: only at what comes from nothing, or leaps. */
+/*
+ * A decision with a clear margin need not react to every move, only to a first observation or a
+ * leap.
+ */
 static void
 test_leaps(void)
 {
@@ -298,7 +302,7 @@ test_leaps(void)
 	hy_tracker_destroy(t);
 }
 
-/* No clock runs for longer than 52 days at a time. */
+/* Times longer than 52 days are clipped. */
 static void
 test_times_that_cannot_be(void)
 {
@@ -413,7 +417,7 @@ test_devices_out_of_range(void)
 	hy_tracker_destroy(NULL);
 }
 
-/* A size that was told changes predictions, which whoever keeps decisions must hear of. */
+/* An imported size changes predictions, and code that keeps decisions must be notified. */
 static void
 test_a_size_that_is_told_is_news(void)
 {

@@ -133,7 +133,7 @@ parse_half(const char *text, uint16_t *half, int *at)
 	return error;
 }
 
-/* Each of the 65,536 halves, by the decimals of its float. */
+/* Each of the 65,536 halves, from the decimals of its float. */
 static void
 test_every_half(void)
 {

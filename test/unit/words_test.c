@@ -1,6 +1,7 @@
 /*
  * words_test.c
- *		Words of settings and arguments: what is read and what is listed are the names that are said.
+ *		Words of settings and arguments: the words that are read and listed are the names that
+ *		are printed.
  */
 #include "unit.h"
 
@@ -81,7 +82,7 @@ test_lists(void)
 	CHECK(text == hy_words_list(HY_WORDS_EXECUTION, "", ", ", text));
 }
 
-/* every list has room, with quotes and the longest word before the last: its last word is whole */
+/* a list fits its buffer, with quotes and the longest word last: its last word is complete */
 static void
 test_lists_are_whole(void)
 {

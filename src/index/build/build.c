@@ -88,7 +88,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 }
 
 void
-hybrid_build_help(HybridBuild *build)
+hybrid_build_as_worker(HybridBuild *build)
 {
 	build->widened = palloc(build->definition.layout.floats * sizeof(float));
 	hybrid_appender_init(&build->appender, build->index, expected_blocks(build));
@@ -169,7 +169,7 @@ prepare_lists(HybridBuild *build)
 	}
 	build->list_rows = palloc0(Max(build->centroids.count, 1) * sizeof(int64));
 	MemoryContextDelete(context);
-	hybrid_team_give_back();
+	hybrid_team_trim_heap();
 }
 
 /* place_rows: assign all rows to lists and write the lists. meta is NULL in workers. */
@@ -181,10 +181,10 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 	{
 		hybrid_keep_assign(build);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
-		if (hybrid_build_lay(build, meta))
+		if (hybrid_build_write_kept(build, meta))
 		{
 			hybrid_keep_end(build);
-			hybrid_team_give_back();
+			hybrid_team_trim_heap();
 			return;
 		}
 		hybrid_keep_give_up(build);
@@ -197,7 +197,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_WRITE);
 		hybrid_build_write(build, meta);
 		hybrid_build_scan_end(build);
-		hybrid_team_give_back();
+		hybrid_team_trim_heap();
 	}
 }
 

@@ -177,8 +177,8 @@ typedef struct HybridBuild
 
 /* build.c */
 
-/* hybrid_build_help: do a worker's part of the build. */
-extern void hybrid_build_help(HybridBuild *build);
+/* hybrid_build_as_worker: do a worker's part of the build. */
+extern void hybrid_build_as_worker(HybridBuild *build);
 
 /* build_file.c */
 
@@ -234,8 +234,8 @@ hybrid_kept_lists(const HybridLayout *layout, const HybridKeptChunk *chunk, cons
  */
 extern void hybrid_keep_plan(const HybridBuild *build, HybridBuildPlan *plan);
 
-/* hybrid_keep_no_room: report, at level DEBUG1, that there is no memory to keep rows. */
-extern void hybrid_keep_no_room(const HybridBuild *build);
+/* hybrid_keep_report_no_memory: report, at level DEBUG1, that there is no memory to keep rows. */
+extern void hybrid_keep_report_no_memory(const HybridBuild *build);
 
 /*
  * hybrid_keep_rows: read the table into memory, with all processes. Returns false if nothing is
@@ -259,13 +259,13 @@ extern void hybrid_keep_end(HybridBuild *build);
 /* hybrid_keep_give_up: free them before they are written; the table is then read again. */
 extern void hybrid_keep_give_up(HybridBuild *build);
 
-/* build_lay.c */
+/* build_write_kept.c */
 
 /*
- * hybrid_build_lay: write the lists of the kept rows, with all processes. meta is NULL in workers.
+ * hybrid_build_write_kept: write the lists of the kept rows, with all processes. meta is NULL in workers.
  * Returns false, with nothing written, if there is no memory to record the written lists.
  */
-extern bool hybrid_build_lay(HybridBuild *build, HybridMeta *meta);
+extern bool hybrid_build_write_kept(HybridBuild *build, HybridMeta *meta);
 
 /* build_sort.c */
 
@@ -361,9 +361,9 @@ extern HybridLink
 hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, const int *order,
                   int count, bool central, float *mean, float *radius);
 
-/* hybrid_keep_list: add a list to a level. */
-extern void hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
-                             const float *place, float radius);
+/* hybrid_built_lists_add: add a list to a level. */
+extern void hybrid_built_lists_add(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
+                                   const float *place, float radius);
 
 /*
  * hybrid_write_levels: write inner lists, level by level, up to the root, and set the tree in the

@@ -148,13 +148,13 @@ hybrid_keep_rows(HybridBuild *build)
 		ereport(DEBUG1, (errmsg_internal("index \"%s\": there are too many rows to keep",
 		                                 RelationGetRelationName(build->index))));
 	else if (team->me == 0)
-		hybrid_keep_no_room(build);
+		hybrid_keep_report_no_memory(build);
 	hybrid_keep_give_up(build);
 	return false;
 }
 
 void
-hybrid_keep_no_room(const HybridBuild *build)
+hybrid_keep_report_no_memory(const HybridBuild *build)
 {
 	ereport(DEBUG1, (errmsg_internal("index \"%s\": there is no room to keep rows",
 	                                 RelationGetRelationName(build->index))));
@@ -444,7 +444,7 @@ hybrid_keep_end(HybridBuild *build)
 		if (shared->leaves != 0)
 			pfree(hybrid_team_memory(team, shared->leaves));
 	}
-	hybrid_team_forget(team);
+	hybrid_team_detach(team);
 }
 
 void

@@ -109,7 +109,7 @@ hybrid_team_allocate(HybridTeam *team, Size bytes)
 }
 
 void
-hybrid_team_forget(HybridTeam *team)
+hybrid_team_detach(HybridTeam *team)
 {
 	if (team->area != NULL)
 		dsa_detach(team->area);
@@ -117,7 +117,7 @@ hybrid_team_forget(HybridTeam *team)
 }
 
 void
-hybrid_team_give_back(void)
+hybrid_team_trim_heap(void)
 {
 #ifdef __GLIBC__
 	(void) malloc_trim(0);
@@ -125,7 +125,7 @@ hybrid_team_give_back(void)
 }
 
 void
-hybrid_team_disown(HybridTeam *team)
+hybrid_team_release_owner(HybridTeam *team)
 {
 	if (team->owner == NULL)
 		return;

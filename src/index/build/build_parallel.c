@@ -78,7 +78,7 @@ scan_part(HybridBuild *build)
 	hybrid_build_end_rows(build);
 	tuplesort_performsort(build->sort.state);
 	hybrid_row_sort_end(&build->sort);
-	hybrid_team_give_back();
+	hybrid_team_trim_heap();
 	memcpy(team->list_rows + stride * team->me, build->list_rows,
 	       Max(build->centroids.count, 1) * sizeof(int64));
 

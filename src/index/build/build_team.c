@@ -167,7 +167,7 @@ launch(HybridTeam *team, const HybridBuild *build, int workers)
 	shm_toc_insert(context->toc, KEY_SORT, team->sort);
 	if (plan->keep_bytes > 0 && !hybrid_team_share(team, plan->keep_bytes))
 	{
-		hybrid_keep_no_room(build);
+		hybrid_keep_report_no_memory(build);
 		team->shared->plan.keep_bytes = 0;
 	}
 	team->scan = shm_toc_allocate(context->toc, scan_bytes);
@@ -213,13 +213,13 @@ hybrid_team_end(HybridTeam *team)
 	if (team->context == NULL)
 		return;
 	WaitForParallelWorkersToFinish(team->context);
-	hybrid_team_forget(team);
+	hybrid_team_detach(team);
 	for (i = 0; i < team->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&team->buffers[i], &team->wal[i]);
 	if (IsMVCCSnapshot(team->snapshot))
 		UnregisterSnapshot(team->snapshot);
 	DestroyParallelContext(team->context);
-	hybrid_team_disown(team);
+	hybrid_team_release_owner(team);
 	ExitParallelMode();
 	team->context = NULL;
 }
@@ -442,10 +442,10 @@ hybrid_build_worker(dsm_segment *segment, shm_toc *toc)
 
 	tuplesort_attach_shared(team.sort, segment);
 	InstrStartParallelQuery();
-	hybrid_build_help(&build);
+	hybrid_build_as_worker(&build);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber], &wal[ParallelWorkerNumber]);
-	hybrid_team_forget(&team);
-	hybrid_team_disown(&team);
+	hybrid_team_detach(&team);
+	hybrid_team_release_owner(&team);
 	index_close(build.index, NoLock);
 	table_close(build.heap, NoLock);
 }

@@ -137,7 +137,7 @@ write_stream(HybridBuild *build, HybridBuiltLists *leaves)
 	link = hybrid_new_list(&build->frame, &build->appender.sink, 0, NULL, (int64) build->stored,
 	                       stream_row, &source, &radius);
 	leaves->central = true;
-	hybrid_keep_list(build, leaves, link, build->widened, 0);
+	hybrid_built_lists_add(build, leaves, link, build->widened, 0);
 	hybrid_load_end(&rows);
 }
 
@@ -242,7 +242,7 @@ write_part(HybridBuild *build, HybridBuiltLists *leaves, HybridLoadedRows *rows,
 	HybridLink link = hybrid_write_leaf(build, &build->appender.sink, rows, order, count,
 	                                    leaves->central, mean, &radius);
 
-	hybrid_keep_list(build, leaves, link, mean, radius);
+	hybrid_built_lists_add(build, leaves, link, mean, radius);
 	pfree(mean);
 }
 
@@ -363,7 +363,7 @@ write_inner(HybridBuild *build, const HybridBuiltLists *below, const int *order,
 	round_place(build, mean, &source.stored, source.vector, centroid);
 	link = hybrid_new_list(&build->frame, &build->appender.sink, level, root ? NULL : centroid,
 	                       count, next_list, &source, &radius);
-	hybrid_keep_list(build, above, link, mean, radius);
+	hybrid_built_lists_add(build, above, link, mean, radius);
 	above->central = root;
 	pfree(source.vector);
 	pfree(source.place);
@@ -388,8 +388,8 @@ next_list(void *arg, HybridNewEntry *entry)
 }
 
 void
-hybrid_keep_list(HybridBuild *build, HybridBuiltLists *lists, HybridLink link, const float *place,
-                 float radius)
+hybrid_built_lists_add(HybridBuild *build, HybridBuiltLists *lists, HybridLink link,
+                       const float *place, float radius)
 {
 	int dims = build->definition.layout.floats;
 

@@ -26,7 +26,7 @@
 /* Row: a row whose vector is read next. */
 typedef struct Row
 {
-	HybridPlace at;
+	HybridVectorPosition at;
 	int leaf;
 	int64 position;
 	float lower;
@@ -227,7 +227,7 @@ find_places(Search *search, const HyNeighbor *kept, int count, Row *rows)
 		rows[i].lower = (float) kept[i].distance;
 		rows[i].leaf = gathered->leaf;
 		rows[i].position = hybrid_position(&block->tid[row]);
-		rows[i].at = hybrid_scorer_place(scorer, page, gathered->page, 0, gathered->first + row);
+		rows[i].at = hybrid_scorer_position(scorer, page, gathered->page, 0, gathered->first + row);
 		UnlockReleaseBuffer(buffer);
 		hybrid_scorer_expect(scorer, rows[i].at);
 	}

@@ -174,20 +174,20 @@ hybrid_team_memory(const HybridTeam *team, uint64 memory)
 	                          : (void *) (uintptr_t) memory;
 }
 
-/* hybrid_team_forget: detach the shared area, once this process no longer uses it. */
-extern void hybrid_team_forget(HybridTeam *team);
+/* hybrid_team_detach: detach the shared area, once this process no longer uses it. */
+extern void hybrid_team_detach(HybridTeam *team);
 
 /*
- * hybrid_team_give_back: return freed memory to the system, after a step that used much. Otherwise
+ * hybrid_team_trim_heap: return freed memory to the system, after a step that used much. Otherwise
  * the C library would keep it in each process while others need memory.
  */
-extern void hybrid_team_give_back(void);
+extern void hybrid_team_trim_heap(void);
 
 /*
- * hybrid_team_disown: release what hybrid_team_attempt left behind, once nothing that it took is
+ * hybrid_team_release_owner: release what hybrid_team_attempt left behind, once nothing that it took is
  * needed.
  */
-extern void hybrid_team_disown(HybridTeam *team);
+extern void hybrid_team_release_owner(HybridTeam *team);
 
 /* build_team.c */
 

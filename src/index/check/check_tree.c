@@ -163,7 +163,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 		{
 			check_head(check, list, page);
 			if (!check->open.coded)
-				room = *hybrid_list_room(hybrid_list_page(page));
+				room = *hybrid_list_first_with_space(hybrid_list_page(page));
 		}
 		roomy = roomy || block == room;
 		check_page(check, list, block, page);

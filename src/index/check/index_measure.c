@@ -105,7 +105,7 @@ typedef struct Sums
 	double rows;
 } Sums;
 
-Oid hybrid_measured_index = InvalidOid;
+Oid hybrid_index_being_measured = InvalidOid;
 
 static void check_arguments(FunctionCallInfo fcinfo);
 static void check_keeper(Oid oid);
@@ -425,7 +425,7 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 {
 	double targets[] = {0.9, 0.95, 0.99, hybrid_target_recall};
 	int count = lengthof(targets), level = NewGUCNestLevel();
-	Oid outer = hybrid_measured_index;
+	Oid outer = hybrid_index_being_measured;
 
 	qsort(targets, count, sizeof(double), compare_doubles);
 	count = (int) qunique(targets, count, sizeof(double), compare_doubles);
@@ -438,14 +438,14 @@ measure_targets(Measure *measure, ReturnSetInfo *result)
 	{
 		int i;
 
-		hybrid_measured_index = RelationGetRelid(measure->index);
+		hybrid_index_being_measured = RelationGetRelid(measure->index);
 		prepare(measure);
 		for (i = 0; i < count; i++)
 			measure_target(measure, targets[i], result);
 	}
 	PG_FINALLY();
 	{
-		hybrid_measured_index = outer;
+		hybrid_index_being_measured = outer;
 	}
 	PG_END_TRY();
 	AtEOXact_GUC(true, level);

@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 /*
- * hybrid_measured_index: the only index that plans may use now, or InvalidOid if none is being
+ * hybrid_index_being_measured: the only index that plans may use now, or InvalidOid if none is being
  * measured.
  */
-extern Oid hybrid_measured_index;
+extern Oid hybrid_index_being_measured;
 
 #endif

@@ -58,7 +58,7 @@ typedef struct HybridTree
 	uint32 curve_leaves;   /* number of leaves when the curve was measured */
 	bool curve_by_queries; /* the curve was measured on a user's queries, not on rows */
 	uint32 regroup_leaves; /* number of leaves from which on VACUUM makes another tree */
-	bool noting;           /* VACUUM is making another tree: see copy_log.h */
+	bool logging;          /* VACUUM is making another tree: see copy_log.h */
 	HybridCurvePoint curve[HYBRID_CURVE_POINTS];
 } HybridTree;
 

@@ -174,7 +174,7 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	tree->curve_leaves = meta->curve_leaves;
 	tree->curve_by_queries = meta->curve_by_queries != 0;
 	tree->regroup_leaves = meta->regroup_leaves;
-	tree->noting = meta->noting != 0;
+	tree->logging = meta->logging != 0;
 	memcpy(tree->curve, meta->curve, sizeof(tree->curve));
 	UnlockReleaseBuffer(buffer);
 }

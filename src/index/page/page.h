@@ -119,7 +119,7 @@ typedef struct HybridMovedList
 } HybridMovedList;
 
 #define HYBRID_MOVED_LISTS 384
-#define HYBRID_NOTES_BYTES 1600
+#define HYBRID_COPY_LOG_BYTES 1600
 
 /* HybridMeta: the content of block 0. */
 typedef struct HybridMeta
@@ -145,12 +145,12 @@ typedef struct HybridMeta
 	uint32 curve_leaves; /* number of leaves when the curve was measured */
 	/* number of leaves from which on VACUUM makes another tree; 0: always */
 	uint32 regroup_leaves;
-	uint32 noting;           /* VACUUM is making another tree: inserts log the leaf they change */
+	uint32 logging;          /* VACUUM is making another tree: inserts log the leaf they change */
 	uint32 curve_by_queries; /* 1: measured on a user's queries; 0: on rows, or not at all */
-	uint8 notes[HYBRID_NOTES_BYTES]; /* the log of copy_log.h */
+	uint8 notes[HYBRID_COPY_LOG_BYTES]; /* the log of copy_log.h */
 } HybridMeta;
 
-StaticAssertDecl(sizeof(HybridMeta) == 400 + HYBRID_MOVED_LISTS * 16 + HYBRID_NOTES_BYTES,
+StaticAssertDecl(sizeof(HybridMeta) == 400 + HYBRID_MOVED_LISTS * 16 + HYBRID_COPY_LOG_BYTES,
                  "the meta data has its size on disk");
 StaticAssertDecl(sizeof(HybridMeta) <= BLCKSZ - SizeOfPageHeaderData - sizeof(HybridPageSpecial),
                  "the meta data fits a page");
@@ -356,12 +356,12 @@ hybrid_list_page(Page page)
 }
 
 /*
- * hybrid_list_room: return the field in the head of a live list without codes that names the page on
+ * hybrid_list_first_with_space: return the field in the head of a live list without codes that names the page on
  * which inserts look for a free slot first. InvalidBlockNumber means the last page. In a moved list, the
  * same bytes hold the forward link.
  */
 static inline BlockNumber *
-hybrid_list_room(HybridListPage *head)
+hybrid_list_first_with_space(HybridListPage *head)
 {
 	return &head->forward[0].head;
 }

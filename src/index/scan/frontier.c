@@ -88,7 +88,7 @@ hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits
 }
 
 bool
-hybrid_frontier_rest(const HybridFrontier *frontier)
+hybrid_frontier_has_more(const HybridFrontier *frontier)
 {
 	return frontier->waiting > 0 ||
 	       (frontier->blocks_count > 0 && frontier->blocks[0].key < INFINITY);
@@ -150,9 +150,9 @@ hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int most, int 
 }
 
 void
-hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse)
+hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse)
 {
-	const HybridWaiting *list = &frontier->lists[which];
+	const HybridLeafCandidate *list = &frontier->lists[which];
 
 	if (frontier->scorer->open.metric == HY_METRIC_IP)
 	{
@@ -172,7 +172,7 @@ Size
 hybrid_frontier_memory(const HybridFrontier *frontier)
 {
 	return frontier->keys_count * (5 * sizeof(float) + sizeof(int)) +
-	       frontier->lists_count * (sizeof(HybridWaiting) + sizeof(HyHeapItem));
+	       frontier->lists_count * (sizeof(HybridLeafCandidate) + sizeof(HyHeapItem));
 }
 
 /* expand: add keys for the leaf lists below a list. */
@@ -189,7 +189,7 @@ expand(HybridFrontier *frontier, const HybridLink *list, const HybridReach *reac
 	{
 		/* the root is a leaf */
 		int which = add_list(frontier);
-		HybridWaiting *root = &frontier->lists[which];
+		HybridLeafCandidate *root = &frontier->lists[which];
 
 		memset(root, 0, sizeof(*root));
 		root->link = *list;
@@ -232,7 +232,7 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 		frontier->blocks =
 			room(frontier, frontier->blocks, allocated / HY_CODE_ROWS, sizeof(HyHeapItem));
 		frontier->fresh =
-			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridFresh));
+			room(frontier, frontier->fresh, allocated / HY_CODE_ROWS, sizeof(HybridBlockOrigin));
 		frontier->keys_allocated = allocated;
 	}
 	hybrid_inner_score(frontier->scorer, inner, reach, frontier->limits.eps,
@@ -392,9 +392,9 @@ slot_of(const HybridFrontier *frontier)
 static void
 know(HybridFrontier *frontier, int slot)
 {
-	const HybridFresh *fresh = &frontier->fresh[slot / HY_CODE_ROWS];
+	const HybridBlockOrigin *fresh = &frontier->fresh[slot / HY_CODE_ROWS];
 	int entry = fresh->first + slot % HY_CODE_ROWS, which = add_list(frontier);
-	HybridWaiting *list = &frontier->lists[which];
+	HybridLeafCandidate *list = &frontier->lists[which];
 	float key;
 
 	list->radius = fresh->inner->radii[entry];
@@ -406,7 +406,7 @@ know(HybridFrontier *frontier, int slot)
 	list->reach = hybrid_inner_reach(frontier->scorer, fresh->inner, 1, entry, NULL);
 	frontier->which[slot] = which;
 	frontier->doubt[slot] = 0;
-	hybrid_frontier_cosines(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);
+	hybrid_frontier_u_scale(frontier, which, &frontier->middle[slot], &frontier->inverse[slot]);
 	key = frontier->expecting ? (frontier->middle[slot] - frontier->limit) * frontier->inverse[slot]
 	                          : list->reach.base;
 	settle(frontier, slot, isnan(key) ? -INFINITY : Min(key, FLT_MAX));
@@ -457,7 +457,7 @@ add_list(HybridFrontier *frontier)
 	{
 		frontier->lists_allocated = Max(256, frontier->lists_allocated * 2);
 		frontier->lists =
-			room(frontier, frontier->lists, frontier->lists_allocated, sizeof(HybridWaiting));
+			room(frontier, frontier->lists, frontier->lists_allocated, sizeof(HybridLeafCandidate));
 		frontier->order =
 			room(frontier, frontier->order, frontier->lists_allocated, sizeof(HyHeapItem));
 	}

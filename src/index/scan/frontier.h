@@ -11,8 +11,8 @@
 #include "index/scan/lookup.h"
 #include "core/min_heap.h"
 
-/* HybridWaiting: a leaf list whose centroid was read. */
-typedef struct HybridWaiting
+/* HybridLeafCandidate: a leaf list whose centroid was read. */
+typedef struct HybridLeafCandidate
 {
 	HybridReach reach;
 	float radius; /* root mean square distance of its rows from its centroid */
@@ -22,14 +22,14 @@ typedef struct HybridWaiting
 	/* blocks that were scored in full when the list was examined first */
 	int sampled; /* number of them at the beginning of the list */
 	int last;    /* number, within the list, of the block that was last then; -1: none */
-} HybridWaiting;
+} HybridLeafCandidate;
 
-/* HybridFresh: origin of a block: an inner list, and the first of its entries in the block. */
-typedef struct HybridFresh
+/* HybridBlockOrigin: origin of a block: an inner list, and the first of its entries in the block. */
+typedef struct HybridBlockOrigin
 {
 	const HybridInner *inner;
 	int first;
-} HybridFresh;
+} HybridBlockOrigin;
 
 /* HybridFrontier: state for one search. The arrays are in the search's memory context. */
 typedef struct HybridFrontier
@@ -54,13 +54,13 @@ typedef struct HybridFrontier
 	int *which;  /* its number in `lists`, once its centroid was read; else -1 */
 	int keys_count;
 	int keys_allocated;
-	HyHeapItem *blocks; /* heap of blocks, by the least key of each */
-	HybridFresh *fresh; /* origin of each block */
+	HyHeapItem *blocks;       /* heap of blocks, by the least key of each */
+	HybridBlockOrigin *fresh; /* origin of each block */
 	int blocks_count;
 	bool expecting; /* keys order by expected rows, not by distance */
 	float limit;    /* then, the distance below which rows are expected */
 	/* lists whose centroids were read, and a heap of those that wait to be examined again */
-	HybridWaiting *lists;
+	HybridLeafCandidate *lists;
 	int lists_count;
 	int lists_allocated;
 	HyHeapItem *order;
@@ -78,10 +78,10 @@ extern void hybrid_frontier_clear(HybridFrontier *frontier);
 extern void hybrid_frontier_begin(HybridFrontier *frontier, const HybridLookupLimits *limits);
 
 /*
- * hybrid_frontier_rest: test whether there is a list that was not taken, or that waits to be examined
+ * hybrid_frontier_has_more: test whether there is a list that was not taken, or that waits to be examined
  * again.
  */
-extern bool hybrid_frontier_rest(const HybridFrontier *frontier);
+extern bool hybrid_frontier_has_more(const HybridFrontier *frontier);
 
 /*
  * hybrid_frontier_expect: return the number of rows nearer than `limit`, in the unit of the estimates,
@@ -109,11 +109,11 @@ extern int hybrid_frontier_take_again(HybridFrontier *frontier, float limit, int
 extern void hybrid_frontier_put(HybridFrontier *frontier, int which, float distance);
 
 /*
- * hybrid_frontier_cosines: return, for a list that was taken, the numbers that convert a distance d to
+ * hybrid_frontier_u_scale: return, for a list that was taken, the numbers that convert a distance d to
  * u: u = (*middle - d) * *inverse.
  */
 extern void
-hybrid_frontier_cosines(const HybridFrontier *frontier, int which, float *middle, float *inverse);
+hybrid_frontier_u_scale(const HybridFrontier *frontier, int which, float *middle, float *inverse);
 
 /* hybrid_frontier_memory: return the bytes that the lists take. */
 extern Size hybrid_frontier_memory(const HybridFrontier *frontier);

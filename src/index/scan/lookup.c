@@ -53,7 +53,7 @@
 /* Row: a row whose bound was low enough when it was scored, so that its vector may have to be read. */
 typedef struct Row
 {
-	HybridPlace at;
+	HybridVectorPosition at;
 	int32 list;
 	int64 position;
 } Row;
@@ -94,7 +94,8 @@ static bool look_into_lists(HybridLookup *search);
 static int choose_lists(HybridLookup *search, int *chosen);
 static void compare(HybridLookup *search, float limit);
 static void look_into(HybridLookup *search, int which, BlockNumber following);
-static void add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position);
+static void
+add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position);
 static void *room(HybridLookup *search, void *array, int count, Size size);
 
 HybridLookup *
@@ -208,7 +209,7 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 {
 	double share;
 
-	if (!hybrid_frontier_rest(&search->frontier))
+	if (!hybrid_frontier_has_more(&search->frontier))
 		return 1;
 	if (!search->stopping.estimated)
 		return NAN;
@@ -224,7 +225,7 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 const HybridFoundRow *
 hybrid_lookup_rest(HybridLookup *search, int *count, bool *more)
 {
-	*more = search->rows_order.count > 0 || hybrid_frontier_rest(&search->frontier);
+	*more = search->rows_order.count > 0 || hybrid_frontier_has_more(&search->frontier);
 	return hybrid_found_rows_return(&search->finds, NULL, count);
 }
 
@@ -535,7 +536,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 {
 	HybridScorer *scorer = &search->scorer;
 	const HybridLayout *layout = &scorer->open.layout;
-	HybridWaiting *list = &search->frontier.lists[which];
+	HybridLeafCandidate *list = &search->frontier.lists[which];
 	float limit = worst(search);
 	BlockNumber block = list->link.head;
 	bool again = !isinf(list->seen);
@@ -591,7 +592,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 				float lower = scorer->lowers[slot];
 
 				mask &= mask - 1;
-				add_row(search, lower, hybrid_scorer_place(scorer, page, block, 0, slot), which,
+				add_row(search, lower, hybrid_scorer_position(scorer, page, block, 0, slot), which,
 				        hybrid_position(&entries->tid[row]));
 			}
 		}
@@ -612,7 +613,7 @@ look_into(HybridLookup *search, int which, BlockNumber following)
 
 /* add_row: add a row to the heap. */
 static void
-add_row(HybridLookup *search, float lower, HybridPlace at, int list, int64 position)
+add_row(HybridLookup *search, float lower, HybridVectorPosition at, int list, int64 position)
 {
 	Row *row;
 

@@ -257,7 +257,7 @@ begin_query(IndexScanDesc scan)
 	if (!state->exact && state->filter == NULL && scan->heapRelation != NULL)
 		state->filter = hybrid_scan_quals_new(
 			scan, hybrid_iterative_scan == HYBRID_ITERATIVE_OFF ? NULL : state->asked.node);
-	state->first_candidates = hybrid_scan_first_lot(state);
+	state->first_candidates = hybrid_scan_first_batch(state);
 	MemoryContextSwitchTo(state->context);
 	if (!state->exact)
 	{
@@ -351,7 +351,7 @@ run_pass(IndexScanDesc scan)
 	state->done.rounds++;
 	if (!state->exact)
 	{
-		hybrid_scan_next_lot(state);
+		hybrid_scan_next_batch(state);
 		return;
 	}
 	k = hybrid_scan_candidates(state->pass++, state->first_candidates);

@@ -68,14 +68,14 @@ typedef struct HybridScan
 	IndexOrderByDistance *distances;
 } HybridScan;
 
-/* hybrid_scan_first_lot: return how many candidates the first pass is to have. */
-extern int hybrid_scan_first_lot(const HybridScan *state);
+/* hybrid_scan_first_batch: return how many candidates the first pass is to have. */
+extern int hybrid_scan_first_batch(const HybridScan *state);
 
 /*
- * hybrid_scan_next_lot: find the next candidates, sorted. The search by codes continues where it
+ * hybrid_scan_next_batch: find the next candidates, sorted. The search by codes continues where it
  * stopped.
  */
-extern void hybrid_scan_next_lot(HybridScan *state);
+extern void hybrid_scan_next_batch(HybridScan *state);
 
 /* Callbacks of IndexAmRoutine. */
 extern IndexScanDesc hybridbeginscan(Relation index, int keys, int orderbys);

@@ -26,7 +26,7 @@
 #define FURTHER 16
 #define FURTHER_LEAST 4 /* minimum of it */
 
-static int lot_size(const HybridScan *state);
+static int next_batch_rows(const HybridScan *state);
 static bool filters(const HybridScan *state);
 static int filter_rows(void *arg, const int64 *positions, int count, bool *wanted);
 static bool reached_limit(HybridScan *state);
@@ -44,7 +44,7 @@ hybrid_scan_candidates(int pass, int first)
 }
 
 int
-hybrid_scan_first_lot(const HybridScan *state)
+hybrid_scan_first_batch(const HybridScan *state)
 {
 	int64 limit = state->asked.limit;
 	int least = state->exact ? HYBRID_FIRST_CANDIDATES : HYBRID_FIRST_NEAREST;
@@ -58,9 +58,9 @@ hybrid_scan_first_lot(const HybridScan *state)
 }
 
 void
-hybrid_scan_next_lot(HybridScan *state)
+hybrid_scan_next_batch(HybridScan *state)
 {
-	int k = lot_size(state);
+	int k = next_batch_rows(state);
 	double after = hybrid_iterative_scan == HYBRID_ITERATIVE_STRICT && state->bounded
 	                   ? state->last.distance
 	                   : -INFINITY;
@@ -123,9 +123,9 @@ hybrid_scan_next_lot(HybridScan *state)
 	state->candidates.count = i;
 }
 
-/* lot_size: return how many candidates the next pass is to have. */
+/* next_batch_rows: return how many candidates the next pass is to have. */
 static int
-lot_size(const HybridScan *state)
+next_batch_rows(const HybridScan *state)
 {
 	const IndexScanState *node = state->asked.node;
 	int first = state->first_candidates, further = Max(first / FURTHER, FURTHER_LEAST);

@@ -59,7 +59,7 @@ hybrid_stopping_clear(HybridStopping *stopping)
 int
 hybrid_stopping_list(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 {
-	const HybridWaiting *list = &frontier->lists[which];
+	const HybridLeafCandidate *list = &frontier->lists[which];
 
 	if (!(list->radius > NARROW * list->reach.reach))
 		return 0;
@@ -79,7 +79,7 @@ hybrid_stopping_rows(HybridStopping *stopping, const HybridFrontier *frontier, i
 	uint32 live = block->live;
 	int count = 0;
 
-	hybrid_frontier_cosines(frontier, which, &middle, &inverse);
+	hybrid_frontier_u_scale(frontier, which, &middle, &inverse);
 	for (; live != 0; live &= live - 1)
 	{
 		int i = pg_rightmost_one_pos32(live);
@@ -116,7 +116,7 @@ hybrid_stopping_compare(HybridStopping *stopping, const HybridFrontier *frontier
 	            1.0f / frontier->scorer->open.layout.dims);
 	for (i = 0; i < stopping->taken_count; i++)
 	{
-		hybrid_frontier_cosines(frontier, stopping->taken[i], &middle, &inverse);
+		hybrid_frontier_u_scale(frontier, stopping->taken[i], &middle, &inverse);
 		expected += frontier->lists[stopping->taken[i]].rows *
 		            hy_tail_at(&stopping->tail, (middle - limit) * inverse);
 	}
@@ -177,10 +177,10 @@ hybrid_stopping_difficulty(const HybridStopping *stopping, const HybridFrontier 
 static void
 note_near(HybridStopping *stopping, const HybridFrontier *frontier, int which)
 {
-	const HybridWaiting *list = &frontier->lists[which];
+	const HybridLeafCandidate *list = &frontier->lists[which];
 	float middle, inverse;
 
-	hybrid_frontier_cosines(frontier, which, &middle, &inverse);
+	hybrid_frontier_u_scale(frontier, which, &middle, &inverse);
 	if (!isfinite(middle * inverse))
 		return;
 	stopping->near++;

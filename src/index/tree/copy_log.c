@@ -14,7 +14,7 @@
 #include "index/page/lock.h"
 #include "index/tree/copy_log.h"
 
-static void set_noting(Relation index, bool noting);
+static void set_noting(Relation index, bool logging);
 static uint32 bit_of(BlockNumber leaf);
 
 void
@@ -32,12 +32,12 @@ hybrid_copy_log_end(Relation index)
 	HybridTree tree;
 
 	hybrid_tree_read(index, &tree);
-	if (tree.noting)
+	if (tree.logging)
 		set_noting(index, false);
 }
 
 void
-hybrid_note(Relation index, BlockNumber leaf)
+hybrid_copy_log_add(Relation index, BlockNumber leaf)
 {
 	Buffer buffer = ReadBuffer(index, HYBRID_META_BLOCK);
 	uint32 bit = bit_of(leaf);
@@ -54,20 +54,20 @@ hybrid_note(Relation index, BlockNumber leaf)
 }
 
 void
-hybrid_copy_log_take(Relation index, HybridNotes *notes)
+hybrid_copy_log_take(Relation index, HybridCopyLog *notes)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 	int i;
 
-	for (i = 0; i < HYBRID_NOTES_BYTES; i++)
+	for (i = 0; i < HYBRID_COPY_LOG_BYTES; i++)
 		notes->bits[i] |= meta->notes[i];
-	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	memset(meta->notes, 0, HYBRID_COPY_LOG_BYTES);
 	hybrid_meta_end(&change);
 }
 
 bool
-hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
+hybrid_copy_log_has(const HybridCopyLog *notes, BlockNumber leaf)
 {
 	uint32 bit = bit_of(leaf);
 
@@ -76,13 +76,13 @@ hybrid_noted(const HybridNotes *notes, BlockNumber leaf)
 
 /* set_noting: turn logging on or off and clear the log. */
 static void
-set_noting(Relation index, bool noting)
+set_noting(Relation index, bool logging)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
 
-	meta->noting = noting;
-	memset(meta->notes, 0, HYBRID_NOTES_BYTES);
+	meta->logging = logging;
+	memset(meta->notes, 0, HYBRID_COPY_LOG_BYTES);
 	hybrid_meta_end(&change);
 }
 
@@ -93,5 +93,5 @@ set_noting(Relation index, bool noting)
 static uint32
 bit_of(BlockNumber leaf)
 {
-	return (uint32) ((uint64) (leaf * 0x9E3779B1U) * HYBRID_NOTES_BYTES * 8 >> 32);
+	return (uint32) ((uint64) (leaf * 0x9E3779B1U) * HYBRID_COPY_LOG_BYTES * 8 >> 32);
 }

@@ -12,11 +12,11 @@
 
 #include "index/page/index.h"
 
-/* HybridNotes: log bits that VACUUM has taken from the meta page. */
-typedef struct HybridNotes
+/* HybridCopyLog: log bits that VACUUM has taken from the meta page. */
+typedef struct HybridCopyLog
 {
-	uint8 bits[HYBRID_NOTES_BYTES];
-} HybridNotes;
+	uint8 bits[HYBRID_COPY_LOG_BYTES];
+} HybridCopyLog;
 
 /*
  * hybrid_copy_log_begin: start logging every leaf that receives an entry. Waits for transactions that
@@ -27,15 +27,15 @@ extern void hybrid_copy_log_begin(Relation index);
 /* hybrid_copy_log_end: stop logging, if it is on. */
 extern void hybrid_copy_log_end(Relation index);
 
-/* hybrid_note: log that a leaf has received an entry. To be called if HybridTree.noting is set. */
-extern void hybrid_note(Relation index, BlockNumber leaf);
+/* hybrid_copy_log_add: log that a leaf has received an entry. To be called if HybridTree.logging is set. */
+extern void hybrid_copy_log_add(Relation index, BlockNumber leaf);
 
 /*
  * hybrid_copy_log_take: move the bits that were set since the last call from the meta page to `notes`.
  */
-extern void hybrid_copy_log_take(Relation index, HybridNotes *notes);
+extern void hybrid_copy_log_take(Relation index, HybridCopyLog *notes);
 
-/* hybrid_noted: test whether a leaf may have received an entry; false: it has not. */
-extern bool hybrid_noted(const HybridNotes *notes, BlockNumber leaf);
+/* hybrid_copy_log_has: test whether a leaf may have received an entry; false: it has not. */
+extern bool hybrid_copy_log_has(const HybridCopyLog *notes, BlockNumber leaf);
 
 #endif

@@ -191,7 +191,7 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 }
 
 void
-hybrid_tree_grow(Relation index, int leaves)
+hybrid_tree_add_leaves(Relation index, int leaves)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
@@ -201,7 +201,7 @@ hybrid_tree_grow(Relation index, int leaves)
 }
 
 void
-hybrid_tree_count(Relation index, int leaves)
+hybrid_tree_set_leaves(Relation index, int leaves)
 {
 	HybridMetaChange change;
 	HybridMeta *meta = hybrid_meta_begin(index, &change);
@@ -241,7 +241,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	/* VACUUM or another backend is doing it already */
 	if (!hybrid_lock_now(index, HYBRID_META_BLOCK, ExclusiveLock))
 		return;
-	all = hybrid_nobody_reads(index);
+	all = hybrid_no_readers(index);
 	while (pop_moved(index, all, &list))
 	{
 		if (list.generation == HYBRID_CENTRE_GENERATION)
@@ -253,7 +253,7 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 }
 
 bool
-hybrid_nobody_reads(Relation index)
+hybrid_no_readers(Relation index)
 {
 	VirtualTransactionId *others;
 	int count;

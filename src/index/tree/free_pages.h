@@ -48,14 +48,14 @@ extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
  */
 extern void hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId since);
 
-/* hybrid_tree_grow: add `leaves`, which may be negative, to the leaf count of the tree. */
-extern void hybrid_tree_grow(Relation index, int leaves);
+/* hybrid_tree_add_leaves: add `leaves`, which may be negative, to the leaf count of the tree. */
+extern void hybrid_tree_add_leaves(Relation index, int leaves);
 
 /*
- * hybrid_tree_count: set the leaf count of a newly built tree, and the count from which on the next one
+ * hybrid_tree_set_leaves: set the leaf count of a newly built tree, and the count from which on the next one
  * is made. The caller holds the gate exclusively, so that nobody splits a list.
  */
-extern void hybrid_tree_count(Relation index, int leaves);
+extern void hybrid_tree_set_leaves(Relation index, int leaves);
 
 /* hybrid_moved_known: test whether a list is in the ring. */
 extern bool hybrid_moved_known(Relation index, const HybridLink *list);
@@ -67,11 +67,11 @@ extern bool hybrid_moved_known(Relation index, const HybridLink *list);
 extern void hybrid_moved_reclaim(Relation index, const HybridLayout *layout);
 
 /*
- * hybrid_nobody_reads: test whether nobody else has a snapshot and nothing else in this process has the
+ * hybrid_no_readers: test whether nobody else has a snapshot and nothing else in this process has the
  * index open. If so, and if the caller holds the meta page's lock exclusively, nobody reads any list
  * moved so far.
  */
-extern bool hybrid_nobody_reads(Relation index);
+extern bool hybrid_no_readers(Relation index);
 
 /*
  * hybrid_list_free: free the pages of a moved list if nobody can be reading it. unread: the caller knows

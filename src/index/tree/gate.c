@@ -27,7 +27,7 @@ hybrid_gate_shut(HybridGate *gate, Relation index, bool to_the_end)
 }
 
 bool
-hybrid_gate_give_up(HybridGate *gate)
+hybrid_gate_waited_too_long(HybridGate *gate)
 {
 	double now;
 
@@ -43,7 +43,7 @@ hybrid_gate_give_up(HybridGate *gate)
 }
 
 bool
-hybrid_gate_bearable(double time)
+hybrid_gate_short_enough(double time)
 {
 	return time < (double) DeadlockTimeout / 4;
 }

@@ -29,16 +29,16 @@ typedef struct HybridGate
 extern void hybrid_gate_shut(HybridGate *gate, Relation index, bool to_the_end);
 
 /*
- * hybrid_gate_give_up: test whether others have waited for half of deadlock_timeout, so that the caller
+ * hybrid_gate_waited_too_long: test whether others have waited for half of deadlock_timeout, so that the caller
  * must open the gate. Always false with to_the_end.
  */
-extern bool hybrid_gate_give_up(HybridGate *gate);
+extern bool hybrid_gate_waited_too_long(HybridGate *gate);
 
 /*
- * hybrid_gate_bearable: test whether others may be kept waiting for about this many milliseconds: less
+ * hybrid_gate_short_enough: test whether others may be kept waiting for about this many milliseconds: less
  * than a quarter of deadlock_timeout.
  */
-extern bool hybrid_gate_bearable(double time);
+extern bool hybrid_gate_short_enough(double time);
 
 /* hybrid_gate_open: open the gate. Returns for how many milliseconds it was shut. */
 extern double hybrid_gate_open(HybridGate *gate);

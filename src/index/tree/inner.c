@@ -333,7 +333,7 @@ add_entry(Entries *entries, Page page, BlockNumber block, int slot, const uint8 
 	inner->radii[to] = hybrid_block_radii(from)[row];
 	inner->rows[to] = hybrid_radius_rows(inner->radii[to]);
 	inner->below[to] = hybrid_tid_link(&from->tid[row]);
-	inner->at[to] = hybrid_scorer_place(scorer, page, block, entries->level, slot);
+	inner->at[to] = hybrid_scorer_position(scorer, page, block, entries->level, slot);
 	inner->count = to + 1;
 	inner->blocks = to / HY_CODE_ROWS + 1;
 }
@@ -353,7 +353,7 @@ grow(Entries *entries)
 	inner->radii = MemoryContextAllocZero(context, rows * sizeof(float));
 	inner->rows = MemoryContextAllocZero(context, rows * sizeof(float));
 	inner->below = MemoryContextAlloc(context, rows * sizeof(HybridLink));
-	inner->at = MemoryContextAlloc(context, rows * sizeof(HybridPlace));
+	inner->at = MemoryContextAlloc(context, rows * sizeof(HybridVectorPosition));
 	entries->allocated = rows;
 	if (had == 0)
 		return;
@@ -362,7 +362,7 @@ grow(Entries *entries)
 	memcpy(inner->radii, old.radii, had * sizeof(float));
 	memcpy(inner->rows, old.rows, had * sizeof(float));
 	memcpy(inner->below, old.below, had * sizeof(HybridLink));
-	memcpy(inner->at, old.at, had * sizeof(HybridPlace));
+	memcpy(inner->at, old.at, had * sizeof(HybridVectorPosition));
 	pfree(old.codes);
 	pfree(old.factors);
 	pfree(old.radii);

@@ -23,7 +23,7 @@ typedef struct HybridInner
 	float *radii;
 	float *rows; /* approximate number of rows of each list below */
 	HybridLink *below;
-	HybridPlace *at; /* positions of the centroids */
+	HybridVectorPosition *at; /* positions of the centroids */
 	/* stored centroids of the entries for which `kept` is set; NULL: none is kept */
 	char *centroids;
 	HybridStored *stored;

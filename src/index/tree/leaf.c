@@ -24,7 +24,7 @@ typedef struct Near
 	HybridReach reach;
 	HybridLink link;
 	HybridLink above;
-	HybridPlace at;
+	HybridVectorPosition at;
 } Near;
 
 static int nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,

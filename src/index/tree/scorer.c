@@ -21,11 +21,13 @@
 #define TABLE_BYTES 16 /* bytes of codes of a block, for each table of four dimensions */
 
 static HybridReach reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy);
-static Buffer read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
-                          HybridStored *stored, const void **view, HyDtype *dtype);
+static Buffer
+read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
+            HybridStored *stored, const void **view, HyDtype *dtype);
 static void score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks,
                          int from, int count, bool whole);
-static Buffer lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at);
+static Buffer
+lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at);
 
 void
 hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open)
@@ -107,7 +109,7 @@ hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, float eps, flo
 	aim->limits.eps = eps;
 	aim->limits.threshold = threshold;
 	aim->limits.early = isfinite(threshold) ? Max(eps, EARLY) : 0;
-	hy_code_meet(&aim->meeting, &scorer->query, &aim->limits);
+	hy_code_scorer_init(&aim->meeting, &scorer->query, &aim->limits);
 	aim->whole = 0;
 	aim->also = -1;
 }
@@ -166,7 +168,7 @@ static void
 score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blocks, int from,
              int count, bool whole)
 {
-	HyCodeMeeting meeting = aim->meeting;
+	HyCodeScorer meeting = aim->meeting;
 	HyCodeBlocks some = *blocks;
 
 	if (count <= 0)
@@ -176,16 +178,17 @@ score_blocks(HybridScorer *scorer, const HybridAim *aim, const HyCodeBlocks *blo
 	some.codes += from * blocks->code_stride;
 	some.factors = (const void *) ((const char *) blocks->factors + from * blocks->factor_stride);
 	some.count = count;
-	hy_code_score_met(&meeting, &some, scorer->estimates + from * HY_CODE_ROWS,
-	                  scorer->lowers + from * HY_CODE_ROWS, scorer->masks + from);
+	hy_code_scorer_run(&meeting, &some, scorer->estimates + from * HY_CODE_ROWS,
+	                   scorer->lowers + from * HY_CODE_ROWS, scorer->masks + from);
 }
 
-HybridPlace
-hybrid_scorer_place(const HybridScorer *scorer, Page page, BlockNumber block, int level, int slot)
+HybridVectorPosition
+hybrid_scorer_position(const HybridScorer *scorer, Page page, BlockNumber block, int level,
+                       int slot)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	const HybridListLayout *shape = hybrid_list_layout(layout, level);
-	HybridPlace at = {block, slot};
+	HybridVectorPosition at = {block, slot};
 
 	if (layout->span == 1)
 	{
@@ -196,7 +199,7 @@ hybrid_scorer_place(const HybridScorer *scorer, Page page, BlockNumber block, in
 }
 
 void
-hybrid_scorer_expect(const HybridScorer *scorer, HybridPlace at)
+hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 
@@ -206,8 +209,8 @@ hybrid_scorer_expect(const HybridScorer *scorer, HybridPlace at)
 }
 
 HybridReach
-hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
-                       float *copy)
+hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
+                       HybridVectorPosition at, float *copy)
 {
 	HybridStored stored;
 	const void *view;
@@ -221,8 +224,8 @@ hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
 }
 
 void
-hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level, HybridPlace at,
-                   HybridStored *stored, void *vector)
+hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
+                   HybridVectorPosition at, HybridStored *stored, void *vector)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	Buffer buffer;
@@ -282,7 +285,8 @@ reach_of(HybridScorer *scorer, const void *view, HyDtype dtype, float *copy)
 }
 
 double
-hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridPlace at, float *width)
+hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at,
+                  float *width)
 {
 	HybridStored stored;
 	const void *view;
@@ -320,7 +324,7 @@ hybrid_scorer_unit(const HybridScorer *scorer, double distance)
  * InvalidBuffer.
  */
 static Buffer
-read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace at,
+read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridVectorPosition at,
             HybridStored *stored, const void **view, HyDtype *dtype)
 {
 	const HybridLayout *layout = &scorer->open.layout;
@@ -345,7 +349,7 @@ read_vector(HybridScorer *scorer, const HybridLink *list, int level, HybridPlace
 
 /* lock_vector: return the locked page of a vector, and check that the page has this slot. */
 static Buffer
-lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridPlace at)
+lock_vector(const HybridScorer *scorer, const HybridLink *list, HybridVectorPosition at)
 {
 	Buffer buffer = hybrid_part_read(scorer->index, list, HYBRID_PAGE_VECTORS, at.block, NULL);
 

@@ -8,14 +8,14 @@
 #include "index/page/frame.h"
 
 /*
- * HybridPlace: the position of a vector: its page and its slot there. For a vector longer than a page,
+ * HybridVectorPosition: the position of a vector: its page and its slot there. For a vector longer than a page,
  * the list page and the slot of the entry.
  */
-typedef struct HybridPlace
+typedef struct HybridVectorPosition
 {
 	BlockNumber block;
 	int slot;
-} HybridPlace;
+} HybridVectorPosition;
 
 /* HybridReach: the distance of a list's centroid c from the query q. */
 typedef struct HybridReach
@@ -28,7 +28,7 @@ typedef struct HybridReach
 typedef struct HybridAim
 {
 	HyCodeLimits limits;
-	HyCodeMeeting meeting;
+	HyCodeScorer meeting;
 	/* blocks of a page that are scored in full, without an early exit */
 	int whole; /* number of them at the beginning of the page */
 	int also;  /* number of one more block; -1: none */
@@ -93,23 +93,23 @@ extern void hybrid_scorer_aim(HybridScorer *scorer, const HybridReach *reach, fl
 extern void hybrid_scorer_page(HybridScorer *scorer, Page page, const HybridLink *list,
                                const HybridAim *aim, BlockNumber next);
 
-/* hybrid_scorer_place: return the position of the vector of a slot of a locked list page. */
-extern HybridPlace
-hybrid_scorer_place(const HybridScorer *scorer, Page page, BlockNumber block, int level, int slot);
+/* hybrid_scorer_position: return the position of the vector of a slot of a locked list page. */
+extern HybridVectorPosition hybrid_scorer_position(const HybridScorer *scorer, Page page,
+                                                   BlockNumber block, int level, int slot);
 
 /* hybrid_scorer_expect: prefetch the vector at this position. */
-extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridPlace at);
+extern void hybrid_scorer_expect(const HybridScorer *scorer, HybridVectorPosition at);
 
 /*
  * hybrid_scorer_centroid: return the distance to the centroid that this inner list stores at this
  * position. copy, unless NULL, receives the centroid (dims floats).
  */
 extern HybridReach hybrid_scorer_centroid(HybridScorer *scorer, const HybridLink *inner, int level,
-                                          HybridPlace at, float *copy);
+                                          HybridVectorPosition at, float *copy);
 
 /* hybrid_scorer_read: copy that centroid to `vector` as it is stored, layout.stride bytes at most. */
 extern void hybrid_scorer_read(HybridScorer *scorer, const HybridLink *inner, int level,
-                               HybridPlace at, HybridStored *stored, void *vector);
+                               HybridVectorPosition at, HybridStored *stored, void *vector);
 
 /* hybrid_scorer_reach: return the distance to a centroid read by hybrid_scorer_read. */
 extern HybridReach hybrid_scorer_reach(HybridScorer *scorer, const HybridStored *stored,
@@ -122,8 +122,8 @@ extern HybridReach hybrid_scorer_reach_place(HybridScorer *scorer, const float *
  * hybrid_scorer_row: return a lower bound of a row's distance, from its stored vector. *width is set so
  * that the distance is at most the bound plus the width.
  */
-extern double
-hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list, HybridPlace at, float *width);
+extern double hybrid_scorer_row(HybridScorer *scorer, const HybridLink *list,
+                                HybridVectorPosition at, float *width);
 
 /* hybrid_scorer_unit: convert a distance to the unit of the estimates. */
 extern float hybrid_scorer_unit(const HybridScorer *scorer, double distance);

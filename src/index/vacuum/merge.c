@@ -262,7 +262,7 @@ read_head(const Family *family, Child *child, const HybridLinks *sparse)
 		child->due = there && (head->total == 0 || hybrid_links_has(sparse, &child->link));
 	else
 		child->due =
-			there && (head->total < HYBRID_INNER_SIZE / 8 || hybrid_list_wasteful(layout, head));
+			there && (head->total < HYBRID_INNER_SIZE / 8 || hybrid_list_mostly_dead(layout, head));
 	UnlockReleaseBuffer(buffer);
 	return there;
 }
@@ -387,7 +387,7 @@ remove_empty(Family *family, int which)
 	Child *child = &family->children[which];
 	HybridLink above = family->above;
 	bool removed = false, due;
-	HybridPart forward;
+	HybridReplacement forward;
 	Child now = *child;
 	HybridLinks none;
 
@@ -396,8 +396,8 @@ remove_empty(Family *family, int which)
 	forward.link = family->children[nearest(family, which, PG_UINT32_MAX)].link;
 	hybrid_lock(family->index, child->link.head, ExclusiveLock);
 	if (read_head(family, &now, &none) && now.total == 0)
-		removed = hybrid_link_parts(family->index, family->open, NULL, &child->link, 1,
-		                            family->level, &forward, 0, &above, &due);
+		removed = hybrid_replace_entries(family->index, family->open, NULL, &child->link, 1,
+		                                 family->level, &forward, 0, &above, &due);
 	hybrid_unlock(family->index, child->link.head, ExclusiveLock);
 	if (removed)
 		family->left--;
@@ -422,7 +422,7 @@ copy_root(Relation index, const HybridIndex *open, HybridLink root, int height,
 	{
 		Buffer buffer = hybrid_list_read(index, &open->layout, &root, height, root.head, NULL);
 
-		due = hybrid_list_wasteful(&open->layout, hybrid_list_page(BufferGetPage(buffer)));
+		due = hybrid_list_mostly_dead(&open->layout, hybrid_list_page(BufferGetPage(buffer)));
 		UnlockReleaseBuffer(buffer);
 	}
 	if (due)

@@ -296,7 +296,7 @@ catch_up(HybridRegroup *leaves, HybridTree *tree, HybridLevel *levels)
 		copied = copy_rows(leaves, tree, levels, NULL);
 		INSTR_TIME_SET_CURRENT(end);
 		INSTR_TIME_SUBTRACT(end, begin);
-		if (copied <= HYBRID_REGROUP_FEW && hybrid_gate_bearable(INSTR_TIME_GET_MILLISEC(end)))
+		if (copied <= HYBRID_REGROUP_FEW && hybrid_gate_short_enough(INSTR_TIME_GET_MILLISEC(end)))
 			break;
 	}
 }
@@ -342,7 +342,7 @@ replace_tree(HybridRegroup *leaves, HybridRegroup *inner, const HybridTree *tree
 	for (i = tree->height - 1; replaced && i > 0; i--)
 		mark_lists(leaves, &levels[i]);
 	if (replaced)
-		hybrid_tree_count(leaves->index, made);
+		hybrid_tree_set_leaves(leaves->index, made);
 	RESUME_INTERRUPTS();
 	hybrid_unlock(leaves->index, tree->root.head, ExclusiveLock);
 	leaves->leaves = made;
@@ -376,7 +376,7 @@ read_levels(const HybridRegroup *regroup, const HybridTree *tree, HybridLevel *l
 		hybrid_walk_ahead(&ahead, regroup->index);
 		for (i = 0; i < lists->count; i++)
 		{
-			if (gate != NULL && hybrid_gate_give_up(gate))
+			if (gate != NULL && hybrid_gate_waited_too_long(gate))
 				return false;
 			while (hybrid_walk_more_ahead(&ahead, i, lists->count))
 				hybrid_walk_expect(&ahead, &lists->lists[ahead.next].link);
@@ -427,7 +427,7 @@ write_group(HybridRegroup *inner, const HybridContents *leaves, int *order, int 
 		order[i] = i;
 	mean = palloc(dims * sizeof(float));
 	hybrid_mean(group.places, order, count, dims, mean);
-	hybrid_copy_of(inner->open, &group, order, count, mean, &copy);
+	hybrid_copy_make(inner->open, &group, order, count, mean, &copy);
 	hybrid_copy_write(&inner->sink.sink, &inner->frame, 1, &copy, false);
 	hybrid_regroup_keep(inner, &copy);
 	pfree(mean);

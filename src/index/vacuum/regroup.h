@@ -41,10 +41,10 @@ typedef struct HybridRegroup
 	IntegerSet *copied[HYBRID_REGROUP_COPIED];
 	int rounds;
 	int64 copied_count;
-	int64 sample_most; /* maximum number of rows of a sample */
-	Size memory;       /* bytes for the work in progress, beside the new lists */
-	HTAB *seen;        /* copied leaves, with their change counters at that time */
-	HybridNotes notes; /* log of leaves that may have changed since */
+	int64 sample_most;   /* maximum number of rows of a sample */
+	Size memory;         /* bytes for the work in progress, beside the new lists */
+	HTAB *seen;          /* copied leaves, with their change counters at that time */
+	HybridCopyLog notes; /* log of leaves that may have changed since */
 	/* sample rows that are not used to place the leaves; NULL: none are needed */
 	HybridQueries *queries;
 } HybridRegroup;
@@ -82,20 +82,20 @@ extern bool hybrid_regroup_may_differ(const HybridRegroup *regroup, const Hybrid
 extern bool hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list);
 
 /*
- * hybrid_regroup_note_seen: record that a leaf's rows were copied when its change counter was
+ * hybrid_regroup_record_leaf: record that a leaf's rows were copied when its change counter was
  * `changes`.
  */
 extern void
-hybrid_regroup_note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
+hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes);
 
 /* hybrid_regroup_was_copied: return whether a row was copied in an earlier round. */
 extern bool hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position);
 
 /*
- * hybrid_regroup_note_rows: record that the rows at these positions were copied. Sorts the
+ * hybrid_regroup_record_rows: record that the rows at these positions were copied. Sorts the
  * positions and ends the sort; in order, they take one or two bytes each.
  */
-extern void hybrid_regroup_note_rows(HybridRegroup *regroup, Tuplesortstate *positions);
+extern void hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions);
 
 /* regroup.c */
 

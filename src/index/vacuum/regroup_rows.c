@@ -186,7 +186,7 @@ walk(Generation *generation)
 
 		if (gate == NULL)
 			vacuum_delay_point();
-		else if (!generation->assigning && hybrid_gate_give_up(gate))
+		else if (!generation->assigning && hybrid_gate_waited_too_long(gate))
 			return false;
 		while (hybrid_walk_more_ahead(&ahead, i, count))
 			hybrid_walk_expect(&ahead, &due->links[ahead.next]);
@@ -241,7 +241,7 @@ walk_list(Generation *generation, const HybridLink *list)
 			assign_batch(generation);
 	}
 	if (generation->assigning || generation->rows == before)
-		hybrid_regroup_note_seen(regroup, list, changes);
+		hybrid_regroup_record_leaf(regroup, list, changes);
 	return generation->rows > before;
 }
 
@@ -441,7 +441,7 @@ write_leaves(Generation *generation)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	if (generation->positions != NULL)
-		hybrid_regroup_note_rows(regroup, generation->positions);
+		hybrid_regroup_record_rows(regroup, generation->positions);
 }
 
 /* load_rows: load the next rows of the sort. */
@@ -500,7 +500,7 @@ write_leaf(HybridRegroup *regroup, const HybridContents *rows, int *order, int c
 	HybridCopy copy;
 
 	hybrid_mean(rows->places, order, count, dims, mean);
-	hybrid_copy_of(regroup->open, rows, order, count, mean, &copy);
+	hybrid_copy_make(regroup->open, rows, order, count, mean, &copy);
 	hybrid_copy_write(&regroup->sink.sink, &regroup->frame, 0, &copy, false);
 	hybrid_regroup_keep(regroup, &copy);
 	pfree(mean);

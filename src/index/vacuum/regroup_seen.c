@@ -34,7 +34,7 @@ hybrid_regroup_may_differ(const HybridRegroup *regroup, const HybridLink *list)
 {
 	const SeenLeaf *seen = seen_of(regroup, list);
 
-	return seen == NULL || hybrid_noted(&regroup->notes, list->head);
+	return seen == NULL || hybrid_copy_log_has(&regroup->notes, list->head);
 }
 
 bool
@@ -48,7 +48,7 @@ hybrid_regroup_differs(const HybridRegroup *regroup, const HybridLink *list)
 }
 
 void
-hybrid_regroup_note_seen(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
+hybrid_regroup_record_leaf(HybridRegroup *regroup, const HybridLink *list, uint64 changes)
 {
 	SeenLeaf *seen;
 
@@ -82,7 +82,7 @@ hybrid_regroup_was_copied(const HybridRegroup *regroup, int64 position)
 }
 
 void
-hybrid_regroup_note_rows(HybridRegroup *regroup, Tuplesortstate *positions)
+hybrid_regroup_record_rows(HybridRegroup *regroup, Tuplesortstate *positions)
 {
 	MemoryContext old = MemoryContextSwitchTo(regroup->context);
 	IntegerSet *copied = intset_create();

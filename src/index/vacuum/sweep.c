@@ -132,7 +132,7 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		BlockNumber end = Min(block + SWEEP_PAGES, sweep.blocks);
 
 		hybrid_lock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);
-		sweep.unread = hybrid_nobody_reads(sweep.index);
+		sweep.unread = hybrid_no_readers(sweep.index);
 		for (; block < end; block++)
 			sweep_page(&sweep, block);
 		hybrid_unlock(sweep.index, HYBRID_META_BLOCK, ExclusiveLock);

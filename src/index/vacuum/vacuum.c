@@ -263,8 +263,9 @@ mark_dead(VacuumState *vacuum, Buffer head, Buffer buffer)
 		hybrid_list_page(head_image)->total -= died;
 		hybrid_list_page(head_image)->changes++;
 		if (!vacuum->open.coded &&
-		    !BlockNumberIsValid(*hybrid_list_room(hybrid_list_page(head_image))))
-			*hybrid_list_room(hybrid_list_page(head_image)) = BufferGetBlockNumber(buffer);
+		    !BlockNumberIsValid(*hybrid_list_first_with_space(hybrid_list_page(head_image))))
+			*hybrid_list_first_with_space(hybrid_list_page(head_image)) =
+				BufferGetBlockNumber(buffer);
 		GenericXLogFinish(record);
 	}
 	return died;

@@ -104,13 +104,13 @@ hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents, 
 			if (side[j] == i)
 				order[count++] = j;
 		}
-		hybrid_copy_of(open, contents, order, count, centroids + i * dims, &copies[i]);
+		hybrid_copy_make(open, contents, order, count, centroids + i * dims, &copies[i]);
 	}
 }
 
 void
-hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order, int count,
-               const float *centroid, HybridCopy *copy)
+hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *order, int count,
+                 const float *centroid, HybridCopy *copy)
 {
 	const HybridLayout *layout = &open->layout;
 
@@ -132,10 +132,10 @@ hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *c
 	                             next_entry, copy, &copy->radius);
 }
 
-HybridPart
+HybridReplacement
 hybrid_copy_part(const HybridCopy *copy)
 {
-	HybridPart part;
+	HybridReplacement part;
 
 	part.link = copy->link;
 	part.stored = &copy->stored;

@@ -52,11 +52,11 @@ extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents
                                    int into, HybridCopy *copies);
 
 /*
- * hybrid_copy_of: make a copy from the entries with these numbers, around a centroid. `order` stays
+ * hybrid_copy_make: make a copy from the entries with these numbers, around a centroid. `order` stays
  * the caller's.
  */
-extern void hybrid_copy_of(const HybridIndex *open, const HybridContents *contents, int *order,
-                           int count, const float *centroid, HybridCopy *copy);
+extern void hybrid_copy_make(const HybridIndex *open, const HybridContents *contents, int *order,
+                             int count, const float *centroid, HybridCopy *copy);
 
 /*
  * hybrid_copy_write: write a copy as a list that no other list names. central: around the center of
@@ -66,6 +66,6 @@ extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
 /* hybrid_copy_part: return the copy as an entry for the list above. */
-extern HybridPart hybrid_copy_part(const HybridCopy *copy);
+extern HybridReplacement hybrid_copy_part(const HybridCopy *copy);
 
 #endif

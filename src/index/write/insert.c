@@ -59,7 +59,7 @@ typedef struct Target
 
 static InsertState *insert_state(Relation index, IndexInfo *info);
 static bool add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull);
-static bool is_old(Relation index, const InsertState *state, bool *noting);
+static bool is_old(Relation index, const InsertState *state, bool *logging);
 static bool find_slot(Relation index, const InsertState *state, Target *target);
 static int free_slot(const HybridListLayout *shape, Page page);
 static int place_in(const InsertState *state, Page page, HybridPiece *piece);
@@ -156,14 +156,14 @@ static bool
 add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *overfull)
 {
 	Target target;
-	bool noting = false, found;
+	bool logging = false, found;
 
 	memset(&target, 0, sizeof(target));
 	target.list = leaf->link;
 	if (state->open.coded)
 		hybrid_lock(index, HYBRID_GATE, ShareLock);
 	hybrid_lock(index, leaf->link.head, ShareLock);
-	found = !is_old(index, state, &noting) && find_slot(index, state, &target);
+	found = !is_old(index, state, &logging) && find_slot(index, state, &target);
 	if (found)
 	{
 		write_entry(index, state, leaf, &target);
@@ -174,8 +174,8 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 		if (target.page != target.head)
 			UnlockReleaseBuffer(target.page);
 		UnlockReleaseBuffer(target.head);
-		if (noting)
-			hybrid_note(index, leaf->link.head);
+		if (logging)
+			hybrid_copy_log_add(index, leaf->link.head);
 	}
 	hybrid_unlock(index, leaf->link.head, ShareLock);
 	if (state->open.coded)
@@ -185,10 +185,10 @@ add_to_list(Relation index, InsertState *state, const HybridLeaf *leaf, bool *ov
 
 /*
  * is_old: return whether the root has changed since the leaf was found; the leaf may then be in a
- * replaced tree. *noting: VACUUM wants each changed leaf to be recorded.
+ * replaced tree. *logging: VACUUM wants each changed leaf to be recorded.
  */
 static bool
-is_old(Relation index, const InsertState *state, bool *noting)
+is_old(Relation index, const InsertState *state, bool *logging)
 {
 	HybridTree now;
 
@@ -196,7 +196,7 @@ is_old(Relation index, const InsertState *state, bool *noting)
 		return false;
 	/* leaves of a replaced tree are not marked as moved at once */
 	hybrid_tree_read(index, &now);
-	*noting = now.noting;
+	*logging = now.logging;
 	return now.root.head != state->search->scorer.tree.root.head ||
 	       now.root.generation != state->search->scorer.tree.root.generation;
 }
@@ -240,8 +240,8 @@ find_slot(Relation index, const InsertState *state, Target *target)
 	target->room = InvalidBlockNumber;
 	if (state->open.coded && head->total < head->pages * (uint32) shape->rows)
 		block = target->list.head;
-	else if (!state->open.coded && BlockNumberIsValid(*hybrid_list_room(head)))
-		block = room = *hybrid_list_room(head);
+	else if (!state->open.coded && BlockNumberIsValid(*hybrid_list_first_with_space(head)))
+		block = room = *hybrid_list_first_with_space(head);
 	do
 	{
 		target->page = target->head;
@@ -391,7 +391,7 @@ write_entry(Relation index, InsertState *state, const HybridLeaf *leaf, Target *
 	if (layout->packed)
 		*hybrid_piece(shape, page, target->slot) = target->piece;
 	if (!state->open.coded)
-		*hybrid_list_room(head) = target->room;
+		*hybrid_list_first_with_space(head) = target->room;
 	head->total++;
 	head->changes++;
 	GenericXLogFinish(record);

@@ -56,17 +56,17 @@ static int find_entries(Relation index, const HybridIndex *open, const HybridLin
 static float *place_of_list(Relation index, const HybridIndex *open, HybridLink list, int level);
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
-        int lists_count, const HybridPart *parts, int count, Above *above);
-static void
-write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridPart *parts,
-            int count, const Above *above, BlockNumber *directory, uint8 *bits, HyCode *codes);
+        int lists_count, const HybridReplacement *parts, int count, Above *above);
+static void write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
+                        const HybridReplacement *parts, int count, const Above *above,
+                        BlockNumber *directory, uint8 *bits, HyCode *codes);
 static void lock_page(Relation index, BlockNumber block, Change *change);
 static Page image_of(const Change *change, BlockNumber block);
 
 bool
-hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-                  const HybridLink *lists, int lists_count, int level, const HybridPart *parts,
-                  int count, HybridLink *above, bool *due)
+hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
+                       const HybridLink *lists, int lists_count, int level,
+                       const HybridReplacement *parts, int count, HybridLink *above, bool *due)
 {
 	Above at;
 	int i;
@@ -111,7 +111,7 @@ hybrid_list_limit(const HybridIndex *open, int level)
 }
 
 bool
-hybrid_list_wasteful(const HybridLayout *layout, const HybridListPage *head)
+hybrid_list_mostly_dead(const HybridLayout *layout, const HybridListPage *head)
 {
 	uint32 rows = (uint32) layout->inner.rows;
 
@@ -270,7 +270,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 }
 
 /*
- * replace: do the work of hybrid_link_parts. The caller holds the lock of the list above. Returns
+ * replace: do the work of hybrid_replace_entries. The caller holds the lock of the list above. Returns
  * whether that list should now be split or copied.
  *
  * The record that changes the list above comes first. It includes the heads of the old lists if
@@ -281,7 +281,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
  */
 static bool
 replace(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridLink *lists,
-        int lists_count, const HybridPart *parts, int count, Above *above)
+        int lists_count, const HybridReplacement *parts, int count, Above *above)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;
@@ -343,14 +343,14 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	head = hybrid_list_page(image_of(&change, above->link.head));
 	head->total += count - lists_count;
 	head->changes++;
-	due = head->total > hybrid_list_limit(open, level) || hybrid_list_wasteful(layout, head);
+	due = head->total > hybrid_list_limit(open, level) || hybrid_list_mostly_dead(layout, head);
 	GenericXLogFinish(record);
 	if (second != record)
 		GenericXLogFinish(second);
 	while (change.count > 0)
 		UnlockReleaseBuffer(change.buffers[--change.count]);
 	if (level == 1 && count != lists_count)
-		hybrid_tree_grow(index, count - lists_count);
+		hybrid_tree_add_leaves(index, count - lists_count);
 	for (i = 0; i < lists_count; i++)
 		hybrid_moved_remember(index, &lists[i], now);
 	pfree(directory);
@@ -364,8 +364,9 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
  * codes of the parts.
  */
 static void
-write_parts(Relation index, const HybridIndex *open, HybridFrame *frame, const HybridPart *parts,
-            int count, const Above *above, BlockNumber *directory, uint8 *bits, HyCode *codes)
+write_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
+            const HybridReplacement *parts, int count, const Above *above, BlockNumber *directory,
+            uint8 *bits, HyCode *codes)
 {
 	const HybridLayout *layout = &open->layout;
 	const HybridListLayout *shape = &layout->inner;

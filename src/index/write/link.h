@@ -7,18 +7,18 @@
 
 #include "index/page/frame.h"
 
-/* HybridPart: a list that replaces one or two other lists, or part of one. */
-typedef struct HybridPart
+/* HybridReplacement: a list that replaces one or two other lists, or part of one. */
+typedef struct HybridReplacement
 {
 	HybridLink link;
 	const HybridStored *stored; /* its centroid */
 	const void *vector;
 	const float *place; /* place of the centroid, as stored */
 	float radius;
-} HybridPart;
+} HybridReplacement;
 
 /*
- * hybrid_link_parts: replace one or two lists of a level by up to two parts, and mark the old lists
+ * hybrid_replace_entries: replace one or two lists of a level by up to two parts, and mark the old lists
  * as moved. The old lists are not the root, and the caller holds their locks. Without parts (count
  * 0), an empty list is removed, and its readers are sent to parts[0].link.
  *
@@ -26,9 +26,10 @@ typedef struct HybridPart
  * that list should now be split or copied. Returns false, with nothing changed, if the two lists
  * are no longer in the same list above, or if the list above would become empty.
  */
-extern bool hybrid_link_parts(Relation index, const HybridIndex *open, HybridFrame *frame,
-                              const HybridLink *lists, int lists_count, int level,
-                              const HybridPart *parts, int count, HybridLink *above, bool *due);
+extern bool
+hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,
+                       const HybridLink *lists, int lists_count, int level,
+                       const HybridReplacement *parts, int count, HybridLink *above, bool *due);
 
 /* hybrid_mark_moved: mark the head of a list as moved, in the caller's WAL record. */
 extern void
@@ -38,9 +39,9 @@ hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTr
 extern uint32 hybrid_list_limit(const HybridIndex *open, int level);
 
 /*
- * hybrid_list_wasteful: return whether most slots of an inner list are dead. Dead slots of inner
+ * hybrid_list_mostly_dead: return whether most slots of an inner list are dead. Dead slots of inner
  * lists are never refilled.
  */
-extern bool hybrid_list_wasteful(const HybridLayout *layout, const HybridListPage *head);
+extern bool hybrid_list_mostly_dead(const HybridLayout *layout, const HybridListPage *head);
 
 #endif

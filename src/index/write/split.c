@@ -137,7 +137,7 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
                       const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
                       const float *centre, HybridLink *above, bool *due)
 {
-	HybridPart parts[HYBRID_COPIES];
+	HybridReplacement parts[HYBRID_COPIES];
 	HybridLoggedSink sink;
 	BlockNumber centre_block = InvalidBlockNumber;
 	HybridTree tree;
@@ -155,7 +155,8 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 		parts[i] = hybrid_copy_part(&copies[i]);
 	}
 	if (!root)
-		return hybrid_link_parts(index, open, frame, lists, count, level, parts, into, above, due);
+		return hybrid_replace_entries(index, open, frame, lists, count, level, parts, into, above,
+		                              due);
 	/* rows that come into an empty index need not be near the rows that it had */
 	empty = level == 0 && into == 1 && copies[0].count == 0;
 	moved.list = lists[0];
@@ -210,7 +211,7 @@ copies_of(Relation index, const HybridIndex *open, const HybridLink *list, int l
 		hybrid_list_page_check(index, &open->layout, page, list->head, level);
 		if (hybrid_list_page(page)->total > hybrid_list_limit(open, level))
 			copies = 2;
-		else if (level > 0 && hybrid_list_wasteful(&open->layout, hybrid_list_page(page)))
+		else if (level > 0 && hybrid_list_mostly_dead(&open->layout, hybrid_list_page(page)))
 			copies = 1;
 	}
 	UnlockReleaseBuffer(buffer);

@@ -18,8 +18,8 @@ hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLin
 /*
  * hybrid_copy_lists: replace one or two lists of a level by `into` copies. The caller holds the
  * locks of the lists exclusively, and the meta page's lock in share mode. *above and *due are as in
- * hybrid_link_parts. made: the copies. Returns false, with nothing changed, if a list was moved, if
- * there are fewer than two entries for two copies, or if hybrid_link_parts returns false.
+ * hybrid_replace_entries. made: the copies. Returns false, with nothing changed, if a list was moved, if
+ * there are fewer than two entries for two copies, or if hybrid_replace_entries returns false.
  */
 extern bool
 hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lists, int count,

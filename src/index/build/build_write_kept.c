@@ -1,5 +1,5 @@
 /*
- * build_lay.c
+ * build_write_kept.c
  *		CREATE INDEX: writes the lists of rows that are kept in memory, with all processes of the
  *		team.
  *
@@ -87,7 +87,7 @@ static void write_above(Laying *laying, HybridMeta *meta);
 static void end_laying(Laying *laying);
 
 bool
-hybrid_build_lay(HybridBuild *build, HybridMeta *meta)
+hybrid_build_write_kept(HybridBuild *build, HybridMeta *meta)
 {
 	HybridTeam *team = build->team;
 	HybridTeamShared *shared = team->shared;
@@ -248,7 +248,7 @@ unload_rows(Laying *laying, int count)
 	if (count <= laying->few)
 		return;
 	hybrid_load_end(&laying->rows);
-	hybrid_team_give_back();
+	hybrid_team_trim_heap();
 	hybrid_team_turn_over(laying->team);
 }
 
@@ -381,7 +381,7 @@ write_above(Laying *laying, HybridMeta *meta)
 	{
 		const WrittenLeaf *leaf = written_leaf(laying, i);
 
-		hybrid_keep_list(build, &leaves, leaf->link, leaf->mean, leaf->radius);
+		hybrid_built_lists_add(build, &leaves, leaf->link, leaf->mean, leaf->radius);
 	}
 	hybrid_write_levels(build, &leaves, meta);
 }
