@@ -24,8 +24,8 @@ EXTRA = 60000
 CLUSTERED_ROWS = 1_000_000
 CLUSTERED_DIMENSIONS = 128
 ROWS_OF_A_CLUSTER = 100
-CENTRE_RANK = 32
-CENTRE_SPREAD = 4
+CENTER_RANK = 32
+CENTER_SPREAD = 4
 NOISE = 0.35
 # sizes of clusters: the n-th is as large as n to this power
 ZIPF = -0.8
@@ -156,10 +156,10 @@ def clustered(random, rows, count):
     """count vectors of the mixture that has as many clusters as belong to these rows."""
     clusters = max(rows // ROWS_OF_A_CLUSTER, 10)
     share = numpy.arange(1, clusters + 1) ** ZIPF
-    basis = numpy.linalg.qr(random.standard_normal((CLUSTERED_DIMENSIONS, CENTRE_RANK)))[0].T
-    axes = CENTRE_SPREAD / numpy.sqrt(numpy.arange(1, CENTRE_RANK + 1))
-    centres = (random.standard_normal((clusters, CENTRE_RANK)) * axes @ basis).astype("f4")
+    basis = numpy.linalg.qr(random.standard_normal((CLUSTERED_DIMENSIONS, CENTER_RANK)))[0].T
+    axes = CENTER_SPREAD / numpy.sqrt(numpy.arange(1, CENTER_RANK + 1))
+    centers = (random.standard_normal((clusters, CENTER_RANK)) * axes @ basis).astype("f4")
     vectors = random.standard_normal((count, CLUSTERED_DIMENSIONS), dtype="f4")
     vectors *= NOISE
-    vectors += centres[random.choice(clusters, count, p=share / share.sum())]
+    vectors += centers[random.choice(clusters, count, p=share / share.sum())]
     return vectors

@@ -19,7 +19,7 @@ UPDATE mixed SET h = v::halfvec;
 VACUUM ANALYZE mixed;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM mixed WHERE vector_dims(v) = 3 AND v <<->> hybrid_sphere('[1,2,3]', 2);
 SELECT count(*) FROM mixed WHERE vector_dims(v) = 3 AND v <<->> hybrid_sphere('[1,2,3]', 2);
--- all operators of both types, a centre of either, and one that no row can be compared with
+-- all operators of both types, a center of either, and one that no row can be compared with
 CREATE FUNCTION planned(what text, center text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN expected(format('SELECT id FROM mixed WHERE %s hybrid_sphere(%L, 2)', what, center)) BETWEEN 1 AND 2000;
@@ -55,7 +55,7 @@ SELECT count(*) FROM mixed WHERE vector_dims(v) = 3 AND v <<->> ANY (ARRAY[hybri
 EXPLAIN (COSTS OFF) SELECT count(*) FROM mixed WHERE v <<->> hybrid_sphere('[1,2,3,4]', 2);
 SELECT count(*) FROM mixed WHERE v <<->> hybrid_sphere('[1,2,3,4]', 2);
 
--- a column of spheres, also without a centre or a radius, and joins
+-- a column of spheres, also without a center or a radius, and joins
 CREATE TABLE ball (id int, s hybrid_sphere);
 ALTER TABLE ball ALTER s SET STATISTICS 1000;
 INSERT INTO ball SELECT i, hybrid_sphere((ARRAY['[0,2,3]', '[1,2]'])[1 + i % 2]::vector, i) FROM generate_series(1, 300) i;

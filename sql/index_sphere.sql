@@ -83,7 +83,7 @@ SELECT c.* FROM (VALUES ('vector', 'float32'), ('vector', 'int8'), ('halfvec', '
 SELECT radius, c.* FROM unnest(ARRAY['NaN', -1, 0.75, 'Infinity']::float8[]) radius, compare('vector_l2_ops', 'float16', radius) c;
 SELECT radius, c.* FROM unnest(ARRAY[0, 'Infinity']::float8[]) radius, compare('vector_cosine_ops', 'float32', radius) c;
 
--- no angle to the centre: the distance of every row is NaN
+-- no angle to the center: the distance of every row is NaN
 CREATE INDEX item_i ON item USING hybrid (v vector_cosine_ops) WITH (storage = float32);
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM item WHERE v <<=>> hybrid_sphere('[0,0,0,0]', 'Infinity');

@@ -51,14 +51,14 @@ $good{$_} = slurp_file($file{$_}) for keys %query;
 
 # The format, as src/index/page/page.h has it.
 my $page = 8192;
-my %kind = (META => 1, CENTRE => 2, LIST => 3, CODES => 4, VECTORS => 5, TAIL => 6, FREE => 7, VALUES => 9);
+my %kind = (META => 1, CENTER => 2, LIST => 3, CODES => 4, VECTORS => 5, TAIL => 6, FREE => 7, VALUES => 9);
 sub number { my ($table, $at, $format) = @_; return unpack($format, substr($good{$table}, $at, 8)); }
 sub special { my ($block) = @_; return ($block + 1) * $page - 16; }
 sub kind { my ($table, $block) = @_; return number($table, special($block) + 12, 'S'); }
 sub blocks { my ($table, $kind) = @_; return grep { kind($table, $_) == $kind{$kind} } 0 .. length($good{$table}) / $page - 1; }
 
-# meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, centre, root ...
-my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, centre => 52, root => 56, generation => 60,
+# meta page: header of 24 bytes, magic, format, dims, storage, seed, list size, center, root ...
+my %meta = (magic => 24, format => 28, dims => 32, storage => 36, list_size => 48, center => 52, root => 56, generation => 60,
 	height => 62, curve_size => 68, curve => 72, moved_first => 360, moved_count => 364, moved => 368,
 	curve_by_queries => 6524);
 # list page: next, used, live, tail, pages, total, level, state, changes, forward, moved
@@ -81,7 +81,7 @@ my $plain_root = number('plain', $meta{root}, 'L');
 my ($codes) = blocks('wide', 'CODES');
 my ($tail) = blocks('wide', 'TAIL');
 my ($wide_vectors) = blocks('wide', 'VECTORS');
-my ($centre) = blocks('item', 'CENTRE');
+my ($center) = blocks('item', 'CENTER');
 my ($wide_leaf) = blocks('wide', 'LIST');
 
 # Each damage is done to a copy of its own, so that many can be examined between two starts.
@@ -172,9 +172,9 @@ damage('an older root', 'item', [ $meta{generation}, pack('S', 7) ], says("refer
 damage('a higher tree', 'item', [ $meta{height}, pack('S', 60000) ], says(''), $check, $query{item}, $stats);
 damage('a lower tree', 'item', [ $meta{height}, pack('S', 0) ], says(''), $check, $query{item}, $stats);
 damage('levels without codes', 'plain', [ $meta{height}, pack('S', 1) ], says(''), $plain, $exact{plain});
-damage('centre elsewhere', 'item', [ $meta{centre}, pack('L', $leaf) ], says("contains an unexpected page at block $leaf"), $check, $query{item});
-damage('other centre', 'item', [ at($centre, 24), pack('f', 1e9) ], says('has (a code|factors of a code) that'), $check);
-damage('short centre', 'item', [ at($centre, 12), pack('S', 24) ], says("has a damaged center at block $centre"), $check, $query{item});
+damage('center elsewhere', 'item', [ $meta{center}, pack('L', $leaf) ], says("contains an unexpected page at block $leaf"), $check, $query{item});
+damage('other center', 'item', [ at($center, 24), pack('f', 1e9) ], says('has (a code|factors of a code) that'), $check);
+damage('short center', 'item', [ at($center, 12), pack('S', 24) ], says("has a damaged center at block $center"), $check, $query{item});
 damage('long curve', 'item', [ $meta{curve_size}, pack('L', 1000) ], says('has a meta page with a curve that is too long'), $check);
 damage('curve upside down', 'item', [ $meta{curve} + 4, pack('f', 0.9999) ], says('has a meta page with an impossible curve'), $check);
 damage('another curve', 'item', [ $meta{curve_by_queries}, pack('L', 2) ], says('has a meta page with a curve that nothing was measured for'), $check);

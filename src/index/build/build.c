@@ -26,11 +26,11 @@
 
 static void prepare_lists(HybridBuild *build);
 static void place_rows(HybridBuild *build, HybridMeta *meta);
-static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre);
+static void keep_queries(HybridBuild *build, const HybridSample *sample, const float *center);
 static void begin_measuring(HybridBuild *build);
 static void measure(HybridBuild *build, HybridMeta *meta);
 static void write_meta(HybridBuild *build, Page meta);
-static void write_centre(HybridBuild *build, Page meta);
+static void write_center(HybridBuild *build, Page meta);
 static double expected_blocks(const HybridBuild *build);
 
 IndexBuildResult *
@@ -61,7 +61,7 @@ hybridbuild(Relation heap, Relation index, IndexInfo *info)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_READ);
 	build.kept = hybrid_keep_rows(&build);
 	prepare_lists(&build);
-	write_centre(&build, (Page) meta.data);
+	write_center(&build, (Page) meta.data);
 	build.team->shared->first = build.appender.reserved;
 	place_rows(&build, hybrid_meta((Page) meta.data));
 	hybrid_appender_finish(&build.appender);
@@ -154,13 +154,13 @@ prepare_lists(HybridBuild *build)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, HYBRID_PHASE_CLUSTER);
 	if (sample.total > definition->list_size)
 	{
-		float *centre = MemoryContextAlloc(old, row);
+		float *center = MemoryContextAlloc(old, row);
 
-		memcpy(centre, sample.centre, row);
-		keep_queries(build, &sample, centre);
+		memcpy(center, sample.center, row);
+		keep_queries(build, &sample, center);
 		hybrid_cluster(build, &sample);
 		MemoryContextSwitchTo(old);
-		hybrid_frame_init(&build->frame, definition, centre);
+		hybrid_frame_init(&build->frame, definition, center);
 	}
 	else
 	{
@@ -206,7 +206,7 @@ place_rows(HybridBuild *build, HybridMeta *meta)
  * copies its own rows.
  */
 static void
-keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre)
+keep_queries(HybridBuild *build, const HybridSample *sample, const float *center)
 {
 	HybridTeam *team = build->team;
 	HybridQueries *queries = &build->queries;
@@ -215,7 +215,7 @@ keep_queries(HybridBuild *build, const HybridSample *sample, const float *centre
 
 	queries->kept = (int) Min(sample->total, team->shared->plan.queries);
 	queries->count = queries->kept;
-	queries->centre = centre;
+	queries->center = center;
 	queries->places = team->queries;
 	queries->positions = team->positions;
 	for (i = 0; i < queries->kept; i++)
@@ -287,27 +287,27 @@ write_meta(HybridBuild *build, Page meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* write_centre: write the center, if there is one, to the pages after the meta page. */
+/* write_center: write the center, if there is one, to the pages after the meta page. */
 static void
-write_centre(HybridBuild *build, Page meta)
+write_center(HybridBuild *build, Page meta)
 {
-	const char *from = (const char *) build->frame.centre;
+	const char *from = (const char *) build->frame.center;
 	Size left = build->definition.layout.dims * sizeof(float);
 	PGAlignedBlock image;
 	Page page = (Page) image.data;
 
-	if (build->frame.centre == NULL)
+	if (build->frame.center == NULL)
 		return;
-	hybrid_meta(meta)->centre = build->appender.reserved;
+	hybrid_meta(meta)->center = build->appender.reserved;
 	while (left > 0)
 	{
 		Size length;
 
-		hybrid_page_init(page, HYBRID_PAGE_CENTRE, InvalidBlockNumber, 0);
+		hybrid_page_init(page, HYBRID_PAGE_CENTER, InvalidBlockNumber, 0);
 		length = Min(left, PageGetExactFreeSpace(page));
 		memcpy(PageGetContents(page), from, length);
 		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);
-		hybrid_appender_put(&build->appender, HYBRID_PAGE_CENTRE, page);
+		hybrid_appender_put(&build->appender, HYBRID_PAGE_CENTER, page);
 		from += length;
 		left -= length;
 	}

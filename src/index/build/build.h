@@ -39,7 +39,7 @@ typedef struct HybridSampleChunk
 /* HybridSample: random rows of the table, distributed over the processes. */
 typedef struct HybridSample
 {
-	float *centre;    /* dims: the mean of the sample */
+	float *center;    /* dims: the mean of the sample */
 	float *places;    /* rows * dims: relative to the center */
 	int64 *positions; /* rows: server/position.h */
 	int64 rows;
@@ -141,7 +141,7 @@ typedef struct HybridQueries
 {
 	int kept;
 	int count;           /* number of them that are searched for, evenly spaced */
-	const float *centre; /* the places are relative to this */
+	const float *center; /* the places are relative to this */
 	float *places;       /* kept * dims */
 	/* heap positions of the rows; NULL: the queries are not rows of the index */
 	int64 *positions;

@@ -60,7 +60,7 @@ sample_row(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool al
 static void take_place(Sampling *sampling, const float *place, int64 position);
 static void keep_row(Sampling *sampling, const float *place, int64 position);
 static void number_chunks(HybridBuild *build, HybridSample *sample);
-static void take_centre(HybridBuild *build, HybridSample *sample);
+static void take_center(HybridBuild *build, HybridSample *sample);
 
 void
 hybrid_sample_plan(const HybridBuild *build, HybridBuildPlan *plan)
@@ -134,7 +134,7 @@ hybrid_sample_table(HybridBuild *build, HybridSample *sample)
 	sample->tuples = total / Min(sampling.share, 1) * plan->blocks / Max(plan->sampled, 1);
 	MemoryContextDelete(sampling.row_context);
 	number_chunks(build, sample);
-	take_centre(build, sample);
+	take_center(build, sample);
 }
 
 /* take_rows: sample chunks until none is free. */
@@ -370,11 +370,11 @@ hybrid_sample_largest(const HybridSample *sample, int dims)
 }
 
 /*
- * take_centre: compute the mean of the sample as the center, and make the places relative to it.
+ * take_center: compute the mean of the sample as the center, and make the places relative to it.
  * The sums are exact in any order: see hy_kmeans_grid.
  */
 static void
-take_centre(HybridBuild *build, HybridSample *sample)
+take_center(HybridBuild *build, HybridSample *sample)
 {
 	HybridTeam *team = build->team;
 	HybridTeamShared *shared = team->shared;
@@ -399,14 +399,14 @@ take_centre(HybridBuild *build, HybridSample *sample)
 	hybrid_team_add(&shared->mutex, team->sums, sums, dims);
 	hybrid_team_meet(team);
 
-	sample->centre = palloc(dims * sizeof(float));
+	sample->center = palloc(dims * sizeof(float));
 	for (j = 0; j < dims; j++)
-		sample->centre[j] = (float) (team->sums[j] / Max(sample->total, 1));
+		sample->center[j] = (float) (team->sums[j] / Max(sample->total, 1));
 	for (i = 0; i < sample->rows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (j = 0; j < dims; j++)
-			sample->places[i * dims + j] -= sample->centre[j];
+			sample->places[i * dims + j] -= sample->center[j];
 	}
 	/* relative to the center, a coordinate is at most twice the largest */
 	sample->grid = hy_kmeans_grid(2 * largest, sample->total);

@@ -225,7 +225,7 @@ place_query(const Measuring *measuring, int query, float *x)
 	int dims = measuring->open->layout.dims, j;
 
 	for (j = 0; j < dims; j++)
-		x[j] = queries->places[row * dims + j] + queries->centre[j];
+		x[j] = queries->places[row * dims + j] + queries->center[j];
 	return queries->positions != NULL ? queries->positions[row] : NO_ROW;
 }
 

@@ -76,7 +76,7 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 		HybridQueries queries;
 		HybridFrame frame;
 
-		hybrid_frame_open(&frame, index, open, tree.centre);
+		hybrid_frame_open(&frame, index, open, tree.center);
 		if (values != NULL)
 			take_values(&queries, open, values, count, wanted);
 		/* rows that were kept while the index was nearly empty are too few */
@@ -84,10 +84,10 @@ hybrid_recalibrate(Relation index, const HybridIndex *open, const HybridQueries 
 			queries = *kept;
 		else
 			sample_index(&queries, index, open, &tree, &frame, wanted);
-		if (values == NULL && frame.centre != NULL)
-			queries.centre = frame.centre;
+		if (values == NULL && frame.center != NULL)
+			queries.center = frame.center;
 		else
-			queries.centre = palloc0(open->layout.dims * sizeof(float));
+			queries.center = palloc0(open->layout.dims * sizeof(float));
 		size = measure(curve, index, open, &queries, rows);
 	}
 	hybrid_unlock(index, HYBRID_META_BLOCK, ShareLock);

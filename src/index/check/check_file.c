@@ -201,7 +201,7 @@ is_stray(HybridCheck *check, BlockNumber block, bool *empty, HybridLink *list)
 		return GetRecordedFreeSpace(check->index, block) == 0;
 	/* a page of a center that was replaced */
 	if (!is_free && !BlockNumberIsValid(list->head))
-		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTRE_GENERATION});
+		return !hybrid_moved_known(check->index, &(HybridLink){block, HYBRID_CENTER_GENERATION});
 	return !is_free && !has_head(check, list, HYBRID_LIST_MOVED);
 }
 

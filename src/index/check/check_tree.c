@@ -55,7 +55,7 @@ hybrid_check_tree(HybridCheck *check)
 		                errmsg("index \"%s\" has %d levels of lists without codes",
 		                       RelationGetRelationName(check->index), check->tree.height),
 		                errhint("REINDEX it.")));
-	hybrid_frame_open(&check->frame, check->index, &check->open, check->tree.centre);
+	hybrid_frame_open(&check->frame, check->index, &check->open, check->tree.center);
 	check->blocks = RelationGetNumberOfBlocks(check->index);
 	check->owners =
 		MemoryContextAllocHuge(CurrentMemoryContext, check->blocks * sizeof(BlockNumber));
@@ -124,7 +124,7 @@ own_frame(HybridCheck *check)
 {
 	HybridLink meta = {HYBRID_META_BLOCK, 0};
 	Size left = check->open.layout.dims * sizeof(float);
-	BlockNumber block = check->tree.centre;
+	BlockNumber block = check->tree.center;
 
 	own(check, HYBRID_META_BLOCK, &meta);
 	while (BlockNumberIsValid(block) && left > 0)

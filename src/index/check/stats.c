@@ -314,14 +314,14 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 {
 	const HybridLayout *layout = &open->layout;
 	Size per_page = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HybridPageSpecial));
-	int64 centre = 0, named;
+	int64 center = 0, named;
 	Datum values[20];
 	bool nulls[20] = {false};
 	int i = 0;
 
-	if (BlockNumberIsValid(tree->centre))
-		centre = (int64) ((layout->dims * sizeof(float) + per_page - 1) / per_page);
-	named = 1 + centre + tally->list_pages + tally->code_pages + tally->vector_pages +
+	if (BlockNumberIsValid(tree->center))
+		center = (int64) ((layout->dims * sizeof(float) + per_page - 1) / per_page);
+	named = 1 + center + tally->list_pages + tally->code_pages + tally->vector_pages +
 	        tally->moved_pages;
 
 	values[i++] = Int64GetDatum(tally->live);
@@ -338,7 +338,7 @@ row_of(TupleDesc descriptor, const HybridIndex *open, const HybridTree *tree, co
 	values[i++] = Float8GetDatum((double) tally->live / tally->leaves);
 	values[i++] = Int64GetDatum(tally->most);
 	values[i++] = Int64GetDatum(blocks);
-	values[i++] = Int64GetDatum(1 + centre);
+	values[i++] = Int64GetDatum(1 + center);
 	values[i++] = Int64GetDatum(tally->list_pages);
 	values[i++] = Int64GetDatum(tally->code_pages);
 	values[i++] = Int64GetDatum(tally->vector_pages);

@@ -26,7 +26,7 @@ typedef struct CachedRotation
 
 static CachedRotation *rotations = NULL;
 
-static void read_centre(Relation index, int dims, BlockNumber block, float *centre);
+static void read_center(Relation index, int dims, BlockNumber block, float *center);
 
 const HyRotation *
 hybrid_rotation(int dims, uint64 seed)
@@ -55,12 +55,12 @@ hybrid_rotation(int dims, uint64 seed)
 }
 
 void
-hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *centre)
+hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *center)
 {
 	memset(frame, 0, sizeof(*frame));
 	frame->metric = index->metric;
 	frame->layout = &index->layout;
-	frame->centre = centre;
+	frame->center = center;
 	if (!index->coded)
 		return;
 	frame->rotation = hybrid_rotation(index->layout.dims, index->seed);
@@ -70,14 +70,14 @@ hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *cen
 }
 
 void
-hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber centre)
+hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber center)
 {
 	float *read = NULL;
 
-	if (BlockNumberIsValid(centre))
+	if (BlockNumberIsValid(center))
 	{
 		read = palloc(open->layout.dims * sizeof(float));
-		read_centre(index, open->layout.dims, centre, read);
+		read_center(index, open->layout.dims, center, read);
 	}
 	hybrid_frame_init(frame, open, read);
 }
@@ -90,7 +90,7 @@ hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *
 
 	if (frame->metric == HY_METRIC_COSINE)
 		factor = (float) (1 / sqrt((double) norm));
-	if (frame->centre == NULL)
+	if (frame->center == NULL)
 	{
 		for (i = 0; i < dims; i++)
 			place[i] = x[i] * factor;
@@ -98,7 +98,7 @@ hybrid_frame_place(const HybridFrame *frame, const float *x, float norm, float *
 	else
 	{
 		for (i = 0; i < dims; i++)
-			place[i] = x[i] * factor - frame->centre[i];
+			place[i] = x[i] * factor - frame->center[i];
 	}
 }
 
@@ -116,10 +116,10 @@ hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated
 			frame->residual[i] = rotated[i] - rotated_centroid[i];
 		from = frame->residual;
 	}
-	if (frame->metric == HY_METRIC_IP && frame->centre != NULL)
+	if (frame->metric == HY_METRIC_IP && frame->center != NULL)
 	{
 		for (i = 0; i < dims; i++)
-			along += (double) frame->centre[i] *
+			along += (double) frame->center[i] *
 			         ((double) place[i] - (centroid != NULL ? (double) centroid[i] : 0));
 	}
 	hy_code_encode(frame->metric, from, rotated_centroid != NULL ? rotated_centroid : frame->zeros,
@@ -127,12 +127,12 @@ hybrid_frame_encode(HybridFrame *frame, const float *place, const float *rotated
 	return hy_norm_sq(HY_F32, from, padded);
 }
 
-/* read_centre: read the center, which begins at that block and continues in the following blocks. */
+/* read_center: read the center, which begins at that block and continues in the following blocks. */
 static void
-read_centre(Relation index, int dims, BlockNumber block, float *centre)
+read_center(Relation index, int dims, BlockNumber block, float *center)
 {
 	Size left = dims * sizeof(float);
-	char *to = (char *) centre;
+	char *to = (char *) center;
 
 	do
 	{
@@ -141,7 +141,7 @@ read_centre(Relation index, int dims, BlockNumber block, float *centre)
 		Size length;
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		hybrid_page_check(index, page, block, HYBRID_PAGE_CENTRE);
+		hybrid_page_check(index, page, block, HYBRID_PAGE_CENTER);
 		length = ((PageHeader) page)->pd_lower - SizeOfPageHeaderData;
 		if (length == 0 || length > left)
 			ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED),

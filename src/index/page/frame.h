@@ -19,7 +19,7 @@ typedef struct HybridFrame
 	HyMetric metric;
 	const HybridLayout *layout;
 	const HyRotation *rotation;
-	const float *centre; /* dims; NULL: the origin */
+	const float *center; /* dims; NULL: the origin */
 	float *residual;     /* padded: scratch space */
 	float *zeros;        /* padded: the place of the center */
 	uint8 *bits;         /* scratch space for the bits of one row */
@@ -31,14 +31,14 @@ typedef struct HybridFrame
 extern const HyRotation *hybrid_rotation(int dims, uint64 seed);
 
 /*
- * hybrid_frame_init: initialize a frame in the current memory context. centre (dims, or NULL) and index
+ * hybrid_frame_init: initialize a frame in the current memory context. center (dims, or NULL) and index
  * stay the caller's.
  */
-extern void hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *centre);
+extern void hybrid_frame_init(HybridFrame *frame, const HybridIndex *index, const float *center);
 
 /* hybrid_frame_open: initialize a frame with the center at this block, which is read from the index. */
 extern void
-hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber centre);
+hybrid_frame_open(HybridFrame *frame, Relation index, const HybridIndex *open, BlockNumber center);
 
 /*
  * hybrid_frame_place: compute place[0 .. dims - 1] of a vector with this canonical squared norm. The

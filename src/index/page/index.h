@@ -50,7 +50,7 @@ typedef struct HybridIndex
 /* HybridTree: the changing part of the meta page, as of one moment. */
 typedef struct HybridTree
 {
-	BlockNumber centre;
+	BlockNumber center;
 	HybridLink root;
 	int height;
 	uint32 leaves;

@@ -150,7 +150,7 @@ hybrid_meta_init(Page page, const HybridIndex *index)
 	meta->storage = index->layout.storage;
 	meta->seed = index->seed;
 	meta->list_size = index->list_size;
-	meta->centre = InvalidBlockNumber;
+	meta->center = InvalidBlockNumber;
 	meta->root = InvalidBlockNumber;
 	((PageHeader) page)->pd_lower = (LocationIndex) (((char *) meta + sizeof(HybridMeta)) - page);
 }
@@ -165,7 +165,7 @@ hybrid_tree_read(Relation index, HybridTree *tree)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	hybrid_page_check(index, page, HYBRID_META_BLOCK, HYBRID_PAGE_META);
 	meta = hybrid_meta(page);
-	tree->centre = meta->centre;
+	tree->center = meta->center;
 	tree->root.head = meta->root;
 	tree->root.generation = meta->root_generation;
 	tree->height = meta->height;

@@ -9,7 +9,7 @@
  * kinds of page are:
  *
  *		META			block 0
- *		CENTRE			the center of the index; codes are made of vectors relative to it
+ *		CENTER			the center of the index; codes are made of vectors relative to it
  *		LIST			HybridListPage, a directory of block numbers, blocks of 32 entries
  *		CODES			codes of the only block of a list page, in the order of the dimensions; used when
  *						a block is larger than a page
@@ -54,7 +54,7 @@
 typedef enum HybridPageKind
 {
 	HYBRID_PAGE_META = 1,
-	HYBRID_PAGE_CENTRE,
+	HYBRID_PAGE_CENTER,
 	HYBRID_PAGE_LIST,
 	HYBRID_PAGE_CODES,
 	HYBRID_PAGE_VECTORS,
@@ -132,7 +132,7 @@ typedef struct HybridMeta
 	uint64 seed;    /* seed of the rotation */
 	uint32 list_size;
 	/* changed later */
-	BlockNumber centre; /* first page of the center; InvalidBlockNumber: it is the origin */
+	BlockNumber center; /* first page of the center; InvalidBlockNumber: it is the origin */
 	BlockNumber root;
 	uint16 root_generation;
 	uint16 height;     /* level of the root; 0: the root is a leaf */
@@ -243,9 +243,9 @@ typedef struct HybridLayout
 	HybridListLayout inner;
 } HybridLayout;
 
-/* hybrid_centre_pages: return the number of pages that the center takes. */
+/* hybrid_center_pages: return the number of pages that the center takes. */
 static inline int
-hybrid_centre_pages(const HybridLayout *layout)
+hybrid_center_pages(const HybridLayout *layout)
 {
 	Size most = BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HybridPageSpecial));
 

@@ -34,7 +34,7 @@ static HybridLink logged_reserve(HybridSink *sink, HybridPageKind kind);
 static void logged_write(HybridSink *sink, BlockNumber block, Page image);
 static bool standby_reads(void);
 static bool pop_moved(Relation index, bool all, HybridLink *list);
-static void free_centre(Relation index, BlockNumber block);
+static void free_center(Relation index, BlockNumber block);
 static int free_pages(Relation index, const HybridLink *list, const BlockNumber *blocks, int count);
 
 Buffer
@@ -164,7 +164,7 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(state, buffer, 0));
-	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTRE_GENERATION)
+	if (meta->moved_count >= HYBRID_MOVED_LISTS && list->generation != HYBRID_CENTER_GENERATION)
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
@@ -174,7 +174,7 @@ hybrid_moved_remember(Relation index, const HybridLink *list, FullTransactionId 
 	 * Make room. VACUUM finds moved lists that are not in the ring, but frees pages of a center only
 	 * through the ring.
 	 */
-	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTRE_GENERATION)
+	if (meta->moved_count == HYBRID_MOVED_LISTS && list->generation == HYBRID_CENTER_GENERATION)
 		meta->moved_count--;
 	if (meta->moved_count < HYBRID_MOVED_LISTS)
 	{
@@ -244,8 +244,8 @@ hybrid_moved_reclaim(Relation index, const HybridLayout *layout)
 	all = hybrid_no_readers(index);
 	while (pop_moved(index, all, &list))
 	{
-		if (list.generation == HYBRID_CENTRE_GENERATION)
-			free_centre(index, list.head);
+		if (list.generation == HYBRID_CENTER_GENERATION)
+			free_center(index, list.head);
 		else
 			(void) hybrid_list_free(index, layout, list, all);
 	}
@@ -416,16 +416,16 @@ standby_reads(void)
 	return false;
 }
 
-/* free_centre: free a page of a center that was replaced. */
+/* free_center: free a page of a center that was replaced. */
 static void
-free_centre(Relation index, BlockNumber block)
+free_center(Relation index, BlockNumber block)
 {
 	Buffer buffer = ReadBuffer(index, block);
 	Page page = BufferGetPage(buffer);
 	bool there;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	there = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_CENTRE;
+	there = hybrid_page_is_ours(page) && hybrid_special(page)->kind == HYBRID_PAGE_CENTER;
 	if (there)
 	{
 		GenericXLogState *state = GenericXLogStart(index);

@@ -39,8 +39,8 @@ extern BlockNumber hybrid_list_extend(Relation index, const HybridLayout *layout
 /* hybrid_page_write: overwrite a page with an image, with WAL. */
 extern void hybrid_page_write(Relation index, BlockNumber block, Page image);
 
-/* HYBRID_CENTRE_GENERATION: a generation that no list has. In the ring, it marks a page of a center. */
-#define HYBRID_CENTRE_GENERATION 0
+/* HYBRID_CENTER_GENERATION: a generation that no list has. In the ring, it marks a page of a center. */
+#define HYBRID_CENTER_GENERATION 0
 
 /*
  * hybrid_moved_remember: add a moved list to the ring on the meta page. Its pages are freed, once nobody

@@ -59,19 +59,19 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 {
 	const HybridLayout *layout = &scorer->open.layout;
 	float norm = hy_norm_sq(HY_F32, probe->x, probe->dims);
-	const float *centre;
+	const float *center;
 	int i;
 
 	scorer->probe = probe;
 	hybrid_tree_read(scorer->index, &scorer->tree);
-	if (!scorer->framed || scorer->centre != scorer->tree.centre)
+	if (!scorer->framed || scorer->center != scorer->tree.center)
 	{
 		MemoryContext old;
 
 		MemoryContextReset(scorer->frame_context);
 		old = MemoryContextSwitchTo(scorer->frame_context);
-		hybrid_frame_open(&scorer->frame, scorer->index, &scorer->open, scorer->tree.centre);
-		scorer->centre = scorer->tree.centre;
+		hybrid_frame_open(&scorer->frame, scorer->index, &scorer->open, scorer->tree.center);
+		scorer->center = scorer->tree.center;
 		scorer->framed = true;
 		MemoryContextSwitchTo(old);
 	}
@@ -82,11 +82,11 @@ hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe)
 	scorer->length = (float) sqrt(norm);
 	if (scorer->open.metric != HY_METRIC_IP)
 		return;
-	centre = scorer->frame.centre;
+	center = scorer->frame.center;
 	for (i = 0; i < layout->dims; i++)
-		scorer->absolute[i] = scorer->place[i] + (centre != NULL ? centre[i] : 0);
-	if (centre != NULL)
-		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, centre, layout->dims);
+		scorer->absolute[i] = scorer->place[i] + (center != NULL ? center[i] : 0);
+	if (center != NULL)
+		scorer->along = (float) -hy_distance(HY_METRIC_IP, scorer->absolute, center, layout->dims);
 }
 
 HybridReach

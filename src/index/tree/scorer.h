@@ -46,7 +46,7 @@ typedef struct HybridScorer
 	Snapshot snapshot;
 	HybridTree tree; /* as of the query */
 	HybridFrame frame;
-	BlockNumber centre; /* center of the frame */
+	BlockNumber center; /* center of the frame */
 	bool framed;
 	MemoryContext frame_context;
 	const HybridProbe *probe;

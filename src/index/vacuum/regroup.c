@@ -214,7 +214,7 @@ init_regroup(HybridRegroup *regroup, Relation index, const HybridIndex *open,
 	regroup->index = index;
 	regroup->open = open;
 	regroup->context = CurrentMemoryContext;
-	hybrid_frame_open(&regroup->frame, index, open, tree->centre);
+	hybrid_frame_open(&regroup->frame, index, open, tree->center);
 	hybrid_extent_sink_init(&regroup->sink, index);
 }
 

@@ -53,7 +53,7 @@ typedef struct Sweep
 	HybridIndex open;
 	HybridLinks known;  /* lists of the tree before the sweep, sorted */
 	HybridLinks heads;  /* heads of live lists that are not in `known` */
-	HybridLinks centre; /* pages of centers */
+	HybridLinks center; /* pages of centers */
 	BlockNumber blocks;
 	bool unread;  /* no session reads moved lists */
 	uint8 *parts; /* one bit per page: it belongs to a list, and a list page should name it */
@@ -65,7 +65,7 @@ static void sweep_page(Sweep *sweep, BlockNumber block);
 static void note_list_page(Sweep *sweep, Page page, BlockNumber block);
 static void give_up_lists(Sweep *sweep);
 static void give_up_list(Sweep *sweep, const HybridLink *list);
-static void give_up_centres(Sweep *sweep);
+static void give_up_centers(Sweep *sweep);
 static void free_strays(Sweep *sweep);
 static int64 find_strays(Sweep *sweep, Stray **strays);
 static void free_strays_of(Sweep *sweep, const Stray *strays, int64 count);
@@ -140,8 +140,8 @@ hybrid_sweep(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	}
 	if (sweep.heads.count > 0)
 		give_up_lists(&sweep);
-	if (sweep.centre.count > 0)
-		give_up_centres(&sweep);
+	if (sweep.center.count > 0)
+		give_up_centers(&sweep);
 	free_strays(&sweep);
 	/* what was marked above may be free already */
 	hybrid_moved_reclaim(sweep.index, &sweep.open.layout);
@@ -209,10 +209,10 @@ sweep_page(Sweep *sweep, BlockNumber block)
 			case HYBRID_PAGE_FREE:
 				unused = true;
 				break;
-			case HYBRID_PAGE_CENTRE:
+			case HYBRID_PAGE_CENTER:
 				list.head = block;
-				list.generation = HYBRID_CENTRE_GENERATION;
-				hybrid_links_add(&sweep->centre, list);
+				list.generation = HYBRID_CENTER_GENERATION;
+				hybrid_links_add(&sweep->center, list);
 				break;
 			case HYBRID_PAGE_LIST:
 				note_list_page(sweep, page, block);
@@ -315,24 +315,24 @@ give_up_list(Sweep *sweep, const HybridLink *list)
 }
 
 /*
- * give_up_centres: enter pages of old or unused centers into the ring of moved lists, to be freed
+ * give_up_centers: enter pages of old or unused centers into the ring of moved lists, to be freed
  * later.
  */
 static void
-give_up_centres(Sweep *sweep)
+give_up_centers(Sweep *sweep)
 {
-	int pages = hybrid_centre_pages(&sweep->open.layout), i;
+	int pages = hybrid_center_pages(&sweep->open.layout), i;
 	HybridTree tree;
 
 	/* sessions that replace the center hold this lock in share mode */
 	hybrid_lock(sweep->index, HYBRID_META_BLOCK, ExclusiveLock);
 	hybrid_tree_read(sweep->index, &tree);
-	for (i = 0; i < sweep->centre.count; i++)
+	for (i = 0; i < sweep->center.count; i++)
 	{
-		const HybridLink *page = &sweep->centre.links[i];
+		const HybridLink *page = &sweep->center.links[i];
 
-		if ((!BlockNumberIsValid(tree.centre) || page->head < tree.centre ||
-		     page->head >= tree.centre + pages) &&
+		if ((!BlockNumberIsValid(tree.center) || page->head < tree.center ||
+		     page->head >= tree.center + pages) &&
 		    !hybrid_moved_known(sweep->index, page))
 			hybrid_moved_remember(sweep->index, page, ReadNextFullTransactionId());
 	}

@@ -58,18 +58,18 @@ hybrid_copy_load(Relation index, const HybridIndex *open, const HybridFrame *fra
 }
 
 float *
-hybrid_copy_centre(const HybridIndex *open, HybridContents *contents)
+hybrid_copy_center(const HybridIndex *open, HybridContents *contents)
 {
 	int dims = open->layout.dims, i, j;
-	float *centre = palloc(dims * sizeof(float));
+	float *center = palloc(dims * sizeof(float));
 
-	mean_of(contents, dims, centre);
+	mean_of(contents, dims, center);
 	for (i = 0; i < contents->count; i++)
 	{
 		for (j = 0; j < dims; j++)
-			contents->places[(Size) i * dims + j] -= centre[j];
+			contents->places[(Size) i * dims + j] -= center[j];
 	}
-	return centre;
+	return center;
 }
 
 void

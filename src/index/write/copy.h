@@ -44,8 +44,8 @@ extern bool
 hybrid_copy_load(Relation index, const HybridIndex *open, const HybridFrame *frame,
                  const HybridLink *lists, int count, int level, HybridContents *contents);
 
-/* hybrid_copy_centre: return the mean of the entries and make their places relative to it. */
-extern float *hybrid_copy_centre(const HybridIndex *open, HybridContents *contents);
+/* hybrid_copy_center: return the mean of the entries and make their places relative to it. */
+extern float *hybrid_copy_center(const HybridIndex *open, HybridContents *contents);
 
 /* hybrid_copy_distribute: assign the entries to one or two copies and compute their centroids. */
 extern void hybrid_copy_distribute(const HybridIndex *open, const HybridContents *contents,

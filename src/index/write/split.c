@@ -51,8 +51,8 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child);
 static void replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
-                         HybridLink root, int height, const BlockNumber *centre);
-static BlockNumber write_centre(Relation index, const HybridIndex *open, const float *centre);
+                         HybridLink root, int height, const BlockNumber *center);
+static BlockNumber write_center(Relation index, const HybridIndex *open, const float *center);
 
 void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level)
@@ -108,24 +108,24 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
 	HybridContents contents;
 	HybridFrame frame;
 	HybridTree tree;
-	float *centre = NULL;
+	float *center = NULL;
 	bool root, replaced;
 	int i;
 
 	*due = false;
 	hybrid_tree_read(index, &tree);
-	hybrid_frame_open(&frame, index, open, tree.centre);
+	hybrid_frame_open(&frame, index, open, tree.center);
 	root = tree.root.head == lists[0].head && tree.root.generation == lists[0].generation;
 	if (!hybrid_copy_load(index, open, &frame, lists, count, level, &contents) ||
 	    (into == 2 && contents.count < 2))
 		return false;
-	if (root && into == 2 && level == 0 && !BlockNumberIsValid(tree.centre))
+	if (root && into == 2 && level == 0 && !BlockNumberIsValid(tree.center))
 	{
-		centre = hybrid_copy_centre(open, &contents);
-		hybrid_frame_init(&frame, open, centre);
+		center = hybrid_copy_center(open, &contents);
+		hybrid_frame_init(&frame, open, center);
 	}
 	hybrid_copy_distribute(open, &contents, into, copies);
-	replaced = hybrid_copies_replace(index, open, &frame, lists, count, level, copies, into, centre,
+	replaced = hybrid_copies_replace(index, open, &frame, lists, count, level, copies, into, center,
 	                                 above, due);
 	for (i = 0; i < into; i++)
 		made[i] = copies[i].link;
@@ -135,11 +135,11 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
 bool
 hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
                       const HybridLink *lists, int count, int level, HybridCopy *copies, int into,
-                      const float *centre, HybridLink *above, bool *due)
+                      const float *center, HybridLink *above, bool *due)
 {
 	HybridReplacement parts[HYBRID_COPIES];
 	HybridLoggedSink sink;
-	BlockNumber centre_block = InvalidBlockNumber;
+	BlockNumber center_block = InvalidBlockNumber;
 	HybridTree tree;
 	Moved moved;
 	bool root, empty;
@@ -165,11 +165,11 @@ hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *fram
 	/* no list of the same level has the old root's entries */
 	if (tree.height != level)
 		moved.to[0] = moved.to[1] = nowhere;
-	if (centre != NULL)
-		centre_block = write_centre(index, open, centre);
+	if (center != NULL)
+		center_block = write_center(index, open, center);
 	replace_root(index, open, &moved, 1,
 	             into == 1 ? copies[0].link : write_root(index, frame, level + 1, copies, into),
-	             level + into - 1, centre != NULL || empty ? &centre_block : NULL);
+	             level + into - 1, center != NULL || empty ? &center_block : NULL);
 	return true;
 }
 
@@ -265,7 +265,7 @@ only_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hybr
 static bool
 raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, HybridLink child)
 {
-	static const BlockNumber no_centre = InvalidBlockNumber;
+	static const BlockNumber no_center = InvalidBlockNumber;
 	HybridContents contents;
 	HybridCopy copy;
 	HybridLoggedSink sink;
@@ -273,7 +273,7 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	HybridLink still;
 	Moved moved[2];
 
-	hybrid_frame_open(&frame, index, open, tree->centre);
+	hybrid_frame_open(&frame, index, open, tree->center);
 	if (!only_child(index, open, tree, &still) || still.head != child.head ||
 	    still.generation != child.generation ||
 	    !hybrid_copy_load(index, open, &frame, &child, 1, tree->height - 1, &contents))
@@ -287,24 +287,24 @@ raise_child(Relation index, const HybridIndex *open, const HybridTree *tree, Hyb
 	/* no list of the same level has the old root's entries */
 	moved[1].to[0] = moved[1].to[1] = nowhere;
 	replace_root(index, open, moved, 2, copy.link, tree->height - 1,
-	             contents.count == 0 && tree->height == 1 ? &no_centre : NULL);
+	             contents.count == 0 && tree->height == 1 ? &no_center : NULL);
 	return true;
 }
 
 /*
  * replace_root: mark the old lists as moved and set the new root in the meta page, in one WAL
- * record. centre: the new center's first page, or NULL if the center stays.
+ * record. center: the new center's first page, or NULL if the center stays.
  */
 static void
 replace_root(Relation index, const HybridIndex *open, const Moved *moved, int count,
-             HybridLink root, int height, const BlockNumber *centre)
+             HybridLink root, int height, const BlockNumber *center)
 {
 	Buffer buffers[MAX_GENERIC_XLOG_PAGES];
-	BlockNumber old_centre;
+	BlockNumber old_center;
 	GenericXLogState *record;
 	FullTransactionId now;
 	HybridMeta *meta;
-	int centre_pages = hybrid_centre_pages(&open->layout), i;
+	int center_pages = hybrid_center_pages(&open->layout), i;
 
 	for (i = 0; i < count; i++)
 	{
@@ -319,7 +319,7 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 		hybrid_mark_moved(hybrid_list_page(GenericXLogRegisterBuffer(record, buffers[i], 0)),
 		                  moved[i].to[0], moved[i].to[1], now);
 	meta = hybrid_meta(GenericXLogRegisterBuffer(record, buffers[count], 0));
-	old_centre = meta->centre;
+	old_center = meta->center;
 	if (height == 0)
 		meta->leaves = 1;
 	else if (meta->height == 0)
@@ -327,32 +327,32 @@ replace_root(Relation index, const HybridIndex *open, const Moved *moved, int co
 	meta->root = root.head;
 	meta->root_generation = root.generation;
 	meta->height = (uint16) height;
-	if (centre != NULL)
-		meta->centre = *centre;
+	if (center != NULL)
+		meta->center = *center;
 	/* without a center the index starts over: what was measured no longer applies */
-	if (centre != NULL && !BlockNumberIsValid(*centre))
+	if (center != NULL && !BlockNumberIsValid(*center))
 		meta->curve_size = meta->curve_leaves = meta->curve_by_queries = meta->regroup_leaves = 0;
 	GenericXLogFinish(record);
 	for (i = 0; i <= count; i++)
 		UnlockReleaseBuffer(buffers[i]);
 	for (i = 0; i < count; i++)
 		hybrid_moved_remember(index, &moved[i].list, now);
-	while (centre != NULL && BlockNumberIsValid(old_centre))
+	while (center != NULL && BlockNumberIsValid(old_center))
 	{
-		HybridLink page = {old_centre, HYBRID_CENTRE_GENERATION};
+		HybridLink page = {old_center, HYBRID_CENTER_GENERATION};
 
 		hybrid_moved_remember(index, &page, now);
-		old_centre = --centre_pages > 0 ? old_centre + 1 : InvalidBlockNumber;
+		old_center = --center_pages > 0 ? old_center + 1 : InvalidBlockNumber;
 	}
 }
 
-/* write_centre: write the center to new, consecutive pages. Returns the first. */
+/* write_center: write the center to new, consecutive pages. Returns the first. */
 static BlockNumber
-write_centre(Relation index, const HybridIndex *open, const float *centre)
+write_center(Relation index, const HybridIndex *open, const float *center)
 {
 	bool lock = !RELATION_IS_LOCAL(index);
 	Size left = open->layout.dims * sizeof(float);
-	const char *from = (const char *) centre;
+	const char *from = (const char *) center;
 	BlockNumber first = InvalidBlockNumber;
 	PGAlignedBlock image;
 	Page page = (Page) image.data;
@@ -368,7 +368,7 @@ write_centre(Relation index, const HybridIndex *open, const float *centre)
 		ReleaseBuffer(buffer);
 		if (!BlockNumberIsValid(first))
 			first = block;
-		hybrid_page_init(page, HYBRID_PAGE_CENTRE, InvalidBlockNumber, 0);
+		hybrid_page_init(page, HYBRID_PAGE_CENTER, InvalidBlockNumber, 0);
 		length = Min(left, PageGetExactFreeSpace(page));
 		memcpy(PageGetContents(page), from, length);
 		((PageHeader) page)->pd_lower = (LocationIndex) (SizeOfPageHeaderData + length);

@@ -27,11 +27,11 @@ hybrid_copy_lists(Relation index, const HybridIndex *open, const HybridLink *lis
 
 /*
  * hybrid_copies_replace: write one or two copies and replace lists by them, as above. The caller
- * holds the same locks. frame: with the center. centre: the center if it is new, else NULL.
+ * holds the same locks. frame: with the center. center: the center if it is new, else NULL.
  */
 extern bool hybrid_copies_replace(Relation index, const HybridIndex *open, HybridFrame *frame,
                                   const HybridLink *lists, int count, int level, HybridCopy *copies,
-                                  int into, const float *centre, HybridLink *above, bool *due);
+                                  int into, const float *center, HybridLink *above, bool *due);
 
 /*
  * hybrid_shrink_root: remove the root's level from the tree if the root names only one list.
