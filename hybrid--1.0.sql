@@ -1589,7 +1589,7 @@ CREATE FUNCTION hybrid_spread(
 	graph text, seeds bigint[], activation float8[] DEFAULT NULL, hops int DEFAULT 3,
 	decay float8 DEFAULT 0.85, fan float8 DEFAULT 1, threshold float8 DEFAULT 0,
 	refire int DEFAULT NULL, combine text DEFAULT 'sum', direction text DEFAULT 'out',
-	types text[] DEFAULT NULL, normalize bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
+	types text[] DEFAULT NULL, normalized bool DEFAULT false, tolerance float8 DEFAULT 1e-9,
 	k int DEFAULT NULL)
 	RETURNS TABLE (id bigint, activation float8, hop int)
 	AS 'MODULE_PATHNAME', 'hybrid_spread'
@@ -1603,7 +1603,7 @@ graph: a query that begins with SELECT, WITH, VALUES or TABLE and returns source
 seeds: the nodes at which activation starts. activation: the initial activation of each seed, finite and >= 0 (NULL: 1 each). A seed given twice starts with the sum. A seed without edges keeps its activation.
 At each hop, a node that received at least threshold passes on decay times that amount. Along each outgoing edge, this is multiplied by its weight / (sum of the outgoing weights ^ fan). fan is 0, 0.5 or 1.
 hops: number of hops. NULL: continue until the activation that moves is less than tolerance times that of the seeds; an error if this may never end.
-refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalize: scale the activations of all nodes to a sum of 1. k: maximum number of rows.
+refire: how often a node may pass on activation (NULL: no limit). combine: ''sum'' of the incoming activation, or ''max'' for the best path. direction: ''out'', ''in'' or ''both''. types: use only edges of these types. normalized: scale the activations of all nodes to a sum of 1. k: maximum number of rows.
 Returns the nodes with activation above 0 and the hop that first reached each of them (0 for a seed), ordered by activation, largest first, then by id. All backends return bit-identical numbers.
 Raises an error on an edge that contains NULL or has a weight that is NaN, infinite or negative; on a query that does more than read, or that returns other columns; on arguments or activation out of range; and on a graph that exceeds hybrid.graph_memory_limit.';
 

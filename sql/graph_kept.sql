@@ -27,7 +27,7 @@ CREATE FUNCTION differ() RETURNS bigint LANGUAGE sql AS $$
 SELECT differ();
 -- what is spread, and how far, may be others each time: decay and fan, too, to and fro
 TRUNCATE alone, together;
-\set shaped ', hops => CASE WHEN s.row % 2 = 0 THEN NULL ELSE s.row END, decay => 0.3 + s.row % 3 * 0.2, fan => (s.row % 4 <> 1)::int::float8, threshold => s.row * 0.001, refire => s.row, combine => CASE WHEN s.row < 3 THEN \'max\' ELSE \'sum\' END, normalize => s.row = 4, tolerance => 1e-3 / s.row, k => 50 - s.row'
+\set shaped ', hops => CASE WHEN s.row % 2 = 0 THEN NULL ELSE s.row END, decay => 0.3 + s.row % 3 * 0.2, fan => (s.row % 4 <> 1)::int::float8, threshold => s.row * 0.001, refire => s.row, combine => CASE WHEN s.row < 3 THEN \'max\' ELSE \'sum\' END, normalized => s.row = 4, tolerance => 1e-3 / s.row, k => 50 - s.row'
 INSERT INTO together SELECT s.row, a.* FROM (SELECT row % 5 + 1 AS row, ids FROM seed) s, LATERAL hybrid_spread(:told, s.ids :shaped) a;
 SELECT format('INSERT INTO alone SELECT s.row, a.* FROM (SELECT row %% 5 + 1 AS row, ids FROM seed WHERE row = %s) s, LATERAL hybrid_spread(''TABLE link'', s.ids %s) a', row, :'shaped') FROM seed \gexec
 SELECT count(*) > 50 AS many, differ() FROM together;

@@ -60,10 +60,10 @@ SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, types => '{b,c}');
 SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, types => '{}');
 SELECT * FROM hybrid_spread($$ VALUES (1, 2, 1, NULL), (1, 3, 1, 'a') $$, '{1}', types => '{a}');
 
--- normalize: over all nodes, before k
-SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalize => true);
-SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalize => true, k => 1);
-SELECT * FROM hybrid_spread(:edges, '{1,9}', decay => 0, hops => 1, normalize => true);
+-- normalized: over all nodes, before k
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalized => true);
+SELECT * FROM hybrid_spread(:edges, '{1}', decay => 0.5, hops => 1, fan => 0, normalized => true, k => 1);
+SELECT * FROM hybrid_spread(:edges, '{1,9}', decay => 0, hops => 1, normalized => true);
 
 -- k, and the order of equals
 SELECT * FROM hybrid_spread('VALUES (1, 5), (1, -5), (1, 4), (1, 3)', '{1}', decay => 1, hops => 1, k => 3);

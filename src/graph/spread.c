@@ -80,7 +80,7 @@ hybrid_spread(PG_FUNCTION_ARGS)
 	HySpreadParams params;
 	HybridSeed *seeds;
 	int seed_count;
-	bool normalize;
+	bool normalized;
 	int64 k;
 	HybridGraph *graph;
 	Answer answer;
@@ -92,8 +92,8 @@ hybrid_spread(PG_FUNCTION_ARGS)
 	allocator = hybrid_allocator(context);
 
 	read_params(fcinfo, &params);
-	hybrid_require_argument(fcinfo, NORMALIZE_ARGUMENT, "normalize");
-	normalize = PG_GETARG_BOOL(NORMALIZE_ARGUMENT);
+	hybrid_require_argument(fcinfo, NORMALIZE_ARGUMENT, "normalized");
+	normalized = PG_GETARG_BOOL(NORMALIZE_ARGUMENT);
 	k = PG_ARGISNULL(K_ARGUMENT) ? PG_INT64_MAX : PG_GETARG_INT32(K_ARGUMENT);
 	if (k < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -116,7 +116,7 @@ hybrid_spread(PG_FUNCTION_ARGS)
 
 		CHECK_FOR_INTERRUPTS();
 		values[0] = Int64GetDatum(answer.row[i].id);
-		values[1] = Float8GetDatum(normalize ? activation / answer.sum : activation);
+		values[1] = Float8GetDatum(normalized ? activation / answer.sum : activation);
 		values[2] = Int32GetDatum(answer.row[i].hop);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}

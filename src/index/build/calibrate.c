@@ -274,7 +274,7 @@ search_for(Measuring *measuring, int query)
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < HYBRID_DIFFICULTIES; i++)
 			limits.missing[i] = levels[level];
-		limits.other = levels[level];
+		limits.other = limits.target = levels[level];
 		limits.eps = hybrid_lookup_eps(Max(1 - levels[level], 0));
 		limits.probes = 0;
 		if (level == 0)

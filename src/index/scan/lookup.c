@@ -218,7 +218,7 @@ hybrid_lookup_expected_recall(const HybridLookup *search)
 	 * where the allowance is larger than the target's, calibration has shown that the target is reached
 	 */
 	if (search->stopping.ended)
-		share = Min(share, search->frontier.limits.other);
+		share = Min(share, search->frontier.limits.target);
 	return 1 - Min(share, 1);
 }
 

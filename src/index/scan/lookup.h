@@ -16,8 +16,9 @@ typedef struct HybridLookupLimits
 {
 	/* rows that a search may expect to miss, for each row wanted, by difficulty; negative: not known */
 	float missing[HYBRID_DIFFICULTIES];
-	float other; /* the same for a query of unknown difficulty */
-	float eps;   /* standard deviations allowed to the estimates from codes */
+	float other;  /* the same for a query of unknown difficulty */
+	float target; /* the same by the target recall alone */
+	float eps;    /* standard deviations allowed to the estimates from codes */
 	/* examine only this many leaf lists, the nearest ones; 0: until few enough rows are missing */
 	int probes;
 } HybridLookupLimits;

@@ -25,6 +25,7 @@ typedef struct Near
 	HybridLink link;
 	HybridLink above;
 	HybridVectorPosition at;
+	float radius; /* encoded by hybrid_radius */
 } Near;
 
 static int nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
@@ -67,6 +68,7 @@ hybrid_leaf_find(HybridLeafSearch *search, const HybridProbe *vector, HybridLeaf
 
 	leaf->link = beam[0].link;
 	leaf->above = beam[0].above;
+	leaf->radius = beam[0].radius;
 	leaf->central = scorer->tree.height == 0;
 	leaf->place = scorer->place;
 	leaf->rotated = scorer->rotated;
@@ -107,6 +109,7 @@ nearest_below(HybridLeafSearch *search, const Near *lists, int count, int level,
 		near.link = inner->below[entry];
 		near.above = inner->link;
 		near.at = inner->at[entry];
+		near.radius = inner->radii[entry];
 		near.reach = hybrid_inner_reach(scorer, inner, level, entry, NULL);
 		if (kept < wanted)
 			kept++;

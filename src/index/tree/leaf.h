@@ -25,6 +25,7 @@ typedef struct HybridLeaf
 {
 	HybridLink link;
 	HybridLink above;   /* list that names the leaf; no valid head: the leaf is the root */
+	float radius;       /* radius of the leaf as recorded there; 0 if the leaf is the root */
 	bool central;       /* the centroid of the leaf is the center of the index */
 	float *centroid;    /* place of the leaf's centroid; NULL if the leaf is central */
 	const float *place; /* place of the vector, and the same rotated */

@@ -104,6 +104,46 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 	return true;
 }
 
+void
+hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf, HybridLink above,
+                   float radius)
+{
+	GenericXLogState *record;
+	Change change;
+	float *recorded;
+	Above at;
+	int i;
+
+	memset(&at, 0, sizeof(at));
+	memset(&change, 0, sizeof(change));
+	at.level = 1;
+	at.link = above;
+	if (!hybrid_lock_now(index, above.head, ExclusiveLock))
+		return;
+	if (find_entries(index, open, &leaf, 1, 0, &at) == 1)
+	{
+		lock_page(index, above.head, &change);
+		lock_page(index, at.entry_block[0], &change);
+		record = GenericXLogStart(index);
+		for (i = 0; i < change.count; i++)
+			change.images[i] = GenericXLogRegisterBuffer(record, change.buffers[i], 0);
+		recorded = &hybrid_block_radii(
+			hybrid_block(&open->layout.inner, image_of(&change, at.entry_block[0]),
+		                 at.entry_slot[0] / HY_CODE_ROWS))[at.entry_slot[0] % HY_CODE_ROWS];
+		if (*recorded < radius)
+		{
+			*recorded = hybrid_radius(radius, (int64) hybrid_radius_rows(*recorded));
+			hybrid_list_page(image_of(&change, above.head))->changes++;
+			GenericXLogFinish(record);
+		}
+		else
+			GenericXLogAbort(record);
+		while (change.count > 0)
+			UnlockReleaseBuffer(change.buffers[--change.count]);
+	}
+	hybrid_unlock(index, above.head, ExclusiveLock);
+}
+
 uint32
 hybrid_list_limit(const HybridIndex *open, int level)
 {

@@ -31,6 +31,14 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
                        const HybridLink *lists, int lists_count, int level,
                        const HybridReplacement *parts, int count, HybridLink *above, bool *due);
 
+/*
+ * hybrid_link_radius: raise the radius that the list above records for a leaf, and keep its number of rows.
+ * Nothing is changed if the recorded radius is not less, if another session is changing the list above, or if
+ * the leaf is no longer in it.
+ */
+extern void hybrid_link_radius(Relation index, const HybridIndex *open, HybridLink leaf,
+                               HybridLink above, float radius);
+
 /* hybrid_mark_moved: mark the head of a list as moved, in the caller's WAL record. */
 extern void
 hybrid_mark_moved(HybridListPage *head, HybridLink to, HybridLink and_to, FullTransactionId now);
