@@ -1,11 +1,11 @@
 /*
  * assign.c
- *		The operation 'assign': the centroids go up once, then rows pass by them.
+ *		The operation 'assign': the centroids are uploaded once, then rows are compared with them.
  *
- * The memory for centroids is taken when the task starts and returned when it ends.  A piece is a
- * part of the centroids on their way up, or some rows that meet all centroids.  Such rows are
- * copied up with the piece or, if they are resident, read in place.  If a single tile of rows meets
- * more centroids than the pace allows, the piece is a tile of rows with a part of the centroids,
+ * The memory for centroids is taken when the task starts and returned when it ends.  A piece uploads
+ * a part of the centroids, or compares some rows with all centroids.  Such rows are uploaded with
+ * the piece or, if they are resident, read in place.  If comparing a single tile of rows with all
+ * centroids takes longer than the pace allows, the piece compares it with a part of the centroids,
  * and the host combines the results of the parts.
  */
 #include <string.h>
@@ -17,13 +17,13 @@
 #define FEWEST_ROWS 8 /* a tile of the kernel */
 #define FEWEST_CENTROIDS 64
 
-/* Data that goes up before the rows. */
+/* Data that is uploaded before the rows. */
 typedef enum Section
 {
 	CENTROIDS = 0,
 	CENTERS,
 	BEGIN,    /* of the groups */
-	ROUNDING, /* all data is up */
+	ROUNDING, /* all data is uploaded */
 	SECTIONS
 } Section;
 
@@ -33,14 +33,14 @@ struct HyCudaAssignment
 	char *memory;                    /* memory of the block */
 	uint64_t offset[SECTIONS];       /* of the sections in memory */
 	uint64_t sorting[HY_CUDA_SLOTS]; /* offset of a slot's sorting data */
-	int section;                     /* section that goes up next */
-	int64_t at;                      /* rows of the section that are up */
+	int section;                     /* section to upload next */
+	int64_t at;                      /* rows of the section uploaded so far */
 	bool uploads[HY_CUDA_SLOTS];     /* whether a slot's piece uploads a section */
-	int32_t groups;                  /* 0: every row meets all centroids */
+	int32_t groups;                  /* 0: every row is compared with all centroids */
 	int32_t largest;                 /* centroids of the largest group */
-	int64_t met;                  /* approximate number of centroids and centers that a row meets */
+	int64_t met;                  /* approximate number of centroids and centers compared per row */
 	int64_t row;                  /* next row */
-	int32_t rows;                 /* rows that meet the centroids in parts, or 0 */
+	int32_t rows;                 /* rows compared with one part of the centroids at a time, or 0 */
 	int32_t centroid;             /* start of the next part */
 	uint64_t found[HY_CUDA_TILE]; /* results of the parts so far */
 	HyCudaAssignFilter *filter;   /* or NULL */
@@ -93,7 +93,7 @@ vector_bytes(const HyAssignTask *task)
 
 /*
  * row_room: return the bytes of a row in a slot's room for results: its result and the groups that
- * it meets.
+ * it probes.
  */
 static inline uint64_t
 row_room(int32_t probes)
@@ -101,7 +101,7 @@ row_room(int32_t probes)
 	return sizeof(uint64_t) + (uint64_t) probes * (2 * sizeof(HyNeighbor) + sizeof(int32_t));
 }
 
-/* in_parts: return whether the slot's rows meet only a part of the centroids. */
+/* in_parts: return whether the slot's rows are compared with only a part of the centroids. */
 static inline bool
 in_parts(const HyDevice *device, const HyCudaSlot *slot)
 {
@@ -152,7 +152,8 @@ assign_caps(const HyShape *shape)
 }
 
 /*
- * With groups, a shape tells only how many centroids a row meets; there may be many times as many.
+ * With groups, a shape tells only how many centroids a row is compared with.  The total number may
+ * be many times as large.
  */
 static void
 assign_estimate(const HyCudaScratch *scratch, const HyShape *shape, HyEstimate *estimate)
@@ -257,7 +258,7 @@ assign_next(HyDevice *device, HyCudaSlot *slot)
 	return next_rows(device, slot);
 }
 
-/* next_rows: take as many rows as can meet all their centroids. */
+/* next_rows: take as many rows as the piece can compare with all their centroids. */
 static HyCudaNext
 next_rows(HyDevice *device, HyCudaSlot *slot)
 {
@@ -326,7 +327,7 @@ next_part(HyDevice *device, HyCudaSlot *slot)
 	return HY_CUDA_PIECE;
 }
 
-/* set_piece: fill in the slot for rows that meet 'met' centroids, filtered if the filter is on. */
+/* set_piece: fill in the slot for rows, each compared with 'met' centroids; filtered if the filter is on. */
 static void
 set_piece(HyDevice *device, HyCudaSlot *slot, const HyCudaChunk *chunk, int64_t met)
 {

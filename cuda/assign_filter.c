@@ -12,8 +12,8 @@
 #include "cuda/filter.h"
 
 /*
- * The filter is given up if more than one row in this many of a piece meets all centroids after
- * all.
+ * The filter is turned off if more than one in this many rows of a piece still has to be compared
+ * with all centroids.
  */
 #define MANY 8
 

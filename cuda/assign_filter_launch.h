@@ -1,7 +1,7 @@
 /*
  * assign_filter_launch.h
  *		The kernels that filter 'assign', as the host calls them: rounded products leave a few
- *		centroids open for each row and canonical squares decide.  The interface between C and
+ *		candidate centroids for each row, and canonical squares decide.  The interface between C and
  *		CUDA C++.
  *
  * Rows are the queries of filter_launch.h, and centroids are its rows.  For L2 the middle is
@@ -34,7 +34,7 @@ extern "C"
 	} HyCudaOpen;
 
 	/*
-	 * HyCudaAssignRest: the rows of a piece that meet all of its centroids after all, as one group
+	 * HyCudaAssignRest: the rows of a piece that are compared with all its centroids, as one group
 	 * of HyCudaAssignGroups.  Their number is known only on the device.
 	 */
 	typedef struct HyCudaAssignRest
@@ -45,7 +45,7 @@ extern "C"
 	} HyCudaAssignRest;
 
 	/*
-	 * HyCudaAssignFiltered: some rows and the centroids that they meet.  All pointers are device
+	 * HyCudaAssignFiltered: some rows and the centroids to compare them with.  All pointers are device
 	 * addresses.
 	 */
 	typedef struct HyCudaAssignFiltered
@@ -59,7 +59,7 @@ extern "C"
 		const HyCudaReach *reach;
 		uint16_t *rows; /* rounded, in whole tiles; aim has as many entries */
 		HyCudaAim *aim;
-		uint32_t *least;  /* per row: its greatest lower bound, negated, so that bits ascend */
+		uint32_t *least;  /* per row: hy_ascending of its negated greatest lower bound */
 		int32_t *count;   /* open centroids of each row; may exceed HY_CUDA_ASSIGN_LIST */
 		HyCudaOpen *open; /* HY_CUDA_ASSIGN_LIST entries per row */
 		int32_t *left;    /* row_count: the rows of the rest */

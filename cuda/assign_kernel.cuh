@@ -1,7 +1,7 @@
 /*
  * assign_kernel.cuh
- *		The kernels of the operation 'assign': a tile of rows meets centroids and keeps the
- *		nearest.
+ *		The kernels of the operation 'assign': a tile of rows is compared with centroids,
+ *		and the nearest are kept.
  *
  * A block keeps a tile of eight rows in shared memory.  Centroids stream through its warps, two per
  * warp at a time, so one read of an element serves eight pairs.  A thread keeps its result in a
@@ -9,7 +9,7 @@
  * share.  Blocks that run at the same time pass over the same centroids, which the caches hold.
  *
  * With groups, the kernels of 'topk' first find the groups of each row.  Then rows are sorted by
- * group.  A tile consists of rows of one group and meets only the centroids of that group.  The
+ * group.  A tile consists of rows of one group and is compared only with that group's centroids.  The
  * order of rows within a group is not deterministic, but this does not affect the results.
  */
 #ifndef HY_CUDA_ASSIGN_KERNEL_CUH
@@ -21,7 +21,7 @@
 /* HyAssignKind: with more pairs per warp the compiler would spill. */
 typedef HyKind<HY_METRIC_L2, float, 2, HY_CUDA_ASSIGN_TILE> HyAssignKind;
 
-/* HyAssignTile: a block's rows and the centroids that they meet. */
+/* HyAssignTile: a block's rows and the centroids to compare them with. */
 struct HyAssignTile
 {
 	const int32_t *members; /* rows of a group; NULL: rows in their original order */
@@ -186,7 +186,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_begin_kernel(const HyCudaAssignGrou
 		groups.counts[i] = 0;
 }
 
-/* hy_assign_count_kernel: count the rows that meet each group. */
+/* hy_assign_count_kernel: count the rows that probe each group. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_count_kernel(const HyCudaAssignGroups groups, int row_count)
@@ -247,7 +247,7 @@ __launch_bounds__(HY_CUDA_THREADS) hy_assign_scan_kernel(const HyCudaAssignGroup
 	}
 }
 
-/* hy_assign_sort_kernel: store rows under the groups that they meet. */
+/* hy_assign_sort_kernel: store rows under the groups that they probe. */
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)
 	hy_assign_sort_kernel(const HyCudaAssignGroups groups, int row_count)

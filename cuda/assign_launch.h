@@ -24,13 +24,13 @@ extern "C"
 #define HY_CUDA_ASSIGN_TILE 8          /* rows per block */
 #define HY_CUDA_ASSIGN_NONE UINT64_MAX /* result of a row that has a distance to no centroid */
 
-	/* HyCudaAssignGroups: rows by the groups they meet.  All pointers are device addresses. */
+	/* HyCudaAssignGroups: rows by the groups that they probe.  All pointers are device addresses. */
 	typedef struct HyCudaAssignGroups
 	{
 		const float *centers; /* packed */
 		const int32_t *begin; /* groups + 1; group g has centroids begin[g] .. begin[g + 1] - 1 */
-		int32_t groups;       /* 0: no groups, every row meets all centroids */
-		int32_t probes;       /* groups that a row meets, less than groups */
+		int32_t groups;       /* 0: no groups, every row is compared with all centroids */
+		int32_t probes;       /* groups that a row probes, less than groups */
 		int32_t largest;      /* centroids of the largest group */
 		HyNeighbor *met;      /* row_count * probes: the groups of each row */
 		int32_t *members;     /* as many: the rows of group 0, then those of group 1, and so on */
@@ -41,7 +41,7 @@ extern "C"
 		uint64_t list_bytes;
 	} HyCudaAssignGroups;
 
-	/* HyCudaAssign: some rows and the centroids that they meet. */
+	/* HyCudaAssign: some rows and the centroids to compare them with. */
 	typedef struct HyCudaAssign
 	{
 		const float *rows;
@@ -49,19 +49,19 @@ extern "C"
 		const float *centroids; /* all of them, packed */
 		int32_t row_count;      /* >= 1; with groups at most HY_CUDA_MAX_QUERIES */
 		int32_t dims;           /* 1 .. HY_MAX_DIMS */
-		int32_t first;          /* without groups, rows meet centroids first .. end - 1 */
+		int32_t first; /* without groups, rows are compared with centroids first .. end - 1 */
 		int32_t end;
 		unsigned long long *found; /* row_count */
 		HyCudaAssignGroups groups;
 	} HyCudaAssign;
 
-	/* hy_cuda_launch_assign: queue the kernels that fill in found. */
+	/* hy_cuda_launch_assign: queue the kernels that fill in `found`. */
 	extern cudaError_t
 	hy_cuda_launch_assign(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);
 
 	/*
-	 * hy_cuda_launch_assign_rest: the same if found has been initialized. args->groups is one group
-	 * whose members, at most row_count, were chosen by another kernel.
+	 * hy_cuda_launch_assign_rest: the same, for a caller that has initialized `found`. args->groups
+	 * is one group whose members, at most row_count, were chosen by another kernel.
 	 */
 	extern cudaError_t
 	hy_cuda_launch_assign_rest(const HyCudaAssign *args, int multiprocessors, cudaStream_t stream);

@@ -8,7 +8,7 @@
  * the rest of the graph fits.  Its steps wait for the steps of earlier pieces.  Uploads and answers
  * overlap with them.  The exception is a group of one set: its answers are copied down directly
  * from its state, and the next group waits for that copy.  Decisions between two hops are made on
- * the device.  It tells the host when no set goes on, so that no more hops are queued.
+ * the device.  It tells the host when no set continues, so that no more hops are queued.
  */
 #include <stddef.h>
 #include <string.h>
@@ -62,7 +62,7 @@ answer_bytes(void)
 }
 
 /*
- * word_at: return the offset, in a slot's room for answers, of the word with the sets that go on.
+ * word_at: return the offset, in a slot's room for answers, of the word with the sets that continue.
  */
 static inline uint64_t
 word_at(const HyDevice *device)

@@ -15,7 +15,7 @@ typedef struct HyCudaSpreadPiece
 {
 	bool graph; /* a part of the graph goes up */
 	bool seeds; /* seeds go up behind it */
-	bool pulls; /* the device reports whether any set goes on */
+	bool pulls; /* the device reports whether any set continues */
 	int32_t first_set;
 	int32_t width;
 	int32_t sets;

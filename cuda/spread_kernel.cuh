@@ -55,7 +55,7 @@ template <int Combine, int Sets> struct HySpreadKind
 	static const int resident_rows = Sets < 8 ? resident_blocks : HY_CUDA_SPREAD_WIDE;
 };
 
-/* hy_spread_live: return one bit for each set that goes on. */
+/* hy_spread_live: return one bit for each set that continues. */
 __device__ __forceinline__ uint32_t
 hy_spread_live(const HyCudaSpreadState &state)
 {
@@ -434,7 +434,7 @@ __launch_bounds__(HY_CUDA_THREADS)
 	state.control->lanes[t] = sum;
 }
 
-/* hy_spread_turn_kernel: decide between two hops which sets go on.  One block. */
+/* hy_spread_turn_kernel: decide between two hops which sets continue.  One block. */
 template <class Kind>
 __global__ void
 __launch_bounds__(HY_CUDA_THREADS)

@@ -41,7 +41,7 @@ extern "C"
 		double before[HY_CUDA_SPREAD_WIDTH];                  /* |y|_1 of the previous hop */
 		double enough[HY_CUDA_SPREAD_WIDTH];
 		uint32_t fires[HY_CUDA_SPREAD_WIDTH]; /* whether a node will fire in the next hop */
-		uint32_t live;                        /* one bit for each set that goes on */
+		uint32_t live;                        /* one bit for each set that continues */
 	} HyCudaSpreadControl;
 
 /* Bytes of the control, which precedes the rest of a group's state. */
@@ -77,7 +77,7 @@ extern "C"
 		HY_CUDA_SPREAD_ROWS,      /* rows of middle length */
 		HY_CUDA_SPREAD_LONG,      /* long rows, or a part of one */
 		HY_CUDA_SPREAD_SUM,       /* |y|_1 over some nodes */
-		HY_CUDA_SPREAD_TURN,      /* decide which sets go on */
+		HY_CUDA_SPREAD_TURN,      /* decide which sets continue */
 		HY_CUDA_SPREAD_DOWN       /* arrange the answers of some nodes set by set */
 	} HyCudaSpreadKind;
 
@@ -88,12 +88,12 @@ extern "C"
 		uint32_t hop;  /* 0: before the first hop */
 		int64_t first; /* row of a list, node or byte; a multiple of 32 for nodes to be summed */
 		int64_t count; /* number of those, or of seeds */
-		int64_t from;  /* entries from .. to - 1 of a long row; to 0: all */
+		int64_t from;  /* entries `from` .. `to` - 1 of a long row; if `to` is 0, all */
 		int64_t to;
 		bool last;      /* the row ends there */
 		uint64_t work;  /* for the pace */
 		const void *in; /* rows of a list, or seeds */
-		void *out;      /* per set count doubles, then as many hops */
+		void *out;      /* for each set, `count` doubles, then `count` hops */
 	} HyCudaSpreadStep;
 
 	/*

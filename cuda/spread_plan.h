@@ -8,7 +8,7 @@
  *
  * Each is cut into as many steps as the pace demands.  The turn of the first hop may be followed by
  * a wipe, which clears the charges of the seeds.  Hops end after the last one, or when the device
- * has reported that no set goes on.  Unnecessary steps are omitted: clear for the first group,
+ * has reported that no set continues.  Unnecessary steps are omitted: clear for the first group,
  * whose memory is new, and turn if there are few hops and each takes less time than a turn.
  */
 #ifndef HY_CUDA_SPREAD_PLAN_H
@@ -39,8 +39,8 @@ typedef struct HyCudaSpreadPlan
 	const HyPackedGraph *packed; /* its lists of rows */
 	int64_t nodes;
 	const HySpreadSeeds *seeds;
-	int32_t hops;        /* -1: until the device reports that no set goes on */
-	bool turns;          /* between hops the device decides which sets go on */
+	int32_t hops;        /* -1: until the device reports that no set continues */
+	bool turns;          /* between hops the device decides which sets continue */
 	int32_t widest;      /* most sets of a group: 1, 2, 4 or 8 */
 	uint64_t node_bytes; /* bytes of state per node and set */
 	int32_t first_set;   /* first set of the group */
@@ -98,7 +98,7 @@ extern void hy_cuda_spread_plan_begin(HyCudaSpreadPlan *plan);
 extern bool
 hy_cuda_spread_step(HyCudaSpreadPlan *plan, const HyCudaSpreadRoom *room, HyCudaSpreadStep *step);
 
-/* hy_cuda_spread_quiet: no set of this group goes on, so skip to its answers. */
+/* hy_cuda_spread_quiet: skip to the answers of this group, because none of its sets continues. */
 extern void hy_cuda_spread_quiet(HyCudaSpreadPlan *plan, int32_t first_set);
 
 #endif

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* Most rows of a task: products with the bytes of a row stay far below 2^63. */
+/* Maximum number of rows of a task.  Multiplied by the bytes of a row, it is far below 2^63. */
 #define MAX_TARGETS ((int64_t) 1 << 40)
 
 /*
- * Elements of all queries together above which norms go up with the rows.  A norm saves a quarter
- * of the multiplications of its row with the queries.  From this many elements on they take longer
- * than the transfer of the norm's 4 bytes.
+ * Total number of elements of all queries from which norms are uploaded with the rows.  A norm
+ * saves a quarter of the multiplications of its row with the queries.  From this many elements on,
+ * the saved multiplications take longer than the transfer of the norm's 4 bytes.
  */
 #define NORMS_PAY 16384
 

@@ -13,7 +13,7 @@
 typedef enum HyRowKind
 {
 	HY_ROW_BOUNDED = 0,
-	HY_ROW_UNBOUNDED, /* too short or too long for its integers to give a bound */
+	HY_ROW_UNBOUNDED, /* too short or too long for a bound in fp32 arithmetic */
 	HY_ROW_NEVER      /* has no distance to any row: a zero vector under cosine */
 } HyRowKind;
 

@@ -2,8 +2,8 @@
  * tile_neon.c
  *		Tiles of 8 queries by 8 targets in 128-bit registers: AArch64 Advanced SIMD.
  *
- * The pairs of the targets are separated when they are loaded.  Each element of a query is then a
- * lane by which smlal multiplies four targets.
+ * Loading separates the first and second elements of each pair of the targets.  smlal then
+ * multiplies four targets by one lane, which contains an element of a query.
  */
 #include "core/tile.h"
 

@@ -37,7 +37,7 @@ typedef enum HyBatchAxis
 
 typedef struct HyAccumulator
 {
-	HyShape shape; /* of a batch; the growing side is ignored */
+	HyShape shape; /* shape of a batch; its size along axis is ignored */
 	HyBatchAxis axis;
 	uint64_t memory;    /* bytes a batch may hold */
 	int64_t size;       /* items at which this batch is full */
@@ -45,15 +45,15 @@ typedef struct HyAccumulator
 	uint64_t bytes;     /* bytes of these items */
 	uint64_t oldest_ns; /* arrival of the first item */
 	const HyClock *clock;
-	int64_t least;     /* items below which waiting ends no batch */
-	uint64_t wait_ns;  /* 0: time ends no batch */
+	int64_t least;     /* a batch with fewer items does not end by time */
+	uint64_t wait_ns;  /* 0: no batch ends by time */
 	int64_t look_at;   /* number of items at which the clock is read next */
 	int64_t paced;     /* number of items */
 	uint64_t paced_ns; /* and time at the last measurement of the arrival rate */
 } HyAccumulator;
 
 /*
- * hy_accumulator_begin: begin batches of this shape (the side of axis is ignored).  Items take
+ * hy_accumulator_begin: begin batches of this shape (its size along axis is ignored).  Items take
  * item_bytes each (an estimate if they differ), and a batch at most memory bytes.
  */
 extern void

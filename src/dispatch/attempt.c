@@ -57,8 +57,8 @@ hy_attempt_run(HyExecutor *executor, const HyTask *task, HyDecision *decision, H
 }
 
 /*
- * attempt: open the device if necessary, run the task, and draw all conclusions except for the
- * retry.
+ * attempt: open the device if necessary, run the task, and record the outcome.  The caller decides
+ * on a retry.
  */
 static HyStatus
 attempt(HyExecutor *executor, HyMember *member, const HyTask *task, HyDecision *decision,
@@ -111,7 +111,8 @@ hy_attempt_begin(HyExecutor *executor, HyMember *member, HyOp op, HyDeviceRun *r
 	if (!hy_share_allow(executor, member, op, hy_now(executor)))
 	{
 		/*
-		 * Another process saw it fail since, or is trying it now: neither an attempt nor a failure.
+		 * Another process has seen it fail meanwhile, or is trying it now.  This is neither an attempt
+		 * nor a failure.
 		 */
 		run->status = HY_BUSY;
 		snprintf(run->failure.text, sizeof(run->failure.text), "%s",

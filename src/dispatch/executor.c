@@ -97,9 +97,7 @@ hy_executor_configure(HyExecutor *executor, const HyConfig *config)
 
 	if (memcmp(&executor->config, config, sizeof(*config)) != 0)
 		executor->generation++;
-	/*
-	 * a device that was delayed by the limit of contexts may be tried again when the limit changes
-	 */
+	/* if the limit on contexts changes, devices that it kept closed may be tried again at once */
 	for (i = 1; i < executor->members; i++)
 	{
 		if (executor->member[i].open_status == HY_QUOTA &&

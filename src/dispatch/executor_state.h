@@ -127,7 +127,7 @@ struct HyExecutor
 	int32_t unsettled;              /* calls held by memos that history does not have yet */
 	uint64_t settled_ns;            /* when history last took them in */
 	uint64_t noted;                 /* calls since the executor began */
-	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts at the last look; [0] stays 0 */
+	uint32_t moved[HY_WATCH_COUNT]; /* the tracker's change counts when last read; [0] stays 0 */
 
 	const HyAllocator *allocator;
 	HyLog log;

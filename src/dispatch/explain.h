@@ -1,6 +1,6 @@
 /*
  * explain.h
- *		The decision the dispatcher would take and the data behind it, without running anything.
+ *		The decision that the dispatcher would make, and the data behind it, without running anything.
  */
 #ifndef HY_EXPLAIN_H
 #define HY_EXPLAIN_H
@@ -13,13 +13,13 @@ typedef struct HySideCost
 	int32_t device;
 	bool able;      /* rules 3 to 7 allow the task there */
 	bool open;      /* its context is open */
-	double ns;      /* predicted, with the load and the tasks in flight there, < 0: no history */
-	double hint_ns; /* without history: prediction from similar kinds of task, < 0: none */
+	double ns;      /* predicted time, including load and tasks in flight there; < 0: no history */
+	double hint_ns; /* without history: prediction from similar kinds of task; < 0: none */
 	double in_flight_ns;
 	double weight;    /* observations behind the regression */
 	int32_t samples;  /* observations of the task's own size */
-	int32_t steps;    /* powers of two beyond the sizes seen, < 0: below them */
-	bool cold;        /* its history is one first observation only */
+	int32_t steps;    /* powers of two beyond the sizes observed; < 0: below them */
+	bool cold;        /* its history is only the first observation */
 	HyEstimate needs; /* resources, as estimated by the backend */
 } HySideCost;
 

@@ -145,7 +145,7 @@ hy_member_apply_losses(const HyExecutor *executor, HyMember *member)
 }
 
 /*
- * open_context: open the device if the limit of contexts allows; else open_failure has the reason.
+ * open_context: open the device if the limit on contexts allows it; else open_failure has the reason.
  */
 static HyStatus
 open_context(HyExecutor *executor, HyMember *member)

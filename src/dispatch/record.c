@@ -46,7 +46,7 @@ hy_executor_events(const HyExecutor *executor)
 const HyDecision *
 hy_executor_event(const HyExecutor *executor, int32_t i)
 {
-	/* A brief is expanded to a full event in its place; for the caller nothing changes. */
+	/* A brief is expanded to a full event in the same slot.  The caller sees no change. */
 	HyExecutor *owner = (HyExecutor *) executor;
 	int32_t slot = executor->next_event - executor->events + i;
 

@@ -16,7 +16,7 @@
 #define CLIP_WEIGHT 20 /* and of all sizes */
 #define CLIP 0.5
 #define CLIP_WIDE 1.0
-#define CLIP_FLOOR_NS 100 /* for shorter times the grain of the clock exceeds half of the mean */
+#define CLIP_FLOOR_NS 100 /* at shorter times the clock's resolution exceeds half of the mean */
 #define LONGEST_NS 4e15   /* 46 days */
 #define MOVED 0.02        /* relative change that makes a prediction count as changed */
 #define LEAPED 0.25

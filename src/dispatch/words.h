@@ -1,11 +1,11 @@
 /*
  * words.h
- *		Words of settings and function arguments: reading them, and listing the valid ones for the
- *		user.
+ *		Parses the keywords of settings and function arguments, and lists the valid ones for
+ *		messages.
  *
  * The names themselves are defined once, by hy_op_name and similar functions.  A function that
- * rejects a word lists the valid ones, and a list here has all of them.  A program that loads a
- * plug-in and has no dispatcher can use this file too.
+ * rejects a word can list all valid ones.  A program that loads a plug-in and has no dispatcher can
+ * use this file too.
  */
 #ifndef HY_WORDS_H
 #define HY_WORDS_H
@@ -14,7 +14,7 @@
 
 #include "dispatch/dispatcher.h"
 
-/* HyWords: the kinds of words, each for one enumeration. */
+/* HyWords: the kinds of words.  Each kind has the names of one enumeration. */
 typedef enum HyWords
 {
 	HY_WORDS_OPERATION = 0, /* HyOp */
@@ -26,10 +26,13 @@ typedef enum HyWords
 /* hy_execution_name: 'auto', 'cpu', ...; 'named' when a backend's name is used. */
 extern const char *hy_execution_name(HyExecution execution);
 
-/* Room for the list of any kind. */
+/* Bytes that suffice for the list of any kind. */
 #define HY_WORDS_LENGTH 128
 
-/* hy_word_read: the value of the first length bytes of text; -1: no word of this kind. */
+/*
+ * hy_word_read: return the value of the word in the first length bytes of text, or -1 if it is no
+ * word of this kind.
+ */
 extern int hy_word_read(HyWords kind, const char *text, size_t length);
 
 /*

@@ -5,7 +5,7 @@
  *
  * The volatility of the functions in the query is not enough. The query may call functions that do
  * not appear in it: defaults of arguments, which the planner adds, and the functions that implement
- * an aggregate. It may also read relations that do not follow its snapshot.
+ * an aggregate. It may also read relations whose contents do not depend on its snapshot.
  */
 #include "postgres.h"
 

@@ -48,13 +48,13 @@ hybrid_target_open(Oid relid, const char *column, const HybridVectorTypes *types
 extern HybridRows *hybrid_target_rows(const HybridTarget *target);
 
 /*
- * hybrid_target_group: return how many queries of so many dims can be searched at once within
- * work_mem, if the caller holds `beside` bytes for each. At least 1.
+ * hybrid_target_group: return how many queries of `dims` dimensions can be searched at once within
+ * work_mem, at least 1. The caller itself uses `beside` bytes for each query.
  */
 extern int hybrid_target_group(const HybridTarget *target, int dims, Size beside);
 
 /*
- * hybrid_target_stretch: tell which part of the whole call the next search covers, for progress
+ * hybrid_target_stretch: set which part of the whole call the next search covers, for progress
  * reports.
  */
 extern void hybrid_target_stretch(HybridTarget *target, double from, double to);

@@ -90,7 +90,7 @@ keep_prior(void *arg, const HyPrior *prior)
 	priors->prior[priors->count++] = *prior;
 }
 
-/* table_history: add the rows of device number at of the table. */
+/* table_history: add the rows of the table's device number `at`. */
 static void
 table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *priors, int32 at,
               const HybridViewedDevice *device)
@@ -135,8 +135,8 @@ table_history(FunctionCallInfo fcinfo, const HybridView *view, const Priors *pri
 }
 
 /*
- * import_models: import the table's models of its device number at, as models of the tracker's
- * device. Kinds without a model get the results of the calibration.
+ * import_models: import the models of the table's device number `at` as models of the tracker's
+ * device number `device`. Kinds without a model get the results of the calibration.
  */
 static void
 import_models(HyTracker *tracker, const HybridView *view, const Priors *priors, int32 at,

@@ -71,8 +71,8 @@ constant_argument(const FmgrInfo *function)
 }
 
 /*
- * make_room: clears each pointer and its size before it allocates, so that running out of memory
- * leaves nothing that looks known.
+ * make_room: enlarge the buffers where necessary. Each pointer and its size are cleared before the
+ * allocation, so that they are consistent if the allocation fails.
  */
 static void
 make_room(HybridRecurringArgument *recurring, Size size, int length)

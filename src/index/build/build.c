@@ -231,8 +231,8 @@ keep_queries(HybridBuild *build, const HybridSample *sample, const float *center
 }
 
 /*
- * begin_measuring: the index can be searched from here on. Workers begin while the leader writes
- * WAL.
+ * begin_measuring: prepare the measurement of recall. From here on the index can be searched. Workers
+ * begin the measurement while the leader writes WAL.
  */
 static void
 begin_measuring(HybridBuild *build)

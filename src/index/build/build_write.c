@@ -258,7 +258,7 @@ hybrid_write_leaf(HybridBuild *build, HybridSink *sink, HybridLoadedRows *rows, 
 	HybridLink link;
 
 	hybrid_mean(rows->places, order, count, dims, mean);
-	/* the list must use its centroid as the list above stores it, rounded */
+	/* the list must use its centroid as the parent list stores it, rounded */
 	round_place(build, mean, &stored, vector, centroid);
 
 	source.build = build;
@@ -426,7 +426,7 @@ forget_lists(HybridBuiltLists *lists)
 }
 
 /*
- * round_place: store a centroid as the list above does. `back` is the rounded place, which all code
+ * round_place: store a centroid as the parent list does. `back` is the rounded place, which all code
  * uses.
  */
 static void

@@ -241,7 +241,9 @@ load_rows(Laying *laying, int64 begin, int count)
 	}
 }
 
-/* unload_rows: free the rows after they were written or cut, if they took the turn. */
+/*
+ * unload_rows: free the rows of a long list after they were written or cut, and end the turn.
+ */
 static void
 unload_rows(Laying *laying, int count)
 {

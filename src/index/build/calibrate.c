@@ -36,13 +36,13 @@
 
 #define WANTED 10   /* neighbors to be found */
 #define NO_ROW (-1) /* no position */
-#define TOGETHER 64 /* queries whose neighbors are looked for together */
+#define TOGETHER 64 /* queries whose neighbors are searched for together */
 /*
  * Number of queries: more for an index with more rows, where there is more to gain, if affordable.
  */
 #define QUERIES 600
 #define ROWS_A_QUERY 1000
-#define ROWS_IN_ALL 1e9 /* maximum number of rows looked at in all lists, over all queries */
+#define ROWS_IN_ALL 1e9 /* maximum number of rows examined, in all lists, for all queries */
 #define MEMORY_SHARE 8  /* divisor of the memory for the queries */
 
 #define OWN 7    /* other queries miss OWN / (rows per list) more than rows do, relatively */

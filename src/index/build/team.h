@@ -82,7 +82,7 @@ typedef struct HybridTeamShared
 	pg_atomic_uint32 over; /* not 0: nothing is kept; why is in build_keep.c */
 	bool disorder;         /* positions within a chunk do not ascend; protected by mutex */
 	bool cut;              /* a list was cut into parts; protected by mutex */
-	bool turn;             /* a process has the turn; protected by mutex */
+	bool turn;             /* taken by hybrid_team_turn; protected by mutex */
 	uint64 order;          /* rows, list by list: hybrid_team_memory */
 	uint64 leaves;         /* lists that are written: hybrid_team_memory */
 	BlockNumber first;     /* first block of the lists */
@@ -192,7 +192,8 @@ extern void hybrid_team_release_owner(HybridTeam *team);
 /* build_team.c */
 
 /*
- * hybrid_team_turn: wait for the turn, for work that one process does at a time.
+ * hybrid_team_turn: wait until it is this process's turn. Used for work that only one process may do
+ * at a time.
  * hybrid_team_turn_over: end the turn.
  */
 extern void hybrid_team_turn(HybridTeam *team);

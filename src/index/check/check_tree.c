@@ -182,7 +182,7 @@ check_list(HybridCheck *check, HybridCheckedList *list)
 	}
 }
 
-/* read_centroid: read the centroid from the list above, unless that entry is gone. */
+/* read_centroid: read the centroid from the parent list, unless that entry is gone. */
 static void
 read_centroid(HybridCheck *check, HybridCheckedList *list)
 {

@@ -1,6 +1,6 @@
 /*
  * frontier.c
- *		The leaf lists that a search may examine, in the order in which it would.
+ *		The leaf lists that a search may examine, in the order of examination.
  *
  * Let c be the centroid of a list, d = |q - c|, and R the root mean square distance of its rows from c,
  * without outliers (new_list.c). A row at distance r from c, whose direction from c has the cosine u
@@ -10,16 +10,16 @@
  *
  * With m = d^2 + R^2, the rows of a list nearer than t are therefore those with u > (m - t^2) / (2 d R).
  * This u is not the cosine alone, because it also includes the difference between r and R. Its
- * distribution is nearly the same in all lists that the query is not near to. The rows that a search has
+ * distribution is nearly the same in all lists except those near the query. The rows that a search has
  * scored are a sample of it, and stopping.c fits its tail. (The difference between r and R does not
  * vanish with d, so the width is 2 R sqrt(d^2 + R^2 / 10).) For inner products, -<q,x> = -<q,c> - |q| r
  * u, so that m = -<q,c> and the width is |q| R.
  *
- * Lists that were not taken are numbered in the order of the inner lists, 32 to a block. The blocks are
- * in a heap, each by its least key, because most lists are never taken. Their distances are estimated
- * from codes. Centroids are read only of lists that are about to be taken. The key of a list that was
- * not taken is finite or -INFINITY. It is -INFINITY, so that the list is examined, where distances are
- * out of the range of single precision.
+ * Lists that have not been taken are numbered in the order of the inner lists, 32 to a block. Most lists
+ * are never taken. So the heap contains only the blocks, ordered by the least key in each. The distances
+ * of the lists are estimated from codes. A centroid is read only when its list is about to be taken. The
+ * key of a list that has not been taken is finite, or -INFINITY if the distance is out of the range of
+ * single precision. Such a list is examined.
  */
 #include "postgres.h"
 
@@ -241,7 +241,7 @@ add_keys(HybridFrontier *frontier, const HybridInner *inner, const HybridReach *
 	frontier->keys_count = count;
 }
 
-/* put_in_order: describe all lists, and make blocks of them. */
+/* put_in_order: fill in the blocks of all lists, and build the heap of blocks. */
 static void
 put_in_order(HybridFrontier *frontier)
 {
@@ -262,7 +262,7 @@ put_in_order(HybridFrontier *frontier)
 	make_blocks(frontier);
 }
 
-/* make_blocks: make the heap of blocks, by the least key of each. */
+/* make_blocks: build the heap of blocks, ordered by the least key in each. */
 static void
 make_blocks(HybridFrontier *frontier)
 {

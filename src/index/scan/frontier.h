@@ -1,6 +1,6 @@
 /*
  * frontier.h
- *		The leaf lists that a search may examine, in the order in which it would.
+ *		The leaf lists that a search may examine, in the order of examination.
  */
 #ifndef HYBRID_INDEX_FRONTIER_H
 #define HYBRID_INDEX_FRONTIER_H

@@ -36,7 +36,7 @@ typedef struct HybridLastScan
  */
 extern void hybrid_last_scan_end(void *done);
 
-/* hybrid_last_scan_get: return the last scan; number 0: no scan has ended. */
+/* hybrid_last_scan_get: return the last scan. Its `number` is 0 if no scan has ended. */
 extern const HybridLastScan *hybrid_last_scan_get(void);
 
 #endif

@@ -10,7 +10,7 @@
 
 /*
  * HybridLookupLimits: how far a search goes. Calibration sets the number of rows that a search may
- * expect to miss: it is what searches for rows of the index that were equally difficult have missed.
+ * expect to miss: as many as equally difficult searches for the index's own rows have missed.
  */
 typedef struct HybridLookupLimits
 {
@@ -120,7 +120,10 @@ extern Size hybrid_lookup_memory(const HybridLookup *search);
  */
 extern double hybrid_lookup_memory_of_all(double rows, double wanted);
 
-/* hybrid_lookup_eps: return the standard deviations to allow for at this target recall. */
+/*
+ * hybrid_lookup_eps: return the margin for errors of the estimates at this target recall, in standard
+ * deviations.
+ */
 extern float hybrid_lookup_eps(double recall);
 
 /*
@@ -143,8 +146,8 @@ extern double hybrid_curve_rows(const HybridTree *tree, double recall);
 #define HYBRID_BESIDE 2
 
 /*
- * hybrid_scan_candidates: return how many rows pass number `pass`, from 0, keeps if the first one keeps
- * `first`.
+ * hybrid_scan_candidates: return how many rows a pass keeps if the first pass keeps `first`. Passes are
+ * numbered from 0.
  */
 extern int hybrid_scan_candidates(int pass, int first);
 

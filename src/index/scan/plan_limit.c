@@ -24,11 +24,11 @@ typedef struct PlannedScan
 {
 	IndexScanState *scan;
 	const LimitState *limit;
-	bool all; /* no Limit node is above, however far */
+	bool all; /* there is no Limit node at any level above */
 	struct PlannedScan *next;
 } PlannedScan;
 
-/* PlannedQuery: the scans of one query, in its memory. */
+/* PlannedQuery: the scans of one query. Allocated in es_query_cxt of the query. */
 typedef struct PlannedQuery
 {
 	PlannedScan *scans;
@@ -79,7 +79,7 @@ hybrid_plan_limit_of(IndexScanDesc scan)
 			asked.all = planned->all;
 			if (limit != NULL && !limit->noCount && limit->lstate != LIMIT_INITIAL)
 			{
-				/* a higher limit is as good as none */
+				/* a higher limit has no effect */
 				if (pg_add_s64_overflow(limit->offset, limit->count, &asked.limit) ||
 				    asked.limit > PG_INT32_MAX)
 					asked.limit = PG_INT32_MAX;

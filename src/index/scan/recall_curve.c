@@ -34,8 +34,8 @@
 static HybridCurvePoint between(const HybridCurvePoint *points, int count, double recall);
 
 /*
- * hybrid_lookup_eps: see lookup.h. With 1.9 standard deviations 1 row in 100 is lost, with 3 one in
- * thousands. Each deviation costs vectors that are read in vain.
+ * hybrid_lookup_eps: see lookup.h. With a margin of 1.9 standard deviations 1 row in 100 is lost,
+ * with 3 one in thousands. A larger margin means that more vectors are read in vain.
  */
 float
 hybrid_lookup_eps(double recall)

@@ -32,7 +32,7 @@ typedef struct HybridScan
 {
 	HybridIndex index;
 	MemoryContext scan_context;
-	/* callback of scan_context: records the work done, after an error, too */
+	/* callback of scan_context: records the work done, even after an error */
 	MemoryContextCallback end;
 	HybridScanDone done;
 	MemoryContext context; /* memory of the query: reset by a rescan; a child of scan_context */
@@ -68,7 +68,7 @@ typedef struct HybridScan
 	IndexOrderByDistance *distances;
 } HybridScan;
 
-/* hybrid_scan_first_batch: return how many candidates the first pass is to have. */
+/* hybrid_scan_first_batch: return the number of candidates for the first pass. */
 extern int hybrid_scan_first_batch(const HybridScan *state);
 
 /*

@@ -28,7 +28,7 @@
 #define FEW 10.0    /* the estimate is multiplied by 1 + FEW / lists examined */
 #define CLEAR 16.0  /* in fewer dimensions than this, exactness is nearly free */
 #define NEARLY 0.01 /* minimum share of the rows wanted that may be missing then */
-#define NEAR 8      /* number of first lists that determine the difficulty of a query */
+#define NEAR 8 /* the difficulty of a query is determined from this many lists, the first ones */
 /*
  * INSIDE: ratio of the squared distance of the first centroids to the squared radius of their lists. A
  * query with a smaller ratio is nearer to the centroids than any row of the lists is.

@@ -50,7 +50,7 @@ typedef struct HybridScorer
 	bool framed;
 	MemoryContext frame_context;
 	const HybridProbe *probe;
-	float *place;    /* place of the query */
+	float *place;    /* the query relative to the center (frame.h) */
 	float *absolute; /* the query relative to the origin; inner product only */
 	float *rotated;
 	float along;  /* <q,center> */
@@ -71,7 +71,7 @@ typedef struct HybridScorer
 extern void hybrid_scorer_init(HybridScorer *scorer, Relation index, const HybridIndex *open);
 
 /*
- * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree. probe stays the caller's.
+ * hybrid_scorer_query: prepare for the query probe->x. Reads the current tree. probe remains the caller's.
  */
 extern void hybrid_scorer_query(HybridScorer *scorer, const HybridProbe *probe);
 

@@ -9,7 +9,7 @@
  * that list becomes the root.
  *
  * All of this is done by copying, as in a split. The merged list is written on pages that no reader
- * can reach yet. Then one record names it in the list above and marks the old entries there dead
+ * can reach yet. Then one record names it in the parent list and marks the old entries there dead
  * (link.c).
  */
 #include "postgres.h"
@@ -380,7 +380,7 @@ copy_alone(Family *family, int which)
 	return copied;
 }
 
-/* remove_empty: remove an empty list from the list above. */
+/* remove_empty: remove an empty list from the parent list. */
 static bool
 remove_empty(Family *family, int which)
 {

@@ -34,7 +34,7 @@ typedef struct HybridRegroup
 	HybridFrame frame;
 	HybridExtentSink sink;
 	MemoryContext context; /* context of the following fields */
-	HybridContents made;   /* new lists, as entries for the list above; without places */
+	HybridContents made;   /* new lists, as entries for the parent list; without places */
 	int made_allocated;
 	int leaves; /* leaves below the new inner lists */
 	/* positions of the rows that were copied, one set per round */

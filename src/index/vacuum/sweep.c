@@ -249,8 +249,8 @@ note_list_page(Sweep *sweep, Page page, BlockNumber block)
 	hybrid_page_check(sweep->index, page, block, HYBRID_PAGE_LIST);
 	/*
 	 * Only the head records the level of a list, so the layout is found from the page's bounds. If
-	 * that is the wrong one, words behind a shorter directory are read as block numbers. A page
-	 * that is marked by such a mistake is only not freed this time.
+	 * it is the wrong layout, the words after the end of a shorter directory are read as block
+	 * numbers. The only effect is that a page marked by mistake is not freed this time.
 	 */
 	shape = hybrid_page_shape(&sweep->open.layout, page);
 	for (i = 0; i < shape->code_pages + shape->vector_pages; i++)
@@ -284,10 +284,10 @@ give_up_lists(Sweep *sweep)
 }
 
 /*
- * give_up_list: mark a list that no list names as moved to nowhere. It is not freed at once,
- * because it may be one of two lists that were merged. A crash may have kept the change of the list
- * above, but not the marks on the two old heads. If the server was a standby then and has become a
- * primary, a session may still read these lists.
+ * give_up_list: mark a list as moved, without a new place, because no other list names it. It is not
+ * freed at once, because it may be one of two lists that were merged. After a crash the change of
+ * the parent list may be on disk without the marks on the two old heads. If the server was a standby
+ * then and has become a primary, a session may still read these lists.
  */
 static void
 give_up_list(Sweep *sweep, const HybridLink *list)

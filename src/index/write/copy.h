@@ -65,7 +65,7 @@ extern void hybrid_copy_make(const HybridIndex *open, const HybridContents *cont
 extern void
 hybrid_copy_write(HybridSink *sink, HybridFrame *frame, int level, HybridCopy *copy, bool central);
 
-/* hybrid_copy_part: return the copy as an entry for the list above. */
+/* hybrid_copy_part: return the copy as an entry for the parent list. */
 extern HybridReplacement hybrid_copy_part(const HybridCopy *copy);
 
 #endif

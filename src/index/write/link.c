@@ -1,10 +1,10 @@
 /*
  * link.c
- *		Finds the list above a list, and replaces entries there.
+ *		Finds the parent of a list, and replaces entries there.
  *
  * The vectors and codes of the new entries are written into free slots first. Then one record of at
  * most four pages makes the new entries live, the old entry dead, and the old list moved. The
- * caller holds the heavyweight lock of the old list. This file takes the lock of the list above, so
+ * caller holds the heavyweight lock of the old list. This file takes the lock of the parent list, so
  * that no other session adds to it.
  */
 #include "postgres.h"
@@ -28,7 +28,7 @@
 /* old heads; head above and page with free slots; pages of the old entries */
 #define PAGES (LISTS + 2 + LISTS)
 
-/* Above: the list above, and the positions in it that matter. */
+/* Above: the parent list, and the positions in it that matter. */
 typedef struct Above
 {
 	HybridLink link;
@@ -94,7 +94,7 @@ hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *fra
 		if (found == lists_count && at.total + count > (uint32) lists_count)
 			break;
 		hybrid_unlock(index, at.link.head, ExclusiveLock);
-		/* the list above would become empty, or a split has separated the two lists */
+		/* the parent list would become empty, or a split has separated the two lists */
 		if (found > 0)
 			return false;
 	}
@@ -294,7 +294,7 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 			void *vector = palloc(layout->stride);
 			HybridStored stored;
 
-			/* if the list above has been moved since, its entries are still there */
+			/* if the parent list has been moved since, its entries are still there */
 			hybrid_vector_read(index, layout, BufferGetPage(buffer), above.level,
 			                   above.entry_slot[0], &stored, vector, NULL);
 			UnlockReleaseBuffer(buffer);
@@ -310,10 +310,10 @@ place_of_list(Relation index, const HybridIndex *open, HybridLink list, int leve
 }
 
 /*
- * replace: do the work of hybrid_replace_entries. The caller holds the lock of the list above. Returns
+ * replace: do the work of hybrid_replace_entries. The caller holds the lock of the parent list. Returns
  * whether that list should now be split or copied.
  *
- * The record that changes the list above comes first. It includes the heads of the old lists if
+ * The record that changes the parent list comes first. It includes the heads of the old lists if
  * there is room. The heads of two old lists go into a second record. It follows at once, with all
  * pages locked and nothing in between that could fail. A crash between the two leaves two lists
  * that are marked live but that no list names. No session that knew their names survives the crash,
@@ -344,7 +344,7 @@ replace(Relation index, const HybridIndex *open, HybridFrame *frame, const Hybri
 	if (count > 0)
 		write_parts(index, open, frame, parts, count, above, directory, bits, codes);
 
-	/* lock the old lists first, then the head of the list above, then its other pages */
+	/* lock the old lists first, then the head of the parent list, then its other pages */
 	memset(&change, 0, sizeof(change));
 	for (i = 0; i < lists_count; i++)
 		lock_page(index, lists[i].head, &change);

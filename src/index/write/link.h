@@ -1,6 +1,6 @@
 /*
  * link.h
- *		Finds the list above a list, and replaces entries there.
+ *		Finds the parent of a list, and replaces entries there.
  */
 #ifndef HYBRID_INDEX_LINK_H
 #define HYBRID_INDEX_LINK_H
@@ -18,13 +18,13 @@ typedef struct HybridReplacement
 } HybridReplacement;
 
 /*
- * hybrid_replace_entries: replace one or two lists of a level by up to two parts, and mark the old lists
- * as moved. The old lists are not the root, and the caller holds their locks. Without parts (count
- * 0), an empty list is removed, and its readers are sent to parts[0].link.
+ * hybrid_replace_entries: replace one or two lists of a level with up to two parts, and mark the old lists
+ * as moved. The old lists are not the root, and the caller holds their locks. If count is 0, an empty
+ * list is removed without a replacement, and its readers continue at parts[0].link.
  *
- * *above is the list above on input, if known, and the list above that was found on output. *due:
- * that list should now be split or copied. Returns false, with nothing changed, if the two lists
- * are no longer in the same list above, or if the list above would become empty.
+ * On input, *above is the parent list, if known. On output it is the parent list that was found, and *due
+ * is whether that list should now be split or copied. Returns false, with nothing changed, if the two
+ * lists no longer have the same parent list, or if the parent list would become empty.
  */
 extern bool
 hybrid_replace_entries(Relation index, const HybridIndex *open, HybridFrame *frame,

@@ -4,12 +4,12 @@
  *
  * A session that copies a list holds its heavyweight lock exclusively: no other session adds to the
  * list, VACUUM waits, and readers are not affected. The new lists are written on pages that no
- * reader can reach yet. Then one record makes them live in the list above, and marks the old
- * entries there dead and the old lists moved. A reader that read the list above before that goes on
+ * reader can reach yet. Then one record makes them live in the parent list, and marks the old
+ * entries there dead and the old lists moved. A reader that read the parent list before that goes on
  * with the old lists. They never change again, and they have every entry that an older snapshot can
  * see.
  *
- * The root has no list above. When it is split, a new root is written over its two copies, and the
+ * The root has no parent list. When it is split, a new root is written over its two copies, and the
  * record changes the meta page. The first split of an index that grew from nothing also gives the
  * index its center.
  *

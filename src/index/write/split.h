@@ -9,8 +9,8 @@
 
 /*
  * hybrid_split: split a list of this level if it is too long, or copy an inner list with mostly
- * dead slots. Does nothing if another session holds the list's lock. Goes on with the list above if
- * that is now too long or mostly dead. hint: the list above, if known.
+ * dead slots. Does nothing if another session holds the list's lock. Goes on with the parent list if
+ * that is now too long or mostly dead. hint: the parent list, if known.
  */
 extern void
 hybrid_split(Relation index, const HybridIndex *open, HybridLink list, HybridLink hint, int level);
